@@ -1,0 +1,58 @@
+# Everything starts from a bare Debian 12 machine: `make demo` and `make test` set up, build and run.
+BUILD ?= build
+PYTHON = .venv/bin/python
+DEMO = examples/transformer_block.mlir
+DEMO_WEIGHTS = 0-11
+DEMO_BUDGET ?= 20s
+CORPUS ?= ../shared/corpus
+CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'python/*.cc')
+
+.PHONY: setup setup-examples setup-dev build demo test bench corpus examples lint tidy format clean
+
+setup:
+	@scripts/setup.sh
+
+setup-examples:
+	@scripts/setup.sh --examples
+
+setup-dev:
+	@scripts/setup.sh --dev
+
+build: setup
+	@cmake -S . -B $(BUILD) -G Ninja $(if $(CMAKE_BUILD_TYPE),-DCMAKE_BUILD_TYPE=$(CMAKE_BUILD_TYPE)) >/dev/null
+	@cmake --build $(BUILD)
+
+# Tunes one example and prints what was gained.
+demo: build
+	$(BUILD)/hone tune $(DEMO) --weights $(DEMO_WEIGHTS) --budget $(DEMO_BUDGET) --seed 0 --db $(BUILD)/demo.db -o $(BUILD)/demo.hone
+
+test: setup-examples build
+	@BUILD=$(BUILD) tests/run.sh
+
+bench: build
+	bench/run.sh
+
+# Reads every program of the corpus and says which ones load, and how fast.
+corpus: build
+	$(PYTHON) scripts/read_corpus.py --hone $(BUILD)/hone --corpus $(CORPUS)
+
+# Writes examples/*.mlir and examples/examples.json again from their JAX and Keras sources.
+examples: setup-examples
+	$(PYTHON) scripts/export_examples.py
+
+lint: setup-dev
+	.venv/bin/clang-format --dry-run --Werror $(CPP)
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	$(PYTHON) scripts/check_layers.py
+
+# Slow, and needs a build: static analysis of all that does not include XLA.
+tidy: setup-dev build
+	.venv/bin/clang-tidy -p $(BUILD) --quiet $(filter-out src/xla/%,$(filter src/%.cc,$(CPP)))
+
+format: setup-dev
+	.venv/bin/clang-format -i $(CPP)
+	.venv/bin/ruff format .
+
+clean:
+	rm -rf $(BUILD)

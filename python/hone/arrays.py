@@ -1,0 +1,98 @@
+"""Arrays on their way to and from a program: NumPy views of whatever the user has, aligned, without copies if possible."""
+
+import numpy as np
+
+ALIGNMENT = 64  # bytes; XLA reads inputs in place from here on
+
+# XLA's PrimitiveType numbers. Those that NumPy lacks are named as in ml_dtypes.
+_NUMPY_TYPES = {1: "bool", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "uint8", 7: "uint16", 8: "uint32",
+                9: "uint64", 10: "float16", 11: "float32", 12: "float64", 15: "complex64", 18: "complex128"}
+_ML_TYPES = {16: "bfloat16", 19: "float8_e5m2", 20: "float8_e4m3fn", 23: "float8_e4m3b11fnuz", 24: "float8_e5m2fnuz",
+             25: "float8_e4m3fnuz", 28: "float8_e4m3", 29: "float8_e3m4", 33: "float8_e8m0fnu"}
+
+
+def dtype_of(primitive_type):
+    """The NumPy dtype of an XLA element type."""
+    if primitive_type in _NUMPY_TYPES:
+        return np.dtype(_NUMPY_TYPES[primitive_type])
+    if primitive_type in _ML_TYPES:
+        import ml_dtypes
+        return np.dtype(getattr(ml_dtypes, _ML_TYPES[primitive_type]))
+    raise TypeError(f"XLA element type {primitive_type} has no NumPy equivalent")
+
+
+def empty(shape, dtype):
+    """An uninitialised aligned array."""
+    dtype = np.dtype(dtype)
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    raw = np.empty(size + ALIGNMENT, np.uint8)
+    return np.ndarray(shape, dtype, raw, -raw.ctypes.data % ALIGNMENT)
+
+
+def library_of(value):
+    """Where an array comes from: "torch", "jax" or "numpy" (which stands for all else)."""
+    root = type(value).__module__.partition(".")[0]
+    return {"torch": "torch", "jax": "jax", "jaxlib": "jax"}.get(root, "numpy")
+
+
+def as_numpy(value):
+    """A NumPy array of the same values, on the same memory where the other library allows it."""
+    if isinstance(value, np.ndarray):
+        return value
+    if library_of(value) == "torch":
+        return _torch_as_numpy(value)
+    if library_of(value) == "numpy" and hasattr(value, "__dlpack__"):
+        try:
+            return np.from_dlpack(value)
+        except (BufferError, RuntimeError, TypeError):
+            pass  # read-only or of a type DLPack lacks: the array protocol below copies if it must
+    return np.asarray(value)
+
+
+def prepare(value, shape, dtype, name):
+    """An aligned, dense array with these values: `value`'s own memory if it is so already, else a copy.
+
+    Python's own numbers take the type asked for, and arrays are converted within a kind (float64 to float32), as JAX does.
+    TypeError for another kind or shape.
+    """
+    if isinstance(value, (bool, int, float, complex)):
+        array = np.asarray(value, dtype)
+    else:
+        array = as_numpy(value)
+    if array.shape != tuple(shape) or not np.can_cast(array.dtype, dtype, "same_kind"):
+        raise TypeError(f"{name}: expected {np.dtype(dtype).name}{list(shape)}, "
+                        f"got {array.dtype.name}{list(array.shape)}")
+    if array.dtype == dtype and array.flags.c_contiguous and array.ctypes.data % ALIGNMENT == 0:
+        return array
+    aligned = empty(shape, dtype)
+    aligned[...] = array
+    return aligned
+
+
+def to_library(array, library):
+    """`array` as torch or JAX sees it, on the same memory."""
+    if library == "torch":
+        return _numpy_as_torch(array)
+    if library == "jax":
+        import jax.numpy as jnp
+        return jnp.asarray(array)
+    return array
+
+
+def _torch_as_numpy(tensor):
+    tensor = tensor.detach()
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name not in _ML_TYPES.values():
+        return tensor.numpy()
+    import ml_dtypes
+    import torch
+    bits = torch.int16 if tensor.element_size() == 2 else torch.uint8
+    return tensor.view(bits).numpy().view(getattr(ml_dtypes, name))
+
+
+def _numpy_as_torch(array):
+    import torch
+    if array.dtype.name not in _ML_TYPES.values():
+        return torch.from_numpy(array)
+    bits = np.int16 if array.itemsize == 2 else np.uint8
+    return torch.from_numpy(array.view(bits)).view(getattr(torch, array.dtype.name))

@@ -1,0 +1,119 @@
+"""libhone_runtime.so through its C interface (src/xla/runtime_api.h)."""
+
+import ctypes
+import os
+from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import arrays
+from .errors import Error
+
+_MAX_RANK = 16
+
+_FUNCTIONS = {  # name: (result, arguments)
+    "hone_last_error": (c_char_p, []),
+    "hone_program_load": (c_void_p, [c_char_p, c_int]),
+    "hone_program_load_default": (c_void_p, [c_char_p, c_int]),
+    "hone_program_free": (None, [c_void_p]),
+    "hone_program_num_inputs": (c_int, [c_void_p]),
+    "hone_program_num_outputs": (c_int, [c_void_p]),
+    "hone_program_input_info": (c_int, [c_void_p, c_int, POINTER(c_int), POINTER(c_int), POINTER(c_int64)]),
+    "hone_program_output_info": (c_int, [c_void_p, c_int, POINTER(c_int), POINTER(c_int), POINTER(c_int64)]),
+    "hone_program_input_is_weight": (c_int, [c_void_p, c_int]),
+    "hone_program_set_weight": (c_int, [c_void_p, c_int, c_void_p]),
+    "hone_program_run": (c_int, [c_void_p, POINTER(c_void_p), POINTER(c_void_p)]),
+}
+
+_libraries = {}  # path -> library: XLA's state is per process, so each file is opened once
+
+
+def open_library(path):
+    """The runtime at `path`, its symbols kept apart from those of jaxlib and others."""
+    path = os.path.realpath(path)
+    if path in _libraries:
+        return _libraries[path]
+    try:
+        library = ctypes.CDLL(path, mode=os.RTLD_LOCAL | os.RTLD_NOW)
+    except OSError as error:
+        raise Error(f"cannot be loaded: {error}", path) from error
+    for name, (result, arguments) in _FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    _libraries[path] = library
+    return library
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Shape and NumPy type of an input or output."""
+
+    shape: tuple
+    dtype: np.dtype
+
+
+class Program:
+    """One compiled program. Calls take turns; see runtime_api.h."""
+
+    def __init__(self, library, package, threads=1, default=False):
+        self._library, self._handle = library, None
+        load = library.hone_program_load_default if default else library.hone_program_load
+        self._handle = load(os.fsencode(package), threads)
+        if not self._handle:
+            raise self._error(str(package))
+        inputs = self._checked(library.hone_program_num_inputs(self._handle))
+        outputs = self._checked(library.hone_program_num_outputs(self._handle))
+        self.inputs = [self._spec(library.hone_program_input_info, i) for i in range(inputs)]
+        self.outputs = [self._spec(library.hone_program_output_info, i) for i in range(outputs)]
+        self.weights = [i for i in range(inputs)
+                        if self._checked(library.hone_program_input_is_weight(self._handle, i))]
+
+    def __del__(self):
+        if self._handle:
+            self._library.hone_program_free(self._handle)
+
+    @property
+    def handle(self):
+        """The address by which the C interface knows the program."""
+        return self._handle
+
+    @property
+    def library(self):
+        return self._library
+
+    def prepare(self, i, value):
+        """Input i as the runtime reads it in place; see arrays.prepare."""
+        return arrays.prepare(value, self.inputs[i].shape, self.inputs[i].dtype, f"input {i}")
+
+    def set_weight(self, i, value):
+        array = self.prepare(i, value)
+        if self._library.hone_program_set_weight(self._handle, i, array.ctypes.data) != 0:
+            raise self._error(f"weight {i}")
+
+    def run(self, values):
+        """Runs on one value per input (None for weights) and returns new aligned NumPy arrays."""
+        prepared = [None if value is None else self.prepare(i, value) for i, value in enumerate(values)]
+        results = [arrays.empty(spec.shape, spec.dtype) for spec in self.outputs]
+        if self._library.hone_program_run(self._handle, _pointers(prepared), _pointers(results)) != 0:
+            raise self._error("")
+        return results
+
+    def _spec(self, info, i):
+        kind, rank, dims = c_int(), c_int(), (c_int64 * _MAX_RANK)()
+        if info(self._handle, i, byref(kind), byref(rank), dims) != 0:
+            raise self._error("")
+        return Spec(tuple(dims[:rank.value]), arrays.dtype_of(kind.value))
+
+    def _checked(self, number):
+        if number < 0:
+            raise self._error("")
+        return number
+
+    def _error(self, where):
+        message = self._library.hone_last_error() or b"failed and gave no reason"
+        return Error(message.decode(errors="replace"), where)
+
+
+def _pointers(values):
+    return (c_void_p * len(values))(*[None if value is None else value.ctypes.data for value in values])

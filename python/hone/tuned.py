@@ -1,0 +1,192 @@
+"""Tuned programs as Python functions."""
+
+import json
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+from . import arrays, command, files, runtime
+from .errors import Error
+from .signature import Signature
+
+# Beside the program in a NAME.hone folder: what only Python needs.
+SIGNATURE_FILE = "python.json"
+DECISIONS_FILE = "decisions.json"
+REPORT_FILE = "report.json"
+
+
+def load(path, threads=None, build=None):
+    """The tuned program in a NAME.hone folder.
+
+    `threads`: how many it may use; by default as many as it was tuned for. A program tuned from a JAX function takes and
+    returns what that function did if its arguments are tuples, lists and dicts; else, as for programs tuned on the
+    command line, one array per input, and one array or a tuple of them.
+    """
+    if not (Path(path) / DECISIONS_FILE).is_file():
+        raise Error(f"not a tuned program: it has no {DECISIONS_FILE}", str(path))
+    return Tuned(Path(path), threads, build)
+
+
+class Tuned:
+    """A tuned program. Call it with what the original takes.
+
+    Arguments are NumPy arrays, torch tensors, JAX arrays or anything that speaks DLPack, on the CPU; those that are dense
+    and aligned to 64 bytes are read in place. Results are arrays of the first argument's library.
+
+    Weights (the arguments declared constant at tuning) are taken over, re-laid, when first seen and must not be changed in
+    place afterwards; passing other arrays takes those over instead, passing None means those of the last call.
+    """
+
+    def __init__(self, package, threads=None, build=None, signature=None):
+        self._package, self._build = Path(package), build
+        self._threads = threads or self._stored(DECISIONS_FILE)["target"]["threads"]
+        library = runtime.open_library(files.find(files.RUNTIME, build))
+        self._program = runtime.Program(library, package, self._threads)
+        self._signature = signature or self._stored_signature()
+        self._weight_inputs = sorted({*self._program.weights, *self._signature.weight_inputs()})
+        self._weights, self._in_jax = {}, False  # input -> what the user gave, the same aligned
+        self._lock = threading.Lock()
+
+    def __call__(self, *args):
+        leaves = self._signature.flatten(args)
+        library = next((arrays.library_of(leaf) for leaf in leaves if leaf is not None), "numpy")
+        results = self._program.run(self._tuned_values(leaves))
+        return self._signature.results.unflatten([arrays.to_library(result, library) for result in results])
+
+    def set_weights(self, *weights):
+        """Takes over the weights arguments, in order, without running."""
+        positions = self._signature.weights
+        if len(weights) != len(positions):
+            raise TypeError(f"expected {len(positions)} weights arguments, got {len(weights)}")
+        for position, value in zip(positions, weights):
+            start = sum(structure.leaves for structure in self._signature.arguments[:position])
+            leaves = self._signature.arguments[position].flatten(value, f"argument {position}")
+            self._take_weights(dict(enumerate(leaves, start)))
+
+    @property
+    def jax(self):
+        """The same function for use in JAX programs, under jax.jit or by itself.
+
+        Weights must be known when JAX traces it: arrays that the traced function closes over, or None for those set
+        before. From then on they cannot be replaced. Not differentiable; jax.vmap calls it in a loop.
+        """
+        return self._call_in_jax
+
+    @property
+    def report(self):
+        """The whole story of the tuning: what `hone tune --json` prints, kernels, steps."""
+        return self._stored(REPORT_FILE)
+
+    @property
+    def speedup(self):
+        """Run time of default XLA divided by that of the tuned program, as measured at the end of tuning."""
+        return self.report["speedup"]
+
+    @property
+    def decisions(self):
+        """How the tuned program departs from default XLA: a list of {"kind", "key", "value"}."""
+        return self._stored(DECISIONS_FILE)["decisions"]
+
+    @property
+    def path(self):
+        return self._package
+
+    def save(self, path):
+        """Copies the program to the folder `path`, which must not exist, for hone.load or `hone run`."""
+        if Path(path).exists():
+            raise Error("already exists", str(path))
+        shutil.copytree(self._package, path)
+
+    def compare(self, *args, repeat=30):
+        """Measures again against default XLA, interleaved.
+
+        On `args`, in this process, `repeat` calls of each: {"speedup", "speedup_interval", "default_ns", "tuned_ns",
+        "max_difference"}. Without arguments `hone run --compare` does it in a process of its own, on generated inputs, and
+        its answer is returned.
+        """
+        if not args:
+            return command.run(["run", self._package, "--compare", "--threads", self._threads], self._build)
+        values = self._tuned_values(self._signature.flatten(args))
+        default_values = [self._weights[i][1] if i in self._weights else value for i, value in enumerate(values)]
+        default = runtime.Program(self._program.library, self._package, self._threads, default=True)
+        return _duel(default, default_values, self._program, values, repeat)
+
+    def __repr__(self):
+        return f"<hone.Tuned {self._package.name}, speedup {self.speedup}>"
+
+    def _call_in_jax(self, *args):
+        from . import jax_call
+        leaves = self._signature.flatten(args)
+        if any(jax_call.is_traced(leaves[i]) for i in self._weight_inputs):
+            raise Error("weights are traced by JAX", hint="close over them, or pass None for those set before")
+        values = self._tuned_values(leaves)
+        self._in_jax = True
+        return self._signature.results.unflatten(jax_call.call(self._program, values, self._build))
+
+    def _tuned_values(self, leaves):
+        """What the tuned program runs on: the leaves, with None in place of the weights it has taken over."""
+        self._take_weights({i: leaves[i] for i in self._weight_inputs})
+        own = {i: None if i in self._program.weights else self._weights[i][1] for i in self._weight_inputs}
+        return [own.get(i, leaf) for i, leaf in enumerate(leaves)]
+
+    def _take_weights(self, weights):
+        with self._lock:
+            for i, leaf in weights.items():
+                known = i in self._weights
+                if known and (leaf is None or leaf is self._weights[i][0]):
+                    continue
+                if leaf is None:
+                    raise Error("weights were never set", f"input {i}", "pass them once, or call set_weights")
+                if self._in_jax:
+                    raise Error("weights that JAX programs use cannot be replaced", f"input {i}",
+                                "hone.load the program again for other weights")
+                prepared = self._program.prepare(i, leaf)
+                if i in self._program.weights:
+                    self._program.set_weight(i, prepared)
+                self._weights[i] = (leaf, prepared)
+
+    def _stored(self, name):
+        path = self._package / name
+        try:
+            return json.loads(path.read_text())
+        except (OSError, ValueError) as error:
+            raise Error(f"cannot be read: {error}", str(path), "tune the program again") from error
+
+    def _stored_signature(self):
+        if (self._package / SIGNATURE_FILE).is_file():
+            return Signature.from_json(self._stored(SIGNATURE_FILE))
+        program = self._program
+        return Signature.flat(len(program.inputs), len(program.outputs), program.weights)
+
+
+def _duel(default, default_values, tuned, tuned_values, repeat):
+    """Alternates the two programs `repeat` times, each going first in turn; the first round only warms up."""
+    pair = [(default, default_values), (tuned, tuned_values)]
+    first = [program.run(values) for program, values in pair]
+    times = np.empty((repeat, 2))
+    for i in range(repeat):
+        for side in (0, 1) if i % 2 == 0 else (1, 0):
+            program, values = pair[side]
+            start = time.perf_counter_ns()
+            program.run(values)
+            times[i, side] = time.perf_counter_ns() - start
+    ratios = np.sort(times[:, 0] / times[:, 1])
+    # Order statistics that enclose the median with 95 % confidence (normal approximation of the binomial).
+    margin = 0.98 * np.sqrt(repeat)
+    low, high = max(0, int(repeat / 2 - margin)), min(repeat - 1, int(np.ceil(repeat / 2 + margin)))
+    differences = [_max_difference(a, b) for a, b in zip(*first)]
+    return {"speedup": float(np.median(ratios)), "speedup_interval": [float(ratios[low]), float(ratios[high])],
+            "default_ns": float(np.median(times[:, 0])), "tuned_ns": float(np.median(times[:, 1])),
+            "max_difference": max(differences, default=0.0)}
+
+
+def _max_difference(a, b):
+    """The largest absolute difference of two arrays; where both hold the same NaN or infinity there is none."""
+    wide = np.complex128 if a.dtype.kind == "c" else np.float64
+    a, b = a.astype(wide), b.astype(wide)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    with np.errstate(invalid="ignore"):
+        return float(np.max(np.where(same, 0, np.abs(a - b)), initial=0))

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Makes a Debian 12 machine ready to build Hone: apt packages that are missing, and the virtual environment .venv with
+# the pinned wheels. Does nothing, fast, when everything is in place.
+#
+#   scripts/setup.sh              what the product needs
+#   scripts/setup.sh --examples   also JAX and Keras (example export, JAX tests)
+#   scripts/setup.sh --dev        also the formatters and linters
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+say() { echo "setup: $*" >&2; }
+
+# Installed version of each package asked for, one "name version" a line; absent packages print nothing.
+installed_versions() {
+  dpkg-query -W -f='${db:Status-Status} ${Package} ${Version}\n' "$@" 2>/dev/null | sed -n 's/^installed //p'
+}
+
+install_apt_packages() {
+  local -A wanted=() present=()
+  local -a missing=() request=()
+  local name version
+  while read -r name version; do wanted[$name]=$version; done < <(grep -v '^#' scripts/apt-packages.txt)
+  while read -r name version; do present[$name]=$version; done < <(installed_versions "${!wanted[@]}")
+  for name in "${!wanted[@]}"; do
+    [[ -n ${present[$name]:-} ]] || missing+=("$name")
+  done
+  if ((${#missing[@]})); then
+    local -a as_root=()
+    if ((EUID != 0)); then
+      command -v sudo >/dev/null || { say "missing packages: ${missing[*]}; run as root or install sudo"; exit 1; }
+      as_root=(sudo)
+    fi
+    say "installing ${missing[*]}"
+    "${as_root[@]}" apt-get update -qq
+    for name in "${missing[@]}"; do
+      version=${wanted[$name]}
+      if apt-cache madison "$name" | grep -F " $version |" >/dev/null; then name+="=$version"; fi
+      request+=("$name")
+    done
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${request[@]}" >&2
+    while read -r name version; do present[$name]=$version; done < <(installed_versions "${!wanted[@]}")
+  fi
+  for name in "${!wanted[@]}"; do
+    [[ ${present[$name]:-absent} == "${wanted[$name]}" ]] || say "warning: $name is ${present[$name]:-absent}, tested with ${wanted[$name]}"
+  done
+}
+
+# Installs a complete list of pinned wheels, unless that very list was installed before.
+install_wheels() {
+  local list=$1 stamp=.venv/.installed-$1
+  cmp -s "$list" "$stamp" && return
+  say "installing $list into .venv"
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r "$list" >&2
+  cp "$list" "$stamp"
+}
+
+lists=(requirements.txt)
+for option in "$@"; do
+  case $option in
+    --examples) lists+=(requirements-examples.txt) ;;
+    --dev) lists+=(requirements-dev.txt) ;;
+    *) say "unknown option $option"; exit 2 ;;
+  esac
+done
+
+install_apt_packages
+if [[ ! -x .venv/bin/python ]]; then
+  say "making .venv"
+  /usr/bin/python3 -m venv .venv
+fi
+.venv/bin/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' ||
+  { say ".venv is not Python 3.11: remove it and run again"; exit 1; }
+for list in "${lists[@]}"; do install_wheels "$list"; done

@@ -1,0 +1,38 @@
+// Files: whole-file reading and writing, temporary folders, the program's own folder.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace hone {
+
+inline constexpr uint64_t kMaxFileBytes = uint64_t{4} << 30;
+
+// The whole content of a file; "-" reads standard input. Content that starts with the gzip magic bytes is unpacked,
+// whatever the file is called. Throws Error (where = path) if the file is missing, a folder, unreadable, a damaged gzip
+// file, or larger than the limit in bytes before or after unpacking.
+std::string read_file(const std::string& path, uint64_t limit_bytes = kMaxFileBytes);
+
+// Replaces the file in one step: readers see the old content or the new, never a part, and a failure leaves the old
+// file and no leftovers. Devices and pipes are written to directly. Throws RunError (where = path).
+void write_file(const std::string& path, std::string_view content);
+
+// A fresh folder under the system's temporary folder, removed with all it holds when the object ends.
+class TempDir {
+ public:
+  explicit TempDir(const std::string& prefix = "hone");  // throws RunError
+  ~TempDir();
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// The folder that holds the running program, links resolved.
+std::filesystem::path executable_dir();
+
+}  // namespace hone

@@ -1,0 +1,76 @@
+#include "base/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/text.h"
+
+namespace hone {
+namespace {
+
+constexpr double kTerminalPeriod_s = 0.1, kPlainPeriod_s = 5;
+
+double steady_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// A progress line that cannot be shown is no reason to stop the work.
+void put(int fd, const std::string& text) {
+  if (::write(fd, text.data(), text.size()) < 0) return;
+}
+
+// Seconds left by the count of units and by the budget, whichever ends first; negative = unknown.
+double left_s(double done, const ProgressOptions& options, double elapsed_s) {
+  double left = -1;
+  if (options.total > 0 && done > 0) left = std::max(0.0, options.total - done) * elapsed_s / done;
+  if (options.budget_s > 0) {
+    const double budget_left = std::max(0.0, options.budget_s - elapsed_s);
+    left = left < 0 ? budget_left : std::min(left, budget_left);
+  }
+  return left;
+}
+
+}  // namespace
+
+Progress::Progress(std::string label, ProgressOptions options)
+    : label_(std::move(label)), options_(std::move(options)) {
+  if (!options_.now_s) options_.now_s = steady_s;
+  terminal_ = ::isatty(options_.fd) == 1;
+  start_s_ = options_.now_s();
+  next_s_ = start_s_ + (terminal_ ? 0 : kPlainPeriod_s);
+}
+
+Progress::~Progress() {
+  finish();
+}
+
+void Progress::update(double done, const std::string& note) {
+  if (options_.quiet) return;
+  const double now = options_.now_s();
+  if (now < next_s_) return;
+  next_s_ = now + (terminal_ ? kTerminalPeriod_s : kPlainPeriod_s);
+  const std::string text = progress_text(label_, done, options_, now - start_s_, note);
+  put(options_.fd, terminal_ ? "\r\x1b[K" + text : text + "\n");
+  shown_ = true;
+}
+
+void Progress::finish() {
+  if (terminal_ && std::exchange(shown_, false)) put(options_.fd, "\r\x1b[K");
+}
+
+std::string progress_text(const std::string& label, double done, const ProgressOptions& options, double elapsed_s,
+                          const std::string& note) {
+  std::string text = options.total > 0 ? fmt::format("{} {:.0f}/{:.0f}", label, done, options.total)
+                                       : fmt::format("{} {:.0f}", label, done);
+  if (elapsed_s > 0 && done > 0) text += fmt::format(" · {:.3g}/s", done / elapsed_s);
+  const double left = left_s(done, options, elapsed_s);
+  if (left >= 0) text += left < 60 ? fmt::format(" · {:.0f} s left", left) : " · " + human_ns(left * 1e9) + " left";
+  if (!note.empty()) text += " · " + note;
+  return text;
+}
+
+}  // namespace hone

@@ -1,0 +1,92 @@
+#include "cli/cli.h"
+
+#include <fmt/core.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/log.h"
+
+namespace hone::cli {
+
+namespace {
+
+// One line, whatever XLA put into the message.
+std::string one_line(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  constexpr size_t kLongest = 1000;
+  return text.size() > kLongest ? text.substr(0, kLongest) + " ..." : text;
+}
+
+int fail(int code, const std::string& message, const std::string& where, const std::string& hint, bool json) {
+  if (json) print({{"error", {{"message", one_line(message)}, {"where", one_line(where)}, {"hint", one_line(hint)}}}});
+  std::string line = "hone: error: " + one_line(message);
+  if (!where.empty()) line += " (" + one_line(where) + ")";
+  if (!hint.empty()) line += ": " + one_line(hint);
+  fmt::print(stderr, "{}\n", line);
+  return code;
+}
+
+// The work of a command, every exception turned into an exit code.
+int guarded(const Runner& runner, bool json) {
+  try {
+    return runner();
+  } catch (const RunError& e) {
+    return fail(1, e.what(), e.where(), e.hint(), json);
+  } catch (const Error& e) {
+    return fail(2, e.what(), e.where(), e.hint(), json);
+  } catch (const Interrupted&) {
+    return fail(1, "interrupted before there was a result", "", "", json);
+  } catch (const tune::Stopped&) {
+    return fail(1, "stopped before there was a result", "", "", json);
+  } catch (const std::bad_alloc&) {
+    return fail(1, "out of memory", "", "", json);
+  } catch (const std::exception& e) {
+    return fail(1, std::string("internal error: ") + e.what(), "", "please report it with the program", json);
+  }
+}
+
+}  // namespace
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> table = {
+      {"inspect", "what a program consists of and what there is to decide", declare_inspect},
+      {"run", "run a program or a tuned package; --compare duels it against default XLA", declare_run},
+      {"tune", "make a program faster and keep the result", declare_tune},
+      {"db", "the database of measured candidates", declare_db},
+      {"worker", "start a worker and show what its XLA offers", declare_worker},
+  };
+  return table;
+}
+
+int run(int argc, const char* const* argv, const std::string& version) {
+  std::signal(SIGPIPE, SIG_IGN);
+  bool json = false;  // known before parsing, since parsing can fail
+  for (int i = 1; i < argc; ++i) json = json || std::string(argv[i]) == "--json";
+
+  CLI::App app("Finds faster ways to compile XLA programs, and proves them.", "hone");
+  app.set_version_flag("--version", "hone " + version);
+  app.require_subcommand(1);
+  app.fallthrough(false);
+  Runner chosen;
+  for (const Command& command : commands()) {
+    CLI::App* sub = app.add_subcommand(command.name, command.summary);
+    Runner runner = command.declare(*sub);
+    sub->final_callback([&chosen, runner = std::move(runner)] { chosen = runner; });
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // help and version
+    return fail(2, e.what(), "command line", "see hone --help", json);
+  }
+  install_interrupt_handler();
+  const int code = guarded(chosen, json);
+  return std::fflush(stdout) == 0 ? code : 1;
+}
+
+}  // namespace hone::cli

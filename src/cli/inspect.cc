@@ -1,0 +1,130 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/text.h"
+#include "cli/cli.h"
+
+namespace hone::cli {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kShown = 15;  // rows of a table on the terminal
+
+// The decision spaces of one kind, taken together.
+struct SpaceSize {
+  int dimensions = 0;
+  double log10_size = 0;
+  void add(const Dimension& dimension) {
+    if (dimension.options.size() < 2) return;
+    ++dimensions;
+    log10_size += std::log10(static_cast<double>(dimension.options.size()));
+  }
+};
+
+struct KernelCount {
+  int distinct = 0, total = 0;
+};
+
+struct Inspection {
+  const wire::LoadReplyT& program;
+  wire::LowerReplyT lowered;
+  std::map<std::string, KernelCount> kernels;  // by kind
+  std::map<std::string, SpaceSize> spaces;     // by kind
+};
+
+Inspection inspect(tune::Session& session) {
+  Inspection result{session.program(), session.lower_reply({}, /*want_fusion=*/true), {}, {}};
+  for (const char* kind : {"fusion", "kernel", "library", "weights", "option"}) result.spaces[kind];
+  for (const auto& kernel : result.lowered.kernels) {
+    KernelCount& count = result.kernels[kernel->kind];
+    ++count.distinct;
+    count.total += std::max(1, kernel->count);
+    if (!kernel->dimension) continue;
+    const Dimension dimension = wire::from_wire(*kernel->dimension);
+    result.spaces[decision_kind_name(dimension.kind)].add(dimension);
+  }
+  for (const auto& d : result.lowered.dimensions) {
+    const Dimension dimension = wire::from_wire(*d);
+    result.spaces[decision_kind_name(dimension.kind)].add(dimension);
+  }
+  return result;
+}
+
+json counts(const std::vector<std::unique_ptr<wire::CountT>>& opcodes) {
+  json object = json::object();
+  for (const auto& count : opcodes) object[count->name] = count->count;
+  return object;
+}
+
+json to_json(const Inspection& i) {
+  json kernels = json::object(), list = json::array(), spaces = json::object();
+  for (const auto& [kind, count] : i.kernels) kernels[kind] = {{"distinct", count.distinct}, {"total", count.total}};
+  for (const auto& k : i.lowered.kernels)
+    list.push_back({{"name", k->name}, {"fingerprint", k->fingerprint}, {"kind", k->kind}, {"count", k->count},
+                    {"flops", k->flops}, {"bytes", k->bytes}, {"tiled", k->tiled}, {"default_tile", k->default_tile},
+                    {"tiles", k->tiles}, {"options", k->dimension ? k->dimension->options.size() : 0},
+                    {"share", k->dimension ? k->dimension->weight : 0}});
+  for (const auto& [kind, space] : i.spaces)
+    spaces[kind] = {{"dimensions", space.dimensions}, {"log10_size", space.log10_size}};
+  return {{"program", i.program.name},
+          {"format", i.program.format},
+          {"fingerprint", i.program.program},
+          {"instructions", i.program.instructions},
+          {"opcodes", counts(i.program.opcodes)},
+          {"lowered_instructions", i.lowered.instructions},
+          {"lowered_opcodes", counts(i.lowered.opcodes)},
+          {"lowered_fingerprint", i.lowered.fingerprint},
+          {"pass_ms", i.lowered.pass_ms},
+          {"kernels", kernels},
+          {"kernel_list", list},
+          {"flops", i.program.flops},
+          {"transcendentals", i.program.transcendentals},
+          {"bytes", i.program.bytes_accessed},
+          {"parameters", i.program.parameters},
+          {"results", i.program.results},
+          {"donated", i.program.donated},
+          {"spaces", spaces}};
+}
+
+void print_table(const Inspection& i) {
+  fmt::print("{}  ({}, {} instructions, {} after XLA's passes)\n", i.program.name, i.program.format,
+             i.program.instructions, i.lowered.instructions);
+  fmt::print("  {:.4g} FLOPs, {:.4g} transcendentals, {} accessed\n", i.program.flops, i.program.transcendentals,
+             human_bytes(i.program.bytes_accessed));
+  fmt::print("  {} parameters, {} results\n\n  opcodes\n", i.program.parameters.size(), i.program.results.size());
+  std::vector<const wire::CountT*> opcodes;
+  for (const auto& count : i.program.opcodes) opcodes.push_back(count.get());
+  std::stable_sort(opcodes.begin(), opcodes.end(), [](auto* a, auto* b) { return a->count > b->count; });
+  for (size_t n = 0; n < std::min(kShown, opcodes.size()); ++n)
+    fmt::print("    {:<28} {:>7}\n", opcodes[n]->name, opcodes[n]->count);
+  if (opcodes.size() > kShown) fmt::print("    and {} more\n", opcodes.size() - kShown);
+  fmt::print("\n  kernels after XLA's passes\n");
+  for (const auto& [kind, count] : i.kernels)
+    fmt::print("    {:<28} {:>7}, {} distinct\n", kind, count.total, count.distinct);
+  fmt::print("\n  decisions\n");
+  for (const auto& [kind, space] : i.spaces)
+    if (space.dimensions) fmt::print("    {:<12} {:>5} dimensions, 10^{:.1f} choices\n", kind, space.dimensions, space.log10_size);
+}
+
+}  // namespace
+
+Runner declare_inspect(CLI::App& app) {
+  const auto output = add_output_options(app);
+  const auto program = add_program_options(app);
+  return [output, program] {
+    OpenedProgram opened = open_program(*program);
+    const Inspection inspection = inspect(*opened.session);
+    if (output->json)
+      print(to_json(inspection));
+    else
+      print_table(inspection);
+    return 0;
+  };
+}
+
+}  // namespace hone::cli

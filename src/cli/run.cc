@@ -1,0 +1,111 @@
+#include <fmt/core.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "data/npz.h"
+
+namespace hone::cli {
+
+namespace {
+
+using nlohmann::json;
+
+struct RunOptions {
+  std::shared_ptr<OutputOptions> output;
+  std::shared_ptr<ProgramOptions> program;
+  int repeat = 10;
+  bool compare = false;
+  std::string budget = "10s";  // of the duel
+  std::string outputs;         // .npz to write
+};
+
+Decisions decisions_of(const OpenedProgram& opened) {
+  return opened.file.package ? opened.file.package->decisions : Decisions{};
+}
+
+void warn_if_foreign(OpenedProgram& opened) {
+  if (!opened.file.package) return;
+  const tune::LoadedPackage& package = *opened.file.package;
+  if (package.fingerprint != opened.session->program().program)
+    throw Error("program.pb is not the program that was tuned", opened.file.name, "tune the program again");
+  if (package.xla_version != opened.session->worker_info().xla_version)
+    spdlog::warn("tuned for XLA of {}, this is {}", package.xla_version, opened.session->worker_info().xla_version);
+  if (package.host != opened.session->host()) spdlog::warn("tuned on {}, this is {}", package.host, opened.session->host());
+}
+
+void write_outputs(const std::string& path, const std::vector<std::unique_ptr<wire::ArrayT>>& outputs) {
+  std::vector<NamedArray> arrays;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    arrays.push_back({"arr_" + std::to_string(i), outputs[i]->type, outputs[i]->dims, outputs[i]->data});
+  write_npz(path, arrays);
+}
+
+int run_program(const RunOptions& options, OpenedProgram& opened) {
+  const wire::RunReplyT reply = opened.session->run(decisions_of(opened), options.repeat, !options.outputs.empty());
+  if (reply.times_ns.empty()) throw RunError("the worker reported no run", opened.file.name);
+  if (!options.outputs.empty()) write_outputs(options.outputs, reply.outputs);
+  const double middle = median(reply.times_ns);
+  const double least = quantile(reply.times_ns, 0), low = quantile(reply.times_ns, 0.25), high = quantile(reply.times_ns, 0.75);
+  const tune::Target& target = opened.session->target();
+  if (options.output->json) {
+    json j = {{"program", opened.file.name}, {"fingerprint", reply.fingerprint}, {"median_ns", middle}, {"min_ns", least},
+              {"quartiles_ns", {low, high}}, {"times_ns", reply.times_ns}, {"seed", target.seed},
+              {"threads", target.threads}, {"inputs", opened.inputs}};
+    j["outputs"] = options.outputs.empty() ? json(nullptr) : json(options.outputs);
+    print(j);
+  } else {
+    fmt::print("{}: {} median of {} runs, {} least, middle half {} to {}\n", opened.file.name, human_ns(middle),
+               reply.times_ns.size(), human_ns(least), human_ns(low), human_ns(high));
+  }
+  return 0;
+}
+
+int compare(const RunOptions& options, OpenedProgram& opened) {
+  const double budget_s = parse_duration_s(options.budget, "--budget");
+  const tune::Duel duel{.min_rounds = 15, .max_rounds = 200, .budget_ms = 1e3 * budget_s, .precision = 0.005,
+                        .abandon_ratio = 0, .limit_s = 600 + 3 * budget_s};
+  opened.session->begin_confirmation();  // asked for by the user: nothing else ends it
+  const tune::Measurement m = opened.session->measure_program(decisions_of(opened), {}, duel);
+  if (!m.ok() && !m.rejected())
+    throw RunError(fmt::format("the duel failed ({}): {}", tune::outcome_name(m.outcome), m.note), opened.file.name);
+  if (!options.outputs.empty())
+    write_outputs(options.outputs, opened.session->run(decisions_of(opened), 1, true).outputs);
+  const tune::Target& target = opened.session->target();
+  if (options.output->json) {
+    json j = {{"program", opened.file.name}, {"speedup", m.ratio}, {"speedup_interval", {m.ratio_low, m.ratio_high}},
+              {"verified", m.ok()}, {"default_ns", m.baseline_ns}, {"tuned_ns", m.candidate_ns}, {"rounds", m.rounds},
+              {"max_error", m.max_error}, {"seed", target.seed}, {"threads", target.threads}};
+    if (!m.note.empty()) j["note"] = m.note;
+    print(j);
+  } else {
+    fmt::print("{}: default {}, tuned {}, {:.3f}x [{:.3f}, {:.3f}], {} rounds, {}\n", opened.file.name,
+               human_ns(m.baseline_ns), human_ns(m.candidate_ns), m.ratio, m.ratio_low, m.ratio_high, m.rounds,
+               m.ok() ? "outputs verified" : "outputs NOT verified: " + m.note);
+  }
+  return m.ok() ? 0 : 1;
+}
+
+int run_command(const RunOptions& options) {
+  if (options.repeat < 1) throw Error("a program runs at least once", "--repeat");
+  OpenedProgram opened = open_program(*options.program);
+  warn_if_foreign(opened);
+  return options.compare ? compare(options, opened) : run_program(options, opened);
+}
+
+}  // namespace
+
+Runner declare_run(CLI::App& app) {
+  const auto options = std::make_shared<RunOptions>();
+  options->output = add_output_options(app);
+  options->program = add_program_options(app);
+  app.add_option("--repeat", options->repeat, "timed runs (default 10)");
+  app.add_flag("--compare", options->compare, "an interleaved duel against default XLA");
+  app.add_option("--budget", options->budget, "time for the duel (default 10s)");
+  app.add_option("--outputs", options->outputs, "write the outputs to this .npz file");
+  return [options] { return run_command(*options); };
+}
+
+}  // namespace hone::cli

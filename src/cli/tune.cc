@@ -1,0 +1,161 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "search/strategies.h"
+#include "tune/program_tuner.h"
+#include "tune/report.h"
+
+namespace hone::cli {
+
+namespace {
+
+using tune::Duel;
+
+struct TuneCommand {
+  std::shared_ptr<OutputOptions> output;
+  std::shared_ptr<ProgramOptions> program;
+  std::shared_ptr<std::string> db;
+  std::string budget = "60s", out, strategy;
+  bool force = false, fresh = false, no_fusion = false;
+};
+
+// The short duel a result known from the database must still win, and the longer one when it does not.
+constexpr Duel kReconfirm{.min_rounds = 9, .max_rounds = 40, .budget_ms = 1500, .precision = 0.01, .limit_s = 300};
+constexpr Duel kReconfirmLonger{.min_rounds = 25, .max_rounds = 100, .budget_ms = 6000, .precision = 0.004, .limit_s = 300};
+
+Tuned key_of(const OpenedProgram& opened, bool fusion) {
+  tune::Session& session = *opened.session;
+  const tune::Target& target = session.target();
+  Tuned key;
+  key.program = session.program().program;
+  key.host = session.host();
+  key.threads = target.threads;
+  key.weights = tune::index_list_text(target.weights);
+  key.xla_version = session.worker_info().xla_version;
+  key.options = fmt::format("fast_math={};fusion={};seed={};inputs={}", int{target.allow_fast_math}, int{fusion}, target.seed,
+                            session.inputs_fingerprint().empty() ? "generated" : session.inputs_fingerprint());
+  return key;
+}
+
+// The result of an earlier tune, if it still holds.
+std::optional<tune::ProgramResult> from_database(const Database& database, const Tuned& key, tune::Session& session) {
+  const std::optional<Tuned> known = database.find_tuned(key);
+  if (!known) return std::nullopt;
+  const auto list = nlohmann::json::parse(known->decisions, nullptr, /*allow_exceptions=*/false);
+  const Decisions decisions = tune::decisions_from_list(list, "the database");
+  tune::ProgramResult result;
+  for (const Duel& duel : {kReconfirm, kReconfirmLonger}) {
+    result = tune::confirm_decisions(session, decisions, duel);
+    if (!result.steps.back().kept) continue;
+    spdlog::info("known from the database ({:.0f} s of search, {} candidates); --fresh searches again", known->seconds,
+                 known->candidates);
+    result.kernels = tune::known_kernels(result.lowered.kernels, session);
+    tune::mark_kept(result);
+    return result;
+  }
+  spdlog::info("the result in the database no longer holds: searching again");
+  return std::nullopt;
+}
+
+void save(Database& database, Tuned key, const tune::TuneReport& report) {
+  // What an impatient user left behind is no final result; a program whose outputs prove nothing has none.
+  if (interrupted() || !report.verified) return;
+  key.decisions = tune::decisions_list(report.decisions).dump();
+  key.default_ns = report.default_ns;
+  key.tuned_ns = report.tuned_ns;
+  key.speedup = report.speedup;
+  key.speedup_low = report.speedup_low;
+  key.speedup_high = report.speedup_high;
+  key.verified = report.verified;
+  key.candidates = report.counters.candidates;
+  key.seconds = report.seconds;
+  key.seed = report.target.seed;
+  database.save_tuned(key);
+}
+
+tune::ProgramResult search(const TuneCommand& command, tune::Session& session, double budget_s) {
+  ProgressOptions shown;
+  shown.budget_s = budget_s;
+  shown.quiet = command.output->quiet;
+  Progress progress("tune", shown);
+  tune::TuneOptions options;
+  options.budget_s = budget_s;
+  options.seed = session.target().seed;
+  options.strategy = command.strategy;
+  options.fusion = !command.no_fusion;
+  options.on_progress = [&](const std::string& what, double gain) {
+    progress.update(static_cast<double>(session.counters().candidates), fmt::format("{:.3f}x, {}", gain, what));
+  };
+  return tune::tune_program(session, options);
+}
+
+int tune_command(const TuneCommand& command) {
+  const auto start = std::chrono::steady_clock::now();
+  const double budget_s = parse_duration_s(command.budget, "--budget");
+  // What cannot end well is known before the work: options and the name of the output.
+  tune::TuneOptions options;
+  options.budget_s = budget_s;
+  options.strategy = command.strategy;
+  options.validate();
+  const std::string path = tune::package_path(command.out, tune::program_name(command.program->program));
+  tune::check_replaceable(path, command.force);
+
+  Database database = open_database(*command.db);
+  OpenedProgram opened = open_program(*command.program, {budget_s, !command.fresh, &database});
+  tune::Session& session = *opened.session;
+  const Tuned key = key_of(opened, !command.no_fusion);
+  std::optional<tune::ProgramResult> result;
+  if (!command.fresh) result = from_database(database, key, session);
+  const bool known = result.has_value();
+  if (!known) {
+    session.begin_search();
+    result = search(command, session, budget_s);
+  }
+
+  tune::Package package;
+  package.report = tune::make_report(session, *result);
+  package.report.known = known;
+  package.report.inputs = opened.inputs;
+  package.report.budget_s = budget_s;
+  package.report.output = path;
+  package.report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  package.file = opened.file.file;
+  const auto& proto = session.program().module_proto;
+  package.program_bytes.assign(proto.begin(), proto.end());
+  package.tuned_hlo = result->lowered.hlo;
+  tune::write_package(path, package, command.force);
+  if (!known) save(database, key, package.report);
+  if (command.output->json)
+    print(tune::summary_json(package.report));
+  else
+    fmt::print("{}", tune::report_text(package.report));
+  return 0;
+}
+
+}  // namespace
+
+Runner declare_tune(CLI::App& app) {
+  const auto command = std::make_shared<TuneCommand>();
+  command->output = add_output_options(app);
+  command->program = add_program_options(app);
+  command->db = add_database_option(app);
+  app.add_option("--budget", command->budget, "time for the search, as 90s or 2m (default 60s)");
+  app.add_option("-o,--output", command->out, "the package to write (default NAME.hone)");
+  app.add_option("--strategy", command->strategy,
+                 "search of the program's own decisions: " + fmt::format("{}", fmt::join(strategy_names(), ", ")) +
+                     " (default: group moves, then one by one)");
+  app.add_flag("--no-fusion", command->no_fusion, "leave XLA's fusion as it is");
+  app.add_flag("--force", command->force, "replace the output even if it is no package");
+  app.add_flag("--fresh", command->fresh, "search again, whatever the database knows");
+  return [command] { return tune_command(*command); };
+}
+
+}  // namespace hone::cli

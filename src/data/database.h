@@ -1,0 +1,86 @@
+// The record database: every measured candidate and every final result, in one SQLite file (WAL). Several processes may
+// write at once; a process killed at any moment loses only the row it was writing.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/record.h"
+
+namespace hone {
+
+class Sqlite;
+class Statement;
+
+struct DatabaseOptions {
+  bool read_only = false;       // the file must exist; nothing is changed
+  int busy_timeout_ms = 30000;  // how long to wait for another writer
+};
+
+struct DatabaseInfo {
+  std::string path;
+  int schema_version = 0;
+  int64_t file_bytes = 0;
+  int64_t records = 0, kernel_records = 0, program_records = 0, verified = 0;
+  int64_t programs = 0, kernels = 0;  // distinct fingerprints
+  int64_t tuned = 0;
+  std::map<std::string, int64_t> by_status, by_host;
+  std::string oldest, newest;  // creation times of records; empty when there are none
+};
+
+struct MergeReport {
+  int64_t records_added = 0, records_known = 0;
+  int64_t tuned_added = 0, tuned_known = 0;
+  int64_t refused = 0;  // rows that make no sense, see problems()
+};
+
+// Not thread-safe, not to be carried over a fork(). Every function throws RunError when SQLite cannot do its work
+// (disk full, locked for longer than the time limit).
+class Database {
+ public:
+  // Opens or creates. Throws Error when the file is no database, is another program's, or has a newer schema.
+  static Database open(const std::string& path, const DatabaseOptions& options = {});
+  ~Database();
+  Database(Database&&) noexcept;
+  Database& operator=(Database&&) noexcept;
+
+  // Stores one row, durable against the death of this process when it returns. False if an equal row (everything but
+  // the id) is already there. A NaN max_error is stored as infinity. Throws InternalError if problems(record).
+  bool add(const Record& record);
+  // All rows of a kernel, or of a whole program (scope "program"), under these conditions; oldest first.
+  std::vector<Record> find_kernel(const std::string& kernel, const std::string& host, int threads,
+                                  const std::string& xla_version) const;
+  std::vector<Record> find_program(const std::string& program, const std::string& host, int threads,
+                                   const std::string& xla_version) const;
+  // The row with status "ok" and the highest lower bound of its ratio; nothing if there is none.
+  std::optional<Record> best_kernel(const std::string& kernel, const std::string& host, int threads,
+                                    const std::string& xla_version) const;
+  std::optional<Record> best_program(const std::string& program, const std::string& host, int threads,
+                                     const std::string& xla_version) const;
+
+  // Stores a final result, replacing an earlier one with the same key. Throws InternalError if problems(tuned).
+  void save_tuned(const Tuned& tuned);
+  // `key` is a Tuned of which only the key fields matter.
+  std::optional<Tuned> find_tuned(const Tuned& key) const;
+
+  DatabaseInfo info() const;
+  // One JSON object a line: {"table":"records",...} then {"table":"tuned",...}. Infinite numbers become null.
+  void export_jsonl(std::ostream& out) const;
+  // Copies the rows of another database that are not here yet, in one transaction; of two results with the same key
+  // the newer stays. The other file is not changed.
+  MergeReport merge(const std::string& path);
+  // Everything wrong with the file, one line each (at most 100); empty when sound.
+  std::vector<std::string> check() const;
+
+ private:
+  explicit Database(std::unique_ptr<Sqlite> sqlite);
+  std::unique_ptr<Sqlite> sqlite_;
+  std::unique_ptr<Statement> insert_;  // kept prepared between add() calls
+};
+
+}  // namespace hone

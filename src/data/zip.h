@@ -1,0 +1,45 @@
+// Zip archives in memory, as far as .npz files need them: stored and deflated members, zip64.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hone {
+
+struct ZipMember {
+  std::string name;
+  bool deflated = false;
+  std::span<const uint8_t> packed;  // within the archive
+  uint64_t size = 0;                // bytes unpacked
+  uint32_t crc = 0;                 // of the unpacked bytes
+};
+
+bool is_zip(std::span<const uint8_t> archive);
+// The members, in the order of the central directory; folders are left out. `where` names the archive in errors.
+// Throws Error if the archive is truncated, damaged, encrypted or packed in another way.
+std::vector<ZipMember> list_zip(std::span<const uint8_t> archive, const std::string& where);
+// A member's bytes: the archive's own if stored, else unpacked into `storage`. Checks size and CRC; throws Error.
+std::span<const uint8_t> unpack(const ZipMember& member, std::vector<uint8_t>& storage, const std::string& where);
+
+// Builds an archive. Every member is written in the zip64 form, so that size needs no second path; the date is fixed,
+// so that equal members make equal archives.
+class ZipWriter {
+ public:
+  explicit ZipWriter(bool deflated) : deflated_(deflated) {}
+  void add(const std::string& name, std::span<const uint8_t> bytes);
+  std::vector<uint8_t> finish();
+
+ private:
+  struct Entry {
+    std::string name;
+    uint64_t size, packed_size, offset;
+    uint32_t crc;
+  };
+  bool deflated_;
+  std::vector<uint8_t> archive_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace hone

@@ -1,0 +1,120 @@
+#include "graph/decision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+
+namespace hone {
+namespace {
+
+constexpr std::array kKindNames = {"fusion", "kernel", "library", "weights", "option", "layout", "pass"};
+static_assert(kKindNames.size() == static_cast<size_t>(DecisionKind::Pass) + 1);
+
+constexpr double kMaxSize = 1e18;
+
+// Escapes what separates the parts of a line, so that different lists never give equal text.
+std::string escape(const std::string& text, const std::string& special) {
+  std::string result;
+  result.reserve(text.size());
+  for (const char c : text) {
+    if (c == '\n') {
+      result += "\\n";
+      continue;
+    }
+    if (c == '\\' || special.find(c) != std::string::npos) result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+std::string in_words(const Decision& decision) {
+  return fmt::format("{} {}={}", decision_kind_name(decision.kind), decision.key, decision.value);
+}
+
+}  // namespace
+
+const char* decision_kind_name(DecisionKind kind) {
+  const auto index = static_cast<size_t>(kind);
+  if (index >= kKindNames.size()) throw InternalError(fmt::format("no decision kind {}", static_cast<int>(kind)));
+  return kKindNames[index];
+}
+
+DecisionKind decision_kind_from_name(const std::string& name) {
+  const auto found = std::find(kKindNames.begin(), kKindNames.end(), name);
+  if (found == kKindNames.end())
+    throw Error(fmt::format("'{}' is not a kind of decision", name), "",
+                fmt::format("one of {}", fmt::join(kKindNames, ", ")));
+  return static_cast<DecisionKind>(found - kKindNames.begin());
+}
+
+Choice Space::default_choice() const {
+  Choice choice;
+  choice.reserve(dimensions.size());
+  for (const Dimension& dimension : dimensions) choice.push_back(dimension.default_option);
+  return choice;
+}
+
+double Space::size() const {
+  double size = 1;
+  for (const Dimension& dimension : dimensions) {
+    if (dimension.options.empty()) return 0;
+    size = std::min(size * static_cast<double>(dimension.options.size()), kMaxSize);
+  }
+  return size;
+}
+
+bool Space::is_legal(const Choice& choice) const {
+  if (choice.size() != dimensions.size()) return false;
+  for (size_t i = 0; i < choice.size(); ++i)
+    if (choice[i] < 0 || static_cast<size_t>(choice[i]) >= dimensions[i].options.size()) return false;
+  return true;
+}
+
+Decisions Space::decisions(const Choice& choice) const {
+  if (!is_legal(choice)) throw InternalError("the choice does not belong to the space");
+  Decisions result;
+  for (size_t i = 0; i < choice.size(); ++i) {
+    const Dimension& dimension = dimensions[i];
+    if (choice[i] != dimension.default_option)
+      result.push_back({dimension.kind, dimension.key, dimension.options[choice[i]]});
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+Choice Space::choice(const Decisions& decisions) const {
+  Choice result = default_choice();
+  std::vector<bool> decided(dimensions.size());
+  for (const Decision& decision : decisions) {
+    const auto dimension = std::find_if(dimensions.begin(), dimensions.end(), [&](const Dimension& d) {
+      return d.kind == decision.kind && d.key == decision.key;
+    });
+    if (dimension == dimensions.end())
+      throw Error("there is nothing of this kind and key to decide", in_words(decision),
+                  "the decisions belong to another program or another version");
+    const auto option = std::find(dimension->options.begin(), dimension->options.end(), decision.value);
+    if (option == dimension->options.end())
+      throw Error("the value is not among the options", in_words(decision),
+                  fmt::format("one of {}", fmt::join(dimension->options, " | ")));
+    const auto index = static_cast<size_t>(dimension - dimensions.begin());
+    if (decided[index]) throw Error("decided twice", in_words(decision), "keep one of the two");
+    decided[index] = true;
+    result[index] = static_cast<int32_t>(option - dimension->options.begin());
+  }
+  return result;
+}
+
+std::string to_text(const Decisions& decisions) {
+  std::string text;
+  for (const Decision& decision : decisions) {
+    if (!text.empty()) text += '|';
+    text += fmt::format("{} {}={}", decision_kind_name(decision.kind), escape(decision.key, "|="),
+                        escape(decision.value, "|"));
+  }
+  return text;
+}
+
+}  // namespace hone

@@ -1,0 +1,222 @@
+#include "tune/kernel_tuner.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "base/error.h"
+#include "tune/kernel_moves.h"
+
+namespace hone::tune {
+
+namespace {
+
+constexpr size_t kTopList = 10;
+constexpr double kKernelFloorSeconds = 0.5;
+constexpr double kNegligibleShare = 5e-4;
+
+// One search over the options of one kernel.
+class Search {
+ public:
+  Search(const Kernel& kernel, Bench& bench, double budget_s, const KernelOptions& options, Rng& rng)
+      : kernel_(kernel), bench_(bench), stop_at_(bench.seconds_left() - budget_s), options_(options), rng_(rng),
+        measured_(kernel.dimension.options.size()) {
+    const KnownKernel known = bench.known(kernel);
+    const auto& all = kernel.dimension.options;
+    if (known.best && std::find(all.begin(), all.end(), known.best->value) != all.end()) best_known_ = known.best;
+    for (size_t i = 0; i < measured_.size(); ++i) {
+      const auto found = known.measured.find(kernel.dimension.options[i]);
+      if (found != known.measured.end()) measured_[i] = found->second;
+    }
+  }
+
+  KernelReport run() {
+    KernelReport report = empty_report();
+    if (best_known_) return fill_known(report);
+    const int size = static_cast<int>(measured_.size());
+    if (size <= options_.exhaustive_limit)
+      cover();
+    else
+      climb();
+    report.complete = in_time();
+    choose(report);
+    if (report.complete && !report.top.empty()) bench_.remember(kernel_, {report.chosen, winner(report)});
+    return report;
+  }
+
+ private:
+  bool in_time() const { return bench_.seconds_left() > std::max(0.0, stop_at_); }
+
+  // The measurement behind the chosen option; for the default one that says it equals itself.
+  Measurement winner(const KernelReport& report) const {
+    if (report.improved()) return finals_.front().measurement;
+    return {.outcome = Outcome::Ok, .baseline_ns = report.default_ns, .candidate_ns = report.default_ns, .ratio = 1,
+            .ratio_low = 1, .ratio_high = 1, .rounds = report.top.front().measurement.rounds};
+  }
+
+  KernelReport empty_report() const {
+    KernelReport report;
+    report.fingerprint = kernel_.fingerprint;
+    report.name = kernel_.name;
+    report.kind = kernel_.kind;
+    report.count = kernel_.count;
+    report.decision = kernel_.dimension.kind;
+    report.key = kernel_.dimension.key;
+    report.default_value = report.chosen = kernel_.default_value();
+    report.options = static_cast<int>(measured_.size());
+    return report;
+  }
+
+  static void take(KernelReport& report, const std::string& value, const Measurement& winner) {
+    report.chosen = value;
+    report.gain = winner.ratio;
+    report.gain_low = winner.ratio_low;
+    report.gain_high = winner.ratio_high;
+    report.default_ns = winner.baseline_ns;
+    report.chosen_ns = winner.candidate_ns;
+  }
+
+  KernelReport& fill_known(KernelReport& report) const {
+    report.known = report.complete = true;
+    if (best_known_->value != report.default_value) {
+      take(report, best_known_->value, best_known_->measurement);
+      report.top.push_back({best_known_->value, best_known_->measurement});
+    }
+    return report;
+  }
+
+  // Measures option i once. False when the time is over.
+  bool try_option(int i) {
+    if (measured_[i]) return true;
+    if (!in_time()) return false;
+    measured_[i] = bench_.measure_kernel(kernel_, kernel_.dimension.options[i], options_.quick);
+    ++tried_;
+    return true;
+  }
+
+  void cover() {
+    // The strata of a sample as large as the space are single options: the same order of importance as for large spaces.
+    for (int i : first_options(kernel_.dimension, options_.exhaustive_limit, rng_))
+      if (!try_option(i)) return;
+  }
+
+  void climb() {
+    for (int i : first_options(kernel_.dimension, options_.samples, rng_))
+      if (!try_option(i)) return;
+    std::vector<bool> expanded(measured_.size());
+    while (tried_ < options_.max_tried) {
+      const std::optional<int> from = best_unexpanded(expanded);
+      if (!from) return;
+      expanded[*from] = true;
+      for (int i : neighbours(kernel_.dimension, *from))
+        if (!try_option(i)) return;
+    }
+  }
+
+  // The best measured option whose neighbours are unknown, if it is among the few best of all: from others a climb would
+  // only wander.
+  std::optional<int> best_unexpanded(const std::vector<bool>& expanded) const {
+    const std::vector<int> order = ranking();
+    for (size_t place = 0; place < order.size() && place < static_cast<size_t>(options_.finalists); ++place)
+      if (!expanded[order[place]]) return order[place];
+    return std::nullopt;
+  }
+
+  // Measured and verified options, fastest first; the default is never among them.
+  std::vector<int> ranking() const {
+    std::vector<int> order;
+    for (int i = 0; i < static_cast<int>(measured_.size()); ++i)
+      if (i != kernel_.dimension.default_option && measured_[i] && measured_[i]->ok()) order.push_back(i);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return measured_[a]->ratio > measured_[b]->ratio; });
+    return order;
+  }
+
+  // Duels the finalists with care and takes the one with the best lower bound.
+  void choose(KernelReport& report) {
+    const std::vector<int> order = ranking();
+    for (size_t place = 0; place < order.size() && place < static_cast<size_t>(options_.finalists); ++place) {
+      const Measurement& quick = *measured_[order[place]];
+      if (quick.ratio_high < options_.min_gain || bench_.seconds_left() <= 0) break;
+      const std::string& value = kernel_.dimension.options[order[place]];
+      finals_.push_back({value, bench_.measure_kernel(kernel_, value, options_.careful)});
+    }
+    std::stable_sort(finals_.begin(), finals_.end(), [](const Tried& a, const Tried& b) {
+      return std::pair(a.measurement.ok(), a.measurement.ratio_low) > std::pair(b.measurement.ok(), b.measurement.ratio_low);
+    });
+    if (!finals_.empty() && finals_[0].measurement.ok() && finals_[0].measurement.ratio_low > options_.min_gain)
+      take(report, finals_[0].value, finals_[0].measurement);
+    report.tried = tried_;
+    report.top = finals_;
+    for (int i : order) {
+      const std::string& value = kernel_.dimension.options[i];
+      const bool final = std::any_of(finals_.begin(), finals_.end(), [&](const Tried& t) { return t.value == value; });
+      if (!final && report.top.size() < kTopList) report.top.push_back({value, *measured_[i]});
+    }
+    if (report.default_ns == 0 && !report.top.empty()) {
+      report.default_ns = report.chosen_ns = report.top[0].measurement.baseline_ns;
+    }
+  }
+
+  const Kernel& kernel_;
+  Bench& bench_;
+  double stop_at_;  // in the bench's seconds left
+  const KernelOptions& options_;
+  Rng& rng_;
+  std::vector<std::optional<Measurement>> measured_;
+  std::optional<KnownKernel::Best> best_known_;
+  std::vector<Tried> finals_;
+  int tried_ = 0;
+};
+
+}  // namespace
+
+void KernelOptions::validate() const {
+  if (exhaustive_limit < 1 || samples < 1 || finalists < 1 || max_tried < 1)
+    throw Error("kernel tuning needs at least one option, sample and finalist");
+  if (min_gain < 1) throw Error("a kernel's least gain must be at least 1");
+}
+
+KernelReport tune_kernel(const Kernel& kernel, Bench& bench, double budget_s, const KernelOptions& options, Rng& rng) {
+  return Search(kernel, bench, budget_s, options, rng).run();
+}
+
+std::vector<KernelReport> known_kernels(const std::vector<Kernel>& kernels, Bench& bench) {
+  const std::vector<double> shares = kernel_shares(kernels);
+  const KernelOptions options;
+  Rng unused(0);
+  std::vector<KernelReport> reports;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (kernels[i].dimension.options.size() < 2 || !bench.known(kernels[i]).best) continue;
+    KernelReport report = tune_kernel(kernels[i], bench, /*budget_s=*/0, options, unused);
+    report.share = shares[i];
+    reports.push_back(std::move(report));
+  }
+  std::stable_sort(reports.begin(), reports.end(), [](const auto& a, const auto& b) { return a.share > b.share; });
+  return reports;
+}
+
+std::vector<KernelReport> tune_kernels(const std::vector<Kernel>& kernels, Bench& bench, double budget_s,
+                                       const KernelOptions& options, Rng& rng,
+                                       const std::function<void(const KernelsProgress&)>& on_kernel) {
+  const std::vector<double> shares = kernel_shares(kernels);
+  std::vector<int> order;
+  for (int i = 0; i < static_cast<int>(kernels.size()); ++i)
+    if (kernels[i].dimension.options.size() > 1 && shares[i] >= kNegligibleShare) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return shares[a] > shares[b]; });
+
+  const double stop_at = bench.seconds_left() - budget_s;
+  std::vector<KernelReport> reports;
+  for (size_t place = 0; place < order.size(); ++place) {
+    std::vector<double> left;
+    for (size_t i = place; i < order.size(); ++i) left.push_back(shares[order[i]]);
+    const double seconds = next_budget(left, bench.seconds_left() - std::max(0.0, stop_at), kKernelFloorSeconds);
+    if (seconds <= 0) break;
+    reports.push_back(tune_kernel(kernels[order[place]], bench, seconds, options, rng));
+    reports.back().share = shares[order[place]];
+    on_kernel({static_cast<int>(place) + 1, static_cast<int>(order.size()), &reports.back()});
+  }
+  return reports;
+}
+
+}  // namespace hone::tune

@@ -1,0 +1,66 @@
+// Finds the best option of one kernel by duels against the kernel's own default.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/rng.h"
+#include "tune/bench.h"
+
+namespace hone::tune {
+
+struct KernelOptions {
+  int exhaustive_limit = 60;  // spaces up to this size are covered completely
+  int samples = 16;           // first options of larger spaces
+  int max_tried = 160;        // of larger spaces
+  int finalists = 3;          // re-duelled with the careful duel
+  double min_gain = 1.01;     // the winner's lower bound must be above this
+  Duel quick{.min_rounds = 3, .max_rounds = 8, .budget_ms = 40, .precision = 0.03, .abandon_ratio = 0.8, .limit_s = 10};
+  Duel careful{.min_rounds = 9, .max_rounds = 40, .budget_ms = 400, .precision = 0.01, .abandon_ratio = 0, .limit_s = 20};
+
+  void validate() const;  // throws Error
+};
+
+struct Tried {
+  std::string value;
+  Measurement measurement;
+};
+
+struct KernelReport {
+  std::string fingerprint, name, kind;
+  int count = 1;
+  double share = 0;                    // of the program's time, measured or estimated
+  DecisionKind decision = DecisionKind::Kernel;
+  std::string key;                     // of the decision
+  std::string default_value, chosen;   // equal when nothing beat the default
+  double default_ns = 0, chosen_ns = 0;
+  double gain = 1, gain_low = 1, gain_high = 1;
+  int options = 0, tried = 0;
+  bool known = false;                  // taken from the database
+  bool complete = false;               // the search was not cut short by its budget
+  bool kept = false;                   // part of the final program
+  std::vector<Tried> top;              // best first, careful duels before quick ones
+
+  bool improved() const { return chosen != default_value; }
+};
+
+// Ends after `budget_s`, or when the bench has no time left, or when the search is complete; then the best so far counts.
+// A complete search is remembered by the bench.
+KernelReport tune_kernel(const Kernel& kernel, Bench& bench, double budget_s, const KernelOptions& options, Rng& rng);
+
+// What the database knows about kernels, most valuable first, measuring nothing; unknown kernels are missing.
+std::vector<KernelReport> known_kernels(const std::vector<Kernel>& kernels, Bench& bench);
+
+struct KernelsProgress {
+  int index = 0, total = 0;
+  const KernelReport* report = nullptr;
+};
+
+// All kernels, most valuable first, the budget divided in proportion to their shares. Kernels with one option are left
+// out. Reports in the order of tuning; kernels the budget did not reach are missing.
+std::vector<KernelReport> tune_kernels(const std::vector<Kernel>& kernels, Bench& bench, double budget_s,
+                                       const KernelOptions& options, Rng& rng,
+                                       const std::function<void(const KernelsProgress&)>& on_kernel);
+
+}  // namespace hone::tune

@@ -1,0 +1,429 @@
+#include "tune/program_tuner.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+#include "search/strategies.h"
+
+namespace hone::tune {
+
+namespace {
+
+constexpr double kKernelBudgetShare = 0.45;   // of the search time, for the first round of kernels
+constexpr double kNewKernelBudgetShare = 0.2; // of what is left, for kernels that a kept step made new
+constexpr int kGroupTrials = 16;              // candidates spent on one group and its parts
+constexpr int kFallbacks = 3;                 // earlier bests the confirmation may fall back to
+constexpr double kAnnealShare = 0.9;          // of the time left
+
+bool same_subject(const Decision& a, const Decision& b) { return a.kind == b.kind && a.key == b.key; }
+
+Decision non_default(const Dimension& dimension, int option) {
+  return {dimension.kind, dimension.key, dimension.options[option]};
+}
+
+// `base` with one dimension set to one of its options; the default option means no decision.
+Decisions with_option(const Decisions& base, const Dimension& dimension, int option) {
+  const Decision decision = non_default(dimension, option);
+  Decisions result;
+  for (const Decision& d : base)
+    if (!same_subject(d, decision)) result.push_back(d);
+  if (option != dimension.default_option) result.push_back(decision);
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+int current_option(const Decisions& decisions, const Dimension& dimension) {
+  for (const Decision& d : decisions) {
+    if (d.kind != dimension.kind || d.key != dimension.key) continue;
+    const auto at = std::find(dimension.options.begin(), dimension.options.end(), d.value);
+    if (at != dimension.options.end()) return static_cast<int>(at - dimension.options.begin());
+  }
+  return dimension.default_option;
+}
+
+// The cost a strategy sees: candidate over baseline run time, measured.
+class MeasuredCost : public CostModel {
+ public:
+  MeasuredCost(const Space& space, const Decisions& base, std::function<Measurement(const Decisions&)> measure)
+      : space_(space), base_(base), measure_(std::move(measure)) {}
+
+  std::vector<double> costs(std::span<const Choice> choices) override {
+    std::vector<double> costs;
+    for (const Choice& choice : choices) {
+      const Decisions decisions = merged(base_, space_.decisions(choice));
+      if (decisions == base_) {
+        costs.push_back(1);
+        continue;
+      }
+      const Measurement m = measure_(decisions);
+      costs.push_back(m.ok() && m.ratio > 0 ? 1 / m.ratio : kFailed);
+    }
+    return costs;
+  }
+
+ private:
+  const Space& space_;
+  const Decisions& base_;
+  std::function<Measurement(const Decisions&)> measure_;
+};
+
+class Tuner {
+ public:
+  Tuner(Bench& bench, const TuneOptions& options)
+      : bench_(bench), options_(options), rng_(options.seed),
+        reserve_s_(std::clamp(0.1 * options.budget_s, 1.0, 15.0)) {}
+
+  ProgramResult run() {
+    try {
+      measure_default();
+      if (result_.note.empty()) search();
+    } catch (const Stopped&) {
+      result_.stopped = true;
+    }
+    result_.stopped = result_.stopped || bench_.seconds_left() <= 0;
+    bench_.begin_confirmation();
+    if (default_.rounds == 0) measure_default();  // stopped before it was known
+    confirm();
+    finish();
+    return std::move(result_);
+  }
+
+ private:
+  double left() const { return bench_.seconds_left() - reserve_s_; }
+
+  // An A/A duel: can the program run at all, do its outputs prove anything, how long does it take.
+  void measure_default() {
+    say("default XLA");
+    const Duel duel{.min_rounds = 3, .max_rounds = 5, .budget_ms = 500, .precision = 0.02, .limit_s = 600};
+    const Measurement m = bench_.measure_program({}, {}, duel);
+    if (m.outcome == Outcome::Unverified) {
+      result_.note = "the outputs of default XLA prove nothing on these inputs" + (m.note.empty() ? "" : ": " + m.note);
+    } else if (!m.ok()) {
+      throw RunError(fmt::format("default XLA cannot run this program ({}): {}", outcome_name(m.outcome), m.note));
+    }
+    default_ = m;
+    default_.rounds = std::max(1, m.rounds);
+    const double budget_ms = std::clamp(60 * m.baseline_ns / 1e6, 300.0, 2000.0);
+    const double compile_s = std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
+    trial_ = {.min_rounds = 5, .max_rounds = 20, .budget_ms = budget_ms, .precision = 0.008, .abandon_ratio = 0.96,
+              .limit_s = 10 + 6 * compile_s + 3 * budget_ms / 1e3 + 60 * m.baseline_ns / 1e9};
+  }
+
+  void search() {
+    say("lowering");
+    Lowered lowered = bench_.lower({}, false);
+    lowering_ = lowered.fingerprint;
+    tune_new_kernels(lowered, kKernelBudgetShare * left());
+    if (options_.strategy.empty()) {
+      group_moves(lowered.dimensions);
+      descend(lowered.dimensions);
+    } else {
+      search_dimensions(options_.strategy, lowered.dimensions, left());
+    }
+    if (options_.fusion) anneal_fusion();
+  }
+
+  void say(const std::string& what) const { options_.on_progress(what, gain_); }
+
+  // ---- kernels
+
+  void tune_new_kernels(const Lowered& lowered, double budget_s) {
+    std::vector<Kernel> fresh;
+    for (const Kernel& kernel : lowered.kernels)
+      if (seen_kernels_.insert(kernel.fingerprint).second) fresh.push_back(kernel);
+    if (fresh.empty() || budget_s <= 0) return;
+    const auto on_kernel = [&](const KernelsProgress& progress) {
+      result_.kernels.push_back(*progress.report);  // at once, so that an interrupt loses only the kernel in flight
+      say(fmt::format("kernels {}/{}", progress.index, progress.total));
+    };
+    say(fmt::format("kernels 0/{}", fresh.size()));
+    const size_t before = result_.kernels.size();
+    tune_kernels(fresh, bench_, budget_s, options_.kernel, rng_, on_kernel);
+    adopt_kernels(before);
+  }
+
+  // The winners among result_.kernels from index `first` on, most saved time first.
+  void adopt_kernels(size_t first) {
+    std::vector<const KernelReport*> winners;
+    for (size_t i = first; i < result_.kernels.size(); ++i)
+      if (result_.kernels[i].improved()) winners.push_back(&result_.kernels[i]);
+    std::stable_sort(winners.begin(), winners.end(), [](const KernelReport* a, const KernelReport* b) {
+      return a->share * (1 - 1 / a->gain) > b->share * (1 - 1 / b->gain);
+    });
+    Decisions group;
+    for (const KernelReport* k : winners) group.push_back({k->decision, k->key, k->chosen});
+    adopt_group(fmt::format("{} tuned kernels", group.size()), group);
+  }
+
+  // ---- program steps
+
+  // Measures best + more against best and keeps it if it is faster.
+  bool try_step(const std::string& what, const Decisions& candidate) {
+    if (left() <= 0 || candidate == best_ || !tried_.insert(to_text(best_) + " | " + to_text(candidate)).second)
+      return false;
+    say(what);
+    Step step{what, bench_.measure_program(candidate, best_, trial_), false};
+    const Measurement& m = step.measurement;
+    step.kept = m.ok() && m.ratio_low > 1 && m.ratio > options_.min_gain;
+    result_.steps.push_back(step);
+    if (!step.kept) return false;
+    history_.push_back(candidate);
+    best_ = candidate;
+    gain_ *= m.ratio;
+    say(what);
+    return true;
+  }
+
+  // Tries the whole group (best expected first), else its halves, and so on down to single decisions.
+  bool adopt_group(const std::string& what, const Decisions& group) {
+    int trials = kGroupTrials;
+    return adopt_part(what, group, trials);
+  }
+
+  bool adopt_part(const std::string& what, const Decisions& group, int& trials) {
+    if (group.empty() || trials-- <= 0 || left() <= 0) return false;
+    if (try_step(group.size() == 1 ? in_words(group[0]) : what, merged(best_, group))) return true;
+    if (group.size() == 1) return false;
+    const auto middle = group.begin() + (group.size() + 1) / 2;
+    const std::string part = what.rfind("part of ", 0) == 0 ? what : "part of " + what;
+    const bool first = adopt_part(part, Decisions(group.begin(), middle), trials);
+    const bool second = adopt_part(part, Decisions(middle, group.end()), trials);
+    return first || second;
+  }
+
+  // All dimensions of one kind that offer the same option, moved at once: weights and libraries come in dozens, and one
+  // duel tells more than dozens below the noise.
+  void group_moves(const std::vector<Dimension>& dimensions) {
+    std::vector<std::pair<DecisionKind, std::string>> moves;
+    const std::vector<Dimension> ordered = by_promise(dimensions);
+    for (const Dimension& d : ordered) {
+      if (d.kind != DecisionKind::Weights && d.kind != DecisionKind::Library) continue;
+      for (size_t i = 0; i < d.options.size(); ++i) {
+        const std::pair<DecisionKind, std::string> move(d.kind, d.options[i]);
+        if (std::find(moves.begin(), moves.end(), move) == moves.end()) moves.push_back(move);
+      }
+    }
+    for (const auto& [kind, value] : moves) {
+      Decisions group;
+      for (const Dimension& d : ordered)
+        if (d.kind == kind && d.options[d.default_option] != value && !measured_as_kernel(d) &&
+            std::find(d.options.begin(), d.options.end(), value) != d.options.end())
+          group.push_back({kind, d.key, value});
+      if (group.size() < 2) continue;
+      if (adopt_group(fmt::format("{} {} for all {}", decision_kind_name(kind), value, group.size()), group))
+        lowering_changed(kind);
+    }
+  }
+
+  // Dots and convolutions were tuned by themselves.
+  bool measured_as_kernel(const Dimension& dimension) const {
+    return std::any_of(result_.kernels.begin(), result_.kernels.end(), [&](const KernelReport& k) {
+      return k.decision == dimension.kind && k.key == dimension.key && k.complete;
+    });
+  }
+
+  // One pass of coordinate descent: every option of every dimension against the best so far. Kinds with many dimensions
+  // went through group moves: their single decisions come last.
+  void descend(const std::vector<Dimension>& dimensions) {
+    std::map<DecisionKind, int> count;
+    for (const Dimension& d : dimensions) count[d.kind] += d.kind != DecisionKind::Option;
+    std::vector<Dimension> ordered = by_promise(dimensions);
+    std::stable_partition(ordered.begin(), ordered.end(), [&](const Dimension& d) { return count[d.kind] < 4; });
+    for (const Dimension& d : ordered) {
+      if (measured_as_kernel(d)) continue;
+      bool kept = false;
+      for (int i = 0; i < static_cast<int>(d.options.size()) && left() > 0; ++i)
+        if (i != current_option(best_, d)) kept = try_step(in_words(non_default(d, i)), with_option(best_, d, i)) || kept;
+      if (kept) lowering_changed(d.kind);
+    }
+  }
+
+  // After a kept step other kernels may exist: tune those that are new.
+  void lowering_changed(DecisionKind kind) {
+    if (kind == DecisionKind::Kernel || kind == DecisionKind::Library || left() <= 0) return;
+    Decisions without_kernels;
+    for (const Decision& d : best_)
+      if (d.kind != DecisionKind::Kernel) without_kernels.push_back(d);
+    const Lowered lowered = bench_.lower(without_kernels, false);
+    if (lowered.fingerprint == lowering_) return;
+    lowering_ = lowered.fingerprint;
+    tune_new_kernels(lowered, kNewKernelBudgetShare * left());
+  }
+
+  // ---- strategies of the search library
+
+  void search_dimensions(const std::string& strategy, const std::vector<Dimension>& dimensions, double budget_s) {
+    Space space;
+    for (const Dimension& d : dimensions)
+      if (d.options.size() > 1) space.dimensions.push_back(d);
+    if (space.dimensions.empty() || budget_s <= 0) return;
+    const double stop_at = std::max(0.0, left() - budget_s);
+    const Decisions base = best_;
+    MeasuredCost cost(space, base, [&](const Decisions& decisions) {
+      Step step{fmt::format("{} {}", strategy, to_text(decisions)), bench_.measure_program(decisions, base, trial_), false};
+      result_.steps.push_back(step);
+      return step.measurement;
+    });
+    SearchOptions search;
+    search.seed = rng_();
+    const double seconds_each = trial_.budget_ms / 1e3 + default_.compile_ms / 1e3 + 0.05;
+    search.max_evaluations = static_cast<int>(std::clamp(budget_s / seconds_each, 8.0, 1e5));
+    search.should_stop = [&] { return left() <= stop_at; };
+    int evaluated = 0;
+    search.on_evaluated = [&](const Choice&, double) { say(fmt::format("{} {}", strategy, ++evaluated)); };
+    const SearchReport report = make_strategy(strategy)->search(space, space.default_choice(), cost, search);
+    if (report.best_cost < 1 && try_step(strategy + "'s best", merged(best_, space.decisions(report.best))))
+      lowering_changed(DecisionKind::Option);
+  }
+
+  void anneal_fusion() {
+    if (left() <= 0) return;
+    Decisions without_kernels;
+    for (const Decision& d : best_)
+      if (d.kind != DecisionKind::Kernel) without_kernels.push_back(d);
+    const Lowered lowered = bench_.lower(without_kernels, true);
+    std::vector<Dimension> edges;
+    for (const Dimension& d : lowered.dimensions)
+      if (d.kind == DecisionKind::Fusion) edges.push_back(d);
+    search_dimensions("anneal", edges, kAnnealShare * left());
+  }
+
+  // ---- the end
+
+  Duel confirmation() const {
+    Duel duel = options_.confirm;
+    duel.budget_ms = std::min(duel.budget_ms, std::max(1000.0, 1e3 * reserve_s_ / 2));
+    return duel;
+  }
+
+  // The best so far against default XLA; when it does not hold, earlier bests, then default XLA itself.
+  void confirm() {
+    for (int fallback = 0; fallback <= kFallbacks && !history_.empty(); ++fallback) {
+      say("confirmation");
+      const Decisions candidate = history_.back();
+      const Measurement m = bench_.measure_program(candidate, {}, confirmation());
+      result_.steps.push_back({"confirmation", m, m.ok() && m.ratio_low >= 1});
+      if (result_.steps.back().kept) {
+        result_.decisions = candidate;
+        result_.measurement = m;
+        gain_ = m.ratio;
+        return;
+      }
+      history_.pop_back();
+    }
+    result_.decisions.clear();
+    result_.measurement = default_;
+    result_.measurement.candidate_ns = default_.baseline_ns;
+    result_.measurement.ratio = result_.measurement.ratio_low = result_.measurement.ratio_high = 1;
+  }
+
+  // Drops kernel decisions that the final lowering has no kernel for, and marks the kernels in use.
+  void finish() {
+    result_.lowered = bench_.lower(result_.decisions, false);
+    Decisions used;
+    for (const Decision& d : result_.decisions) {
+      const bool present = std::any_of(result_.lowered.kernels.begin(), result_.lowered.kernels.end(),
+                                       [&](const Kernel& k) { return k.dimension.key == d.key; });
+      if (d.kind != DecisionKind::Kernel || present) used.push_back(d);
+    }
+    if (used != result_.decisions) {
+      Lowered again = bench_.lower(used, false);
+      if (again.fingerprint == result_.lowered.fingerprint) {
+        result_.decisions = used;
+        result_.lowered = std::move(again);
+      }
+    }
+    mark_kept(result_);
+  }
+
+  Bench& bench_;
+  const TuneOptions& options_;
+  Rng rng_;
+  double reserve_s_;            // kept for the confirmation
+  Measurement default_;
+  Duel trial_;
+  Decisions best_;
+  double gain_ = 1;             // of best_ over default XLA, as the steps add up
+  std::vector<Decisions> history_;
+  std::set<std::string> tried_, seen_kernels_;
+  std::string lowering_;        // fingerprint
+  ProgramResult result_;
+};
+
+int promise(const Dimension& dimension) {
+  switch (dimension.kind) {
+    case DecisionKind::Weights: return 0;
+    case DecisionKind::Library: return 1;
+    case DecisionKind::Option:
+      if (dimension.key.find("multi_output") != std::string::npos) return 2;
+      return dimension.key.find("vector_width") != std::string::npos ? 3 : 4;
+    default: return 5;
+  }
+}
+
+}  // namespace
+
+void TuneOptions::validate() const {
+  if (!(budget_s > 0)) throw Error("the budget must be longer than nothing", "--budget", "for example 60s");
+  if (min_gain < 1) throw Error("the least gain of a step must be at least 1");
+  if (!strategy.empty()) make_strategy(strategy);
+  kernel.validate();
+}
+
+ProgramResult tune_program(Bench& bench, const TuneOptions& options) {
+  options.validate();
+  return Tuner(bench, options).run();
+}
+
+ProgramResult confirm_decisions(Bench& bench, const Decisions& decisions, const Duel& effort) {
+  bench.begin_confirmation();
+  ProgramResult result;
+  result.measurement = bench.measure_program(decisions, {}, effort);
+  const Measurement& m = result.measurement;
+  const bool kept = m.ok() && (decisions.empty() || m.ratio_low >= 1);
+  result.steps.push_back({"confirmation", m, kept});
+  if (!kept) return result;
+  if (decisions.empty()) {
+    result.measurement.candidate_ns = m.baseline_ns;
+    result.measurement.ratio = result.measurement.ratio_low = result.measurement.ratio_high = 1;
+  }
+  result.decisions = decisions;
+  result.lowered = bench.lower(decisions, false);
+  return result;
+}
+
+void mark_kept(ProgramResult& result) {
+  for (KernelReport& kernel : result.kernels) {
+    const Decision decision{kernel.decision, kernel.key, kernel.chosen};
+    kernel.kept = std::find(result.decisions.begin(), result.decisions.end(), decision) != result.decisions.end();
+  }
+}
+
+Decisions merged(const Decisions& base, const Decisions& more) {
+  Decisions result = more;
+  for (const Decision& d : base)
+    if (std::none_of(more.begin(), more.end(), [&](const Decision& other) { return same_subject(d, other); }))
+      result.push_back(d);
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+std::vector<Dimension> by_promise(std::vector<Dimension> dimensions) {
+  std::erase_if(dimensions, [](const Dimension& d) { return d.options.size() < 2 || d.kind == DecisionKind::Fusion; });
+  std::stable_sort(dimensions.begin(), dimensions.end(), [](const Dimension& a, const Dimension& b) {
+    return std::pair(promise(a), -a.weight) < std::pair(promise(b), -b.weight);
+  });
+  return dimensions;
+}
+
+std::string in_words(const Decision& decision) {
+  const bool fingerprint = decision.kind == DecisionKind::Kernel || decision.kind == DecisionKind::Library;
+  return fmt::format("{} {} {}", decision_kind_name(decision.kind),
+                     fingerprint ? decision.key.substr(0, 12) : decision.key, decision.value);
+}
+
+}  // namespace hone::tune

@@ -1,0 +1,66 @@
+// Tunes a whole program: kernels first, then the program's own dimensions, then fusion; every step is a duel against
+// the best so far, and the last word is a duel against default XLA.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tune/kernel_tuner.h"
+
+namespace hone::tune {
+
+struct TuneOptions {
+  double budget_s = 60;       // of the search, the confirmation included
+  uint64_t seed = 0;
+  std::string strategy;       // searches the program's dimensions; empty = group moves, then coordinate descent
+  bool fusion = true;         // anneal over fusion edges when time remains
+  double min_gain = 1.01;     // a kept step must be this much faster, and surely faster
+  KernelOptions kernel;
+  Duel confirm{.min_rounds = 15, .max_rounds = 60, .budget_ms = 6000, .precision = 0.005, .abandon_ratio = 0,
+               .limit_s = 300};
+  // What is being tried ("kernels 3/12") and the gain over default XLA so far.
+  std::function<void(const std::string& what, double gain)> on_progress = [](const std::string&, double) {};
+
+  void validate() const;  // throws Error
+};
+
+// One program-level candidate, in the order of trying.
+struct Step {
+  std::string what;        // "all kernels", "weights 3 transposed"
+  Measurement measurement; // against the best before it
+  bool kept = false;
+};
+
+struct ProgramResult {
+  Decisions decisions;      // sorted; empty = default XLA
+  Measurement measurement;  // of the final duel against default XLA; ratio 1 when the decisions are empty
+  Lowered lowered;          // under the decisions, with its HLO
+  std::vector<KernelReport> kernels;
+  std::vector<Step> steps;
+  bool stopped = false;     // by the user or the end of the budget
+  std::string note;         // why nothing could be gained, when that has a reason
+};
+
+// Throws RunError when default XLA itself cannot compile or run the program. Never returns a result that the final duel
+// did not show to be at least as fast as default XLA and verified, unless it is default XLA itself.
+ProgramResult tune_program(Bench& bench, const TuneOptions& options);
+
+// The final duel for decisions known from before, `effort` as in TuneOptions::confirm: the result if they hold, else a
+// result with empty decisions.
+ProgramResult confirm_decisions(Bench& bench, const Decisions& decisions, const Duel& effort);
+
+// Sets `kept` of the kernels whose choice is among the result's decisions.
+void mark_kept(ProgramResult& result);
+
+// `base` with the decisions of `more` in place of its own about the same things, sorted.
+Decisions merged(const Decisions& base, const Decisions& more);
+
+// Order in which program dimensions are tried: those known to move most first, then by weight.
+std::vector<Dimension> by_promise(std::vector<Dimension> dimensions);
+
+// "weights 3 transposed", "option prefer_vector_width 512", "kernel 1a2b3c tile=8,8".
+std::string in_words(const Decision& decision);
+
+}  // namespace hone::tune

@@ -1,0 +1,56 @@
+// What a tune found, as data, as JSON and as a table for the terminal.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "graph/decision.h"
+#include "tune/program_tuner.h"
+#include "tune/session.h"
+
+namespace hone::tune {
+
+struct TuneReport {
+  std::string program;            // name, for people
+  std::string fingerprint;        // of the program as loaded
+  std::string tuned_fingerprint;  // of the tuned, lowered module
+  Target target;
+  std::string inputs = "generated";  // or the file they came from
+  std::string xla_version, host;
+  Decisions decisions;            // empty = default XLA
+  double default_ns = 0, tuned_ns = 0;
+  double speedup = 1, speedup_low = 1, speedup_high = 1;  // default over tuned
+  int rounds = 0;                 // of the final duel
+  bool verified = false;
+  double max_error = 0;
+  Counters counters;
+  double seconds = 0;
+  double budget_s = 0;
+  bool known = false;             // decisions came from the database
+  bool stopped = false;           // by the user or the end of the budget
+  std::string note;
+  std::vector<KernelReport> kernels;
+  std::vector<Step> steps;
+  std::string output;             // the package, empty when none was written
+};
+
+TuneReport make_report(Session& session, const ProgramResult& result);
+
+// The object `hone tune --json` prints: the fields the command line promises.
+nlohmann::json summary_json(const TuneReport& report);
+// summary_json and everything else: kernels with their top lists, steps, target, host.
+nlohmann::json full_json(const TuneReport& report);
+// A table of at most 100 columns, ending in a newline.
+std::string report_text(const TuneReport& report);
+
+// Decisions as an object by kind, {"kernel": {"<key>": "tile=8,8"}}, and as the list that reads back.
+nlohmann::json decisions_object(const Decisions& decisions);
+nlohmann::json decisions_list(const Decisions& decisions);
+// Throws Error (where = `where`) when the JSON is no decision list.
+Decisions decisions_from_list(const nlohmann::json& list, const std::string& where);
+
+nlohmann::json to_json(const Target& target);
+
+}  // namespace hone::tune

@@ -1,0 +1,335 @@
+#include "tune/session.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "base/text.h"
+
+namespace hone::tune {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+constexpr double kInterruptGraceSeconds = 2;  // for the candidate in flight, so that the worker keeps what it compiled
+constexpr double kOvertime = 0.1;             // of the budget, the same at its end
+constexpr char kFinished[] = "best of a finished search";
+
+std::unique_ptr<wire::ArrayT> to_wire_array(NamedArray array) {
+  auto result = std::make_unique<wire::ArrayT>();
+  result->type = std::move(array.type);
+  result->dims = std::move(array.dims);
+  result->data = std::move(array.bytes);
+  return result;
+}
+
+Kernel kernel_from_wire(const wire::KernelT& from) {
+  Kernel kernel;
+  kernel.fingerprint = from.fingerprint;
+  kernel.name = from.name;
+  kernel.kind = from.kind;
+  kernel.count = std::max(1, from.count);
+  kernel.hlo = from.hlo;
+  kernel.flops = from.flops;
+  kernel.bytes = from.bytes;
+  kernel.default_tile = from.default_tile;
+  if (from.dimension) kernel.dimension = wire::from_wire(*from.dimension);
+  return kernel;
+}
+
+// A worker marks a difference from default XLA by a note that begins with "mismatch" or by its size; outputs that are
+// all NaN or all equal prove nothing and have neither.
+Outcome outcome_of(const wire::MeasureReplyT& reply) {
+  if (reply.verified) return Outcome::Ok;
+  const bool differs = reply.note.rfind("mismatch", 0) == 0 || !(reply.max_error == 0);
+  return differs && reply.note.rfind("unverified", 0) != 0 ? Outcome::Mismatch : Outcome::Unverified;
+}
+
+Measurement measurement_of(const wire::MeasureReplyT& reply) {
+  return {.outcome = outcome_of(reply),
+          .baseline_ns = reply.baseline_ns,
+          .candidate_ns = reply.candidate_ns,
+          .ratio = reply.ratio,
+          .ratio_low = reply.ratio_low,
+          .ratio_high = reply.ratio_high,
+          .rounds = reply.rounds,
+          .compile_ms = reply.compile_ms,
+          .baseline_compile_ms = reply.baseline_compile_ms,
+          .max_error = reply.max_error,
+          .note = reply.note};
+}
+
+Measurement failure(Outcome outcome, const Error& error) {
+  Measurement m{.outcome = outcome};
+  m.note = error.what();
+  return m;
+}
+
+bool timed(const Measurement& m) {
+  const auto sound = [](double value) { return std::isfinite(value) && value > 0; };
+  return sound(m.ratio) && sound(m.ratio_low) && sound(m.ratio_high) && sound(m.baseline_ns) && sound(m.candidate_ns) &&
+         m.ratio_low <= m.ratio && m.ratio <= m.ratio_high && m.rounds > 0;
+}
+
+}  // namespace
+
+void Target::validate() const {
+  if (threads < 1 || threads > 1024) throw Error(fmt::format("{} threads make no sense", threads), "--threads");
+}
+
+std::string index_list_text(const std::vector<int>& indices) {
+  std::string text;
+  for (size_t i = 0; i < indices.size();) {
+    size_t end = i + 1;
+    while (end < indices.size() && indices[end] == indices[end - 1] + 1) ++end;
+    if (!text.empty()) text += ',';
+    text += std::to_string(indices[i]);
+    if (end - i > 1) text += (end - i > 2 ? "-" : ",") + std::to_string(indices[end - 1]);
+    i = end;
+  }
+  return text;
+}
+
+Session::Session(SessionOptions options, Database* database)
+    : options_(std::move(options)), database_(database), worker_(options_.worker), start_(Clock::now()) {
+  options_.target.validate();
+  worker_.on_wait([this] { poll(); });
+}
+
+void Session::poll() {
+  if (confirming_) return;
+  const auto now = Clock::now();
+  if (interrupted() && !interrupted_at_) interrupted_at_ = now;
+  if (interrupted_at_ && Seconds(now - *interrupted_at_).count() > kInterruptGraceSeconds) throw Stopped();
+  const double spent = Seconds(now - start_).count();
+  if (options_.budget_s > 0 && spent > options_.budget_s * (1 + kOvertime)) throw Stopped();
+}
+
+void Session::begin_search() {
+  confirming_ = false;
+  start_ = Clock::now();
+}
+
+double Session::seconds_left() const {
+  if (interrupted()) return 0;
+  if (options_.budget_s <= 0) return std::numeric_limits<double>::infinity();
+  return std::max(0.0, options_.budget_s - Seconds(Clock::now() - start_).count());
+}
+
+const wire::HelloReplyT& Session::worker_info() {
+  if (!info_) info_ = worker_.call<wire::HelloReplyT>(wire::HelloRequestT{});
+  return *info_;
+}
+
+std::string Session::host() { return fmt::format("{}, {} cores", worker_info().cpu, worker_info().cores); }
+
+void Session::load(const std::string& bytes, const std::string& name) {
+  worker_info();  // said once per process and needed for every record; never while a candidate is in flight
+  wire::LoadRequestT request;
+  request.bytes.assign(bytes.begin(), bytes.end());
+  request.name = name;
+  try {
+    program_ = worker_.call<wire::LoadReplyT>(std::move(request));
+  } catch (const wire::WorkerFailure& died) {
+    // XLA aborts on some programs that parse: for the user that is an input it cannot read.
+    throw Error(std::string("XLA cannot load this program: ") + died.what(), name);
+  }
+  for (int weight : options_.target.weights)
+    if (weight < 0 || weight >= static_cast<int>(program_.parameters.size()))
+      throw Error(fmt::format("parameter {} does not exist: the program has {}", weight, program_.parameters.size()),
+                  "--weights");
+}
+
+void Session::set_inputs(std::vector<NamedArray> arrays) {
+  const size_t count = program_.parameters.size();
+  if (arrays.size() != count)
+    throw Error(fmt::format("{} arrays given, the program has {} parameters", arrays.size(), count), "--inputs",
+                "give one array per parameter: arr_0, arr_1, ...");
+  std::vector<const NamedArray*> ordered(count, nullptr);
+  for (size_t i = 0; i < count; ++i) {
+    const std::string positional = "arr_" + std::to_string(i);
+    const std::string named = program_.parameters[i].substr(0, program_.parameters[i].find_first_of(" :"));
+    for (const NamedArray& array : arrays)
+      if (array.name == positional || (!named.empty() && array.name == named)) ordered[i] = &array;
+  }
+  const bool by_name = std::none_of(ordered.begin(), ordered.end(), [](auto* a) { return a == nullptr; });
+  wire::InputsRequestT request;
+  request.program = program_.program;
+  std::string content;
+  for (size_t i = 0; i < count; ++i) {
+    const NamedArray& array = by_name ? *ordered[i] : arrays[i];
+    content += array.type + fmt::format("{}", array.bytes.size());
+    content.append(array.bytes.begin(), array.bytes.end());
+    request.inputs.push_back(to_wire_array(array));
+  }
+  worker_.call<wire::InputsReplyT>(std::move(request));
+  inputs_fingerprint_ = hash_hex(content);
+}
+
+std::unique_ptr<wire::TargetT> Session::wire_target() const {
+  auto target = std::make_unique<wire::TargetT>();
+  target->threads = options_.target.threads;
+  target->seed = options_.target.seed;
+  target->allow_fast_math = options_.target.allow_fast_math;
+  target->weights = options_.target.weights;
+  return target;
+}
+
+wire::LowerReplyT Session::lower_reply(const Decisions& decisions, bool want_fusion) {
+  wire::LowerRequestT request;
+  request.program = program_.program;
+  request.target = wire_target();
+  request.decisions = wire::to_wire(decisions);
+  request.want_hlo = true;
+  request.want_kernels = true;
+  request.want_fusion = want_fusion;
+  return worker_.call<wire::LowerReplyT>(std::move(request));
+}
+
+Lowered Session::lower(const Decisions& decisions, bool want_fusion) {
+  const wire::LowerReplyT reply = lower_reply(decisions, want_fusion);
+  Lowered lowered;
+  lowered.fingerprint = reply.fingerprint;
+  lowered.hlo = reply.hlo;
+  lowered.instructions = reply.instructions;
+  for (const auto& kernel : reply.kernels) lowered.kernels.push_back(kernel_from_wire(*kernel));
+  std::erase_if(lowered.kernels, [](const Kernel& k) { return k.dimension.options.empty(); });
+  for (const auto& dimension : reply.dimensions) lowered.dimensions.push_back(wire::from_wire(*dimension));
+  return lowered;
+}
+
+wire::RunReplyT Session::run(const Decisions& decisions, int repeat, bool want_outputs) {
+  wire::RunRequestT request;
+  request.program = program_.program;
+  request.target = wire_target();
+  request.decisions = wire::to_wire(decisions);
+  request.repeat = repeat;
+  request.want_outputs = want_outputs;
+  return worker_.call<wire::RunReplyT>(std::move(request), 3600);
+}
+
+Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel) {
+  request.target = wire_target();
+  request.min_rounds = duel.min_rounds;
+  request.max_rounds = duel.max_rounds;
+  request.budget_ms = duel.budget_ms;
+  request.precision = duel.precision;
+  request.abandon_ratio = duel.abandon_ratio;
+  try {
+    Measurement m = measurement_of(worker_.call<wire::MeasureReplyT>(std::move(request), duel.limit_s));
+    if (m.ok() && !timed(m)) {
+      m.outcome = Outcome::RunFailed;
+      m.note = "the worker's times make no sense";
+    }
+    return m;
+  } catch (const wire::WorkerFailure& died) {
+    const bool late = died.kind() == wire::WorkerFailure::Kind::TimedOut;
+    return failure(late ? Outcome::TimedOut : Outcome::Crashed, died);
+  } catch (const RunError& failed) {
+    return failure(failed.where().rfind("compile", 0) == 0 ? Outcome::CompileFailed : Outcome::RunFailed, failed);
+  } catch (const Error& refused) {  // a decision that does not fit the program
+    return failure(Outcome::CompileFailed, refused);
+  }
+}
+
+Measurement Session::measure_kernel(const Kernel& kernel, const std::string& value, const Duel& effort) {
+  wire::MeasureRequestT request;
+  request.kernel_hlo = kernel.hlo;
+  request.kernel_value = value;
+  const Measurement m = duel(std::move(request), effort);
+  count(kernel.fingerprint + "=" + value, m);
+  record("kernel", kernel.fingerprint, value, m, m.note);
+  return m;
+}
+
+Measurement Session::measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& effort) {
+  wire::MeasureRequestT request;
+  request.program = program_.program;
+  request.decisions = wire::to_wire(candidate);
+  request.baseline = wire::to_wire(baseline);
+  const Measurement m = duel(std::move(request), effort);
+  if (!candidate.empty()) count(to_text(candidate), m);
+  // Rows of the database compare with default XLA; a duel against another baseline says so in its note.
+  std::string note = m.note;
+  if (!baseline.empty()) note = "against " + to_text(baseline) + (note.empty() ? "" : "; " + note);
+  if (!candidate.empty()) record("program", "", to_text(candidate), m, note);
+  return m;
+}
+
+void Session::count(const std::string& candidate, const Measurement& m) {
+  if (!counted_.insert(candidate).second) return;
+  ++counters_.candidates;
+  if (m.rejected())
+    ++counters_.rejected;
+  else if (!m.ok())
+    ++counters_.failed;
+  if (!m.ok()) spdlog::debug("{}: {} ({})", candidate, outcome_name(m.outcome), m.note);
+}
+
+void Session::record(const std::string& scope, const std::string& kernel, const std::string& decisions,
+                     const Measurement& m, const std::string& note) {
+  if (!database_) return;
+  Record row;
+  row.scope = scope;
+  row.program = program_.program;
+  row.kernel = kernel;
+  row.decisions = decisions;
+  row.status = outcome_name(m.outcome);
+  // Outputs that prove nothing and were not timed either make no row of their kind.
+  if (m.outcome == Outcome::Unverified && !timed(m)) row.status = outcome_name(Outcome::RunFailed);
+  row.verified = m.ok();
+  if (timed(m)) {
+    row.baseline_ns = m.baseline_ns;
+    row.candidate_ns = m.candidate_ns;
+    row.ratio = m.ratio;
+    row.ratio_low = m.ratio_low;
+    row.ratio_high = m.ratio_high;
+    row.rounds = m.rounds;
+  }
+  row.compile_ms = std::isfinite(m.compile_ms) ? std::max(0.0, m.compile_ms) : 0;
+  row.max_error = m.max_error >= 0 ? m.max_error : std::numeric_limits<double>::infinity();
+  row.note = note;
+  row.host = host();
+  row.threads = options_.target.threads;
+  row.seed = options_.target.seed;
+  row.xla_version = worker_info().xla_version;
+  database_->add(row);
+}
+
+KnownKernel Session::known(const Kernel& kernel) {
+  KnownKernel known;
+  if (!database_ || !options_.reuse_kernels) return known;
+  const std::vector<Record> rows =
+      database_->find_kernel(kernel.fingerprint, host(), options_.target.threads, worker_info().xla_version);
+  for (const Record& row : rows) {
+    Measurement m{.outcome = outcome_from_name(row.status),
+                  .baseline_ns = row.baseline_ns,
+                  .candidate_ns = row.candidate_ns,
+                  .ratio = row.ratio,
+                  .ratio_low = row.ratio_low,
+                  .ratio_high = row.ratio_high,
+                  .rounds = row.rounds,
+                  .compile_ms = row.compile_ms,
+                  .max_error = row.max_error,
+                  .note = row.note};
+    if (row.note == kFinished) {
+      m.note.clear();
+      known.best = {row.decisions, m};
+    } else if (m.outcome != Outcome::Crashed && m.outcome != Outcome::TimedOut) {
+      // A worker that died may have been killed from outside: worth another try. The last row of a value counts.
+      known.measured[row.decisions] = m;
+    }
+  }
+  return known;
+}
+
+void Session::remember(const Kernel& kernel, const KnownKernel::Best& best) {
+  record("kernel", kernel.fingerprint, best.value, best.measurement, kFinished);
+}
+
+}  // namespace hone::tune

@@ -1,0 +1,99 @@
+// One program open on one worker: turns the tuners' questions into requests, failures into outcomes, and every measured
+// candidate into a row of the database.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "data/database.h"
+#include "data/npz.h"
+#include "tune/bench.h"
+#include "wire/client.h"
+
+namespace hone::tune {
+
+// How a program is compiled and run.
+struct Target {
+  int threads = 1;
+  uint64_t seed = 0;            // of generated inputs
+  std::vector<int> weights;     // parameters declared constant between calls, ascending
+  bool allow_fast_math = false;
+
+  void validate() const;  // throws Error
+};
+
+// "0,3-9": the inverse of parse_index_list for ascending indices.
+std::string index_list_text(const std::vector<int>& indices);
+
+struct SessionOptions {
+  Target target;
+  wire::WorkerOptions worker;
+  double budget_s = 0;      // of the search, from begin_search() or else the start of the session; 0 = no limit
+  bool reuse_kernels = true;  // known() answers from the database
+};
+
+// Distinct candidates: kernel options and decision lists.
+struct Counters {
+  int64_t candidates = 0;  // measured, whatever came out
+  int64_t rejected = 0;    // outputs differ or prove nothing
+  int64_t failed = 0;      // did not compile, crashed, took too long
+};
+
+class Session : public Bench {
+ public:
+  // `database` may be null; otherwise it must outlive the session.
+  Session(SessionOptions options, Database* database);
+  Session(const Session&) = delete;  // the worker's poll refers to it
+  Session& operator=(const Session&) = delete;
+
+  // Throws Error for a program XLA cannot read. `name` is for people.
+  void load(const std::string& bytes, const std::string& name);
+  // Arrays in the order of the parameters, or named arr_0, arr_1, ... or after the parameters. Throws Error when they do
+  // not match the parameters in number. Without inputs the worker generates them from the target's seed.
+  void set_inputs(std::vector<NamedArray> arrays);
+
+  const wire::LoadReplyT& program() const { return program_; }
+  const wire::HelloReplyT& worker_info();  // asks at the first call
+  std::string host();                      // CPU model and cores, as records name it
+  const Target& target() const { return options_.target; }
+  const Counters& counters() const { return counters_; }
+  const std::string& inputs_fingerprint() const { return inputs_fingerprint_; }  // empty when generated
+
+  wire::LowerReplyT lower_reply(const Decisions& decisions, bool want_fusion);
+  wire::RunReplyT run(const Decisions& decisions, int repeat, bool want_outputs);
+
+  Lowered lower(const Decisions& decisions, bool want_fusion) override;
+  Measurement measure_kernel(const Kernel& kernel, const std::string& value, const Duel& duel) override;
+  Measurement measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& duel) override;
+  KnownKernel known(const Kernel& kernel) override;
+  void remember(const Kernel& kernel, const KnownKernel::Best& best) override;
+  double seconds_left() const override;
+  void begin_confirmation() override { confirming_ = true; }
+  // The budget counts from here; undoes begin_confirmation().
+  void begin_search();
+
+ private:
+  std::unique_ptr<wire::TargetT> wire_target() const;
+  Measurement duel(wire::MeasureRequestT request, const Duel& duel);
+  void count(const std::string& candidate, const Measurement& measurement);
+  void record(const std::string& scope, const std::string& kernel, const std::string& decisions,
+              const Measurement& measurement, const std::string& note);
+  void poll();  // throws Stopped when waiting is over
+
+  SessionOptions options_;
+  Database* database_;
+  wire::Worker worker_;
+  std::chrono::steady_clock::time_point start_;
+  std::optional<std::chrono::steady_clock::time_point> interrupted_at_;
+  bool confirming_ = false;
+  wire::LoadReplyT program_;
+  std::optional<wire::HelloReplyT> info_;
+  std::string inputs_fingerprint_;
+  Counters counters_;
+  std::set<std::string> counted_;
+};
+
+}  // namespace hone::tune

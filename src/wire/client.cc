@@ -1,0 +1,311 @@
+#include "wire/client.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/files.h"
+#include "wire/process.h"
+
+namespace hone::wire {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Kind = WorkerFailure::Kind;
+
+// FlatBuffers address with 31 bits; the rest is for names and shapes.
+constexpr size_t kMaxMessageBytes = (size_t{1} << 31) - 1, kMaxPayloadBytes = kMaxMessageBytes - (size_t{16} << 20);
+constexpr double kStartAllowance_s = 10;  // for loading XLA, on top of the first call's time limit
+constexpr double kDeathPatience_s = 5;    // from the end of the connection to the end of the process
+constexpr auto kPollPeriod = std::chrono::milliseconds(100);
+
+Clock::duration seconds(double s) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
+}
+
+// A request ready to be sent, now or again.
+struct Packed {
+  uint64_t id = 0;
+  flatbuffers::DetachedBuffer bytes;
+};
+
+size_t array_bytes(const std::vector<std::unique_ptr<ArrayT>>& arrays) {
+  size_t bytes = 0;
+  for (const auto& array : arrays) bytes += array->data.size();
+  return bytes;
+}
+
+Packed pack(RequestT request) {
+  size_t payload = 0;
+  if (const auto* load = request.body.AsLoadRequest()) payload = load->bytes.size();
+  if (const auto* inputs = request.body.AsInputsRequest()) payload = array_bytes(inputs->inputs);
+  if (payload > kMaxPayloadBytes)
+    throw Error("the program or its inputs are larger than 2 GiB", "", "give smaller inputs, or let them be generated");
+  // Room for all from the start: a builder that grows at the end holds a large payload twice.
+  flatbuffers::FlatBufferBuilder builder(payload + (64 << 10));
+  builder.Finish(CreateRequest(builder, &request));
+  return {request.id, builder.Release()};
+}
+
+// The program a request speaks of; empty if none.
+std::string program_of(const RequestBodyUnion& body) {
+  if (const auto* request = body.AsInputsRequest()) return request->program;
+  if (const auto* request = body.AsLowerRequest()) return request->program;
+  if (const auto* request = body.AsMeasureRequest()) return request->program;
+  if (const auto* request = body.AsRunRequest()) return request->program;
+  return "";
+}
+
+bool says_out_of_memory(const std::string& text) {
+  return std::ranges::any_of(std::initializer_list<const char*>{"bad_alloc", "ut of memory", "Cannot allocate memory"},
+                             [&](const char* sign) { return text.find(sign) != std::string::npos; });
+}
+
+}  // namespace
+
+struct Worker::Process {
+  // What a fresh process must be told before it can serve requests about a program. `in` = number of the process that
+  // has been told.
+  struct Told {
+    Packed request;
+    int in = 0;
+  };
+  struct Program {
+    Told load;
+    std::optional<Told> inputs;
+  };
+
+  explicit Process(WorkerOptions worker_options) : options(std::move(worker_options)) {}
+
+  void ensure_running();
+  void replay(const std::string& program, bool with_inputs);
+  ReplyT round_trip(const Packed& request, double timeout_s);
+  void send(const Packed& request);
+  std::vector<uint8_t> receive();
+  void receive_all(uint8_t* data, size_t size);
+  void wait(short events);
+  void keep(Packed request, RequestBody type, const std::string& program, const ReplyT& reply);
+  [[noreturn]] void fail(Kind kind, const std::string& message);
+  [[noreturn]] void fail_dead();
+
+  WorkerOptions options;
+  std::optional<ChildProcess> child;
+  int started = 0;
+  bool fresh = false;  // has answered nothing yet
+  uint64_t next_id = 1;
+  std::map<std::string, Program> programs;
+  std::function<void()> poll;
+  Clock::time_point next_poll{};
+  std::optional<Clock::time_point> deadline;  // of the running call
+  double limit_s = 0;
+};
+
+void Worker::Process::ensure_running() {
+  if (child && child->has_exited()) child.reset();
+  if (child) return;
+  child.emplace(ProcessOptions{options.program, options.memory_limit_bytes, options.cpus, options.environment});
+  ++started;
+  fresh = true;
+}
+
+// Programs are replayed one by one, when a request first needs them: one that kills its worker harms no other.
+void Worker::Process::replay(const std::string& program, bool with_inputs) {
+  const auto found = programs.find(program);
+  if (found == programs.end()) return;
+  const auto tell = [&](Told& told) {
+    if (told.in == started) return;
+    const ReplyT reply = round_trip(told.request, options.timeout_s);
+    if (reply.failure && reply.failure->code != 0)
+      fail(Kind::Crashed, "a fresh worker refused what an earlier one accepted: " + reply.failure->message);
+    told.in = started;
+  };
+  tell(found->second.load);
+  if (with_inputs && found->second.inputs) tell(*found->second.inputs);
+}
+
+ReplyT Worker::Process::round_trip(const Packed& request, double timeout_s) {
+  limit_s = timeout_s;
+  deadline.reset();
+  if (timeout_s > 0) deadline = Clock::now() + seconds(std::min(timeout_s, 1e8) + (fresh ? kStartAllowance_s : 0));
+  child->forget_errors();
+  send(request);
+  const std::vector<uint8_t> bytes = receive();
+
+  flatbuffers::Verifier::Options verifier_options;
+  verifier_options.max_tables = 100'000'000;
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size(), verifier_options);
+  ReplyT reply;
+  if (!VerifyReplyBuffer(verifier)) fail(Kind::Crashed, "the worker sent a malformed reply");
+  GetReply(bytes.data())->UnPackTo(&reply);
+  const bool failed = reply.failure && reply.failure->code != 0;
+  if (reply.id != request.id || (!failed && reply.body.value == nullptr))
+    fail(Kind::Crashed, "the worker sent a reply to another request");
+  fresh = false;
+  return reply;
+}
+
+void Worker::Process::send(const Packed& request) {
+  auto length = static_cast<uint32_t>(request.bytes.size());
+  iovec parts[2] = {{&length, sizeof length}, {const_cast<uint8_t*>(request.bytes.data()), request.bytes.size()}};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  while (parts[0].iov_len + parts[1].iov_len > 0) {
+    ssize_t put = ::sendmsg(child->socket(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && errno != EAGAIN) fail_dead();
+    if (put < 0) {
+      wait(POLLOUT);
+      continue;
+    }
+    for (iovec& part : parts) {
+      const size_t taken = std::min<size_t>(static_cast<size_t>(put), part.iov_len);
+      part.iov_base = static_cast<uint8_t*>(part.iov_base) + taken;
+      part.iov_len -= taken;
+      put -= static_cast<ssize_t>(taken);
+    }
+  }
+}
+
+std::vector<uint8_t> Worker::Process::receive() {
+  uint32_t length = 0;
+  receive_all(reinterpret_cast<uint8_t*>(&length), sizeof length);
+  if (length >= kMaxMessageBytes) fail(Kind::Crashed, "the worker sent a malformed reply");
+  std::vector<uint8_t> bytes(length);
+  receive_all(bytes.data(), bytes.size());
+  return bytes;
+}
+
+void Worker::Process::receive_all(uint8_t* data, size_t size) {
+  while (size > 0) {
+    const ssize_t got = ::recv(child->socket(), data, size, MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) {
+      wait(POLLIN);
+      continue;
+    }
+    if (got <= 0) fail_dead();
+    data += got;
+    size -= static_cast<size_t>(got);
+  }
+}
+
+// Until the socket is ready or closed; meanwhile empties the worker's standard error and asks poll.
+void Worker::Process::wait(short events) {
+  for (;;) {
+    const auto now = Clock::now();
+    if (poll && now >= next_poll) {
+      next_poll = now + kPollPeriod;
+      try {
+        poll();
+      } catch (...) {
+        child.reset();
+        throw;
+      }
+    }
+    if (deadline && now >= *deadline)
+      fail(Kind::TimedOut, fmt::format("the worker gave no answer within {:g} s and was ended", limit_s));
+    Clock::duration pause = std::chrono::hours(1);
+    if (poll) pause = std::min(pause, next_poll - now);
+    if (deadline) pause = std::min(pause, *deadline - now);
+    pollfd descriptors[2] = {{child->socket(), events, 0}, {child->errors(), POLLIN, 0}};
+    ::poll(descriptors, 2, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(pause).count()));
+    if (descriptors[1].revents != 0) child->drain_errors();
+    if (descriptors[0].revents != 0) return;
+  }
+}
+
+void Worker::Process::keep(Packed request, RequestBody type, const std::string& program, const ReplyT& reply) {
+  if (const auto* load = reply.body.AsLoadReply(); type == RequestBody::LoadRequest && load)
+    programs[load->program].load = {std::move(request), started};
+  const auto found = programs.find(program);
+  if (type == RequestBody::InputsRequest && found != programs.end())
+    found->second.inputs = Told{std::move(request), started};
+}
+
+void Worker::Process::fail(Kind kind, const std::string& message) {
+  child.reset();
+  throw WorkerFailure(kind, message);
+}
+
+void Worker::Process::fail_dead() {
+  const int status = child->reap(kDeathPatience_s);
+  const int signal = status >= 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  const std::string words = last_words(child->errors_tail());
+  Kind kind = Kind::Crashed;
+  std::string message;
+  if (signal == SIGKILL) {
+    // Nobody but the system's memory guard kills workers.
+    kind = Kind::OutOfMemory;
+    message = "the worker was killed (SIGKILL), most likely for lack of memory";
+  } else if (says_out_of_memory(child->errors_tail())) {
+    kind = Kind::OutOfMemory;
+    message = "the worker ran out of memory";
+  } else if (signal != 0) {
+    const char* name = ::sigabbrev_np(signal);
+    message = fmt::format("the worker crashed (SIG{})", name ? name : std::to_string(signal));
+  } else if (status >= 0) {
+    message = fmt::format("the worker ended with exit code {}", WEXITSTATUS(status));
+  } else {
+    message = "the worker closed its connection";
+  }
+  fail(kind, words.empty() ? message : message + ": " + words);
+}
+
+Worker::Worker(WorkerOptions options) {
+  if (options.program.empty()) options.program = (executable_dir() / "hone-xla").string();
+  if (::access(options.program.c_str(), X_OK) != 0)
+    throw Error("the worker program is missing", options.program,
+                "run 'make build'; hone-xla must lie beside the hone program");
+  process_ = std::make_unique<Process>(std::move(options));
+}
+
+Worker::~Worker() = default;
+Worker::Worker(Worker&&) noexcept = default;
+Worker& Worker::operator=(Worker&&) noexcept = default;
+
+ReplyT Worker::exchange(RequestT request, double timeout_s) {
+  Process& process = *process_;
+  const RequestBody type = request.body.type;
+  const std::string program = program_of(request.body);
+  request.id = process.next_id++;
+  Packed packed = pack(std::move(request));
+
+  process.ensure_running();
+  process.replay(program, /*with_inputs=*/type != RequestBody::InputsRequest);
+  ReplyT reply = process.round_trip(packed, timeout_s > 0 ? timeout_s : process.options.timeout_s);
+  if (reply.failure && reply.failure->code != 0) {
+    const FailureT& failure = *reply.failure;
+    if (failure.code == 2) throw Error(failure.message, failure.where, failure.hint);
+    throw RunError(failure.message, failure.where, failure.hint);
+  }
+  process.keep(std::move(packed), type, program, reply);
+  return reply;
+}
+
+void Worker::kill() {
+  process_->child.reset();
+}
+int Worker::pid() const {
+  return process_->child ? process_->child->pid() : -1;
+}
+int Worker::restarts() const {
+  return std::max(0, process_->started - 1);
+}
+void Worker::on_wait(std::function<void()> poll) {
+  process_->poll = std::move(poll);
+}
+
+}  // namespace hone::wire

@@ -1,0 +1,52 @@
+// Between the plain types and the wire's.
+#include <fmt/format.h>
+
+#include "wire/client.h"
+
+namespace hone::wire {
+namespace {
+
+static_assert(static_cast<int>(DecisionKind::MAX) == static_cast<int>(hone::DecisionKind::Pass),
+              "the two lists of decision kinds have drifted apart");
+
+hone::DecisionKind plain(DecisionKind kind) {
+  if (kind < DecisionKind::MIN || kind > DecisionKind::MAX)
+    throw InternalError(fmt::format("a message holds decision kind {}", static_cast<int>(kind)));
+  return static_cast<hone::DecisionKind>(kind);
+}
+
+}  // namespace
+
+DecisionT to_wire(const hone::Decision& decision) {
+  DecisionT result;
+  result.kind = static_cast<DecisionKind>(decision.kind);
+  result.key = decision.key;
+  result.value = decision.value;
+  return result;
+}
+
+hone::Decision from_wire(const DecisionT& decision) {
+  return {plain(decision.kind), decision.key, decision.value};
+}
+
+hone::Dimension from_wire(const DimensionT& dimension) {
+  if (dimension.default_option < 0 || static_cast<size_t>(dimension.default_option) >= dimension.options.size())
+    throw InternalError("a message holds a dimension whose default is not among its options: " + dimension.key);
+  return {plain(dimension.kind), dimension.key, dimension.options, dimension.default_option, dimension.weight};
+}
+
+std::vector<std::unique_ptr<DecisionT>> to_wire(const Decisions& decisions) {
+  std::vector<std::unique_ptr<DecisionT>> result;
+  result.reserve(decisions.size());
+  for (const hone::Decision& decision : decisions) result.push_back(std::make_unique<DecisionT>(to_wire(decision)));
+  return result;
+}
+
+Decisions from_wire(const std::vector<std::unique_ptr<DecisionT>>& decisions) {
+  Decisions result;
+  result.reserve(decisions.size());
+  for (const auto& decision : decisions) result.push_back(from_wire(*decision));
+  return result;
+}
+
+}  // namespace hone::wire

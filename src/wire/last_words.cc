@@ -1,0 +1,57 @@
+// What a dying worker said, in one line.
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "wire/process.h"
+
+namespace hone::wire {
+namespace {
+
+// How much a line says about a death; 0 = nothing in particular.
+int weight(std::string_view line) {
+  const auto has = [&](std::string_view part) { return line.find(part) != std::string_view::npos; };
+  const bool fatal_log = has(": F ") || (line.size() > 5 && line[0] == 'F' && line[1] >= '0' && line[1] <= '9');
+  if (line.starts_with("*** Check failure stack trace")) return 0;
+  if (has("Check failed") || fatal_log || has("LLVM ERROR") || has("Assertion")) return 4;
+  if (has("terminate called") || has("what():")) return 3;
+  if (has("bad_alloc") || has("ut of memory") || has("Cannot allocate memory")) return 3;
+  if (line.starts_with("*** SIG") || has("Segmentation fault") || has("Fatal") || has("fatal error")) return 2;
+  return 0;
+}
+
+// Drops the date and severity XLA's logs begin with.
+std::string_view without_log_prefix(std::string_view line) {
+  const size_t severity = line.find(": F ");
+  return severity != std::string_view::npos && severity < 40 ? line.substr(severity + 4) : line;
+}
+
+}  // namespace
+
+std::string last_words(std::string_view errors) {
+  constexpr size_t kMaxBytes = 300;
+  std::string best, previous;
+  int best_weight = -1;
+  while (!errors.empty()) {
+    const size_t end = std::min(errors.find('\n'), errors.size());
+    std::string line(without_log_prefix(errors.substr(0, end)));
+    errors.remove_prefix(std::min(end + 1, errors.size()));
+    std::replace_if(line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
+    line.erase(0, line.find_first_not_of(' '));
+    line.erase(line.find_last_not_of(' ') + 1);
+    if (line.empty()) continue;
+    const int line_weight = weight(line);
+    // what() explains the line above it. Of equals the first is the cause, except among the meaningless: the last.
+    if (line.starts_with("what():") && previous.find("terminate called") != std::string::npos && best == previous)
+      best += ", " + line;
+    else if (line_weight > best_weight || (line_weight == 0 && best_weight == 0))
+      best = line, best_weight = line_weight;
+    previous = line;
+  }
+  if (best.size() <= kMaxBytes) return best;
+  size_t cut = kMaxBytes - 3;
+  while (cut > 0 && (static_cast<unsigned char>(best[cut]) & 0xc0) == 0x80) --cut;  // not inside a UTF-8 character
+  return best.substr(0, cut) + "...";
+}
+
+}  // namespace hone::wire

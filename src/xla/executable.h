@@ -1,0 +1,74 @@
+// A compiled program bound to memory: what is timed, and what runs inside a user's process.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "xla/literal.h"
+#include "xla/service/cpu/cpu_executable.h"
+
+namespace hone::xla_side {
+
+// 64-byte aligned memory; huge = ask the kernel for 2 MiB pages.
+class AlignedBuffer {
+ public:
+  AlignedBuffer() = default;
+  AlignedBuffer(size_t size, bool huge);
+  ~AlignedBuffer();
+  AlignedBuffer(AlignedBuffer&& other) noexcept;
+  AlignedBuffer& operator=(AlignedBuffer&& other) noexcept;
+  void* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  void* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+// One leaf array of the program's parameters or result.
+struct Leaf {
+  xla::Shape shape;
+  int parameter = 0;      // parameters only
+  xla::ShapeIndex index;  // inside the parameter or result tuple
+};
+
+// Not thread-safe. Inputs that XLA writes into (donated) are copied before every run.
+class Executable {
+ public:
+  Executable(std::unique_ptr<xla::cpu::CpuExecutable> compiled, int threads, bool huge_pages);
+  ~Executable();
+
+  const std::vector<Leaf>& inputs() const { return inputs_; }
+  const std::vector<Leaf>& outputs() const { return outputs_; }
+  // The caller's memory, 64-byte aligned and alive while runs go on.
+  void set_input(size_t leaf, const void* data);
+  void refresh_donated();            // must come before each run when has_donated()
+  bool has_donated() const { return !donated_.empty(); }
+  void run();                        // throws RunError
+  const void* output(size_t leaf) const { return output_pointers_[leaf]; }
+  xla::Literal output_literal(size_t leaf) const;
+  const xla::HloModule& module() const { return compiled_->module(); }
+
+ private:
+  struct Pool;
+  struct Donated {
+    size_t leaf;
+    void* target;
+    const void* source = nullptr;
+  };
+  void allocate(bool huge_pages);
+  void find_outputs();
+
+  std::unique_ptr<xla::cpu::CpuExecutable> compiled_;
+  std::shared_ptr<Pool> pool_;
+  std::vector<Leaf> inputs_, outputs_;
+  std::vector<AlignedBuffer> owned_;
+  std::vector<void*> addresses_;                 // per allocation
+  std::vector<int> input_allocation_;            // per input leaf, -1 when the program does not read it
+  std::vector<std::vector<void*>> tuple_tables_; // for tuple parameters
+  std::vector<Donated> donated_;
+  std::vector<const void*> output_pointers_;
+  std::vector<xla::MaybeOwningDeviceAddress> buffers_;
+};
+
+}  // namespace hone::xla_side

@@ -1,0 +1,50 @@
+// The C interface of libhone_runtime.so: runs tuned programs inside a user's process. Plain C, no XLA types.
+//
+// Arrays are dense and row-major; element types are XLA's PrimitiveType numbers (F32 = 11, BF16 = 16, ...). Functions
+// that can fail return NULL, a negative number or a non-zero number, as each says, and leave the reason in
+// hone_last_error(). Handles may be used from several threads; runs of one handle take turns.
+#pragma once
+
+#include <stdint.h>
+
+#define HONE_API __attribute__((visibility("default")))
+#define HONE_MAX_RANK 16
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Why the last call of this thread failed, one line; empty if none did. Valid until this thread's next call.
+HONE_API const char* hone_last_error(void);
+
+// Compiles the program of a NAME.hone folder under its tuned decisions, for `threads` threads (at least 1). NULL on error.
+HONE_API void* hone_program_load(const char* package_dir, int threads);
+// The same program as XLA compiles it by itself, for comparisons. It declares no weights.
+HONE_API void* hone_program_load_default(const char* package_dir, int threads);
+// Ends a handle; no run may be going on. NULL is allowed.
+HONE_API void hone_program_free(void* program);
+
+// Negative on error. A program that returns a tuple has one output for each of its leaves.
+HONE_API int hone_program_num_inputs(void* program);
+HONE_API int hone_program_num_outputs(void* program);
+
+// Type, rank and sizes of input or output i; `dims` has room for HONE_MAX_RANK sizes. Shapes are those of the program
+// as the user gave it, whatever layout the tuned one prefers. 0, or non-zero on error.
+HONE_API int hone_program_input_info(void* program, int i, int* type, int* rank, int64_t* dims);
+HONE_API int hone_program_output_info(void* program, int i, int* type, int* rank, int64_t* dims);
+
+// 1 if input i was declared constant between calls, 0 if not, negative on error. Weights must be set before the first
+// run, also those that the tuned program stores as they are.
+HONE_API int hone_program_input_is_weight(void* program, int i);
+// Takes a copy of weight i in the form the tuned program wants (transposed, folded); `data` may be freed afterwards.
+// May be called again with other values, at the same cost. 0, or non-zero on error.
+HONE_API int hone_program_set_weight(void* program, int i, const void* data);
+
+// Runs the program and waits for it. `inputs` has one pointer per input; those of weights are not read and may be
+// NULL. Inputs aligned to 64 bytes are used in place, others are copied; neither is written to. `outputs` has one pointer
+// per output, each with room for the whole array, any alignment. 0, or non-zero on error.
+HONE_API int hone_program_run(void* program, const void* const* inputs, void* const* outputs);
+
+#ifdef __cplusplus
+}
+#endif

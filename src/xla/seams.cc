@@ -1,0 +1,296 @@
+#include "seams.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+#include <optional>
+
+#include "xla/backends/cpu/codegen/tiled/tiled_fusion_emitter.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/service/cpu/cpu_instruction_fusion.h"
+#include "xla/service/cpu/dot_op_emitter.h"
+#include "xla/service/cpu/ir_emission_utils.h"
+#include "xla/service/fusion_node_indexing_evaluation.h"
+#include "xla/shape_util.h"
+
+namespace hone::xla_side {
+namespace {
+
+enum SeamIndex { kTile, kTiledSupport, kFusion, kDotStrategy, kDotYnn, kDotYnnShape, kConvYnn, kSeams };
+
+SeamState make_state(const char* name) {
+  SeamState state;
+  state.name = name;
+  return state;
+}
+
+SeamState& state(SeamIndex index) { return seam_states()[index]; }
+
+// The wheel's own definition behind ours.
+template <class F>
+F original(SeamIndex index, const char* symbol) {
+  void* address = dlsym(RTLD_NEXT, symbol);
+  state(index).found = address != nullptr;
+  if (address == nullptr) {
+    fprintf(stderr, "F seam %s: the wheel lacks %s\n", state(index).name.c_str(), symbol);
+    abort();
+  }
+  return reinterpret_cast<F>(address);
+}
+
+std::optional<std::string> attribute(const xla::HloInstruction& instruction, const char* name) {
+  const auto& map = instruction.frontend_attributes().map();
+  auto it = map.find(name);
+  if (it == map.end()) return std::nullopt;
+  return it->second;
+}
+
+std::vector<int64_t> parse_tile(const std::string& text) {
+  std::vector<int64_t> tile;
+  for (const char* p = text.c_str(); *p;) {
+    char* end;
+    tile.push_back(strtoll(p, &end, 10));
+    if (end == p) break;
+    p = *end == ',' ? end + 1 : end;
+  }
+  return tile;
+}
+
+using SupportFn = absl::Status (*)(const xla::HloFusionInstruction&);
+SupportFn original_support() {
+  static SupportFn fn = original<SupportFn>(
+      kTiledSupport, "_ZN3xla3cpu22IsSupportedTiledFusionERKNS_20HloFusionInstructionE");
+  return fn;
+}
+
+bool relaxed_op(const xla::HloInstruction& op) {
+  using xla::HloOpcode;
+  switch (op.opcode()) {
+    case HloOpcode::kBroadcast: case HloOpcode::kBitcast: case HloOpcode::kIota: case HloOpcode::kReshape:
+    case HloOpcode::kTranspose: case HloOpcode::kParameter: case HloOpcode::kSlice:
+      return true;
+    case HloOpcode::kConstant:
+      return xla::ShapeUtil::IsEffectiveScalar(op.shape());
+    case HloOpcode::kBitcastConvert: case HloOpcode::kMap: case HloOpcode::kPopulationCount: case HloOpcode::kReal:
+    case HloOpcode::kImag: case HloOpcode::kSign: case HloOpcode::kRoundNearestAfz: case HloOpcode::kRoundNearestEven:
+    case HloOpcode::kShiftLeft: case HloOpcode::kShiftRightArithmetic: case HloOpcode::kShiftRightLogical:
+    case HloOpcode::kClz:
+      return false;
+    default:
+      return op.IsElementwise();
+  }
+}
+
+}  // namespace
+
+SeamTable& seam_table() {
+  static SeamTable table;
+  return table;
+}
+
+std::vector<SeamState>& seam_states() {
+  static std::vector<SeamState> states = {
+      make_state("tile"), make_state("tiled-support"), make_state("fusion"), make_state("dot-strategy"),
+      make_state("dot-ynn"), make_state("dot-ynn-shape"), make_state("conv-ynn")};
+  return states;
+}
+
+bool seam_on(const char* name) {
+  for (const SeamState& s : seam_states())
+    if (s.name == name) return s.on;
+  return false;
+}
+
+bool tiled_emitter_default(const xla::HloFusionInstruction& fusion) { return original_support()(fusion).ok(); }
+
+bool tiled_emitter_can(const xla::HloFusionInstruction& fusion) {
+  if (tiled_emitter_default(fusion)) return true;
+  if (!fusion.shape().IsArray()) return false;
+  for (const auto* operand : fusion.operands())
+    if (!operand->shape().IsArray()) return false;
+  for (const auto* op : fusion.fused_instructions()) {
+    if (!op->shape().IsArray() || !xla::cpu::IsSupportedTilingType(op->shape().element_type())) return false;
+    if (!relaxed_op(*op)) return false;
+  }
+  return true;
+}
+
+std::string dot_shape_key(const xla::DotDimensionNumbers& numbers, const xla::Shape& lhs, const xla::Shape& rhs) {
+  return xla::ShapeUtil::HumanStringWithLayout(lhs) + "*" + xla::ShapeUtil::HumanStringWithLayout(rhs) + "/" +
+         std::to_string(numbers.lhs_contracting_dimensions_size() ? numbers.lhs_contracting_dimensions(0) : -1) + "," +
+         std::to_string(numbers.rhs_contracting_dimensions_size() ? numbers.rhs_contracting_dimensions(0) : -1);
+}
+
+namespace {
+
+// Numbers the instructions of the module before its first fusion, so that an edge keeps its name while fusions grow.
+// The tag rides in the metadata's op_type, which fusion keeps.
+void tag_module(xla::HloModule* module) {
+  static int64_t tagged = -1;
+  if (tagged == module->unique_id()) return;
+  tagged = module->unique_id();
+  for (auto* computation : module->computations())
+    for (auto* instruction : computation->instructions()) {
+      xla::OpMetadata metadata = instruction->metadata();
+      metadata.set_op_type("@" + std::string(instruction->name()));
+      instruction->set_metadata(metadata);
+    }
+}
+
+std::string tag_of(const xla::HloInstruction* instruction) {
+  if (instruction->opcode() == xla::HloOpcode::kFusion) instruction = instruction->fused_expression_root();
+  const std::string& tag = instruction->metadata().op_type();
+  return tag.empty() || tag[0] != '@' ? std::string(instruction->name()) : tag.substr(1);
+}
+
+bool loop_fusible(const xla::HloInstruction& op) {
+  using xla::HloOpcode;
+  if (op.IsElementwise()) return true;
+  switch (op.opcode()) {
+    case HloOpcode::kBitcast: case HloOpcode::kBroadcast: case HloOpcode::kConcatenate: case HloOpcode::kDynamicSlice:
+    case HloOpcode::kDynamicUpdateSlice: case HloOpcode::kGather: case HloOpcode::kIota: case HloOpcode::kPad:
+    case HloOpcode::kReduce: case HloOpcode::kReshape: case HloOpcode::kReverse: case HloOpcode::kSlice:
+    case HloOpcode::kTranspose:
+      return true;
+    default:
+      return false;
+  }
+}
+
+int count_reduces(const xla::HloInstruction& fusion) {
+  int count = 0;
+  for (const auto* op : fusion.fused_instructions()) count += op->opcode() == xla::HloOpcode::kReduce;
+  return count;
+}
+
+}  // namespace
+}  // namespace hone::xla_side
+
+namespace xla::cpu {
+
+using hone::xla_side::seam_table;
+
+// Which tile a tiled kernel uses.
+absl::StatusOr<Tiling> GetTiling(mlir::MLIRContext& context, const HloFusionInstruction& fusion,
+                                 const SymbolicTileAnalysis& analysis) {
+  using namespace hone::xla_side;
+  using Fn = absl::StatusOr<Tiling> (*)(mlir::MLIRContext&, const HloFusionInstruction&, const SymbolicTileAnalysis&);
+  static Fn fn = original<Fn>(
+      kTile, "_ZN3xla3cpu9GetTilingERN4mlir11MLIRContextERKNS_20HloFusionInstructionERKNS_20SymbolicTileAnalysisE");
+  ++state(kTile).calls;
+  auto text = attribute(fusion, kTileAttribute);
+  if (!text || !state(kTile).on) return fn(context, fusion, analysis);
+  const std::vector<int64_t> tile = parse_tile(*text);
+  const auto& specification = analysis.GetTilingSpecification();
+  if (static_cast<int64_t>(tile.size()) != specification.num_parameters())
+    return absl::InvalidArgumentError("tile " + *text + " has the wrong number of sizes");
+  for (int64_t size : tile)
+    if (size < 1) return absl::InvalidArgumentError("tile sizes are at least 1");  // 0 divides by zero inside XLA
+  return Tiling::Unflatten(tile, specification);
+}
+
+// Which emitter a kernel uses.
+absl::Status IsSupportedTiledFusion(const HloFusionInstruction& fusion) {
+  using namespace hone::xla_side;
+  ++state(kTiledSupport).calls;
+  auto emitter = attribute(fusion, kEmitterAttribute);
+  if (!emitter || !state(kTiledSupport).on) return original_support()(fusion);
+  if (*emitter == "loop") return absl::UnimplementedError("the loop emitter was chosen");
+  return tiled_emitter_can(fusion) ? absl::OkStatus() : absl::UnimplementedError("not tileable");
+}
+
+// Legality without XLA's profit rules: what the fusion emitters can take.
+static bool legal_to_fuse(CpuInstructionFusion* self, HloInstruction* consumer, int64_t operand_index) {
+  using namespace hone::xla_side;
+  HloInstruction* producer = consumer->mutable_operand(operand_index);
+  if (self->ShouldSkip(consumer)) return false;
+  if (producer->opcode() == HloOpcode::kConstant &&
+      (!ShapeUtil::IsEffectiveScalar(producer->shape()) || consumer->opcode() != HloOpcode::kFusion))
+    return false;
+  if (producer->opcode() == HloOpcode::kFusion || !loop_fusible(*producer)) return false;
+  const bool consumer_ok =
+      consumer->IsLoopFusion() || (consumer->opcode() != HloOpcode::kFusion && loop_fusible(*consumer));
+  if (!consumer_ok) return false;
+  if (!self->InstructionFusion::ShouldFuse(consumer, operand_index, InstructionFusion::ShouldFuseInPlaceOp,
+                                           /*legality_check_only=*/true))
+    return false;
+  if (consumer->opcode() != HloOpcode::kFusion) return true;
+  if (producer->opcode() == HloOpcode::kReduce && count_reduces(*consumer) > 5) return false;
+  // Not a profit rule: code grows exponentially without it.
+  auto& evaluations = self->fusion_node_evaluations_;
+  if (evaluations.find(consumer) == evaluations.end())
+    evaluations.emplace(consumer, FusionNodeIndexingEvaluation(consumer));
+  return !evaluations.at(consumer).CodeDuplicationTooHigh(producer);
+}
+
+FusionDecision CpuInstructionFusion::ShouldFuse(HloInstruction* consumer, int64_t operand_index) {
+  using namespace hone::xla_side;
+  using Fn = FusionDecision (*)(CpuInstructionFusion*, HloInstruction*, int64_t);
+  static Fn fn = original<Fn>(kFusion, "_ZN3xla3cpu20CpuInstructionFusion10ShouldFuseEPNS_14HloInstructionEl");
+  ++state(kFusion).calls;
+  SeamTable& table = seam_table();
+  const bool asked = table.record_edges || table.forbid_duplication || !table.fusion.empty();
+  if (!asked || !state(kFusion).on) return fn(this, consumer, operand_index);
+  tag_module(consumer->GetModule());
+  const bool by_default = fn(this, consumer, operand_index).CanFuse();
+  const std::string key = tag_of(consumer->operand(operand_index)) + ">" + tag_of(consumer);
+  bool fuse = by_default;
+  if (table.forbid_duplication && consumer->operand(operand_index)->user_count() > 1 &&
+      consumer->operand(operand_index)->opcode() != HloOpcode::kConstant)
+    fuse = false;
+  auto it = table.fusion.find(key);
+  if (it != table.fusion.end()) fuse = it->second && (by_default || legal_to_fuse(this, consumer, operand_index));
+  if (table.record_edges && (by_default || legal_to_fuse(this, consumer, operand_index)))
+    table.edges.push_back({key, by_default});
+  return fuse ? FusionDecision::Allow() : FusionDecision::Forbid("decided");
+}
+
+// Which library runs a dot. Called per dot when its code is emitted.
+DotImplementationStrategy GetDotImplementationStrategy(const HloModuleConfig& config, const HloInstruction& dot,
+                                                       const TargetMachineFeatures& features, bool allow_runtime) {
+  using namespace hone::xla_side;
+  using Fn = DotImplementationStrategy (*)(const HloModuleConfig&, const HloInstruction&, const TargetMachineFeatures&, bool);
+  static Fn fn = original<Fn>(kDotStrategy,
+                              "_ZN3xla3cpu28GetDotImplementationStrategyERKNS_15HloModuleConfigERKNS_14HloInstructionER"
+                              "KNS0_21TargetMachineFeaturesEb");
+  ++state(kDotStrategy).calls;
+  auto library = attribute(dot, kLibraryAttribute);
+  if (!library || !state(kDotStrategy).on) return fn(config, dot, features, allow_runtime);
+  if (*library == "naive") return DotImplementationStrategy::kNaiveLlvmIr;
+  if (*library == "llvm") return DotImplementationStrategy::kTiledLlvmIrGemm;
+  if (*library == "eigen") return DotImplementationStrategy::kEigen;
+  return fn(config, dot, features, allow_runtime);
+}
+
+absl::StatusOr<bool> IsDotSupportedByYnn(const HloInstruction* dot) {
+  using namespace hone::xla_side;
+  using Fn = absl::StatusOr<bool> (*)(const HloInstruction*);
+  static Fn fn = original<Fn>(kDotYnn, "_ZN3xla3cpu19IsDotSupportedByYnnEPKNS_14HloInstructionE");
+  ++state(kDotYnn).calls;
+  if (attribute(*dot, kLibraryAttribute) && state(kDotYnn).on) return false;
+  return fn(dot);
+}
+
+absl::StatusOr<bool> IsDotSupportedByYnn(const DotDimensionNumbers& numbers, const Shape& lhs, const Shape& rhs,
+                                         const Shape& out) {
+  using namespace hone::xla_side;
+  using Fn = absl::StatusOr<bool> (*)(const DotDimensionNumbers&, const Shape&, const Shape&, const Shape&);
+  static Fn fn = original<Fn>(kDotYnnShape, "_ZN3xla3cpu19IsDotSupportedByYnnERKNS_19DotDimensionNumbersERKNS_5ShapeES6_S6_");
+  ++state(kDotYnnShape).calls;
+  if (state(kDotYnnShape).on && seam_table().dot_library.count(dot_shape_key(numbers, lhs, rhs))) return false;
+  return fn(numbers, lhs, rhs, out);
+}
+
+bool IsConvolutionOpSupportedByYnn(const HloInstruction* convolution) {
+  using namespace hone::xla_side;
+  using Fn = bool (*)(const HloInstruction*);
+  static Fn fn = original<Fn>(kConvYnn, "_ZN3xla3cpu29IsConvolutionOpSupportedByYnnEPKNS_14HloInstructionE");
+  ++state(kConvYnn).calls;
+  if (attribute(*convolution, kLibraryAttribute) && state(kConvYnn).on) return false;
+  return fn(convolution);
+}
+
+}  // namespace xla::cpu

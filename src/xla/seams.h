@@ -1,0 +1,58 @@
+// Where Hone takes XLA:CPU's decisions: exported functions of the wheel that the worker defines again, so that calls
+// inside XLA reach ours first (the dynamic linker looks in the program before the library). The original is called
+// whenever nothing was decided, so an empty table is default XLA. Everything interposed is in seams.cc.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+
+namespace hone::xla_side {
+
+// Attributes (HLO frontend attributes) that carry per-kernel decisions on instructions of a lowered module.
+inline constexpr char kTileAttribute[] = "hone_tile";        // "8,8"
+inline constexpr char kEmitterAttribute[] = "hone_emitter";  // "loop" | "tiled"
+inline constexpr char kLibraryAttribute[] = "hone_library";  // "eigen" | "llvm" | "naive"
+
+struct FusionEdge {
+  std::string key;  // "producer>consumer", names in the module before fusion
+  bool default_fuse = false;
+};
+
+// What the seams consult. One module compiles at a time in a process; set before, cleared after (see SeamScope).
+struct SeamTable {
+  std::unordered_map<std::string, bool> fusion;            // edge key -> fuse
+  bool forbid_duplication = false;                         // a producer with several users stays by itself
+  bool record_edges = false;
+  std::vector<FusionEdge> edges;                           // out: legal edges asked about, first answer each
+  std::unordered_map<std::string, std::string> dot_library;  // dot shape key -> library, for the overload without an instruction
+};
+SeamTable& seam_table();
+
+// Clears the table when it goes out of scope.
+struct SeamScope {
+  ~SeamScope() { seam_table() = SeamTable(); }
+};
+
+// XLA's own support check with broadcasts and data movement allowed; never reductions (they miscompile when relaxed).
+bool tiled_emitter_can(const xla::HloFusionInstruction& fusion);
+bool tiled_emitter_default(const xla::HloFusionInstruction& fusion);
+
+std::string dot_shape_key(const xla::DotDimensionNumbers& numbers, const xla::Shape& lhs, const xla::Shape& rhs);
+
+// A seam is on when its original is found in the wheel and a compile in this process reached it.
+struct SeamState {
+  std::string name;
+  bool found = false;    // the original symbol exists
+  long calls = 0;        // times XLA came through
+  bool on = true;        // off = always the original
+};
+std::vector<SeamState>& seam_states();
+bool seam_on(const char* name);
+
+}  // namespace hone::xla_side

@@ -1,0 +1,107 @@
+#include "self_test.h"
+
+#include <iostream>
+
+#include "kernels.h"
+#include "load.h"
+#include "lower.h"
+#include "executable.h"
+#include "measure.h"
+#include "inputs.h"
+#include "seams.h"
+#include "status.h"
+#include "xla_pch.h"
+
+namespace hone::xla_side {
+namespace {
+
+constexpr char kProbe[] = R"(HloModule probe
+ENTRY e {
+  a = f32[64,64] parameter(0)
+  b = f32[64,64] parameter(1)
+  t = f32[64,64] transpose(b), dimensions={1,0}
+  s = f32[64,64] add(a, t)
+  m = f32[64,64] multiply(s, a)
+  d = f32[64,64] dot(m, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  i = f32[1,8,8,64] reshape(d)
+  k = f32[3,3,64,8] slice(f32[3,3,64,64] broadcast(f32[] constant(0.5)), slice={[0:3],[0:3],[0:64],[0:8]})
+  c = f32[1,8,8,8] convolution(i, k), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
+  ROOT r = (f32[64,64], f32[1,8,8,8]) tuple(d, c)
+}
+)";
+
+void turn_off(const char* name, const std::string& why) {
+  for (SeamState& seam : seam_states())
+    if (seam.name == name && seam.on) {
+      seam.on = false;
+      std::cerr << "hone-xla: seam '" << name << "' is off: " << why << "\n";
+    }
+}
+
+long calls(const char* name) {
+  for (const SeamState& seam : seam_states())
+    if (seam.name == name) return seam.calls;
+  return 0;
+}
+
+// A decision changes what is compiled and leaves the result as it was.
+bool obeyed(const xla::HloModule& program, const std::vector<xla::Literal>& inputs, const Decisions& decisions,
+            const std::vector<xla::Literal>& expected) {
+  Lowered lowered = lower(program, {}, decisions, nullptr, false);
+  Executable executable(generate(std::move(lowered.module), 1), 1, false);
+  for (size_t i = 0; i < executable.inputs().size(); ++i)
+    executable.set_input(i, inputs[executable.inputs()[i].parameter].untyped_data());
+  executable.run();
+  std::vector<xla::Literal> outputs;
+  for (size_t i = 0; i < executable.outputs().size(); ++i) outputs.push_back(executable.output_literal(i));
+  return expected.empty() || compare(expected, outputs).equal;
+}
+
+void test_fusion(const xla::HloModule& program) {
+  Lowered lowered = lower(program, {}, {}, nullptr, true);
+  const std::string before = module_fingerprint(*lowered.module);
+  bool changed = false;
+  for (const FusionEdge& edge : lowered.edges)
+    if (edge.default_fuse)
+      changed |= module_fingerprint(*lower(program, {}, {{DecisionKind::Fusion, edge.key, "keep"}}, nullptr, false).module) != before;
+  if (calls("fusion") == 0 || !changed) turn_off("fusion", "XLA's fusion pass does not ask it");
+}
+
+void test_kernels(const xla::HloModule& program, const std::vector<xla::Literal>& inputs) {
+  Executable plain(generate(std::move(lower(program, {}, {}, nullptr, false).module), 1), 1, false);
+  for (size_t i = 0; i < plain.inputs().size(); ++i) plain.set_input(i, inputs[plain.inputs()[i].parameter].untyped_data());
+  plain.run();
+  std::vector<xla::Literal> expected;
+  for (size_t i = 0; i < plain.outputs().size(); ++i) expected.push_back(plain.output_literal(i));
+  Lowered lowered = lower(program, {}, {}, nullptr, false);
+  for (const KernelInfo& kernel : distinct_kernels(*lowered.module, 1, 8))
+    for (const std::string& option : kernel.dimension.options) {
+      const bool tile = option.rfind("tile=", 0) == 0;
+      if (!tile && option != "eigen") continue;
+      const long before = calls("tile");
+      const bool fine = obeyed(program, inputs, {{kernel.dimension.kind, kernel.fingerprint, option}}, expected);
+      if (tile && (!fine || calls("tile") == before)) turn_off("tile", fine ? "XLA does not ask it" : "a tile changed results");
+      if (!tile && !fine) turn_off(kernel.kind == "dot" ? "dot-strategy" : "conv-ynn", "Eigen changed results");
+      break;
+    }
+  for (const char* name : {"tiled-support", "dot-strategy", "conv-ynn"})
+    if (calls(name) == 0) turn_off(name, "XLA does not ask it");
+}
+
+}  // namespace
+
+void self_test() {
+  static bool done = false;
+  if (std::exchange(done, true)) return;
+  try {
+    const LoadedModule loaded = load_module(kProbe, "probe");
+    const auto inputs = generate_inputs(*loaded.module, 1, 1 << 24);
+    test_fusion(*loaded.module);
+    test_kernels(*loaded.module, inputs);
+  } catch (const std::exception& e) {
+    for (SeamState& seam : seam_states()) seam.on = false;
+    std::cerr << "hone-xla: all seams are off, the self-test failed: " << e.what() << "\n";
+  }
+}
+
+}  // namespace hone::xla_side

@@ -1,0 +1,21 @@
+// What the worker does with each request; keeps programs, kernels and executables between requests.
+#pragma once
+#include <memory>
+
+#include "wire/hone_generated.h"
+
+namespace hone::xla_side {
+
+class Service {
+ public:
+  Service();
+  ~Service();
+  // Never throws: failures travel in the reply. XLA may still abort the process.
+  wire::ReplyT handle(const wire::RequestT& request);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hone::xla_side

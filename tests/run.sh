@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Runs every test of the project and ends with one line: `N passed, N failed[, N skipped]`, a sum over test cases.
+# Needs a finished build in $BUILD (default build). Exit status 0 only when something passed and nothing failed.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+build=$(realpath "${BUILD:-build}")
+python=$PWD/.venv/bin/python
+passed=0 failed=0 skipped=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# The number before `words` in the log's last line that has them; 0 when none does.
+number_before() { grep -oE "[0-9]+ $1" "$log" | tail -n 1 | grep -oE '^[0-9]+' || echo 0; }
+# The number after `words=`.
+number_after() { grep -E '^(OK|FAILED)' "$log" | tail -n 1 | grep -oE "$1=[0-9]+" | head -n 1 | grep -oE '[0-9]+$' || echo 0; }
+
+# count NAME STATUS PASSED FAILED SKIPPED: a suite that ends badly without naming a failed case counts as one failed.
+count() {
+  local name=$1 status=$2 ok=$3 bad=$4 skip=$5
+  if ((status != 0 && bad == 0)); then bad=1; fi
+  if ((status == 0 && ok + skip == 0)); then bad=1; echo "$name: no test ran"; fi
+  passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+  echo "== $name: $ok passed, $bad failed, $skip skipped"
+}
+
+run_catch2() {
+  "$build/hone_tests" --use-colour no 2>&1 | tee "$log"
+  local status=${PIPESTATUS[0]}
+  local ok bad
+  if grep -qE '^All tests passed' "$log"; then
+    ok=$(number_before 'test cases?\)') bad=0
+  else
+    local summary
+    summary=$(grep -E '^test cases:' "$log" | tail -n 1)
+    ok=$(grep -oE '[0-9]+ passed' <<<"$summary" | grep -oE '[0-9]+' || echo 0)
+    bad=$(grep -oE '[0-9]+ failed' <<<"$summary" | head -n 1 | grep -oE '[0-9]+' || echo 0)
+  fi
+  count "C++ (hone_tests)" "$status" "$ok" "$bad" 0
+}
+
+# run_unittests NAME FOLDER
+run_unittests() {
+  PYTHONPATH="$PWD/python:$build${PYTHONPATH:+:$PYTHONPATH}" HONE_BUILD_DIR=$build \
+    "$python" -m unittest discover -s "$2" 2>&1 | tee "$log"
+  local status=${PIPESTATUS[0]}
+  local ran bad skip
+  ran=$(grep -oE '^Ran [0-9]+ tests?' "$log" | tail -n 1 | grep -oE '[0-9]+' || echo 0)
+  bad=$(($(number_after failures) + $(number_after errors) + $(number_after 'unexpected successes')))
+  skip=$(number_after skipped)
+  local ok=$((ran - bad - skip))
+  count "$1" "$status" "$((ok > 0 ? ok : 0))" "$bad" "$skip"
+}
+
+# run_script NAME COMMAND...: a script that ends with `N passed, N failed`, or is one test case itself.
+run_script() {
+  local name=$1
+  shift
+  HONE_BUILD_DIR=$build "$@" 2>&1 | tee "$log"
+  local status=${PIPESTATUS[0]}
+  if tail -n 1 "$log" | grep -qE '^[0-9]+ passed, [0-9]+ failed'; then
+    count "$name" "$status" "$(number_before passed)" "$(number_before failed)" "$(number_before skipped)"
+  else
+    count "$name" "$status" "$((status == 0))" "$((status != 0))" 0
+  fi
+}
+
+has() { compgen -G "$1" >/dev/null; }
+
+run_script "layers (check_layers.py)" "$python" scripts/check_layers.py
+run_unittests "layers (unit tests)" tests/layers
+run_unittests "fuzz (unit tests)" tests/fuzz
+run_catch2
+if has 'tests/python/test_*.py'; then run_unittests "Python" tests/python; fi
+if has 'tests/cli/test_*.py'; then run_unittests "command line" tests/cli; fi
+for script in tests/cli/*.sh; do
+  if [[ -e $script ]]; then run_script "command line ($(basename "$script"))" bash "$script"; fi
+done
+run_script "fuzz (short)" "$python" tests/fuzz/fuzz_inputs.py --short --hone "$build/hone"
+
+echo "$passed passed, $failed failed, $skipped skipped"
+((failed == 0 && passed > 0))

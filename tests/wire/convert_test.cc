@@ -1,0 +1,38 @@
+#include <catch2/catch.hpp>
+
+#include "wire/client.h"
+
+using namespace hone::wire;
+
+TEST_CASE("decisions survive the wire") {
+  const hone::Decisions decisions = {{hone::DecisionKind::Fusion, "a>b", "keep"},
+                                     {hone::DecisionKind::Kernel, "k1", "tile=8,8;slp=0"},
+                                     {hone::DecisionKind::Pass, "algsimp", "off"}};
+  CHECK(from_wire(to_wire(decisions)) == decisions);
+  CHECK(from_wire(to_wire(decisions[1])) == decisions[1]);
+}
+
+TEST_CASE("a dimension keeps all its fields") {
+  DimensionT sent;
+  sent.kind = DecisionKind::Library;
+  sent.key = "dot";
+  sent.options = {"eigen", "ynn"};
+  sent.default_option = 1;
+  sent.weight = 0.25;
+  const hone::Dimension dimension = from_wire(sent);
+  CHECK(dimension.kind == hone::DecisionKind::Library);
+  CHECK(dimension.key == "dot");
+  CHECK(dimension.options == std::vector<std::string>{"eigen", "ynn"});
+  CHECK(dimension.default_option == 1);
+  CHECK(dimension.weight == 0.25);
+}
+
+TEST_CASE("nonsense from the wire is caught") {
+  DimensionT dimension;
+  dimension.options = {"x"};
+  dimension.default_option = 1;
+  CHECK_THROWS_AS(from_wire(dimension), hone::InternalError);
+  DecisionT decision;
+  decision.kind = static_cast<DecisionKind>(99);
+  CHECK_THROWS_AS(from_wire(decision), hone::InternalError);
+}

@@ -1,0 +1,122 @@
+// A worker that misbehaves on request, for the client's tests: what it does is the name of the program it is to load.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "wire/client.h"
+
+using namespace hone::wire;
+
+namespace {
+
+constexpr int kFd = 3;
+int loads = 0;
+std::map<std::string, size_t> input_bytes;  // by program
+
+void send(ReplyT& reply) {
+  flatbuffers::FlatBufferBuilder builder;
+  FinishReplyBuffer(builder, CreateReply(builder, &reply));
+  if (!write_frame(kFd, builder.GetBufferPointer(), builder.GetSize())) std::exit(0);
+}
+
+void fail(ReplyT& reply, int code, const std::string& message) {
+  reply.failure = std::make_unique<FailureT>();
+  reply.failure->code = code;
+  reply.failure->message = message;
+  reply.failure->where = "line 7";
+  reply.failure->hint = "write better";
+}
+
+char* volatile kept = nullptr;
+
+void exhaust_memory() {
+  // Volatile, or the compiler may leave out what nobody uses.
+  for (;;) kept = new char[size_t{256} << 20];
+}
+
+void misbehave(const std::string& name) {
+  if (name == "crash") {
+    std::fputs(
+        "2026-01-01 00:00:00.000001: E xla/warning.cc:1] something odd\n"
+        "2026-01-01 00:00:00.000002: F xla/layout.cc:42] Check failed: shape.has_layout() f32[2]\n"
+        "*** Check failure stack trace: ***\n    @ 0x1234\n",
+        stderr);
+    std::abort();
+  }
+  if (name == "segfault") std::raise(SIGSEGV);
+  if (name == "killed") std::raise(SIGKILL);
+  if (name == "exit") std::exit(3);
+  if (name == "hang") ::sleep(1000);
+  if (name == "oom") exhaust_memory();
+  if (name == "talk") {  // more than a pipe holds
+    for (int line = 0; line < 20000; ++line) std::fprintf(stderr, "line %d\n", line);
+  }
+  if (name == "garbage") {
+    const std::vector<uint8_t> garbage(64, 0xee);
+    write_frame(kFd, garbage.data(), garbage.size());
+    ::sleep(1000);
+  }
+  if (name == "huge") {
+    const uint32_t length = 0xfffffff0u;
+    if (::write(kFd, &length, sizeof length) == sizeof length) ::sleep(1000);
+  }
+}
+
+void answer_load(const LoadRequestT& request, ReplyT& reply) {
+  ++loads;
+  misbehave(request.name);
+  if (request.name == "bad") return fail(reply, 2, "this is no program");
+  if (request.name == "fail") return fail(reply, 1, "cannot compile");
+  LoadReplyT load;
+  load.program = "p:" + request.name;
+  load.name = request.name;
+  load.instructions = loads;
+  load.bytes_accessed = static_cast<double>(request.bytes.size());
+  if (const char* value = std::getenv("FAKE_SETTING")) load.format = value;
+  if (request.name == "malloc") load.format = std::getenv("MALLOC_TRIM_THRESHOLD_");
+  input_bytes[load.program] = 0;
+  reply.body.Set(std::move(load));
+}
+
+void answer(const RequestT& request, ReplyT& reply) {
+  if (const auto* load = request.body.AsLoadRequest()) return answer_load(*load, reply);
+  if (const auto* inputs = request.body.AsInputsRequest()) {
+    if (!input_bytes.count(inputs->program)) return fail(reply, 2, "unknown program");
+    input_bytes[inputs->program] = 0;
+    for (const auto& input : inputs->inputs) input_bytes[inputs->program] += input->data.size();
+    return reply.body.Set(InputsReplyT());
+  }
+  if (const auto* run = request.body.AsRunRequest()) {
+    if (!input_bytes.count(run->program)) return fail(reply, 2, "unknown program");
+    RunReplyT result;
+    result.times_ns = {static_cast<double>(input_bytes[run->program]), static_cast<double>(loads)};
+    return reply.body.Set(std::move(result));
+  }
+  if (request.body.AsHelloRequest()) return reply.body.Set(HelloReplyT());
+  fail(reply, 1, "no such request");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3 || std::strcmp(argv[1], "--fd") != 0 || std::strcmp(argv[2], "3") != 0) return 64;
+  std::vector<uint8_t> frame;
+  while (read_frame(kFd, frame)) {
+    flatbuffers::Verifier verifier(frame.data(), frame.size());
+    if (!verifier.VerifyBuffer<Request>()) return 65;
+    RequestT request;
+    flatbuffers::GetRoot<Request>(frame.data())->UnPackTo(&request);
+    ReplyT reply;
+    reply.id = request.id;
+    answer(request, reply);
+    send(reply);
+  }
+}
