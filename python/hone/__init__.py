@@ -1,8 +1,8 @@
 """Hone: a learned optimiser for XLA programs.
 
-    import hone
-    tuned = hone.tune(function, *example_args, budget=60)
-    result = tuned(*args)
+import hone
+tuned = hone.tune(function, *example_args, budget=60)
+result = tuned(*args)
 """
 
 from .errors import Error

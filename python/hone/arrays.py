@@ -1,14 +1,37 @@
-"""Arrays on their way to and from a program: NumPy views of whatever the user has, aligned, without copies if possible."""
+"""Arrays on their way to and from a program: aligned NumPy views of what the user has, without copies if possible."""
 
 import numpy as np
 
 ALIGNMENT = 64  # bytes; XLA reads inputs in place from here on
 
 # XLA's PrimitiveType numbers. Those that NumPy lacks are named as in ml_dtypes.
-_NUMPY_TYPES = {1: "bool", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "uint8", 7: "uint16", 8: "uint32",
-                9: "uint64", 10: "float16", 11: "float32", 12: "float64", 15: "complex64", 18: "complex128"}
-_ML_TYPES = {16: "bfloat16", 19: "float8_e5m2", 20: "float8_e4m3fn", 23: "float8_e4m3b11fnuz", 24: "float8_e5m2fnuz",
-             25: "float8_e4m3fnuz", 28: "float8_e4m3", 29: "float8_e3m4", 33: "float8_e8m0fnu"}
+_NUMPY_TYPES = {
+    1: "bool",
+    2: "int8",
+    3: "int16",
+    4: "int32",
+    5: "int64",
+    6: "uint8",
+    7: "uint16",
+    8: "uint32",
+    9: "uint64",
+    10: "float16",
+    11: "float32",
+    12: "float64",
+    15: "complex64",
+    18: "complex128",
+}
+_ML_TYPES = {
+    16: "bfloat16",
+    19: "float8_e5m2",
+    20: "float8_e4m3fn",
+    23: "float8_e4m3b11fnuz",
+    24: "float8_e5m2fnuz",
+    25: "float8_e4m3fnuz",
+    28: "float8_e4m3",
+    29: "float8_e3m4",
+    33: "float8_e8m0fnu",
+}
 
 
 def dtype_of(primitive_type):
@@ -17,6 +40,7 @@ def dtype_of(primitive_type):
         return np.dtype(_NUMPY_TYPES[primitive_type])
     if primitive_type in _ML_TYPES:
         import ml_dtypes
+
         return np.dtype(getattr(ml_dtypes, _ML_TYPES[primitive_type]))
     raise TypeError(f"XLA element type {primitive_type} has no NumPy equivalent")
 
@@ -52,16 +76,14 @@ def as_numpy(value):
 def prepare(value, shape, dtype, name):
     """An aligned, dense array with these values: `value`'s own memory if it is so already, else a copy.
 
-    Python's own numbers take the type asked for, and arrays are converted within a kind (float64 to float32), as JAX does.
-    TypeError for another kind or shape.
+    Python's own numbers take the type asked for, and arrays are converted where NumPy's "same_kind" rule allows it
+    (float64 to float32), as JAX does. TypeError for another kind or shape.
     """
-    if isinstance(value, (bool, int, float, complex)):
-        array = np.asarray(value, dtype)
-    else:
-        array = as_numpy(value)
+    array = np.asarray(value, dtype) if isinstance(value, (bool, int, float, complex)) else as_numpy(value)
     if array.shape != tuple(shape) or not np.can_cast(array.dtype, dtype, "same_kind"):
-        raise TypeError(f"{name}: expected {np.dtype(dtype).name}{list(shape)}, "
-                        f"got {array.dtype.name}{list(array.shape)}")
+        raise TypeError(
+            f"{name}: expected {np.dtype(dtype).name}{list(shape)}, got {array.dtype.name}{list(array.shape)}"
+        )
     if array.dtype == dtype and array.flags.c_contiguous and array.ctypes.data % ALIGNMENT == 0:
         return array
     aligned = empty(shape, dtype)
@@ -75,6 +97,7 @@ def to_library(array, library):
         return _numpy_as_torch(array)
     if library == "jax":
         import jax.numpy as jnp
+
         return jnp.asarray(array)
     return array
 
@@ -86,12 +109,14 @@ def _torch_as_numpy(tensor):
         return tensor.numpy()
     import ml_dtypes
     import torch
+
     bits = torch.int16 if tensor.element_size() == 2 else torch.uint8
     return tensor.view(bits).numpy().view(getattr(ml_dtypes, name))
 
 
 def _numpy_as_torch(array):
     import torch
+
     if array.dtype.name not in _ML_TYPES.values():
         return torch.from_numpy(array)
     bits = np.int16 if array.itemsize == 2 else np.uint8

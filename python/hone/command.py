@@ -17,7 +17,7 @@ def run(arguments, build=None):
     """
     command = [str(files.find(files.PROGRAM, build)), *map(str, arguments), "--json"]
     with tempfile.TemporaryFile("w+") as answer:
-        # A process group of its own: the terminal's Ctrl-C reaches it through us, once, also where there is no terminal.
+        # A process group of its own: Ctrl-C reaches it through us, once, whether or not there is a terminal.
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=answer, process_group=0)
         try:
             _wait(process)
@@ -30,7 +30,7 @@ def run(arguments, build=None):
 
 
 def options(values):
-    """Command-line options of keyword arguments: two_words=3 is --two-words 3, True is the bare option, None nothing."""
+    """Command-line options of keyword arguments: two_words=3 is --two-words 3, True the bare option, None nothing."""
     out = []
     for key, value in values.items():
         option = "--" + key.replace("_", "-")

@@ -35,6 +35,7 @@ def find_handler(build=None):
 def _compile_handler():
     import jax
     import jaxlib
+
     sources = [_HERE / "ffi" / "hone_ffi.cc", _HERE.parent / "ffi" / "hone_ffi.cc"]
     source = next((path for path in sources if path.is_file()), None)
     if source is None:
@@ -48,8 +49,19 @@ def _compile_handler():
     # Built aside and renamed, so that two processes may do this at once.
     with tempfile.TemporaryDirectory(dir=target.parent) as aside:
         built = Path(aside) / HANDLER
-        command = ["g++", "-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-isystem",
-                   jax.ffi.include_dir(), str(source), "-o", str(built)]
+        command = [
+            "g++",
+            "-std=c++17",
+            "-O2",
+            "-fPIC",
+            "-shared",
+            "-fvisibility=hidden",
+            "-isystem",
+            jax.ffi.include_dir(),
+            str(source),
+            "-o",
+            str(built),
+        ]
         try:
             done = subprocess.run(command, capture_output=True, text=True)
         except FileNotFoundError as error:

@@ -11,11 +11,11 @@ from .errors import Error
 
 _TARGET = "hone_call"
 _registered = []  # the handler library, once loaded: JAX keeps its targets for the life of the process
-_called = {}      # handle -> program: code that JAX compiled holds handles, so their programs must live as long
+_called = {}  # handle -> program: code that JAX compiled holds handles, so their programs must live as long
 
 
 def call(program, values, build=None):
-    """The program's outputs as JAX arrays, under jax.jit or not. `values`: one per input, None for weights set before."""
+    """The program's outputs as JAX arrays, traced or not. `values`: one per input, None for weights set before."""
     if not _registered:
         _register(build)
     _called[program.handle] = program
@@ -23,9 +23,14 @@ def call(program, values, build=None):
     operands = [_operand(program.inputs[i], values[i], i) for i in positions]
     results = [jax.ShapeDtypeStruct(spec.shape, spec.dtype) for spec in program.outputs]
     function = jax.ffi.ffi_call(_TARGET, results, vmap_method="sequential")
-    return function(*operands, run=_address(program.library.hone_program_run),
-                    last_error=_address(program.library.hone_last_error), program=np.int64(program.handle),
-                    inputs=np.int64(len(program.inputs)), positions=np.array(positions, np.int64))
+    return function(
+        *operands,
+        run=_address(program.library.hone_program_run),
+        last_error=_address(program.library.hone_last_error),
+        program=np.int64(program.handle),
+        inputs=np.int64(len(program.inputs)),
+        positions=np.array(positions, np.int64),
+    )
 
 
 def is_traced(value):
@@ -47,8 +52,9 @@ def _operand(spec, value, i):
         return jnp.asarray(value, spec.dtype)
     array = jnp.asarray(value)
     if array.shape != spec.shape or array.dtype != spec.dtype:
-        raise TypeError(f"input {i}: expected {spec.dtype.name}{list(spec.shape)}, "
-                        f"got {array.dtype.name}{list(array.shape)}")
+        raise TypeError(
+            f"input {i}: expected {spec.dtype.name}{list(spec.shape)}, got {array.dtype.name}{list(array.shape)}"
+        )
     return array
 
 

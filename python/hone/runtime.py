@@ -66,8 +66,9 @@ class Program:
         outputs = self._checked(library.hone_program_num_outputs(self._handle))
         self.inputs = [self._spec(library.hone_program_input_info, i) for i in range(inputs)]
         self.outputs = [self._spec(library.hone_program_output_info, i) for i in range(outputs)]
-        self.weights = [i for i in range(inputs)
-                        if self._checked(library.hone_program_input_is_weight(self._handle, i))]
+        self.weights = [
+            i for i in range(inputs) if self._checked(library.hone_program_input_is_weight(self._handle, i))
+        ]
 
     def __del__(self):
         if self._handle:
@@ -103,7 +104,7 @@ class Program:
         kind, rank, dims = c_int(), c_int(), (c_int64 * _MAX_RANK)()
         if info(self._handle, i, byref(kind), byref(rank), dims) != 0:
             raise self._error("")
-        return Spec(tuple(dims[:rank.value]), arrays.dtype_of(kind.value))
+        return Spec(tuple(dims[: rank.value]), arrays.dtype_of(kind.value))
 
     def _checked(self, number):
         if number < 0:

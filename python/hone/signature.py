@@ -23,7 +23,7 @@ class Signature:
         if len(args) != len(self.arguments):
             raise TypeError(f"expected {len(self.arguments)} arguments, got {len(args)}")
         leaves = []
-        for i, (structure, value) in enumerate(zip(self.arguments, args)):
+        for i, (structure, value) in enumerate(zip(self.arguments, args, strict=True)):
             if value is None and i in self.weights:
                 leaves += [None] * structure.leaves
             else:

@@ -84,7 +84,7 @@ def _encode(node):
 def _decode(node):
     if not isinstance(node, dict):
         return node
-    (kind, children), = node.items()
+    ((kind, children),) = node.items()
     if kind == "dict":
         return {key: _decode(child) for key, child in children.items()}
     return {"tuple": tuple, "list": list}[kind](_decode(child) for child in children)

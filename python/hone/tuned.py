@@ -21,9 +21,9 @@ REPORT_FILE = "report.json"
 def load(path, threads=None, build=None):
     """The tuned program in a NAME.hone folder.
 
-    `threads`: how many it may use; by default as many as it was tuned for. A program tuned from a JAX function takes and
-    returns what that function did if its arguments are tuples, lists and dicts; else, as for programs tuned on the
-    command line, one array per input, and one array or a tuple of them.
+    `threads`: how many it may use; by default as many as it was tuned for. Programs tuned from a JAX function whose
+    arguments are tuples, lists and dicts take and return what that function did; others, as those tuned on the
+    command line, take one array per input and return one array or a tuple of them.
     """
     if not (Path(path) / DECISIONS_FILE).is_file():
         raise Error(f"not a tuned program: it has no {DECISIONS_FILE}", str(path))
@@ -33,11 +33,11 @@ def load(path, threads=None, build=None):
 class Tuned:
     """A tuned program. Call it with what the original takes.
 
-    Arguments are NumPy arrays, torch tensors, JAX arrays or anything that speaks DLPack, on the CPU; those that are dense
-    and aligned to 64 bytes are read in place. Results are arrays of the first argument's library.
+    Arguments are NumPy arrays, torch tensors, JAX arrays or anything that speaks DLPack, on the CPU; those that are
+    dense and aligned to 64 bytes are read in place. Results are arrays of the first argument's library.
 
-    Weights (the arguments declared constant at tuning) are taken over, re-laid, when first seen and must not be changed in
-    place afterwards; passing other arrays takes those over instead, passing None means those of the last call.
+    Weights (the arguments declared constant at tuning) are taken over, re-laid, when first seen and must not be changed
+    in place afterwards; passing other arrays takes those over instead, passing None means those of the last call.
     """
 
     def __init__(self, package, threads=None, build=None, signature=None):
@@ -61,7 +61,7 @@ class Tuned:
         positions = self._signature.weights
         if len(weights) != len(positions):
             raise TypeError(f"expected {len(positions)} weights arguments, got {len(weights)}")
-        for position, value in zip(positions, weights):
+        for position, value in zip(positions, weights, strict=True):
             start = sum(structure.leaves for structure in self._signature.arguments[:position])
             leaves = self._signature.arguments[position].flatten(value, f"argument {position}")
             self._take_weights(dict(enumerate(leaves, start)))
@@ -104,8 +104,8 @@ class Tuned:
         """Measures again against default XLA, interleaved.
 
         On `args`, in this process, `repeat` calls of each: {"speedup", "speedup_interval", "default_ns", "tuned_ns",
-        "max_difference"}. Without arguments `hone run --compare` does it in a process of its own, on generated inputs, and
-        its answer is returned.
+        "max_difference"}. Without arguments `hone run --compare` does it in a process of its own, on generated inputs,
+        and its answer is returned.
         """
         if not args:
             return command.run(["run", self._package, "--compare", "--threads", self._threads], self._build)
@@ -119,6 +119,7 @@ class Tuned:
 
     def _call_in_jax(self, *args):
         from . import jax_call
+
         leaves = self._signature.flatten(args)
         if any(jax_call.is_traced(leaves[i]) for i in self._weight_inputs):
             raise Error("weights are traced by JAX", hint="close over them, or pass None for those set before")
@@ -141,8 +142,11 @@ class Tuned:
                 if leaf is None:
                     raise Error("weights were never set", f"input {i}", "pass them once, or call set_weights")
                 if self._in_jax:
-                    raise Error("weights that JAX programs use cannot be replaced", f"input {i}",
-                                "hone.load the program again for other weights")
+                    raise Error(
+                        "weights that JAX programs use cannot be replaced",
+                        f"input {i}",
+                        "hone.load the program again for other weights",
+                    )
                 prepared = self._program.prepare(i, leaf)
                 if i in self._program.weights:
                     self._program.set_weight(i, prepared)
@@ -177,10 +181,14 @@ def _duel(default, default_values, tuned, tuned_values, repeat):
     # Order statistics that enclose the median with 95 % confidence (normal approximation of the binomial).
     margin = 0.98 * np.sqrt(repeat)
     low, high = max(0, int(repeat / 2 - margin)), min(repeat - 1, int(np.ceil(repeat / 2 + margin)))
-    differences = [_max_difference(a, b) for a, b in zip(*first)]
-    return {"speedup": float(np.median(ratios)), "speedup_interval": [float(ratios[low]), float(ratios[high])],
-            "default_ns": float(np.median(times[:, 0])), "tuned_ns": float(np.median(times[:, 1])),
-            "max_difference": max(differences, default=0.0)}
+    differences = [_max_difference(a, b) for a, b in zip(*first, strict=True)]
+    return {
+        "speedup": float(np.median(ratios)),
+        "speedup_interval": [float(ratios[low]), float(ratios[high])],
+        "default_ns": float(np.median(times[:, 0])),
+        "tuned_ns": float(np.median(times[:, 1])),
+        "max_difference": max(differences, default=0.0),
+    }
 
 
 def _max_difference(a, b):

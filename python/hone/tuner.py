@@ -12,20 +12,32 @@ from pathlib import Path
 import numpy as np
 
 from . import arrays, command
-from .signature import Signature
 from .tuned import SIGNATURE_FILE, Tuned
 
 
-def tune(program, *example_args, budget=60, weights=None, threads=1, seed=0, db=None, name=None, output=None,
-         quiet=False, build=None, **options):
+def tune(
+    program,
+    *example_args,
+    budget=60,
+    weights=None,
+    threads=1,
+    seed=0,
+    db=None,
+    name=None,
+    output=None,
+    quiet=False,
+    build=None,
+    **options,
+):
     """Tunes a program and returns it as a function.
 
     program       a JAX function, jitted or not, or the path of a file in any format that `hone tune` reads
-    example_args  what to call it with while measuring: for a JAX function its arguments, whose shapes are then fixed; for
-                  a file one array per input, or nothing, and inputs are generated. Those that are weights are taken over
+    example_args  what to call it with while measuring: for a JAX function its arguments, whose shapes are then fixed;
+                  for a file one array per input, or nothing, and inputs are generated. The result takes over the
+                  weights among them
     budget        seconds, or text like "2m"
-    weights       position(s) of the arguments that stay the same from call to call, so that they may be stored in another
-                  layout; never assumed
+    weights       position(s) of the arguments that stay the same from call to call, so that they may be stored in
+                  another layout; never assumed
     threads, seed, db   as `hone tune` has them
     name          of the program in reports; by default the function's or the file's
     output        the NAME.hone folder to write; by default a temporary one, see Tuned.save
@@ -47,9 +59,26 @@ def tune(program, *example_args, budget=60, weights=None, threads=1, seed=0, db=
         package = Path(output or Path(folder) / f"{path.stem}.hone")
         numbers = signature.weight_inputs() if signature else positions
         inputs = _save_inputs(leaves, work) if leaves else None
-        command.run(["tune", path, *command.options({
-            "output": package, "budget": _duration(budget), "threads": threads, "seed": seed, "inputs": inputs,
-            "weights": list(numbers) or None, "db": db, "quiet": quiet, **options})], build)
+        command.run(
+            [
+                "tune",
+                path,
+                *command.options(
+                    {
+                        "output": package,
+                        "budget": _duration(budget),
+                        "threads": threads,
+                        "seed": seed,
+                        "inputs": inputs,
+                        "weights": list(numbers) or None,
+                        "db": db,
+                        "quiet": quiet,
+                        **options,
+                    }
+                ),
+            ],
+            build,
+        )
         stored = signature.to_json() if signature else None
         if stored:
             (package / SIGNATURE_FILE).write_text(json.dumps(stored) + "\n")
@@ -79,6 +108,7 @@ def _as_file(program, example_args, weights, name, work):
             path = alias
         return path, None, list(example_args)
     from . import jax_export
+
     module, signature, leaves = jax_export.export(program, example_args, weights)
     path = Path(work) / f"{_file_name(name or getattr(program, '__name__', 'function'))}.mlirbc"
     path.write_bytes(module)

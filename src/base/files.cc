@@ -38,9 +38,7 @@ class Descriptor {
   int fd_;
 };
 
-std::string reason() {
-  return std::generic_category().message(errno);
-}
+std::string reason() { return std::generic_category().message(errno); }
 
 [[noreturn]] void throw_too_large(const std::string& path, uint64_t limit_bytes) {
   throw Error(fmt::format("larger than the limit of {}", human_bytes(static_cast<double>(limit_bytes))), path,

@@ -27,11 +27,7 @@ void install_interrupt_handler() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-bool interrupted() {
-  return received != 0;
-}
-void clear_interrupt() {
-  received = 0;
-}
+bool interrupted() { return received != 0; }
+void clear_interrupt() { received = 0; }
 
 }  // namespace hone

@@ -14,9 +14,7 @@ namespace {
 
 constexpr double kTerminalPeriod_s = 0.1, kPlainPeriod_s = 5;
 
-double steady_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double steady_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // A progress line that cannot be shown is no reason to stop the work.
 void put(int fd, const std::string& text) {
@@ -44,9 +42,7 @@ Progress::Progress(std::string label, ProgressOptions options)
   next_s_ = start_s_ + (terminal_ ? 0 : kPlainPeriod_s);
 }
 
-Progress::~Progress() {
-  finish();
-}
+Progress::~Progress() { finish(); }
 
 void Progress::update(double done, const std::string& note) {
   if (options_.quiet) return;

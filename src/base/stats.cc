@@ -25,9 +25,7 @@ double sorted_quantile(const std::vector<double>& sorted, double q) {
 
 }  // namespace
 
-double median(std::vector<double> values) {
-  return quantile(std::move(values), 0.5);
-}
+double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
 double quantile(std::vector<double> values, double q) {
   require_values(values);

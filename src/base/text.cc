@@ -25,12 +25,8 @@ uint64_t avalanche(uint64_t h) {
   return h ^ (h >> 33);
 }
 
-uint64_t mix_low(uint64_t k) {
-  return std::rotl(k * kMul1, 31) * kMul2;
-}
-uint64_t mix_high(uint64_t k) {
-  return std::rotl(k * kMul2, 33) * kMul1;
-}
+uint64_t mix_low(uint64_t k) { return std::rotl(k * kMul1, 31) * kMul2; }
+uint64_t mix_high(uint64_t k) { return std::rotl(k * kMul2, 33) * kMul1; }
 
 std::pair<uint64_t, uint64_t> hash128(std::string_view bytes) {
   static_assert(std::endian::native == std::endian::little);
@@ -73,9 +69,7 @@ std::string hash_hex(std::string_view bytes) {
   return fmt::format("{:016x}{:016x}", low, high);
 }
 
-uint64_t hash64(std::string_view bytes) {
-  return hash128(bytes).first;
-}
+uint64_t hash64(std::string_view bytes) { return hash128(bytes).first; }
 
 std::string human_bytes(double bytes) {
   constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB"};

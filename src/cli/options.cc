@@ -39,7 +39,7 @@ std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app) {
   app.add_option("--threads", options->threads, "threads of one run (default 1)");
   app.add_option("--seed", options->seed, "of generated inputs and of every random choice (default 0)");
   app.add_option("--weights", options->weights, "parameters that stay constant between calls, as 0,3-9");
-  app.add_option("--inputs", options->inputs, "an .npz file: arr_0, arr_1, ... or the parameters' names");
+  app.add_option("--inputs", options->inputs, "an .npz file: arr_0, arr_1, ..., or arrays in the order of the parameters");
   app.add_flag("--allow-fast-math", options->allow_fast_math, "let XLA trade exactness for speed");
   return options;
 }
@@ -67,9 +67,7 @@ OpenedProgram open_program(const ProgramOptions& options, const OpenOptions& ope
   opened.session->load(opened.file.bytes, opened.file.name);
   const auto& snapshot = opened.session->program().snapshot_inputs;
   opened.inputs = !options.inputs.empty() ? options.inputs : snapshot.empty() ? "generated" : "snapshot";
-  if (options.inputs.empty())
-    for (const auto& array : snapshot) inputs.push_back({"", array->type, array->dims, array->data});
-  if (opened.inputs != "generated") opened.session->set_inputs(std::move(inputs));
+  if (!options.inputs.empty()) opened.session->set_inputs(std::move(inputs));
   return opened;
 }
 

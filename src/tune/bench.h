@@ -31,7 +31,8 @@ struct Measurement {
   Outcome outcome = Outcome::RunFailed;
   double baseline_ns = 0, candidate_ns = 0, ratio = 0, ratio_low = 0, ratio_high = 0;
   int rounds = 0;
-  double compile_ms = 0, baseline_compile_ms = 0, max_error = 0;
+  double compile_ms = 0, baseline_compile_ms = 0;
+  double max_error = 0;      // largest difference from default XLA's outputs, in units of the tolerance: at most 1 is equal
   std::string note{};  // why it failed, in the worker's words
 
   bool ok() const { return outcome == Outcome::Ok; }
@@ -83,7 +84,7 @@ class Bench {
   virtual KnownKernel known(const Kernel& kernel) = 0;
   // A kernel's search is complete; `best` may hold the default value.
   virtual void remember(const Kernel& kernel, const KnownKernel::Best& best) = 0;
-  // Seconds of the search budget that remain; 0 after an interrupt.
+  // Seconds of the search budget that remain, always finite; 0 after an interrupt.
   virtual double seconds_left() const = 0;
   // From here on nothing but the final confirmation runs: interrupts and the budget no longer throw Stopped.
   virtual void begin_confirmation() = 0;

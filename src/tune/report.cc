@@ -61,7 +61,7 @@ std::string head_text(const TuneReport& r) {
                                           : ratio_text(r.speedup, r.speedup_low, r.speedup_high));
   text += fmt::format("  outputs      {}\n", !r.verified        ? "NOT verified"
                                              : r.max_error == 0 ? "verified, equal to default XLA's"
-                                                                : fmt::format("verified, largest difference {:.2g}",
+                                                                : fmt::format("verified, largest difference {:.2g} of the tolerance",
                                                                               r.max_error));
   if (!r.note.empty()) text += fmt::format("  note         {}\n", r.note);
   return text;
@@ -109,7 +109,7 @@ std::string decisions_text(const TuneReport& r) {
 
 TuneReport make_report(Session& session, const ProgramResult& result) {
   TuneReport report;
-  report.program = session.program().name;
+  report.program = session.name();
   report.fingerprint = session.program().program;
   report.tuned_fingerprint = result.lowered.fingerprint;
   report.target = session.target();

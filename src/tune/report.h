@@ -24,7 +24,7 @@ struct TuneReport {
   double speedup = 1, speedup_low = 1, speedup_high = 1;  // default over tuned
   int rounds = 0;                 // of the final duel
   bool verified = false;
-  double max_error = 0;
+  double max_error = 0;           // in units of the tolerance
   Counters counters;
   double seconds = 0;
   double budget_s = 0;

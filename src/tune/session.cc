@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/interrupt.h"
 #include "base/log.h"
@@ -18,6 +19,7 @@ using Seconds = std::chrono::duration<double>;
 
 constexpr double kInterruptGraceSeconds = 2;  // for the candidate in flight, so that the worker keeps what it compiled
 constexpr double kOvertime = 0.1;             // of the budget, the same at its end
+constexpr double kNoLimitSeconds = 1e9;       // finite: budgets are subtracted from it
 constexpr char kFinished[] = "best of a finished search";
 
 std::unique_ptr<wire::ArrayT> to_wire_array(NamedArray array) {
@@ -42,12 +44,12 @@ Kernel kernel_from_wire(const wire::KernelT& from) {
   return kernel;
 }
 
-// A worker marks a difference from default XLA by a note that begins with "mismatch" or by its size; outputs that are
-// all NaN or all equal prove nothing and have neither.
+// Outputs that do not pass differ from default XLA's (an error above 1 tolerance) or from the interpreter's, which the
+// note says; or they prove nothing: all NaN, all equal.
 Outcome outcome_of(const wire::MeasureReplyT& reply) {
   if (reply.verified) return Outcome::Ok;
-  const bool differs = reply.note.rfind("mismatch", 0) == 0 || !(reply.max_error == 0);
-  return differs && reply.note.rfind("unverified", 0) != 0 ? Outcome::Mismatch : Outcome::Unverified;
+  const bool differs = !(reply.max_error <= 1) || reply.note.find("differ") != std::string::npos;
+  return differs ? Outcome::Mismatch : Outcome::Unverified;
 }
 
 Measurement measurement_of(const wire::MeasureReplyT& reply) {
@@ -68,6 +70,16 @@ Measurement failure(Outcome outcome, const Error& error) {
   Measurement m{.outcome = outcome};
   m.note = error.what();
   return m;
+}
+
+void append_content(std::string& content, const std::string& type, const std::vector<uint8_t>& bytes) {
+  content += fmt::format("{} {} ", type, bytes.size());
+  content.append(bytes.begin(), bytes.end());
+}
+
+// A worker's messages begin with what it was doing.
+bool compiler_failed(const std::string& message) {
+  return message.rfind("HLO passes", 0) == 0 || message.rfind("code generation", 0) == 0;
 }
 
 bool timed(const Measurement& m) {
@@ -117,7 +129,7 @@ void Session::begin_search() {
 
 double Session::seconds_left() const {
   if (interrupted()) return 0;
-  if (options_.budget_s <= 0) return std::numeric_limits<double>::infinity();
+  if (options_.budget_s <= 0) return kNoLimitSeconds;
   return std::max(0.0, options_.budget_s - Seconds(Clock::now() - start_).count());
 }
 
@@ -139,6 +151,10 @@ void Session::load(const std::string& bytes, const std::string& name) {
     // XLA aborts on some programs that parse: for the user that is an input it cannot read.
     throw Error(std::string("XLA cannot load this program: ") + died.what(), name);
   }
+  name_ = name;
+  std::string snapshot;
+  for (const auto& array : program_.snapshot_inputs) append_content(snapshot, array->type, array->data);
+  if (!snapshot.empty()) inputs_fingerprint_ = hash_hex(snapshot);
   for (int weight : options_.target.weights)
     if (weight < 0 || weight >= static_cast<int>(program_.parameters.size()))
       throw Error(fmt::format("parameter {} does not exist: the program has {}", weight, program_.parameters.size()),
@@ -153,9 +169,8 @@ void Session::set_inputs(std::vector<NamedArray> arrays) {
   std::vector<const NamedArray*> ordered(count, nullptr);
   for (size_t i = 0; i < count; ++i) {
     const std::string positional = "arr_" + std::to_string(i);
-    const std::string named = program_.parameters[i].substr(0, program_.parameters[i].find_first_of(" :"));
     for (const NamedArray& array : arrays)
-      if (array.name == positional || (!named.empty() && array.name == named)) ordered[i] = &array;
+      if (array.name == positional) ordered[i] = &array;
   }
   const bool by_name = std::none_of(ordered.begin(), ordered.end(), [](auto* a) { return a == nullptr; });
   wire::InputsRequestT request;
@@ -163,8 +178,7 @@ void Session::set_inputs(std::vector<NamedArray> arrays) {
   std::string content;
   for (size_t i = 0; i < count; ++i) {
     const NamedArray& array = by_name ? *ordered[i] : arrays[i];
-    content += array.type + fmt::format("{}", array.bytes.size());
-    content.append(array.bytes.begin(), array.bytes.end());
+    append_content(content, array.type, array.bytes);
     request.inputs.push_back(to_wire_array(array));
   }
   worker_.call<wire::InputsReplyT>(std::move(request));
@@ -231,7 +245,7 @@ Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel) {
     const bool late = died.kind() == wire::WorkerFailure::Kind::TimedOut;
     return failure(late ? Outcome::TimedOut : Outcome::Crashed, died);
   } catch (const RunError& failed) {
-    return failure(failed.where().rfind("compile", 0) == 0 ? Outcome::CompileFailed : Outcome::RunFailed, failed);
+    return failure(compiler_failed(failed.what()) ? Outcome::CompileFailed : Outcome::RunFailed, failed);
   } catch (const Error& refused) {  // a decision that does not fit the program
     return failure(Outcome::CompileFailed, refused);
   }

@@ -51,16 +51,19 @@ class Session : public Bench {
 
   // Throws Error for a program XLA cannot read. `name` is for people.
   void load(const std::string& bytes, const std::string& name);
-  // Arrays in the order of the parameters, or named arr_0, arr_1, ... or after the parameters. Throws Error when they do
-  // not match the parameters in number. Without inputs the worker generates them from the target's seed.
+  // Arrays named arr_0, arr_1, ... after the parameters' numbers; under other names, in the order of the parameters.
+  // Throws Error when they do not match the parameters in number or shape. Without inputs the worker takes those that came
+  // with the program (a snapshot), else generates them from the target's seed.
   void set_inputs(std::vector<NamedArray> arrays);
 
   const wire::LoadReplyT& program() const { return program_; }
+  const std::string& name() const { return name_; }  // as given to load()
   const wire::HelloReplyT& worker_info();  // asks at the first call
   std::string host();                      // CPU model and cores, as records name it
   const Target& target() const { return options_.target; }
   const Counters& counters() const { return counters_; }
-  const std::string& inputs_fingerprint() const { return inputs_fingerprint_; }  // empty when generated
+  // Of given or snapshot inputs; empty when they are generated.
+  const std::string& inputs_fingerprint() const { return inputs_fingerprint_; }
 
   wire::LowerReplyT lower_reply(const Decisions& decisions, bool want_fusion);
   wire::RunReplyT run(const Decisions& decisions, int repeat, bool want_outputs);
@@ -91,7 +94,7 @@ class Session : public Bench {
   bool confirming_ = false;
   wire::LoadReplyT program_;
   std::optional<wire::HelloReplyT> info_;
-  std::string inputs_fingerprint_;
+  std::string name_, inputs_fingerprint_;
   Counters counters_;
   std::set<std::string> counted_;
 };

@@ -295,17 +295,9 @@ ReplyT Worker::exchange(RequestT request, double timeout_s) {
   return reply;
 }
 
-void Worker::kill() {
-  process_->child.reset();
-}
-int Worker::pid() const {
-  return process_->child ? process_->child->pid() : -1;
-}
-int Worker::restarts() const {
-  return std::max(0, process_->started - 1);
-}
-void Worker::on_wait(std::function<void()> poll) {
-  process_->poll = std::move(poll);
-}
+void Worker::kill() { process_->child.reset(); }
+int Worker::pid() const { return process_->child ? process_->child->pid() : -1; }
+int Worker::restarts() const { return std::max(0, process_->started - 1); }
+void Worker::on_wait(std::function<void()> poll) { process_->poll = std::move(poll); }
 
 }  // namespace hone::wire

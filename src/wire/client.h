@@ -15,7 +15,7 @@ namespace hone::wire {
 struct WorkerOptions {
   std::string program;                 // path of hone-xla; empty = beside the running executable
   double timeout_s = 120;              // for one call, unless the call says otherwise
-  int64_t memory_limit_bytes = 0;      // RLIMIT_AS headroom above what the idle worker maps; 0 = none
+  int64_t memory_limit_bytes = 0;      // RLIMIT_AS headroom above kIdleAddressSpaceBytes; 0 = none
   std::vector<int> cpus;               // CPUs the worker may use; empty = as inherited
   std::vector<std::string> environment;  // extra NAME=VALUE
 };
@@ -32,7 +32,9 @@ class WorkerFailure : public RunError {
 };
 
 // One worker process. Not thread-safe. Starting is lazy; a dead worker is replaced at the next call, and the Load and
-// Inputs requests that succeeded before are replayed into it. The worker dies with this process (PDEATHSIG).
+// Inputs requests that succeeded before are replayed into it when a request first needs their program. The first call
+// of a process gets 10 s more than its limit, for loading XLA. The process dies with the thread that started it
+// (PDEATHSIG): use a worker from a thread that outlives it, else it is started again.
 class Worker {
  public:
   explicit Worker(WorkerOptions options);

@@ -25,9 +25,7 @@ DecisionT to_wire(const hone::Decision& decision) {
   return result;
 }
 
-hone::Decision from_wire(const DecisionT& decision) {
-  return {plain(decision.kind), decision.key, decision.value};
-}
+hone::Decision from_wire(const DecisionT& decision) { return {plain(decision.kind), decision.key, decision.value}; }
 
 hone::Dimension from_wire(const DimensionT& dimension) {
   if (dimension.default_option < 0 || static_cast<size_t>(dimension.default_option) >= dimension.options.size())

@@ -20,6 +20,13 @@ int weight(std::string_view line) {
   return 0;
 }
 
+// Information and warnings of XLA's logger: "I0000 00:00:...", "2026-...: W ...".
+bool is_chatter(std::string_view line) {
+  const bool short_form = line.size() > 5 && (line[0] == 'I' || line[0] == 'W') && line[1] >= '0' && line[1] <= '9';
+  const size_t severity = line.find(": I ") == std::string_view::npos ? line.find(": W ") : line.find(": I ");
+  return short_form || severity < 40;
+}
+
 // Drops the date and severity XLA's logs begin with.
 std::string_view without_log_prefix(std::string_view line) {
   const size_t severity = line.find(": F ");
@@ -39,7 +46,7 @@ std::string last_words(std::string_view errors) {
     std::replace_if(line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
     line.erase(0, line.find_first_not_of(' '));
     line.erase(line.find_last_not_of(' ') + 1);
-    if (line.empty()) continue;
+    if (line.empty() || is_chatter(line)) continue;
     const int line_weight = weight(line);
     // what() explains the line above it. Of equals the first is the cause, except among the meaningless: the last.
     if (line.starts_with("what():") && previous.find("terminate called") != std::string::npos && best == previous)

@@ -8,7 +8,8 @@
 
 namespace hone::wire {
 
-// XLA and its thread pools map several GiB of address space before they do anything; a memory limit counts from here.
+// Where a memory limit starts to count. RLIMIT_AS counts address space, used or not: an idle worker of one thread maps
+// about 1 GiB, and each further thread's stack and malloc arena reserve more. Generous, so that no sound program fails.
 inline constexpr int64_t kIdleAddressSpaceBytes = int64_t{12} << 30;
 
 struct ProcessOptions {

@@ -55,12 +55,10 @@ std::vector<Leaf> leaves_of(const xla::Shape& shape, int parameter) {
 
 Executable::Executable(std::unique_ptr<xla::cpu::CpuExecutable> compiled, int threads, bool huge_pages)
     : compiled_(std::move(compiled)) {
-  if (threads > 1) {
-    static std::unordered_map<int, std::shared_ptr<Pool>> pools;  // one per thread count and process
-    auto& pool = pools[threads];
-    if (!pool) pool = std::make_shared<Pool>(threads);
-    pool_ = pool;
-  }
+  static std::unordered_map<int, std::shared_ptr<Pool>> pools;  // one per thread count and process
+  auto& pool = pools[threads];
+  if (!pool) pool = std::make_shared<Pool>(threads);
+  pool_ = pool;  // libraries need a pool even for one thread
   const auto& layout = module().entry_computation_layout();
   for (int i = 0; i < layout.parameter_count(); ++i)
     for (Leaf& leaf : leaves_of(layout.parameter_shape(i), i)) inputs_.push_back(std::move(leaf));
@@ -99,7 +97,7 @@ void Executable::allocate(bool huge_pages) {
     }
   }
   for (const auto& constant : compiled_->constants())
-    addresses_[constant.index] = constant.AsDeviceAddress().opaque();
+    if (constant.index >= 0) addresses_[constant.index] = constant.AsDeviceAddress().opaque();  // -1: folded into code
   for (const auto& allocation : allocations)
     buffers_.emplace_back(stream_executor::DeviceAddressBase(addresses_[allocation.index()], allocation.size()));
 }
@@ -140,7 +138,8 @@ void Executable::refresh_donated() {
 
 void Executable::run() {
   xla::ExecutableRunOptions options;
-  if (pool_) options.set_intra_op_thread_pool(&pool_->device);
+  options.set_device_ordinal(0);
+  options.set_intra_op_thread_pool(&pool_->device);
   const absl::Status status = compiled_->ExecuteThunks(&options, buffers_);
   check(status, "run");
 }

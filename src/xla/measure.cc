@@ -1,5 +1,7 @@
 #include "measure.h"
 
+#include <sched.h>
+
 #include <ctime>
 
 #include "status.h"
@@ -10,7 +12,7 @@ namespace {
 
 double now_ns(bool cpu) {
   timespec t;
-  clock_gettime(cpu ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  clock_gettime(cpu ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
   return t.tv_sec * 1e9 + t.tv_nsec;
 }
 
@@ -96,6 +98,25 @@ void summarise(std::vector<double> ratios, DuelResult& result) {
   result.ratio_high = ratios[std::min(n - 1, n / 2 + spread)];
 }
 
+// Keeps the calling thread on one CPU while it measures.
+class PinnedThread {
+ public:
+  explicit PinnedThread(bool pin) : pinned_(pin && sched_getaffinity(0, sizeof before_, &before_) == 0) {
+    if (!pinned_) return;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+  }
+  ~PinnedThread() {
+    if (pinned_) sched_setaffinity(0, sizeof before_, &before_);
+  }
+
+ private:
+  cpu_set_t before_;
+  bool pinned_;
+};
+
 double timed(Executable& executable, int inner, bool cpu) {
   if (executable.has_donated()) {
     double total = 0;
@@ -139,6 +160,7 @@ Comparison compare(const std::vector<xla::Literal>& reference, const std::vector
 
 DuelResult duel(Executable& baseline, Executable& candidate, const DuelOptions& options) {
   const bool cpu = options.cpu_time;
+  const PinnedThread pinned(cpu);
   const double deadline = now_ns(false) + options.budget_ms * 1e6;
   timed(baseline, 1, cpu);
   timed(candidate, 1, cpu);

@@ -24,7 +24,7 @@ struct DuelOptions {
   double budget_ms = 1000;
   double precision = 0.01;    // half width of the interval at which to stop
   double abandon_ratio = 0;   // stop when the ratio is surely below
-  bool cpu_time = true;       // thread CPU time (one thread) instead of wall time
+  bool cpu_time = true;       // process CPU time on one pinned CPU (one thread) instead of wall time
 };
 
 struct DuelResult {

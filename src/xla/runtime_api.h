@@ -17,7 +17,8 @@ extern "C" {
 // Why the last call of this thread failed, one line; empty if none did. Valid until this thread's next call.
 HONE_API const char* hone_last_error(void);
 
-// Compiles the program of a NAME.hone folder under its tuned decisions, for `threads` threads (at least 1). NULL on error.
+// Compiles the program of a NAME.hone folder under its tuned decisions, for `threads` threads (at least 1). NULL on
+// error.
 HONE_API void* hone_program_load(const char* package_dir, int threads);
 // The same program as XLA compiles it by itself, for comparisons. It declares no weights.
 HONE_API void* hone_program_load_default(const char* package_dir, int threads);
@@ -40,9 +41,9 @@ HONE_API int hone_program_input_is_weight(void* program, int i);
 // May be called again with other values, at the same cost. 0, or non-zero on error.
 HONE_API int hone_program_set_weight(void* program, int i, const void* data);
 
-// Runs the program and waits for it. `inputs` has one pointer per input; those of weights are not read and may be
-// NULL. Inputs aligned to 64 bytes are used in place, others are copied; neither is written to. `outputs` has one pointer
-// per output, each with room for the whole array, any alignment. 0, or non-zero on error.
+// Runs the program and waits for it. `inputs` has one pointer per input; those of weights are not read and may be NULL.
+// Inputs aligned to 64 bytes are used in place, others are copied; neither is written to. `outputs` has one pointer per
+// output, each with room for the whole array, any alignment. 0, or non-zero on error.
 HONE_API int hone_program_run(void* program, const void* const* inputs, void* const* outputs);
 
 #ifdef __cplusplus

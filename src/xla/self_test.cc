@@ -24,7 +24,8 @@ ENTRY e {
   m = f32[64,64] multiply(s, a)
   d = f32[64,64] dot(m, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
   i = f32[1,8,8,64] reshape(d)
-  k = f32[3,3,64,8] slice(f32[3,3,64,64] broadcast(f32[] constant(0.5)), slice={[0:3],[0:3],[0:64],[0:8]})
+  h = f32[] constant(0.5)
+  k = f32[3,3,64,8] broadcast(h), dimensions={}
   c = f32[1,8,8,8] convolution(i, k), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
   ROOT r = (f32[64,64], f32[1,8,8,8]) tuple(d, c)
 }

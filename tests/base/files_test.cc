@@ -132,6 +132,4 @@ TEST_CASE("a temporary folder goes with all it holds") {
   CHECK_FALSE(fs::exists(path));
 }
 
-TEST_CASE("the program finds its own folder") {
-  CHECK(fs::is_directory(executable_dir()));
-}
+TEST_CASE("the program finds its own folder") { CHECK(fs::is_directory(executable_dir())); }

@@ -16,7 +16,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
-BUILD = ROOT / "build"
+BUILD = Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
 sys.path.insert(0, str(ROOT / "python"))
 
 import hone  # noqa: E402
@@ -45,7 +45,7 @@ def setUpModule():
 
 def misaligned(array):
     """The same values, 4 bytes past an aligned address."""
-    raw = arrays.empty((array.nbytes + 64,), np.uint8)[4:4 + array.nbytes]
+    raw = arrays.empty((array.nbytes + 64,), np.uint8)[4 : 4 + array.nbytes]
     out = raw.view(array.dtype).reshape(array.shape)
     out[...] = array
     return out
@@ -65,8 +65,20 @@ class FakeBuild(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
         cls.build = Path(cls.folder.name)
-        subprocess.run(["gcc", "-std=c11", "-O1", "-fPIC", "-shared", f"-I{ROOT / 'src'}",
-                        str(HERE / "fake_runtime.c"), "-o", str(cls.build / files.RUNTIME)], check=True)
+        subprocess.run(
+            [
+                "gcc",
+                "-std=c11",
+                "-O1",
+                "-fPIC",
+                "-shared",
+                f"-I{ROOT / 'src'}",
+                str(HERE / "fake_runtime.c"),
+                "-o",
+                str(cls.build / files.RUNTIME),
+            ],
+            check=True,
+        )
         program = cls.build / files.PROGRAM
         program.write_text(f"#!{sys.executable}\n{(HERE / 'fake_hone.py').read_text()}")
         program.chmod(0o755)
@@ -121,8 +133,25 @@ class TestArrays(unittest.TestCase):
         class Wrapped:
             def __init__(self, array):
                 self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
+
         x = aligned(np.arange(8))
         self.assertTrue(np.shares_memory(arrays.as_numpy(Wrapped(x)), x))
+
+
+@unittest.skipUnless(importlib.util.find_spec("torch"), "NOT TESTED, missing: torch")
+class TestTorch(unittest.TestCase):
+    def test_tensors_come_and_go_on_their_own_memory(self):
+        import torch
+
+        for kind in (torch.float32, torch.bfloat16, torch.float8_e4m3fn, torch.bool, torch.int64, torch.complex64):
+            for tensor in (torch.ones(3, 4).to(kind), torch.ones(()).to(kind)):
+                array = arrays.as_numpy(tensor)
+                self.assertEqual(array.ctypes.data, tensor.data_ptr())
+                again = arrays.to_library(array, arrays.library_of(tensor))
+                self.assertEqual(
+                    (again.dtype, again.shape, again.data_ptr()), (tensor.dtype, tensor.shape, tensor.data_ptr())
+                )
+        self.assertEqual(arrays.as_numpy(torch.ones(3, requires_grad=True)).tolist(), [1, 1, 1])
 
 
 class TestSignature(unittest.TestCase):
@@ -226,8 +255,19 @@ class TestRuntime(FakeBuild):
 class TestCommand(FakeBuild):
     def test_tune_of_a_file(self):
         with tempfile.NamedTemporaryFile(suffix=".hlo") as program:
-            tuned = hone.tune(program.name, self.x, self.w, budget=7, weights=1, threads=2, seed=3, name="a/b",
-                              allow_fast_math=True, quiet=True, build=self.build)
+            tuned = hone.tune(
+                program.name,
+                self.x,
+                self.w,
+                budget=7,
+                weights=1,
+                threads=2,
+                seed=3,
+                name="a/b",
+                allow_fast_math=True,
+                quiet=True,
+                build=self.build,
+            )
         given = tuned.report["arguments"]
         for option, value in {"--budget": "7s", "--threads": "2", "--seed": "3", "--weights": "1"}.items():
             self.assertEqual(given[given.index(option) + 1], value)
@@ -279,8 +319,13 @@ class TestJax(FakeBuild):
 
     def package_of_two(self, weight):
         """Like tuned(), with the fake's order of inputs: x, then w."""
-        return hone.tune(lambda x, params: {"y": x * 2.0 + params["w"]}, self.x, {"w": self.w}, build=self.build,
-                         weights=1 if weight else None)
+        return hone.tune(
+            lambda x, params: {"y": x * 2.0 + params["w"]},
+            self.x,
+            {"w": self.w},
+            build=self.build,
+            weights=1 if weight else None,
+        )
 
     def test_functions_are_exported_with_their_structure(self):
         tuned = self.tuned(weights=0)
@@ -291,6 +336,7 @@ class TestJax(FakeBuild):
 
     def test_unused_arguments_stay_inputs(self):
         from hone import jax_export
+
         module, signature, leaves = jax_export.export(lambda a, b, c: c, (self.x, self.w, 1.0), ())
         self.assertEqual(len(leaves), 3)
         self.assertEqual(module[:4], b"ML\xefR")
@@ -298,7 +344,9 @@ class TestJax(FakeBuild):
 
     def test_custom_structures_work_until_stored(self):
         from collections import namedtuple
+
         from hone import jax_export
+
         pair = namedtuple("pair", "a b")
         _, signature, _ = jax_export.export(lambda p: pair(p.b, p.a), (pair(self.x, self.w),), ())
         self.assertEqual(signature.flatten((pair(1, 2),)), [1, 2])
@@ -308,6 +356,7 @@ class TestJax(FakeBuild):
     def test_results_have_the_function_s_structure_and_library(self):
         import jax
         import jax.numpy as jnp
+
         tuned = self.package_of_two(weight=False)
         self.assertIsInstance(tuned(self.x, {"w": self.w})["y"], np.ndarray)
         x = jnp.arange(8, dtype=jnp.float32)
@@ -322,6 +371,7 @@ class TestJax(FakeBuild):
     def test_inside_jit_vmap_and_by_itself(self):
         import jax
         import jax.numpy as jnp
+
         tuned = self.package_of_two(weight=False)
         x, w = jnp.arange(8, dtype=jnp.float32), jnp.ones(8)
         np.testing.assert_array_equal(tuned.jax(x, {"w": w})["y"], 2 * x + 1)
@@ -336,6 +386,7 @@ class TestJax(FakeBuild):
 
     def test_jit_outlives_the_tuned_program(self):
         import jax
+
         tuned = self.package_of_two(weight=False)
         step = jax.jit(lambda x, tuned_jax=tuned.jax: tuned_jax(x, {"w": self.w})["y"])
         step(self.x)
@@ -345,6 +396,7 @@ class TestJax(FakeBuild):
 
     def test_weights_in_jit(self):
         import jax
+
         tuned = self.package_of_two(weight=True)
         before = self.fake.fake_weights_set()
         step = jax.jit(lambda x: tuned.jax(x, {"w": self.w})["y"])
@@ -371,14 +423,16 @@ class TestTuning(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         import jax
+
         cls.database = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.database.cleanup)
         random = np.random.default_rng(0)
         cls.x, cls.y = (aligned(random.standard_normal((512, 512))) for _ in range(2))
         cls.function = staticmethod(lambda x, y: x.T * y + y)
         cls.expected = np.asarray(jax.jit(cls.function)(cls.x, cls.y))
-        cls.tuned = hone.tune(cls.function, cls.x, cls.y, budget=8, name="transposed",
-                              db=f"{cls.database.name}/hone.db")
+        cls.tuned = hone.tune(
+            cls.function, cls.x, cls.y, budget=8, name="transposed", build=BUILD, db=f"{cls.database.name}/hone.db"
+        )
 
     def test_results_equal_jax_s(self):
         np.testing.assert_allclose(self.tuned(self.x, self.y), self.expected, rtol=1e-6)
@@ -392,6 +446,7 @@ class TestTuning(unittest.TestCase):
     def test_inside_jit(self):
         import jax
         import jax.numpy as jnp
+
         composed = jax.jit(lambda x, y: jnp.sum(self.tuned.jax(x + 1, y), axis=0))
         expected = np.sum((self.x + 1).T * self.y + self.y, axis=0)
         np.testing.assert_allclose(composed(self.x, self.y), expected, rtol=1e-4, atol=1e-3)
@@ -403,11 +458,11 @@ class TestTuning(unittest.TestCase):
     def test_saved_programs_run(self):
         with tempfile.TemporaryDirectory() as folder:
             self.tuned.save(f"{folder}/saved.hone")
-            again = hone.load(f"{folder}/saved.hone")
+            again = hone.load(f"{folder}/saved.hone", build=BUILD)
             np.testing.assert_allclose(again(self.x, self.y), self.expected, rtol=1e-6)
 
     def test_inspect(self):
-        self.assertGreater(hone.inspect(self.function, self.x, self.y)["instructions"], 0)
+        self.assertGreater(hone.inspect(self.function, self.x, self.y, build=BUILD)["instructions"], 0)
 
 
 @unittest.skipIf(MISSING_PRODUCT, MISSING_PRODUCT)
@@ -417,6 +472,7 @@ class TestWeights(unittest.TestCase):
     def test_a_small_layer(self):
         import jax
         import jax.numpy as jnp
+
         random = np.random.default_rng(1)
         params = {"w": aligned(random.standard_normal((256, 128))), "b": aligned(random.standard_normal(128))}
         x = aligned(random.standard_normal((4, 256)))
@@ -425,7 +481,7 @@ class TestWeights(unittest.TestCase):
             return jax.nn.relu(x @ params["w"] + params["b"]), jnp.max(x)
 
         with tempfile.TemporaryDirectory() as folder:
-            tuned = hone.tune(layer, params, x, budget=8, weights=0, db=f"{folder}/hone.db")
+            tuned = hone.tune(layer, params, x, budget=8, weights=0, build=BUILD, db=f"{folder}/hone.db")
         expected = layer(params, x)
         for result in (tuned(params, x), tuned(None, x), jax.jit(lambda x: tuned.jax(None, x))(x)):
             self.assertIsInstance(result, tuple)

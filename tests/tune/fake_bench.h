@@ -30,7 +30,7 @@ class FakeBench : public Bench {
   std::function<double(const Decisions&)> speed = [](auto&) { return 1.0; };
   std::function<Outcome(const Decisions&)> outcome = [](auto&) { return Outcome::Ok; };
   std::function<Lowered(const Decisions&, bool)> lowering = [](auto&, bool) { return Lowered{}; };
-  double left_s = std::numeric_limits<double>::infinity();
+  double left_s = 1e9;
   double each_s = 0;       // simulated time of one measurement
   int stop_after = -1;     // throws Stopped at this measurement; -1 = never
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/error.h"
 #include "fake_bench.h"
 #include "tune/kernel_moves.h"
 
