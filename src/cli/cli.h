@@ -57,12 +57,7 @@ struct OpenedProgram {
   std::unique_ptr<tune::Session> session;
   std::string inputs;  // "generated", "snapshot" or the file
 };
-struct OpenOptions {
-  double budget_s = 0;
-  bool reuse_kernels = true;
-  Database* database = nullptr;
-};
-OpenedProgram open_program(const ProgramOptions& options, const OpenOptions& open = {});
+OpenedProgram open_program(const ProgramOptions& options, double budget_s = 0);
 
 // --db FILE. The default lies in the user's data folder, which is made on demand.
 std::shared_ptr<std::string> add_database_option(CLI::App& app);

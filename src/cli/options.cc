@@ -54,16 +54,15 @@ tune::Target ProgramOptions::target(const std::optional<tune::LoadedPackage>& pa
   return target;
 }
 
-OpenedProgram open_program(const ProgramOptions& options, const OpenOptions& open) {
+OpenedProgram open_program(const ProgramOptions& options, double budget_s) {
   OpenedProgram opened;
   opened.file = tune::read_program(options.program);
   std::vector<NamedArray> inputs;
   if (!options.inputs.empty()) inputs = read_npz(options.inputs);
   tune::SessionOptions session;
   session.target = options.target(opened.file.package);
-  session.budget_s = open.budget_s;
-  session.reuse_kernels = open.reuse_kernels;
-  opened.session = std::make_unique<tune::Session>(session, open.database);
+  session.budget_s = budget_s;
+  opened.session = std::make_unique<tune::Session>(session);
   opened.session->load(opened.file.bytes, opened.file.name);
   const auto& snapshot = opened.session->program().snapshot_inputs;
   opened.inputs = !options.inputs.empty() ? options.inputs : snapshot.empty() ? "generated" : "snapshot";

@@ -108,9 +108,10 @@ int tune_command(const TuneCommand& command) {
   const std::string path = tune::package_path(command.out, tune::program_name(command.program->program));
   tune::check_replaceable(path, command.force);
 
-  Database database = open_database(*command.db);
-  OpenedProgram opened = open_program(*command.program, {budget_s, !command.fresh, &database});
+  OpenedProgram opened = open_program(*command.program, budget_s);
   tune::Session& session = *opened.session;
+  Database database = open_database(*command.db);  // a program that cannot be read leaves no file behind
+  session.use_database(database, /*reuse_kernels=*/!command.fresh);
   const Tuned key = key_of(opened, !command.no_fusion);
   std::optional<tune::ProgramResult> result;
   if (!command.fresh) result = from_database(database, key, session);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kTopList = 10;
 constexpr double kKernelFloorSeconds = 0.5;
-constexpr double kNegligibleShare = 5e-4;
+constexpr double kNegligibleShare = 1e-4;
 
 // One search over the options of one kernel.
 class Search {

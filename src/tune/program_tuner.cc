@@ -17,6 +17,7 @@ constexpr double kKernelBudgetShare = 0.45;   // of the search time, for the fir
 constexpr double kNewKernelBudgetShare = 0.2; // of what is left, for kernels that a kept step made new
 constexpr int kGroupTrials = 16;              // candidates spent on one group and its parts
 constexpr int kFallbacks = 3;                 // earlier bests the confirmation may fall back to
+constexpr int kSecondLook = 4;                // times the effort of a trial
 constexpr double kAnnealShare = 0.9;          // of the time left
 
 bool same_subject(const Decision& a, const Decision& b) { return a.kind == b.kind && a.key == b.key; }
@@ -109,7 +110,7 @@ class Tuner {
     default_.rounds = std::max(1, m.rounds);
     const double budget_ms = std::clamp(60 * m.baseline_ns / 1e6, 300.0, 2000.0);
     const double compile_s = std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
-    trial_ = {.min_rounds = 5, .max_rounds = 20, .budget_ms = budget_ms, .precision = 0.008, .abandon_ratio = 0.96,
+    trial_ = {.min_rounds = 5, .max_rounds = 60, .budget_ms = budget_ms, .precision = 0.008, .abandon_ratio = 0.96,
               .limit_s = 10 + 6 * compile_s + 3 * budget_ms / 1e3 + 60 * m.baseline_ns / 1e9};
   }
 
@@ -138,6 +139,9 @@ class Tuner {
     if (fresh.empty() || budget_s <= 0) return;
     const auto on_kernel = [&](const KernelsProgress& progress) {
       result_.kernels.push_back(*progress.report);  // at once, so that an interrupt loses only the kernel in flight
+      KernelReport& kernel = result_.kernels.back();
+      if (kernel.default_ns > 0)  // measured: better than the estimate that ordered the search
+        kernel.share = std::min(1.0, kernel.count * kernel.default_ns / default_.baseline_ns);
       say(fmt::format("kernels {}/{}", progress.index, progress.total));
     };
     say(fmt::format("kernels 0/{}", fresh.size()));
@@ -167,7 +171,14 @@ class Tuner {
       return false;
     say(what);
     Step step{what, bench_.measure_program(candidate, best_, trial_), false};
-    const Measurement& m = step.measurement;
+    Measurement& m = step.measurement;
+    if (m.ok() && m.ratio > options_.min_gain && m.ratio_low <= 1 && left() > 0) {  // promising, not sure: look again
+      Duel longer = trial_;
+      longer.budget_ms *= kSecondLook;
+      longer.max_rounds *= kSecondLook;
+      longer.limit_s += kSecondLook * trial_.budget_ms / 1e3;
+      m = bench_.measure_program(candidate, best_, longer);
+    }
     step.kept = m.ok() && m.ratio_low > 1 && m.ratio > options_.min_gain;
     result_.steps.push_back(step);
     if (!step.kept) return false;

@@ -18,7 +18,7 @@ struct TuneOptions {
   bool fusion = true;         // anneal over fusion edges when time remains
   double min_gain = 1.01;     // a kept step must be this much faster, and surely faster
   KernelOptions kernel;
-  Duel confirm{.min_rounds = 15, .max_rounds = 60, .budget_ms = 6000, .precision = 0.005, .abandon_ratio = 0,
+  Duel confirm{.min_rounds = 15, .max_rounds = 300, .budget_ms = 6000, .precision = 0.005, .abandon_ratio = 0,
                .limit_s = 300};
   // What is being tried ("kernels 3/12") and the gain over default XLA so far.
   std::function<void(const std::string& what, double gain)> on_progress = [](const std::string&, double) {};

@@ -107,8 +107,8 @@ std::string index_list_text(const std::vector<int>& indices) {
   return text;
 }
 
-Session::Session(SessionOptions options, Database* database)
-    : options_(std::move(options)), database_(database), worker_(options_.worker), start_(Clock::now()) {
+Session::Session(SessionOptions options)
+    : options_(std::move(options)), worker_(options_.worker), start_(Clock::now()) {
   options_.target.validate();
   worker_.on_wait([this] { poll(); });
 }
@@ -120,6 +120,11 @@ void Session::poll() {
   if (interrupted_at_ && Seconds(now - *interrupted_at_).count() > kInterruptGraceSeconds) throw Stopped();
   const double spent = Seconds(now - start_).count();
   if (options_.budget_s > 0 && spent > options_.budget_s * (1 + kOvertime)) throw Stopped();
+}
+
+void Session::use_database(Database& database, bool reuse_kernels) {
+  database_ = &database;
+  reuse_kernels_ = reuse_kernels;
 }
 
 void Session::begin_search() {
@@ -317,7 +322,7 @@ void Session::record(const std::string& scope, const std::string& kernel, const 
 
 KnownKernel Session::known(const Kernel& kernel) {
   KnownKernel known;
-  if (!database_ || !options_.reuse_kernels) return known;
+  if (!database_ || !reuse_kernels_) return known;
   const std::vector<Record> rows =
       database_->find_kernel(kernel.fingerprint, host(), options_.target.threads, worker_info().xla_version);
   for (const Record& row : rows) {

@@ -32,7 +32,6 @@ struct SessionOptions {
   Target target;
   wire::WorkerOptions worker;
   double budget_s = 0;      // of the search, from begin_search() or else the start of the session; 0 = no limit
-  bool reuse_kernels = true;  // known() answers from the database
 };
 
 // Distinct candidates: kernel options and decision lists.
@@ -44,11 +43,12 @@ struct Counters {
 
 class Session : public Bench {
  public:
-  // `database` may be null; otherwise it must outlive the session.
-  Session(SessionOptions options, Database* database);
+  explicit Session(SessionOptions options);
   Session(const Session&) = delete;  // the worker's poll refers to it
   Session& operator=(const Session&) = delete;
 
+  // Records what is measured from here on; known() answers from it if `reuse_kernels`. It must outlive the session's use.
+  void use_database(Database& database, bool reuse_kernels);
   // Throws Error for a program XLA cannot read. `name` is for people.
   void load(const std::string& bytes, const std::string& name);
   // Arrays named arr_0, arr_1, ... after the parameters' numbers; under other names, in the order of the parameters.
@@ -87,7 +87,8 @@ class Session : public Bench {
   void poll();  // throws Stopped when waiting is over
 
   SessionOptions options_;
-  Database* database_;
+  Database* database_ = nullptr;
+  bool reuse_kernels_ = true;
   wire::Worker worker_;
   std::chrono::steady_clock::time_point start_;
   std::optional<std::chrono::steady_clock::time_point> interrupted_at_;

@@ -1,6 +1,6 @@
 """The command line from outside: JSON contracts, exit codes, the database, Ctrl-C and dying workers.
 
-Runs build/hone (or $1's folder) on small programs written here. Needs only the standard library.
+Runs build/hone (or that of $HONE_BUILD_DIR) on small programs written here. Needs only the standard library.
 """
 
 import json
@@ -110,8 +110,8 @@ class WithoutWorker(CliTest):
             self.assertIn(command.encode(), self.hone(command, "--help").stdout)
 
     def test_bad_command_lines_are_one_line_and_code_2(self):
-        self.hone("tune", self.dir, "--db", self.db, code=2)  # a folder without a program
-        cases = [(), ("spell",), ("tune",), ("tune", "missing.hlo"), ("tune", "elementwise.hlo", "--budget", "soon"),
+        (self.dir / "empty").mkdir()
+        cases = [(), ("tune", "empty"), ("spell",), ("tune",), ("tune", "missing.hlo"), ("tune", "elementwise.hlo", "--budget", "soon"),
                  ("tune", "elementwise.hlo", "--budget", "0s"), ("tune", "elementwise.hlo", "--strategy", "magic"),
                  ("run", "elementwise.hlo", "--repeat", "0"), ("run", "elementwise.hlo", "--threads", "0"),
                  ("run", "elementwise.hlo", "--weights", "a-b"), ("db",), ("db", "info", "--db", "none.db"),
@@ -122,7 +122,8 @@ class WithoutWorker(CliTest):
             self.assertEqual(len(lines), 1, done.stderr)
             self.assertTrue(lines[0].startswith("hone: error: "), lines)
             self.assertEqual(done.stdout, b"")
-        self.assertEqual(sorted(p.name for p in self.dir.glob("*.hone")), [])
+        left = sorted(p.name for p in self.dir.iterdir())
+        self.assertEqual(left, ["dot.hlo", "elementwise.hlo", "empty", "softmax.hlo"])  # no package, no database
 
     def test_errors_as_json(self):
         error = self.json("inspect", "missing.hlo", code=2)["error"]
