@@ -1,0 +1,177 @@
+"""What the benchmarks share: calling hone, listing programs, describing the machine, and small statistics."""
+
+import csv
+import json
+import math
+import os
+import platform
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CORPUS = ROOT.parent / "shared" / "corpus"
+GRACE_S = 5  # between asking a process to end and ending it
+REASON_LENGTH = 300  # characters kept of why there is no answer
+
+
+@dataclass
+class Program:
+    """One program to measure."""
+
+    name: str  # short and unique within its set
+    set: str  # "examples" or "corpus"
+    path: Path
+    weights: str = ""  # parameters that stay constant between calls, as for --weights
+
+
+def example_programs() -> list[Program]:
+    """The programs of examples/examples.json."""
+    listing = ROOT / "examples" / "examples.json"
+    rows = json.loads(listing.read_text())
+    return [Program(row["name"], "examples", listing.parent / row["file"], row["weights"]) for row in rows]
+
+
+def short_names(files: list[str]) -> list[str]:
+    """For each path its shortest ending that no other path shares, of two parts or more."""
+
+    def ending(file: str, parts: int) -> str:
+        return "/".join(file.split("/")[-parts:])
+
+    names = []
+    for file in files:
+        parts = 2
+        while sum(ending(other, parts) == ending(file, parts) for other in files) > 1 and parts < file.count("/") + 1:
+            parts += 1
+        names.append(ending(file, parts))
+    return names
+
+
+def corpus_programs(corpus: Path) -> list[Program]:
+    """The programs that RUNNABLE.tsv says compile; none when there is no such file."""
+    listing = corpus / "RUNNABLE.tsv"
+    if not listing.exists():
+        print(f"{listing}: no such file; the corpus is left out", file=sys.stderr)
+        return []
+    with listing.open(newline="") as lines:
+        rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+        files = [row["file"] for row in rows if row["compile_ok"] == "1"]
+    names = short_names(files)
+    return [Program(name, "corpus", corpus / file) for name, file in zip(names, files, strict=True)]
+
+
+class HoneError(Exception):
+    """hone gave no answer; the text is its reason, in one line."""
+
+
+def end_process(process: subprocess.Popen) -> None:
+    """Ends a process started by call_hone, with its workers."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.communicate(timeout=GRACE_S)
+        except ProcessLookupError:
+            return
+        except subprocess.TimeoutExpired:
+            continue
+        return
+
+
+def call_hone(hone: Path, arguments: list, timeout_s: float) -> dict:
+    """The JSON object that `hone ARGUMENTS --json` prints; HoneError when it prints none or an error."""
+    command = [str(hone), *map(str, arguments), "--json"]
+    # A group of its own: an interrupt reaches this script alone, which then ends the whole group.
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        out, err = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        end_process(process)
+        raise HoneError(f"hone {arguments[0]}: no answer in {timeout_s:.0f} s") from None
+    except BaseException:
+        end_process(process)
+        raise
+    try:
+        answer = json.loads(out)
+    except json.JSONDecodeError:
+        last = err.strip().splitlines()[-1:] or ["no output"]
+        raise HoneError(f"hone {arguments[0]}: exit code {process.returncode}: {last[0][:REASON_LENGTH]}") from None
+    if "error" in answer:
+        error = answer["error"]
+        message = error.get("message", "unknown error") if isinstance(error, dict) else str(error)
+        raise HoneError(f"hone {arguments[0]}: {' '.join(message.split())[:REASON_LENGTH]}")
+    return answer
+
+
+def seconds_of(text: str) -> float:
+    """Seconds of a duration as hone takes it: 90s, 2m, 1h, or a plain number of seconds."""
+    scale = {"s": 1, "m": 60, "h": 3600}.get(text[-1:])
+    value = float(text[:-1]) * scale if scale else float(text)
+    if not value > 0 or math.isinf(value):
+        raise ValueError(f"{text}: not a duration")
+    return value
+
+
+def geometric_mean(values: list[float]) -> float:
+    """NaN of nothing."""
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
+
+
+def machine() -> str:
+    """CPU model, cores, memory, system."""
+    model = platform.processor() or platform.machine()
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            model = line.split(":", 1)[1].strip()
+            break
+    memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return f"{model}, {os.cpu_count()} cores, {memory_bytes / 2**30:.0f} GiB, {platform.system()} {platform.release()}"
+
+
+def commit() -> str:
+    """The commit checked out, with + when tracked files differ from it; "unknown" outside git."""
+
+    def git(*arguments: str) -> str:
+        run = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True)
+        return run.stdout.strip() if run.returncode == 0 else ""
+
+    head = git("rev-parse", "--short=10", "HEAD")
+    return head + ("+" if git("status", "--porcelain", "--untracked-files=no") else "") if head else "unknown"
+
+
+def markdown_table(header: list[str], rows: list[list[str]]) -> str:
+    """The first column flush left, the others flush right."""
+    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
+    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+
+
+def read_jsonl(path: Path) -> list[dict]:
+    """The objects of a file of lines; a line that was cut off is left out, with a word on standard error."""
+    rows = []
+    for line in path.read_text().splitlines() if path.exists() else []:
+        try:
+            rows.append(json.loads(line))
+        except json.JSONDecodeError:
+            print(f"{path}: a line that is no row is left out", file=sys.stderr)
+    return rows
+
+
+class Progress:
+    """Rate and time left, on standard error."""
+
+    def __init__(self, total: int):
+        self.total, self.done, self.start = total, 0, time.monotonic()
+
+    def starting(self, what: str) -> None:
+        print(f"[{self.done + 1}/{self.total}] {what}", file=sys.stderr, flush=True)
+
+    def finished(self, result: str) -> None:
+        self.done += 1
+        elapsed = time.monotonic() - self.start
+        left_s = elapsed / self.done * (self.total - self.done)
+        rate = 3600 * self.done / elapsed
+        print(f"    {result}; {rate:.0f} an hour, {left_s / 60:.1f} min left", file=sys.stderr, flush=True)

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Every benchmark, into docs/results/: programs, kernels, repeatability. Arguments go to bench/tune.py. Takes hours
+# with the default budget; Ctrl-C keeps what was done, and the next call of the same day goes on from there.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+if [[ " $* " == *" --out"* || " $* " == *" --jsonl"* || " $* " == *" --db"* ]]; then
+  echo "run.sh names the files itself; for --out, --jsonl and --db call bench/tune.py" >&2
+  exit 2
+fi
+python=.venv/bin/python
+[[ -x $python ]] || python=python3
+day=$(date +%F)
+raw=build/bench/tune-$day
+# Kernels below tell where the gain comes from; a fall-short there (exit 1: none counted) is no reason to stop.
+"$python" bench/tune.py --out "docs/results/tune-$day.md" --jsonl "$raw.jsonl" "$@"
+"$python" bench/kernels.py --db "$raw.db" --jsonl "$raw.jsonl" --out "docs/results/kernels-$day.md" ||
+  echo "kernels: no kernel counted" >&2
+"$python" bench/repeat.py --out "docs/results/repeat-$day.md" || echo "repeatability: above its target" >&2
