@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <numeric>
 
 namespace hone::tune {
@@ -15,6 +16,17 @@ constexpr double kLaunchSeconds = 5e-7;
 
 double estimated_seconds(const Kernel& kernel) {
   return kernel.count * (kLaunchSeconds + std::max(kernel.bytes / kBytesPerSecond, kernel.flops / kFlopsPerSecond));
+}
+
+constexpr double kSmallTile = 1024;  // elements
+
+// One random element out of each of `count` equal parts of `from`.
+void add_sample(const std::vector<int>& from, size_t count, Rng& rng, std::vector<int>& to) {
+  const size_t strata = std::min(count, from.size());
+  for (size_t s = 0; s < strata; ++s) {
+    const size_t begin = s * from.size() / strata, end = (s + 1) * from.size() / strata;
+    to.push_back(from[begin + rng.below(static_cast<int64_t>(end - begin))]);
+  }
 }
 
 // The single coordinate in which two tiles differ; -1 when there is none or more than one.
@@ -78,17 +90,16 @@ std::vector<int> neighbours(const Dimension& dimension, int option) {
 }
 
 std::vector<int> first_options(const Dimension& dimension, int samples, Rng& rng) {
-  std::vector<int> first, rest;
+  std::vector<int> first, small, large;
   for (int i = 0; i < static_cast<int>(dimension.options.size()); ++i) {
     if (i == dimension.default_option) continue;
-    const KernelValue value = parse_kernel_value(dimension.options[i]);
-    (value.tile.empty() && value.rest.empty() ? first : rest).push_back(i);
+    const std::vector<int64_t> tile = parse_kernel_value(dimension.options[i]).tile;
+    const double elements = std::accumulate(tile.begin(), tile.end(), 1.0, std::multiplies<>());
+    (tile.empty() ? first : elements <= kSmallTile ? small : large).push_back(i);
   }
-  const int64_t strata = std::min<int64_t>(samples, rest.size());
-  for (int64_t s = 0; s < strata; ++s) {
-    const int64_t begin = s * rest.size() / strata, end = (s + 1) * rest.size() / strata;
-    first.push_back(rest[begin + rng.below(end - begin)]);
-  }
+  const size_t of_large = std::min(large.size(), std::max<size_t>(samples / 4, samples - std::min<size_t>(samples, small.size())));
+  add_sample(small, samples - of_large, rng, first);
+  add_sample(large, of_large, rng, first);
   return first;
 }
 

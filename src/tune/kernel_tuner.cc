@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kTopList = 10;
 constexpr double kKernelFloorSeconds = 0.5;
+constexpr int kUnproven = 3;  // options whose outputs prove nothing, and no other, that end a search
 constexpr double kNegligibleShare = 1e-4;
 
 // One search over the options of one kernel.
@@ -85,18 +86,20 @@ class Search {
     return report;
   }
 
-  // Measures option i once. False when the time is over.
+  // Measures option i once. False when the search should end.
   bool try_option(int i) {
     if (measured_[i]) return true;
     if (!in_time()) return false;
     measured_[i] = bench_.measure_kernel(kernel_, kernel_.dimension.options[i], options_.quick);
     ++tried_;
-    return true;
+    unproven_ += measured_[i]->outcome == Outcome::Unverified;
+    // The kernel's outputs prove nothing (a constant fill, say): no other option will change that.
+    return unproven_ < kUnproven || unproven_ < tried_;
   }
 
   void cover() {
     // The strata of a sample as large as the space are single options: the same order of importance as for large spaces.
-    for (int i : first_options(kernel_.dimension, options_.exhaustive_limit, rng_))
+    for (int i : first_options(kernel_.dimension, 2 * options_.exhaustive_limit, rng_))
       if (!try_option(i)) return;
   }
 
@@ -137,7 +140,7 @@ class Search {
     const std::vector<int> order = ranking();
     for (size_t place = 0; place < order.size() && place < static_cast<size_t>(options_.finalists); ++place) {
       const Measurement& quick = *measured_[order[place]];
-      if (quick.ratio_high < options_.min_gain || bench_.seconds_left() <= 0) break;
+      if (quick.ratio < options_.min_gain || bench_.seconds_left() <= 0) break;
       const std::string& value = kernel_.dimension.options[order[place]];
       finals_.push_back({value, bench_.measure_kernel(kernel_, value, options_.careful)});
     }
@@ -166,7 +169,7 @@ class Search {
   std::vector<std::optional<Measurement>> measured_;
   std::optional<KnownKernel::Best> best_known_;
   std::vector<Tried> finals_;
-  int tried_ = 0;
+  int tried_ = 0, unproven_ = 0;
 };
 
 }  // namespace

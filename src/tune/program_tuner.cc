@@ -15,35 +15,49 @@ namespace {
 
 constexpr double kKernelBudgetShare = 0.45;   // of the search time, for the first round of kernels
 constexpr double kNewKernelBudgetShare = 0.2; // of what is left, for kernels that a kept step made new
-constexpr int kGroupTrials = 16;              // candidates spent on one group and its parts
+constexpr double kBroadBudgetShare = 0.35;    // of the search time, for the first round of broad moves
+constexpr int kGroupTrials = 12;              // candidates spent on one group and its parts
 constexpr int kFallbacks = 3;                 // earlier bests the confirmation may fall back to
 constexpr int kSecondLook = 4;                // times the effort of a trial
 constexpr double kAnnealShare = 0.9;          // of the time left
+constexpr double kAnnealTemperature = 0.02;   // most single edges lose 10 %: accepting them would only wander off
+constexpr char kAll[] = "all", kProgram[] = "program";  // keys of decisions about everything of a kind
 
 bool same_subject(const Decision& a, const Decision& b) { return a.kind == b.kind && a.key == b.key; }
 
-Decision non_default(const Dimension& dimension, int option) {
+Decision as_decision(const Dimension& dimension, int option) {
   return {dimension.kind, dimension.key, dimension.options[option]};
 }
 
-// `base` with one dimension set to one of its options; the default option means no decision.
+// `base` with one dimension set to one of its options.
 Decisions with_option(const Decisions& base, const Dimension& dimension, int option) {
-  const Decision decision = non_default(dimension, option);
+  const Decision decision = as_decision(dimension, option);
   Decisions result;
-  for (const Decision& d : base)
+  bool overrides = false;  // a decision about all of the kind: then the default must be said
+  for (const Decision& d : base) {
+    overrides = overrides || (d.kind == dimension.kind && d.key == kAll && dimension.key != kAll);
     if (!same_subject(d, decision)) result.push_back(d);
-  if (option != dimension.default_option) result.push_back(decision);
+  }
+  if (option != dimension.default_option || overrides) result.push_back(decision);
   std::sort(result.begin(), result.end());
   return result;
 }
 
 int current_option(const Decisions& decisions, const Dimension& dimension) {
+  int current = dimension.default_option;
   for (const Decision& d : decisions) {
-    if (d.kind != dimension.kind || d.key != dimension.key) continue;
+    if (d.kind != dimension.kind || (d.key != dimension.key && d.key != kAll)) continue;
     const auto at = std::find(dimension.options.begin(), dimension.options.end(), d.value);
-    if (at != dimension.options.end()) return static_cast<int>(at - dimension.options.begin());
+    if (at == dimension.options.end()) continue;
+    current = static_cast<int>(at - dimension.options.begin());
+    if (d.key == dimension.key) break;
   }
-  return dimension.default_option;
+  return current;
+}
+
+// Decides much at once: an option of the program, or everything of a kind.
+bool is_broad(const Dimension& dimension) {
+  return dimension.kind == DecisionKind::Option || dimension.key == kAll || dimension.key == kProgram;
 }
 
 // The cost a strategy sees: candidate over baseline run time, measured.
@@ -110,7 +124,7 @@ class Tuner {
     default_.rounds = std::max(1, m.rounds);
     const double budget_ms = std::clamp(60 * m.baseline_ns / 1e6, 300.0, 2000.0);
     const double compile_s = std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
-    trial_ = {.min_rounds = 5, .max_rounds = 60, .budget_ms = budget_ms, .precision = 0.008, .abandon_ratio = 0.96,
+    trial_ = {.min_rounds = 5, .max_rounds = 60, .budget_ms = budget_ms, .precision = 0.008, .abandon_ratio = 0.93,
               .limit_s = 10 + 6 * compile_s + 3 * budget_ms / 1e3 + 60 * m.baseline_ns / 1e9};
   }
 
@@ -118,12 +132,20 @@ class Tuner {
     say("lowering");
     Lowered lowered = bench_.lower({}, false);
     lowering_ = lowered.fingerprint;
+    const std::vector<Dimension> dimensions = by_promise(lowered.dimensions);
+    if (options_.strategy.empty()) {
+      // Broad moves first: one duel each, the largest gains, and they decide which kernels there are to tune.
+      broad_moves(dimensions, (1 - kBroadBudgetShare) * left());
+      if (!best_.empty()) lowered = bench_.lower(best_, false);
+      lowering_ = lowered.fingerprint;
+    }
     tune_new_kernels(lowered, kKernelBudgetShare * left());
     if (options_.strategy.empty()) {
-      group_moves(lowered.dimensions);
-      descend(lowered.dimensions);
+      broad_moves(dimensions, 0);  // again where the best has changed
+      group_moves(dimensions);
+      descend(dimensions);
     } else {
-      search_dimensions(options_.strategy, lowered.dimensions, left());
+      search_dimensions(options_.strategy, make_strategy(options_.strategy), dimensions, left());
     }
     if (options_.fusion) anneal_fusion();
   }
@@ -206,13 +228,23 @@ class Tuner {
     return first || second;
   }
 
-  // All dimensions of one kind that offer the same option, moved at once: weights and libraries come in dozens, and one
-  // duel tells more than dozens below the noise.
+  // Every option of the broad dimensions, one duel each, until only `until_s` seconds are left.
+  void broad_moves(const std::vector<Dimension>& dimensions, double until_s) {
+    for (const Dimension& d : dimensions) {
+      if (!is_broad(d)) continue;
+      for (int i = 0; i < static_cast<int>(d.options.size()) && left() > until_s; ++i)
+        if (i != current_option(best_, d) && try_step(in_words(as_decision(d, i)), with_option(best_, d, i)) &&
+            !seen_kernels_.empty())
+          lowering_changed(d.kind);
+    }
+  }
+
+  // Single dimensions of one kind that offer the same option, moved at once: weights and libraries come in dozens, and
+  // one duel tells more than dozens below the noise.
   void group_moves(const std::vector<Dimension>& dimensions) {
     std::vector<std::pair<DecisionKind, std::string>> moves;
-    const std::vector<Dimension> ordered = by_promise(dimensions);
-    for (const Dimension& d : ordered) {
-      if (d.kind != DecisionKind::Weights && d.kind != DecisionKind::Library) continue;
+    for (const Dimension& d : dimensions) {
+      if ((d.kind != DecisionKind::Weights && d.kind != DecisionKind::Library) || is_broad(d)) continue;
       for (size_t i = 0; i < d.options.size(); ++i) {
         const std::pair<DecisionKind, std::string> move(d.kind, d.options[i]);
         if (std::find(moves.begin(), moves.end(), move) == moves.end()) moves.push_back(move);
@@ -220,8 +252,8 @@ class Tuner {
     }
     for (const auto& [kind, value] : moves) {
       Decisions group;
-      for (const Dimension& d : ordered)
-        if (d.kind == kind && d.options[d.default_option] != value && !measured_as_kernel(d) &&
+      for (const Dimension& d : dimensions)
+        if (d.kind == kind && !is_broad(d) && d.options[current_option(best_, d)] != value && !measured_as_kernel(d) &&
             std::find(d.options.begin(), d.options.end(), value) != d.options.end())
           group.push_back({kind, d.key, value});
       if (group.size() < 2) continue;
@@ -237,18 +269,13 @@ class Tuner {
     });
   }
 
-  // One pass of coordinate descent: every option of every dimension against the best so far. Kinds with many dimensions
-  // went through group moves: their single decisions come last.
+  // One pass of coordinate descent: every option of every dimension against the best so far.
   void descend(const std::vector<Dimension>& dimensions) {
-    std::map<DecisionKind, int> count;
-    for (const Dimension& d : dimensions) count[d.kind] += d.kind != DecisionKind::Option;
-    std::vector<Dimension> ordered = by_promise(dimensions);
-    std::stable_partition(ordered.begin(), ordered.end(), [&](const Dimension& d) { return count[d.kind] < 4; });
-    for (const Dimension& d : ordered) {
+    for (const Dimension& d : dimensions) {
       if (measured_as_kernel(d)) continue;
       bool kept = false;
       for (int i = 0; i < static_cast<int>(d.options.size()) && left() > 0; ++i)
-        if (i != current_option(best_, d)) kept = try_step(in_words(non_default(d, i)), with_option(best_, d, i)) || kept;
+        if (i != current_option(best_, d)) kept = try_step(in_words(as_decision(d, i)), with_option(best_, d, i)) || kept;
       if (kept) lowering_changed(d.kind);
     }
   }
@@ -267,7 +294,8 @@ class Tuner {
 
   // ---- strategies of the search library
 
-  void search_dimensions(const std::string& strategy, const std::vector<Dimension>& dimensions, double budget_s) {
+  void search_dimensions(const std::string& name, std::unique_ptr<Strategy> strategy,
+                         const std::vector<Dimension>& dimensions, double budget_s) {
     Space space;
     for (const Dimension& d : dimensions)
       if (d.options.size() > 1) space.dimensions.push_back(d);
@@ -275,7 +303,7 @@ class Tuner {
     const double stop_at = std::max(0.0, left() - budget_s);
     const Decisions base = best_;
     MeasuredCost cost(space, base, [&](const Decisions& decisions) {
-      Step step{fmt::format("{} {}", strategy, to_text(decisions)), bench_.measure_program(decisions, base, trial_), false};
+      Step step{fmt::format("{} {}", name, to_text(decisions)), bench_.measure_program(decisions, base, trial_), false};
       result_.steps.push_back(step);
       return step.measurement;
     });
@@ -285,9 +313,9 @@ class Tuner {
     search.max_evaluations = static_cast<int>(std::clamp(budget_s / seconds_each, 8.0, 1e5));
     search.should_stop = [&] { return left() <= stop_at; };
     int evaluated = 0;
-    search.on_evaluated = [&](const Choice&, double) { say(fmt::format("{} {}", strategy, ++evaluated)); };
-    const SearchReport report = make_strategy(strategy)->search(space, space.default_choice(), cost, search);
-    if (report.best_cost < 1 && try_step(strategy + "'s best", merged(best_, space.decisions(report.best))))
+    search.on_evaluated = [&](const Choice&, double) { say(fmt::format("{} {}", name, ++evaluated)); };
+    const SearchReport report = strategy->search(space, space.default_choice(), cost, search);
+    if (report.best_cost < 1 && try_step(name + "'s best", merged(best_, space.decisions(report.best))))
       lowering_changed(DecisionKind::Option);
   }
 
@@ -300,7 +328,7 @@ class Tuner {
     std::vector<Dimension> edges;
     for (const Dimension& d : lowered.dimensions)
       if (d.kind == DecisionKind::Fusion) edges.push_back(d);
-    search_dimensions("anneal", edges, kAnnealShare * left());
+    search_dimensions("anneal", make_anneal({.start_temperature = kAnnealTemperature}), edges, kAnnealShare * left());
   }
 
   // ---- the end
@@ -395,7 +423,8 @@ ProgramResult confirm_decisions(Bench& bench, const Decisions& decisions, const 
   ProgramResult result;
   result.measurement = bench.measure_program(decisions, {}, effort);
   const Measurement& m = result.measurement;
-  const bool kept = m.ok() && (decisions.empty() || m.ratio_low >= 1);
+  // The search has proved the gain; a short duel has to show only that it is not gone.
+  const bool kept = m.ok() && (decisions.empty() || m.ratio_high >= 1);
   result.steps.push_back({"confirmation", m, kept});
   if (!kept) return result;
   if (decisions.empty()) {

@@ -46,16 +46,20 @@ TEST_CASE("neighbourhood is symmetric on a full grid of tiles", "[tune]") {
 
 TEST_CASE("first options start with other emitters and spread over the rest", "[tune]") {
   Dimension d{DecisionKind::Kernel, "k", {}, 100, 0};
-  for (int i = 0; i < 100; ++i) d.options.push_back("tile=" + std::to_string(i + 1));
+  for (int i = 0; i < 90; ++i) d.options.push_back("tile=" + std::to_string(i + 1));
+  for (int i = 0; i < 10; ++i) d.options.push_back("tile=" + std::to_string(i + 1) + ",2000");
   d.options.push_back("tile=500");
+  d.options.push_back("loop;unroll=0");
   d.options.push_back("loop");
   Rng rng(3);
-  const std::vector<int> first = first_options(d, 10, rng);
-  REQUIRE(first.size() == 11);
+  const std::vector<int> first = first_options(d, 12, rng);
+  REQUIRE(first.size() == 14);
   CHECK(first[0] == 101);
-  for (int s = 0; s < 10; ++s) CHECK(first[s + 1] / 10 == s);  // one of each stratum of ten
+  CHECK(first[1] == 102);
+  for (int s = 0; s < 9; ++s) CHECK(first[s + 2] / 10 == s);   // one of each stratum of ten small tiles
+  for (int s = 11; s < 14; ++s) CHECK(first[s] / 10 == 9);     // three large ones
   Rng again(3);
-  CHECK(first_options(d, 10, again) == first);
+  CHECK(first_options(d, 12, again) == first);
 
   Rng all(1);
   const std::vector<int> every = first_options(d, 1000, all);
