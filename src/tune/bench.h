@@ -86,6 +86,8 @@ class Bench {
   virtual void remember(const Kernel& kernel, const KnownKernel::Best& best) = 0;
   // Seconds of the search budget that remain, always finite; 0 after an interrupt.
   virtual double seconds_left() const = 0;
+  // The next measurement runs in a process of its own, with memory laid out anew.
+  virtual void fresh_process() = 0;
   // From here on nothing but the final confirmation runs: interrupts and the budget no longer throw Stopped.
   virtual void begin_confirmation() = 0;
 };

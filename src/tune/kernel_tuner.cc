@@ -39,7 +39,7 @@ class Search {
       cover();
     else
       climb();
-    report.complete = in_time();
+    report.complete = in_time() && !negligible_;
     choose(report);
     if (report.complete && !report.top.empty()) bench_.remember(kernel_, {report.chosen, winner(report)});
     return report;
@@ -93,6 +93,10 @@ class Search {
     measured_[i] = bench_.measure_kernel(kernel_, kernel_.dimension.options[i], options_.quick);
     ++tried_;
     unproven_ += measured_[i]->outcome == Outcome::Unverified;
+    if (measured_[i]->ok() && kernel_.count * measured_[i]->baseline_ns < options_.negligible_ns) {
+      negligible_ = true;
+      return false;
+    }
     // The kernel's outputs prove nothing (a constant fill, say): no other option will change that.
     return unproven_ < kUnproven || unproven_ < tried_;
   }
@@ -138,9 +142,9 @@ class Search {
   // Duels the finalists with care and takes the one with the best lower bound.
   void choose(KernelReport& report) {
     const std::vector<int> order = ranking();
-    for (size_t place = 0; place < order.size() && place < static_cast<size_t>(options_.finalists); ++place) {
+    for (size_t place = 0; !negligible_ && place < order.size() && place < static_cast<size_t>(options_.finalists); ++place) {
       const Measurement& quick = *measured_[order[place]];
-      if (quick.ratio < options_.min_gain || bench_.seconds_left() <= 0) break;
+      if (quick.ratio < 1 + 2 * (options_.min_gain - 1) || bench_.seconds_left() <= 0) break;
       const std::string& value = kernel_.dimension.options[order[place]];
       finals_.push_back({value, bench_.measure_kernel(kernel_, value, options_.careful)});
     }
@@ -170,6 +174,7 @@ class Search {
   std::optional<KnownKernel::Best> best_known_;
   std::vector<Tried> finals_;
   int tried_ = 0, unproven_ = 0;
+  bool negligible_ = false;
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ struct KernelOptions {
   int max_tried = 160;        // of larger spaces
   int finalists = 3;          // re-duelled with the careful duel
   double min_gain = 1.01;     // the winner's lower bound must be above this
+  double negligible_ns = 0;   // all calls of a kernel together: below, it is left alone after the first measurement
   Duel quick{.min_rounds = 3, .max_rounds = 8, .budget_ms = 40, .precision = 0.03, .abandon_ratio = 0.8, .limit_s = 10};
   Duel careful{.min_rounds = 9, .max_rounds = 120, .budget_ms = 400, .precision = 0.01, .abandon_ratio = 0, .limit_s = 20};
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -16,6 +17,7 @@ namespace {
 constexpr double kKernelBudgetShare = 0.45;   // of the search time, for the first round of kernels
 constexpr double kNewKernelBudgetShare = 0.2; // of what is left, for kernels that a kept step made new
 constexpr double kBroadBudgetShare = 0.35;    // of the search time, for the first round of broad moves
+constexpr double kNegligibleShare = 0.003;    // of the program's run time: a kernel below cannot be seen in a duel
 constexpr int kGroupTrials = 12;              // candidates spent on one group and its parts
 constexpr int kFallbacks = 3;                 // earlier bests the confirmation may fall back to
 constexpr int kSecondLook = 4;                // times the effort of a trial
@@ -60,6 +62,12 @@ bool is_broad(const Dimension& dimension) {
   return dimension.kind == DecisionKind::Option || dimension.key == kAll || dimension.key == kProgram;
 }
 
+// The decisions that say which kernels there are.
+Decisions without_kernels(Decisions decisions) {
+  std::erase_if(decisions, [](const Decision& d) { return d.kind == DecisionKind::Kernel; });
+  return decisions;
+}
+
 // The cost a strategy sees: candidate over baseline run time, measured.
 class MeasuredCost : public CostModel {
  public:
@@ -90,7 +98,7 @@ class Tuner {
  public:
   Tuner(Bench& bench, const TuneOptions& options)
       : bench_(bench), options_(options), rng_(options.seed),
-        reserve_s_(std::clamp(0.1 * options.budget_s, 1.0, 15.0)) {}
+        reserve_s_(std::clamp(0.12 * options.budget_s, 1.0, 20.0)) {}
 
   ProgramResult run() {
     try {
@@ -102,7 +110,7 @@ class Tuner {
     result_.stopped = result_.stopped || bench_.seconds_left() <= 0;
     bench_.begin_confirmation();
     if (default_.rounds == 0) measure_default();  // stopped before it was known
-    confirm();
+    confirm_best();
     finish();
     return std::move(result_);
   }
@@ -134,14 +142,15 @@ class Tuner {
     lowering_ = lowered.fingerprint;
     const std::vector<Dimension> dimensions = by_promise(lowered.dimensions);
     if (options_.strategy.empty()) {
-      // Broad moves first: one duel each, the largest gains, and they decide which kernels there are to tune.
-      broad_moves(dimensions, (1 - kBroadBudgetShare) * left());
+      // Broad moves first: one duel each, the largest gains, and they decide which kernels there are to tune. Libraries
+      // come later: dots are kernels, and one library for all of them hides that each has its own best.
+      broad_moves(dimensions, (1 - kBroadBudgetShare) * left(), /*libraries=*/false);
       if (!best_.empty()) lowered = bench_.lower(best_, false);
       lowering_ = lowered.fingerprint;
     }
     tune_new_kernels(lowered, kKernelBudgetShare * left());
     if (options_.strategy.empty()) {
-      broad_moves(dimensions, 0);  // again where the best has changed
+      broad_moves(dimensions, 0, /*libraries=*/true);  // again where the best has changed
       group_moves(dimensions);
       descend(dimensions);
     } else {
@@ -168,7 +177,9 @@ class Tuner {
     };
     say(fmt::format("kernels 0/{}", fresh.size()));
     const size_t before = result_.kernels.size();
-    tune_kernels(fresh, bench_, budget_s, options_.kernel, rng_, on_kernel);
+    KernelOptions options = options_.kernel;
+    options.negligible_ns = kNegligibleShare * default_.baseline_ns;
+    tune_kernels(fresh, bench_, budget_s, options, rng_, on_kernel);
     adopt_kernels(before);
   }
 
@@ -229,9 +240,9 @@ class Tuner {
   }
 
   // Every option of the broad dimensions, one duel each, until only `until_s` seconds are left.
-  void broad_moves(const std::vector<Dimension>& dimensions, double until_s) {
+  void broad_moves(const std::vector<Dimension>& dimensions, double until_s, bool libraries) {
     for (const Dimension& d : dimensions) {
-      if (!is_broad(d)) continue;
+      if (!is_broad(d) || (d.kind == DecisionKind::Library && !libraries)) continue;
       for (int i = 0; i < static_cast<int>(d.options.size()) && left() > until_s; ++i)
         if (i != current_option(best_, d) && try_step(in_words(as_decision(d, i)), with_option(best_, d, i)) &&
             !seen_kernels_.empty())
@@ -283,10 +294,7 @@ class Tuner {
   // After a kept step other kernels may exist: tune those that are new.
   void lowering_changed(DecisionKind kind) {
     if (kind == DecisionKind::Kernel || kind == DecisionKind::Library || left() <= 0) return;
-    Decisions without_kernels;
-    for (const Decision& d : best_)
-      if (d.kind != DecisionKind::Kernel) without_kernels.push_back(d);
-    const Lowered lowered = bench_.lower(without_kernels, false);
+    const Lowered lowered = bench_.lower(without_kernels(best_), false);
     if (lowered.fingerprint == lowering_) return;
     lowering_ = lowered.fingerprint;
     tune_new_kernels(lowered, kNewKernelBudgetShare * left());
@@ -321,10 +329,7 @@ class Tuner {
 
   void anneal_fusion() {
     if (left() <= 0) return;
-    Decisions without_kernels;
-    for (const Decision& d : best_)
-      if (d.kind != DecisionKind::Kernel) without_kernels.push_back(d);
-    const Lowered lowered = bench_.lower(without_kernels, true);
+    const Lowered lowered = bench_.lower(without_kernels(best_), true);
     std::vector<Dimension> edges;
     for (const Dimension& d : lowered.dimensions)
       if (d.kind == DecisionKind::Fusion) edges.push_back(d);
@@ -333,49 +338,49 @@ class Tuner {
 
   // ---- the end
 
-  Duel confirmation() const {
+  Duel confirmation_effort() const {
     Duel duel = options_.confirm;
-    duel.budget_ms = std::min(duel.budget_ms, std::max(1000.0, 1e3 * reserve_s_ / 2));
+    duel.budget_ms = std::min(duel.budget_ms, std::max(500.0, 1e3 * reserve_s_ / (2 * options_.processes)));
     return duel;
   }
 
   // The best so far against default XLA; when it does not hold, earlier bests, then default XLA itself.
-  void confirm() {
+  void confirm_best() {
     for (int fallback = 0; fallback <= kFallbacks && !history_.empty(); ++fallback) {
       say("confirmation");
       const Decisions candidate = history_.back();
-      const Measurement m = bench_.measure_program(candidate, {}, confirmation());
-      result_.steps.push_back({"confirmation", m, m.ok() && m.ratio_low >= 1});
-      if (result_.steps.back().kept) {
+      const Confirmation confirmation = confirm(bench_, candidate, confirmation_effort(), options_.processes);
+      for (const Measurement& duel : confirmation.duels)
+        result_.steps.push_back({"confirmation", duel, confirmation.holds});
+      if (confirmation.holds) {
         result_.decisions = candidate;
-        result_.measurement = m;
-        gain_ = m.ratio;
+        result_.measurement = confirmation.combined;
+        gain_ = confirmation.combined.ratio;
         return;
       }
       history_.pop_back();
     }
     result_.decisions.clear();
-    result_.measurement = default_;
-    result_.measurement.candidate_ns = default_.baseline_ns;
-    result_.measurement.ratio = result_.measurement.ratio_low = result_.measurement.ratio_high = 1;
+    result_.measurement = of_default();
   }
 
-  // Drops kernel decisions that the final lowering has no kernel for, and marks the kernels in use.
+  // Default XLA against itself.
+  Measurement of_default() const {
+    Measurement m = default_;
+    m.candidate_ns = m.baseline_ns;
+    m.ratio = m.ratio_low = m.ratio_high = 1;
+    return m;
+  }
+
+  // Drops decisions about kernels that other decisions made disappear, and marks the kernels in use.
   void finish() {
+    const Lowered plain = bench_.lower(without_kernels(result_.decisions), false);
+    std::set<std::string> keys;
+    for (const Kernel& kernel : plain.kernels) keys.insert(kernel.dimension.key);
+    std::erase_if(result_.decisions,
+                  [&](const Decision& d) { return d.kind == DecisionKind::Kernel && !keys.contains(d.key); });
+    if (result_.decisions.empty()) result_.measurement = of_default();
     result_.lowered = bench_.lower(result_.decisions, false);
-    Decisions used;
-    for (const Decision& d : result_.decisions) {
-      const bool present = std::any_of(result_.lowered.kernels.begin(), result_.lowered.kernels.end(),
-                                       [&](const Kernel& k) { return k.dimension.key == d.key; });
-      if (d.kind != DecisionKind::Kernel || present) used.push_back(d);
-    }
-    if (used != result_.decisions) {
-      Lowered again = bench_.lower(used, false);
-      if (again.fingerprint == result_.lowered.fingerprint) {
-        result_.decisions = used;
-        result_.lowered = std::move(again);
-      }
-    }
     mark_kept(result_);
   }
 
@@ -407,6 +412,7 @@ int promise(const Dimension& dimension) {
 }  // namespace
 
 void TuneOptions::validate() const {
+  if (processes < 1) throw Error("the confirmation needs at least one process");
   if (!(budget_s > 0)) throw Error("the budget must be longer than nothing", "--budget", "for example 60s");
   if (min_gain < 1) throw Error("the least gain of a step must be at least 1");
   if (!strategy.empty()) make_strategy(strategy);
@@ -416,6 +422,35 @@ void TuneOptions::validate() const {
 ProgramResult tune_program(Bench& bench, const TuneOptions& options) {
   options.validate();
   return Tuner(bench, options).run();
+}
+
+Confirmation confirm(Bench& bench, const Decisions& decisions, const Duel& effort, int processes) {
+  Confirmation result;
+  Measurement& all = result.combined;
+  for (int i = 0; i < processes; ++i) {
+    if (i > 0) bench.fresh_process();
+    const Measurement m = bench.measure_program(decisions, {}, effort);
+    result.duels.push_back(m);
+    if (!m.ok()) {
+      all = m;
+      return result;
+    }
+    if (i == 0) {
+      all = m;
+    } else {
+      const auto fold = [&](double& mean, double value) { mean = std::pow(mean, i / (i + 1.0)) * std::pow(value, 1 / (i + 1.0)); };
+      fold(all.ratio, m.ratio);
+      fold(all.ratio_low, m.ratio_low);
+      fold(all.ratio_high, m.ratio_high);
+      fold(all.baseline_ns, m.baseline_ns);
+      fold(all.candidate_ns, m.candidate_ns);
+      all.rounds += m.rounds;
+      all.max_error = std::max(all.max_error, m.max_error);
+    }
+    if (m.ratio < kSlower) return result;
+  }
+  result.holds = all.ratio_low >= 1;
+  return result;
 }
 
 ProgramResult confirm_decisions(Bench& bench, const Decisions& decisions, const Duel& effort) {

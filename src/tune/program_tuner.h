@@ -18,8 +18,9 @@ struct TuneOptions {
   bool fusion = true;         // anneal over fusion edges when time remains
   double min_gain = 1.01;     // a kept step must be this much faster, and surely faster
   KernelOptions kernel;
-  Duel confirm{.min_rounds = 15, .max_rounds = 300, .budget_ms = 6000, .precision = 0.005, .abandon_ratio = 0,
-               .limit_s = 300};
+  int processes = 3;          // the final duel is fought in so many fresh processes
+  Duel confirm{.min_rounds = 15, .max_rounds = 200, .budget_ms = 3000, .precision = 0.005, .abandon_ratio = 0,
+               .limit_s = 300};  // in each of them
   // What is being tried ("kernels 3/12") and the gain over default XLA so far.
   std::function<void(const std::string& what, double gain)> on_progress = [](const std::string&, double) {};
 
@@ -43,12 +44,22 @@ struct ProgramResult {
   std::string note;         // why nothing could be gained, when that has a reason
 };
 
-// Throws RunError when default XLA itself cannot compile or run the program. Never returns a result that the final duel
+// Throws RunError when default XLA itself cannot compile or run the program. Never returns a result that the final duels
 // did not show to be at least as fast as default XLA and verified, unless it is default XLA itself.
 ProgramResult tune_program(Bench& bench, const TuneOptions& options);
 
-// The final duel for decisions known from before, `effort` as in TuneOptions::confirm: the result if they hold, else a
-// result with empty decisions.
+// Duels of one candidate against default XLA in several processes, since where a process's memory lies can make a run
+// 20 % faster or slower. Stops at the first that fails or is slower than `kSlower`.
+struct Confirmation {
+  std::vector<Measurement> duels;
+  Measurement combined;  // geometric means, also of the bounds; the first failure if there is one
+  bool holds = false;    // every duel verified and none slower, the combined lower bound at least 1
+};
+inline constexpr double kSlower = 0.99;
+Confirmation confirm(Bench& bench, const Decisions& decisions, const Duel& effort, int processes);
+
+// One short duel for decisions that an earlier search has proved: the result if they are not surely slower than default
+// XLA now, else a result with empty decisions whose last step is not kept.
 ProgramResult confirm_decisions(Bench& bench, const Decisions& decisions, const Duel& effort);
 
 // Sets `kept` of the kernels whose choice is among the result's decisions.

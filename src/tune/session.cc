@@ -22,6 +22,12 @@ constexpr double kOvertime = 0.1;             // of the budget, the same at its 
 constexpr double kNoLimitSeconds = 1e9;       // finite: budgets are subtracted from it
 constexpr char kFinished[] = "best of a finished search";
 
+// What a request measures, for the log.
+std::string log_name(const wire::MeasureRequestT& request) {
+  if (request.kernel_hlo.empty()) return "program " + to_text(wire::from_wire(request.decisions));
+  return "kernel " + request.kernel_value;
+}
+
 std::unique_ptr<wire::ArrayT> to_wire_array(NamedArray array) {
   auto result = std::make_unique<wire::ArrayT>();
   result->type = std::move(array.type);
@@ -239,12 +245,17 @@ Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel) {
   request.budget_ms = duel.budget_ms;
   request.precision = duel.precision;
   request.abandon_ratio = duel.abandon_ratio;
+  const auto start = Clock::now();
+  const std::string what = log_name(request);
   try {
     Measurement m = measurement_of(worker_.call<wire::MeasureReplyT>(std::move(request), duel.limit_s));
     if (m.ok() && !timed(m)) {
       m.outcome = Outcome::RunFailed;
       m.note = "the worker's times make no sense";
     }
+    spdlog::debug("{}: {} {:.3f}x [{:.3f}, {:.3f}] of {:.4f} ms, {} rounds, compiled in {:.0f} ms, {:.0f} ms in all{}", what,
+                  outcome_name(m.outcome), m.ratio, m.ratio_low, m.ratio_high, m.baseline_ns / 1e6, m.rounds, m.compile_ms,
+                  1e3 * Seconds(Clock::now() - start).count(), m.note.empty() ? "" : ": " + m.note);
     return m;
   } catch (const wire::WorkerFailure& died) {
     const bool late = died.kind() == wire::WorkerFailure::Kind::TimedOut;
@@ -287,7 +298,6 @@ void Session::count(const std::string& candidate, const Measurement& m) {
     ++counters_.rejected;
   else if (!m.ok())
     ++counters_.failed;
-  if (!m.ok()) spdlog::debug("{}: {} ({})", candidate, outcome_name(m.outcome), m.note);
 }
 
 void Session::record(const std::string& scope, const std::string& kernel, const std::string& decisions,

@@ -74,6 +74,7 @@ class Session : public Bench {
   KnownKernel known(const Kernel& kernel) override;
   void remember(const Kernel& kernel, const KnownKernel::Best& best) override;
   double seconds_left() const override;
+  void fresh_process() override { worker_.kill(); }
   void begin_confirmation() override { confirming_ = true; }
   // The budget counts from here; undoes begin_confirmation().
   void begin_search();

@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kMaxTileElements = 32768;  // XLA's lowering aborts at 65,536
 constexpr double kMaxTilings = 50000;       // enumerating more takes seconds
+constexpr double kCompiledDotFlops = 4e6;    // above, compiled loops lose to libraries 50-fold
 
 std::string join(absl::Span<const int64_t> sizes) {
   std::string text;
@@ -81,7 +82,7 @@ void list_options(const xla::HloInstruction& instruction, int threads, int max_t
     dimension.kind = DecisionKind::Library;
     if (kernel.kind == "dot" && seam_on("dot-strategy")) {
       dimension.options.push_back("eigen");
-      if (kernel.flops < 5e8) dimension.options.insert(dimension.options.end(), {"llvm", "naive"});
+      if (kernel.flops < kCompiledDotFlops) dimension.options.insert(dimension.options.end(), {"llvm", "naive"});
     }
     if (kernel.kind == "convolution" && seam_on("conv-ynn")) dimension.options.push_back("eigen");
     return;

@@ -120,6 +120,20 @@ std::string digest(const std::string& text) {
   return hex;
 }
 
+// Of the literal's bytes, eight at a time: printing millions of folded weights takes seconds.
+std::string content_hash(const xla::Literal& literal) {
+  const char* data = static_cast<const char*>(literal.untyped_data());
+  const size_t size = literal.size_bytes();
+  uint64_t hash = 1469598103934665603ull ^ size;
+  for (size_t i = 0; i < size; i += 8) {
+    uint64_t word = 0;
+    memcpy(&word, data + i, std::min<size_t>(8, size - i));
+    hash = (hash ^ word) * 0x9ddfea08eb382d69ull;
+    hash ^= hash >> 32;
+  }
+  return std::to_string(hash) + ",";
+}
+
 }  // namespace
 
 Lowered lower(const xla::HloModule& program, const CompileTarget& target, const Decisions& decisions,
@@ -215,15 +229,20 @@ std::string kernel_fingerprint(const xla::HloInstruction& kernel) {
     for (const std::string& extra : clone->ExtraAttributesToString(print)) text += "," + extra;
   }
   auto config = kernel.backend_config<xla::cpu::BackendConfig>();
-  if (config.ok()) text += config->ShortDebugString();
+  if (config.ok()) text += config->SerializeAsString();  // never DebugString: it differs from process to process
   return digest(text);
 }
 
 std::string module_fingerprint(const xla::HloModule& module) {
-  return digest(module.ToString(xla::HloPrintOptions::Canonical()
-                                    .set_include_layout_in_shapes(true)
-                                    .set_print_metadata(false)
-                                    .set_print_large_constants(true)));
+  std::string text = module.ToString(xla::HloPrintOptions::Canonical()
+                                         .set_include_layout_in_shapes(true)
+                                         .set_print_metadata(false)
+                                         .set_print_large_constants(false));
+  for (const auto* computation : module.computations())
+    for (const auto* instruction : computation->instructions())
+      if (instruction->opcode() == xla::HloOpcode::kConstant && instruction->shape().IsArray())
+        text += content_hash(instruction->literal());
+  return digest(text);
 }
 
 std::unique_ptr<xla::cpu::CpuExecutable> generate(std::unique_ptr<xla::HloModule> module, int threads) {

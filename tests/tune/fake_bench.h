@@ -37,6 +37,7 @@ class FakeBench : public Bench {
   std::vector<std::string> kernel_calls, program_calls;
   std::map<std::string, KnownKernel> database;
   bool confirming = false;
+  int processes = 1;
 
   Lowered lower(const Decisions& decisions, bool want_fusion) override { return lowering(decisions, want_fusion); }
   Measurement measure_kernel(const Kernel& k, const std::string& value, const Duel&) override {
@@ -53,6 +54,7 @@ class FakeBench : public Bench {
   KnownKernel known(const Kernel& k) override { return database[k.fingerprint]; }
   void remember(const Kernel& k, const KnownKernel::Best& best) override { database[k.fingerprint].best = best; }
   double seconds_left() const override { return left_s > 0 ? left_s : 0; }
+  void fresh_process() override { ++processes; }
   void begin_confirmation() override { confirming = true; }
 
  private:

@@ -127,6 +127,23 @@ TEST_CASE("the confirmation falls back to an earlier best", "[tune]") {
   CHECK(result.measurement.ratio == Approx(1.2));
 }
 
+TEST_CASE("a gain that other processes do not see is no gain", "[tune]") {
+  FakeBench bench;
+  const Decisions decisions = {{DecisionKind::Option, "o", "1"}};
+  bench.speed = [&](const Decisions& d) { return d.empty() ? 1.0 : bench.processes == 1 ? 1.21 : 1.0; };
+  Confirmation lucky = confirm(bench, decisions, Duel{}, 2);
+  CHECK(lucky.holds);  // never slower, sometimes faster
+  CHECK(lucky.combined.ratio == Approx(1.1));
+  CHECK(lucky.combined.rounds == 18);
+  bench.processes = 1;
+  bench.speed = [&](const Decisions& d) { return d.empty() ? 1.0 : bench.processes == 2 ? 0.9 : 1.3; };
+  lucky = confirm(bench, decisions, Duel{}, 3);
+  CHECK_FALSE(lucky.holds);
+  CHECK(lucky.duels.size() == 2);
+  bench.outcome = [](auto&) { return Outcome::Mismatch; };
+  CHECK_FALSE(confirm(bench, decisions, Duel{}, 3).holds);
+}
+
 TEST_CASE("an interrupt at any measurement leaves a confirmed result", "[tune]") {
   for (int stop = 0; stop < 12; ++stop) {
     FakeBench bench;
