@@ -37,8 +37,9 @@ struct Inspection {
   std::map<std::string, SpaceSize> spaces;     // by kind
 };
 
-Inspection inspect(tune::Session& session) {
-  Inspection result{session.program(), session.lower_reply({}, /*want_fusion=*/true), {}, {}};
+// `decisions`: those of a tuned package; none for a plain program.
+Inspection inspect(tune::Session& session, const Decisions& decisions) {
+  Inspection result{session.program(), session.lower_reply(decisions, /*want_fusion=*/true), {}, {}};
   for (const char* kind : {"fusion", "kernel", "library", "weights", "option"}) result.spaces[kind];
   for (const auto& kernel : result.lowered.kernels) {
     KernelCount& count = result.kernels[kernel->kind];
@@ -118,7 +119,8 @@ Runner declare_inspect(CLI::App& app) {
   const auto program = add_program_options(app);
   return [output, program] {
     OpenedProgram opened = open_program(*program);
-    const Inspection inspection = inspect(*opened.session);
+    const auto& package = opened.file.package;
+    const Inspection inspection = inspect(*opened.session, package ? package->decisions : Decisions());
     if (output->json)
       print(to_json(inspection));
     else

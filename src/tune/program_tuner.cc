@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "search/strategies.h"
 
 namespace hone::tune {
@@ -145,7 +146,7 @@ class Tuner {
       // Broad moves first: one duel each, the largest gains, and they decide which kernels there are to tune. Libraries
       // come later: dots are kernels, and one library for all of them hides that each has its own best.
       broad_moves(dimensions, (1 - kBroadBudgetShare) * left(), /*libraries=*/false);
-      if (!best_.empty()) lowered = bench_.lower(best_, false);
+      if (!best_.empty()) lowered = try_lower(best_, false).value_or(lowered);
       lowering_ = lowered.fingerprint;
     }
     tune_new_kernels(lowered, kKernelBudgetShare * left());
@@ -294,10 +295,20 @@ class Tuner {
   // After a kept step other kernels may exist: tune those that are new.
   void lowering_changed(DecisionKind kind) {
     if (kind == DecisionKind::Kernel || kind == DecisionKind::Library || left() <= 0) return;
-    const Lowered lowered = bench_.lower(without_kernels(best_), false);
-    if (lowered.fingerprint == lowering_) return;
-    lowering_ = lowered.fingerprint;
-    tune_new_kernels(lowered, kNewKernelBudgetShare * left());
+    const std::optional<Lowered> lowered = try_lower(without_kernels(best_), false);
+    if (!lowered || lowered->fingerprint == lowering_) return;
+    lowering_ = lowered->fingerprint;
+    tune_new_kernels(*lowered, kNewKernelBudgetShare * left());
+  }
+
+  // XLA may fail on what the search wants to know next: that costs this part of the search, not its result.
+  std::optional<Lowered> try_lower(const Decisions& decisions, bool want_fusion) {
+    try {
+      return bench_.lower(decisions, want_fusion);
+    } catch (const Error& failed) {
+      spdlog::warn("{} cannot be lowered: {}", to_text(decisions), failed.what());
+      return std::nullopt;
+    }
   }
 
   // ---- strategies of the search library
@@ -329,9 +340,10 @@ class Tuner {
 
   void anneal_fusion() {
     if (left() <= 0) return;
-    const Lowered lowered = bench_.lower(without_kernels(best_), true);
+    const std::optional<Lowered> lowered = try_lower(without_kernels(best_), true);
+    if (!lowered) return;
     std::vector<Dimension> edges;
-    for (const Dimension& d : lowered.dimensions)
+    for (const Dimension& d : lowered->dimensions)
       if (d.kind == DecisionKind::Fusion) edges.push_back(d);
     search_dimensions("anneal", make_anneal({.start_temperature = kAnnealTemperature}), edges, kAnnealShare * left());
   }

@@ -19,8 +19,9 @@ struct Use {
 // Follows a value through operations that keep its elements, into calls and fusions, to see how it is used.
 class UseScan {
  public:
-  Use scan(const xla::HloInstruction* value) {
-    visit(value, 0);
+  // `path`: the array of interest in a value that is a tuple.
+  Use scan(const xla::HloInstruction* value, const xla::ShapeIndex& path) {
+    visit(value, path, 0);
     return use_;
   }
 
@@ -29,11 +30,51 @@ class UseScan {
     if (size > 0) use_.index_bound = use_.index_bound == 0 ? size : std::min(use_.index_bound, size);
   }
 
-  void visit(const xla::HloInstruction* value, int depth) {
-    if (depth > 40 || !seen_.insert(value).second) return;
+  void visit(const xla::HloInstruction* value, const xla::ShapeIndex& path, int depth) {
+    if (depth > 60 || !seen_.insert({value, path}).second) return;
     for (const auto* user : value->users())
       for (int64_t k = 0; k < user->operand_count(); ++k)
-        if (user->operand(k) == value) operand(user, k, depth);
+        if (user->operand(k) == value && !in_tuple(user, k, path, depth) && path.empty()) operand(user, k, depth);
+    // What a computation returns: the caller's value; a loop's body hands it to its next turn as well.
+    const auto* computation = value->parent();
+    if (value != computation->root_instruction()) return;
+    for (const auto opcode : {xla::HloOpcode::kCall, xla::HloOpcode::kFusion, xla::HloOpcode::kConditional})
+      for (const auto* caller : computation->caller_instructions(opcode)) visit(caller, path, depth + 1);
+    for (const auto* caller : computation->caller_instructions(xla::HloOpcode::kWhile))
+      if (caller->while_body() == computation) {
+        visit(caller->while_body()->parameter_instruction(0), path, depth + 1);
+        visit(caller, path, depth + 1);
+      }
+  }
+
+  // Uses that take tuples apart, put them together or carry them whole.
+  bool in_tuple(const xla::HloInstruction* user, int64_t k, const xla::ShapeIndex& path, int depth) {
+    using xla::HloOpcode;
+    switch (user->opcode()) {
+      case HloOpcode::kTuple: {
+        xla::ShapeIndex longer = path;
+        longer.push_front(k);
+        visit(user, longer, depth + 1);
+        return true;
+      }
+      case HloOpcode::kGetTupleElement:
+        if (!path.empty() && path.front() == user->tuple_index())
+          visit(user, xla::ShapeIndex(path.begin() + 1, path.end()), depth + 1);
+        return true;
+      case HloOpcode::kWhile:
+        visit(user->while_body()->parameter_instruction(0), path, depth + 1);
+        visit(user->while_condition()->parameter_instruction(0), path, depth + 1);
+        visit(user, path, depth + 1);
+        return true;
+      case HloOpcode::kConditional:
+        if (k > 0) visit(user->branch_computation(k - 1)->parameter_instruction(0), path, depth + 1);
+        return true;
+      case HloOpcode::kFusion: case HloOpcode::kCall:
+        visit(user->called_computations()[0]->parameter_instruction(k), path, depth + 1);
+        return true;
+      default:
+        return false;
+    }
   }
 
   void operand(const xla::HloInstruction* user, int64_t k, int depth) {
@@ -43,9 +84,9 @@ class UseScan {
       case HloOpcode::kReshape: case HloOpcode::kBroadcast: case HloOpcode::kTranspose: case HloOpcode::kBitcast:
       case HloOpcode::kCopy: case HloOpcode::kConvert: case HloOpcode::kSlice: case HloOpcode::kConcatenate:
       case HloOpcode::kOptimizationBarrier: case HloOpcode::kClamp:
-        return visit(user, depth + 1);
+        return visit(user, {}, depth + 1);
       case HloOpcode::kSelect:
-        if (k > 0) visit(user, depth + 1);
+        if (k > 0) visit(user, {}, depth + 1);
         return;
       case HloOpcode::kGather:
         if (k == 1)
@@ -56,6 +97,7 @@ class UseScan {
           for (int64_t d : user->scatter_dimension_numbers().scatter_dims_to_operand_dims()) bound(shape.dimensions(d));
         return;
       case HloOpcode::kDynamicSlice:
+        if (k == 0) visit(user, {}, depth + 1);  // one layer of stacked weights
         if (k >= 1) bound(shape.dimensions(k - 1) - user->shape().dimensions(k - 1) + 1);
         return;
       case HloOpcode::kDynamicUpdateSlice:
@@ -86,9 +128,9 @@ class UseScan {
                                                  std::max<int64_t>(1, user->shape().dimensions(
                                                      user->convolution_dimension_numbers().output_feature_dimension())));
         return;
-      case HloOpcode::kFusion: case HloOpcode::kCall: case HloOpcode::kMap:
-        if (!user->called_computations().empty() && k < user->called_computations()[0]->num_parameters())
-          visit(user->called_computations()[0]->parameter_instruction(k), depth + 1);
+      case HloOpcode::kMap:
+        if (k < user->called_computations()[0]->num_parameters())
+          visit(user->called_computations()[0]->parameter_instruction(k), {}, depth + 1);
         return;
       default:
         return;
@@ -96,7 +138,7 @@ class UseScan {
   }
 
   Use use_;
-  std::set<const xla::HloInstruction*> seen_;
+  std::set<std::pair<const xla::HloInstruction*, xla::ShapeIndex>> seen_;
 };
 
 double normal(Rng& rng) {  // Box-Muller
@@ -170,11 +212,10 @@ std::vector<xla::Literal> generate_inputs(const xla::HloModule& program, uint64_
     xla::ShapeUtil::ForEachMutableSubshape(&shape, [](xla::Shape* sub, const xla::ShapeIndex&) {
       if (sub->IsArray()) *sub->mutable_layout() = xla::LayoutUtil::GetDefaultLayoutForShape(*sub);
     });
-    const Use use = UseScan().scan(p);
     xla::Literal literal = xla::Literal::CreateFromShape(shape);
     Rng rng(seed * 1000003 + p->parameter_number());
     xla::ShapeUtil::ForEachSubshape(shape, [&](const xla::Shape& sub, const xla::ShapeIndex& index) {
-      if (sub.IsArray()) fill(literal, sub, index, use, rng);
+      if (sub.IsArray()) fill(literal, sub, index, UseScan().scan(p, index), rng);
     });
     literals.push_back(std::move(literal));
   }

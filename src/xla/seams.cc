@@ -219,11 +219,10 @@ static bool legal_to_fuse(CpuInstructionFusion* self, HloInstruction* consumer, 
     return false;
   if (consumer->opcode() != HloOpcode::kFusion) return true;
   if (producer->opcode() == HloOpcode::kReduce && count_reduces(*consumer) > 5) return false;
-  // Not a profit rule: code grows exponentially without it.
-  auto& evaluations = self->fusion_node_evaluations_;
-  if (evaluations.find(consumer) == evaluations.end())
-    evaluations.emplace(consumer, FusionNodeIndexingEvaluation(consumer));
-  return !evaluations.at(consumer).CodeDuplicationTooHigh(producer);
+  if (consumer->IsMultiOutputFusion()) return false;
+  // Not a profit rule: code grows exponentially without it. Evaluated anew: the pass's own cache misses changes that
+  // multi-output fusion makes.
+  return !FusionNodeIndexingEvaluation(consumer).CodeDuplicationTooHigh(producer);
 }
 
 FusionDecision CpuInstructionFusion::ShouldFuse(HloInstruction* consumer, int64_t operand_index) {
