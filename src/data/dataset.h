@@ -1,0 +1,72 @@
+// Data sets of measured kernels: memory-mapped shards with a checksum each, and the split of their programs.
+//
+// A data set is a folder of NNNN.shard files. A tile data set holds kernels with many options each; a fusion data set
+// holds kernels with one option each (the default). Numbers are as measured and as encoded: nothing is scaled.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "features/encoded.h"
+
+namespace hone {
+
+// One kernel and its measured options. In a Dataset the spans point into mapped memory and live as long as the Dataset.
+struct KernelView {
+  std::string_view fingerprint, program, family, kind;
+  std::span<const uint8_t> opcodes;
+  std::span<const float> node_features, static_features;
+  std::span<const int32_t> edge_from, edge_to;
+  std::span<const float> tiles;        // [options, tile_feature_count()]
+  std::span<const double> runtime_ns;  // [options], > 0 and finite
+  int32_t default_option = -1;         // which option default XLA takes; -1 when it was not measured
+  int64_t nodes() const { return static_cast<int64_t>(opcodes.size()); }
+  int64_t options() const { return static_cast<int64_t>(runtime_ns.size()); }
+};
+
+// Appends kernels to NNNN.shard files of at most `shard_bytes`. Each is written under another name and renamed when
+// complete, so a killed writer leaves only whole shards.
+class DatasetWriter {
+ public:
+  DatasetWriter(std::string folder, int64_t shard_bytes = int64_t{64} << 20);
+  ~DatasetWriter();
+  void add(const KernelView& kernel);  // throws Error for run times that are not positive and finite, or wrong widths
+  void close();                        // writes the last shard
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Throws Error when the folder has no shards, or their feature version is another. Shards whose checksum is wrong are
+// skipped and counted.
+class Dataset {
+ public:
+  static Dataset open(const std::string& folder);
+  ~Dataset();
+  Dataset(Dataset&&) noexcept;
+  Dataset& operator=(Dataset&&) noexcept;
+
+  int64_t size() const;                // kernels
+  KernelView kernel(int64_t index) const;
+  int64_t options() const;             // of all kernels
+  int corrupt_shards() const;
+
+ private:
+  Dataset();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Which part of a split each program belongs to: a text file, one "part<TAB>program" a line, '#' comments.
+struct Split {
+  std::vector<std::string> train, validation, test;
+  static Split read(const std::string& path);  // throws Error with the line
+  // Indices of the kernels of a part's programs.
+  static std::vector<int64_t> kernels_of(const Dataset& dataset, const std::vector<std::string>& programs);
+};
+
+}  // namespace hone
