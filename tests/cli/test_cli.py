@@ -3,7 +3,9 @@
 Runs build/hone (or that of $HONE_BUILD_DIR) on small programs written here. Needs only the standard library.
 """
 
+import array
 import json
+import math
 import os
 import pathlib
 import signal
@@ -13,6 +15,7 @@ import tempfile
 import threading
 import time
 import unittest
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
@@ -55,6 +58,39 @@ ENTRY main {
 }
 """
 
+# Weights that only a loop's body contracts.
+LOOP = """HloModule loop
+body {
+  s = (s32[], f32[4,256], f32[256,256]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[4,256] get-tuple-element(s), index=1
+  w = f32[256,256] get-tuple-element(s), index=2
+  d = f32[4,256] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  t = f32[4,256] tanh(d)
+  one = s32[] constant(1)
+  n = s32[] add(i, one)
+  ROOT r = (s32[], f32[4,256], f32[256,256]) tuple(n, t, w)
+}
+condition {
+  s = (s32[], f32[4,256], f32[256,256]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  k = s32[] constant(8)
+  ROOT r = pred[] compare(i, k), direction=LT
+}
+ENTRY main {
+  x = f32[4,256] parameter(0)
+  w = f32[256,256] parameter(1)
+  z = s32[] constant(0)
+  s = (s32[], f32[4,256], f32[256,256]) tuple(z, x, w)
+  l = (s32[], f32[4,256], f32[256,256]) while(s), condition=condition, body=body
+  y = f32[4,256] get-tuple-element(l), index=1
+  c = f32[256,256] copy(w)
+  ROOT r = (f32[4,256], f32[256,256]) tuple(y, c)
+}
+"""
+
+PROGRAMS = {"elementwise": ELEMENTWISE, "softmax": SOFTMAX, "dot": DOT, "loop": LOOP}
+
 SUMMARY_FIELDS = {"program", "fingerprint", "default_ns", "tuned_ns", "speedup", "speedup_interval", "verified", "candidates",
                   "rejected", "failed", "seconds", "seed", "decisions", "output"}
 
@@ -78,7 +114,7 @@ class CliTest(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory(prefix="hone-cli-test-")
         self.dir = pathlib.Path(self.folder.name)
         self.db = self.dir / "test.db"
-        for name, text in (("elementwise", ELEMENTWISE), ("softmax", SOFTMAX), ("dot", DOT)):
+        for name, text in PROGRAMS.items():
             (self.dir / f"{name}.hlo").write_text(text)
 
     def tearDown(self):
@@ -123,7 +159,7 @@ class WithoutWorker(CliTest):
             self.assertTrue(lines[0].startswith("hone: error: "), lines)
             self.assertEqual(done.stdout, b"")
         left = sorted(p.name for p in self.dir.iterdir())
-        self.assertEqual(left, ["dot.hlo", "elementwise.hlo", "empty", "softmax.hlo"])  # no package, no database
+        self.assertEqual(left, ["dot.hlo", "elementwise.hlo", "empty", "loop.hlo", "softmax.hlo"])  # no package, no database
 
     def test_errors_as_json(self):
         error = self.json("inspect", "missing.hlo", code=2)["error"]
@@ -182,6 +218,22 @@ class OnePass(WithWorker):
         self.assertEqual((self.dir / "out.npz").read_bytes(), (self.dir / "again.npz").read_bytes())  # same seed, same inputs
         self.json("run", "dot.hlo", "--repeat", "1", "--outputs", "other.npz", "--seed", "1")
         self.assertNotEqual((self.dir / "out.npz").read_bytes(), (self.dir / "other.npz").read_bytes())
+
+    def test_kernels_are_recognised_by_another_process(self):
+        for name in PROGRAMS:
+            first, second = (self.json("inspect", f"{name}.hlo") for _ in range(2))
+            kernels = [kernel["fingerprint"] for kernel in first["kernel_list"]]
+            self.assertGreater(len(kernels), 0)
+            self.assertEqual([kernel["fingerprint"] for kernel in second["kernel_list"]], kernels)
+            self.assertEqual(second["lowered_fingerprint"], first["lowered_fingerprint"])
+
+    def test_generated_weights_keep_a_loop_tame(self):
+        """Unit-variance weights make a recurrence chaotic: then outputs differ between any two correct programs."""
+        self.json("run", "loop.hlo", "--repeat", "1", "--outputs", "out.npz")
+        with zipfile.ZipFile(self.dir / "out.npz") as arrays:
+            weights = array.array("f", arrays.read(sorted(arrays.namelist())[1])[-4 * 256 * 256 :])
+        deviation = math.sqrt(sum(w * w for w in weights) / len(weights))
+        self.assertAlmostEqual(deviation, 1 / 16, delta=0.005)
 
     def test_inputs_must_match(self):
         self.json("run", "dot.hlo", "--repeat", "1", "--outputs", "out.npz")  # one array of another shape
