@@ -27,7 +27,8 @@ struct KernelView {
   int64_t options() const { return static_cast<int64_t>(runtime_ns.size()); }
 };
 
-// Appends kernels to NNNN.shard files of at most `shard_bytes`. Each is written under another name and renamed when
+// Writes kernels to NNNN.shard files of at most `shard_bytes` (a larger kernel has one of its own) in a folder without
+// shards, made on demand; throws Error for a folder that has some. Each is written under another name and renamed when
 // complete, so a killed writer leaves only whole shards.
 class DatasetWriter {
  public:
@@ -50,9 +51,9 @@ class Dataset {
   Dataset(Dataset&&) noexcept;
   Dataset& operator=(Dataset&&) noexcept;
 
-  int64_t size() const;                // kernels
+  int64_t size() const;  // kernels
   KernelView kernel(int64_t index) const;
-  int64_t options() const;             // of all kernels
+  int64_t options() const;  // of all kernels
   int corrupt_shards() const;
 
  private:
