@@ -55,7 +55,7 @@ int merge(const DbOptions& options) {
   const MergeReport r = open_database(*options.db).merge(options.file);
   if (options.output->json)
     print({{"records_added", r.records_added}, {"records_known", r.records_known}, {"tuned_added", r.tuned_added},
-           {"tuned_known", r.tuned_known}, {"refused", r.refused}});
+           {"tuned_known", r.tuned_known}, {"kernels_added", r.kernels_added}, {"refused", r.refused}});
   else
     fmt::print("{} candidates added, {} known; {} results added, {} known; {} rows refused\n", r.records_added,
                r.records_known, r.tuned_added, r.tuned_known, r.refused);

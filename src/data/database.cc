@@ -15,9 +15,12 @@
 #include "data/sqlite.h"
 
 namespace hone {
+
+void create_kernel_tables(Sqlite& sqlite);  // stored_kernel.cc
+
 namespace {
 
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;  // 1: records and tuned; 2: kernels and programs as well
 constexpr int kApplicationId = 0x686f6e65;  // "hone", marks the file as ours
 constexpr size_t kMostProblems = 100;
 constexpr const char* kTunedKey = "program, host, threads, weights, xla_version, options";
@@ -119,21 +122,27 @@ void create_schema(Sqlite& sqlite) {
   sqlite.execute("CREATE INDEX records_program ON records (program, scope, host, threads, xla_version)");
   sqlite.execute("CREATE TABLE tuned (" + tuned_columns().definitions + ", PRIMARY KEY (" + kTunedKey + "))");
   sqlite.execute(fmt::format("PRAGMA application_id = {}", kApplicationId));
+}
+
+// Brings a file of any older schema (0: just created) to ours; inside a transaction.
+void migrate(Sqlite& sqlite, int64_t version) {
+  if (version < 1) create_schema(sqlite);
+  if (version < 2) create_kernel_tables(sqlite);
   sqlite.execute(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
 }
 
-// True if the file has our schema, false if it is an empty database; throws Error for anything else.
-bool has_schema(Sqlite& sqlite) {
+// The file's schema version, 0 if it is an empty database; throws Error for what is not ours or newer.
+int64_t schema_of(Sqlite& sqlite) {
   const int64_t objects = sqlite.integer("SELECT count(*) FROM sqlite_master");
   const int64_t version = sqlite.integer("PRAGMA user_version");
   const int64_t application = sqlite.integer("PRAGMA application_id");
-  if (objects == 0 && version == 0 && application == 0) return false;
+  if (objects == 0 && version == 0 && application == 0) return 0;
   if (application != kApplicationId)
     throw Error("the database belongs to another program", sqlite.path(), "give the path of a database made by hone");
   if (version > kSchemaVersion)
     throw Error(fmt::format("the database has schema version {}, this program knows {}", version, kSchemaVersion),
                 sqlite.path(), "use the newer version of hone that wrote it, or another file");
-  return true;
+  return version;
 }
 
 std::string insert_record_sql() {
@@ -190,16 +199,16 @@ Database& Database::operator=(Database&& other) noexcept {
 
 Database Database::open(const std::string& path, const DatabaseOptions& options) {
   auto sqlite = std::make_unique<Sqlite>(path, options.read_only, options.busy_timeout_ms);
-  const bool known = has_schema(*sqlite);
+  const int64_t version = schema_of(*sqlite);
   if (options.read_only) {
-    if (!known) throw Error("the database is empty", path);
+    if (version == 0) throw Error("the database is empty", path);
     return Database(std::move(sqlite));
   }
   sqlite->use_wal();
   sqlite->execute("PRAGMA synchronous = NORMAL");
-  if (!known) {
+  if (version < kSchemaVersion) {
     Transaction transaction(*sqlite);
-    if (!has_schema(*sqlite)) create_schema(*sqlite);  // another process may have been faster
+    migrate(*sqlite, schema_of(*sqlite));  // asked again: another process may have been faster
     transaction.commit();
   }
   return Database(std::move(sqlite));
@@ -322,6 +331,7 @@ MergeReport Database::merge(const std::string& path) {
     const bool added = sound && insert_tuned(*sqlite_, save, tuned);
     ++(!sound ? report.refused : added ? report.tuned_added : report.tuned_known);
   }
+  report.kernels_added = merge_kernels(other);
   transaction.commit();
   return report;
 }
@@ -333,7 +343,8 @@ std::vector<std::string> Database::check() const {
       if (found.size() < kMostProblems) found.push_back(where + ": " + line);
   };
   const int64_t version = sqlite_->integer("PRAGMA user_version");
-  if (version != kSchemaVersion) note("schema", {fmt::format("version {}, expected {}", version, kSchemaVersion)});
+  if (version < 1 || version > kSchemaVersion)
+    note("schema", {fmt::format("version {}, expected 1 to {}", version, kSchemaVersion)});
   try {
     Statement integrity(*sqlite_, "PRAGMA integrity_check");
     while (integrity.step()) {

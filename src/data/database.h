@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "data/record.h"
+#include "data/stored_kernel.h"
 
 namespace hone {
 
@@ -36,7 +37,16 @@ struct DatabaseInfo {
 struct MergeReport {
   int64_t records_added = 0, records_known = 0;
   int64_t tuned_added = 0, tuned_known = 0;
+  int64_t kernels_added = 0;
   int64_t refused = 0;  // rows that make no sense, see problems()
+};
+
+// Conditions under which kernels were measured, and how many rows there are.
+struct MeasuredUnder {
+  std::string host;
+  int threads = 1;
+  std::string xla_version;
+  int64_t records = 0;
 };
 
 // Not thread-safe, not to be carried over a fork(). Every function throws RunError when SQLite cannot do its work
@@ -68,8 +78,18 @@ class Database {
   // `key` is a Tuned of which only the key fields matter.
   std::optional<Tuned> find_tuned(const Tuned& key) const;
 
+  // Kernels with their modules, and the programs they come from (a data set's raw material). A file of an older schema
+  // opened read-only has none.
+  bool add_kernel(const StoredKernel& kernel);  // false if it is there already; throws InternalError if it makes no sense
+  std::optional<StoredKernel> find_stored_kernel(const std::string& fingerprint, int threads) const;  // Error if damaged
+  // Of one program, or of all if the name is empty, in the order they came in; at most `limit` if that is above 0.
+  std::vector<StoredKernelSummary> stored_kernels(int threads, const std::string& program = "", int64_t limit = 0) const;
+  void save_program(const StoredProgram& program);  // replaces one of the same name
+  std::optional<StoredProgram> find_stored_program(const std::string& name) const;
+  std::vector<MeasuredUnder> measured_under() const;  // most rows first
+
   DatabaseInfo info() const;
-  // One JSON object a line: {"table":"records",...} then {"table":"tuned",...}. Infinite numbers become null.
+  // Measurements and results, not kernels' modules. One JSON object a line: {"table":"records",...} then {"table":"tuned",...}. Infinite numbers become null.
   void export_jsonl(std::ostream& out) const;
   // Copies the rows of another database that are not here yet, in one transaction; of two results with the same key
   // the newer stays. The other file is not changed.
@@ -78,6 +98,8 @@ class Database {
   std::vector<std::string> check() const;
 
  private:
+  bool has_kernels() const;
+  int64_t merge_kernels(const Database& other);
   explicit Database(std::unique_ptr<Sqlite> sqlite);
   std::unique_ptr<Sqlite> sqlite_;
   std::unique_ptr<Statement> insert_;  // kept prepared between add() calls

@@ -83,6 +83,14 @@ void Statement::bind(int index, const std::string& value) {
 void Statement::bind(int index, double value) { sqlite3_bind_double(statement_, index + 1, value); }
 void Statement::bind(int index, int64_t value) { sqlite3_bind_int64(statement_, index + 1, value); }
 
+void Statement::bind_blob(int index, const std::string& bytes) {
+  sqlite3_bind_blob64(statement_, index + 1, bytes.data(), bytes.size(), SQLITE_TRANSIENT);
+}
+
+void Statement::bind_from(int index, const Statement& row) {
+  sqlite3_bind_value(statement_, index + 1, sqlite3_column_value(row.statement_, index));
+}
+
 bool Statement::step() {
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;
@@ -99,7 +107,9 @@ void Statement::reset() {
 }
 
 void Statement::column(int index, std::string& value) const {
-  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, index));
+  const bool blob = sqlite3_column_type(statement_, index) == SQLITE_BLOB;
+  const auto* text = static_cast<const char*>(
+      blob ? sqlite3_column_blob(statement_, index) : static_cast<const void*>(sqlite3_column_text(statement_, index)));
   value.assign(text != nullptr ? text : "", text != nullptr ? sqlite3_column_bytes(statement_, index) : 0);
 }
 void Statement::column(int index, double& value) const { value = sqlite3_column_double(statement_, index); }

@@ -50,6 +50,8 @@ class Statement {
   void bind(int index, uint64_t value) { bind(index, static_cast<int64_t>(value)); }
   void bind(int index, int value) { bind(index, static_cast<int64_t>(value)); }
   void bind(int index, bool value) { bind(index, static_cast<int64_t>(value)); }
+  void bind_blob(int index, const std::string& bytes);  // read back as a string
+  void bind_from(int index, const Statement& row);      // the value of the same column of another statement's row
 
   bool step();   // true while there is a row
   void reset();  // ready to be bound and run again
