@@ -1,0 +1,27 @@
+// Columns of the feature tables: their names, and how each is scaled before training.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace hone::features {
+
+// What happens to a value before min-max scaling. Log: sign(x) log(1 + |x|), for sizes that span decades.
+enum class Scale : int8_t { Linear = 0, Log };
+
+struct Column {
+  std::string name;  // "shape_dims_0", "shape_dims_sum", ...
+  Scale scale{};
+  bool operator==(const Column&) const = default;
+};
+
+// In the order of the arrays; each has as many entries as node_feature_count() and so on say.
+const std::vector<Column>& node_columns();
+const std::vector<Column>& static_columns();
+const std::vector<Column>& tile_columns();
+const std::vector<Column>& cpu_columns();
+
+// The first kTpuGraphsFeatures node columns are those of the TpuGraphs data set, in its order.
+inline constexpr int kTpuGraphsFeatures = 140;
+
+}  // namespace hone::features

@@ -1,0 +1,20 @@
+// The machine as a model sees it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace hone::features {
+
+struct Cpu {
+  int64_t vector_bits = 128;  // widest vectors of the instruction set
+  int64_t l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;  // data caches; 0 = unknown
+  int64_t threads = 1;        // that the program may use
+};
+
+// This machine, with `threads` as given.
+Cpu this_cpu(int threads);
+
+std::vector<float> encode_cpu(const Cpu& cpu);  // [cpu_columns().size()]
+
+}  // namespace hone::features
