@@ -89,7 +89,8 @@ class Database {
   std::vector<MeasuredUnder> measured_under() const;  // most rows first
 
   DatabaseInfo info() const;
-  // Measurements and results, not kernels' modules. One JSON object a line: {"table":"records",...} then {"table":"tuned",...}. Infinite numbers become null.
+  // Measurements and results, not kernels' modules. One JSON object a line: {"table":"records",...} then
+  // {"table":"tuned",...}. Infinite numbers become null.
   void export_jsonl(std::ostream& out) const;
   // Copies the rows of another database that are not here yet, in one transaction; of two results with the same key
   // the newer stays. The other file is not changed.

@@ -18,9 +18,17 @@ namespace {
 constexpr uint64_t kLargestBytes = uint64_t{1} << 31;  // unpacked
 
 constexpr const char* kKernelColumns =
-    "fingerprint, threads, program, family, kind, name, decision, options, option_count, default_option, flops, "
-    "transcendentals, bytes_read, bytes_written, hlo, module_proto";
+    "fingerprint, threads, program, family, kind, name, decision, options, option_count, default_option, default_tile, "
+    "flops, transcendentals, bytes_read, bytes_written, hlo, module_proto";
+constexpr int kKernelColumnCount = 17;
 constexpr const char* kProgramColumns = "name, family, fingerprint, content, configurations";
+constexpr int kProgramColumnCount = 5;
+
+std::string insert_sql(const char* on_conflict, const char* table, const char* columns, int count) {
+  std::string marks = "?";
+  for (int i = 1; i < count; ++i) marks += ", ?";
+  return fmt::format("INSERT OR {} INTO {} ({}) VALUES ({})", on_conflict, table, columns, marks);
+}
 
 std::string join_lines(const std::vector<std::string>& lines) {
   std::string text;
@@ -58,8 +66,8 @@ std::string unpack_bytes(std::string_view packed) {
   if (size > kLargestBytes || size > 1100 * (packed.size() + 1)) throw Error("packed bytes are damaged");
   std::string bytes(size, '\0');
   uLongf got = size;
-  if (uncompress(reinterpret_cast<Bytef*>(bytes.data()), &got, reinterpret_cast<const Bytef*>(packed.data()), packed.size()) !=
-          Z_OK ||
+  if (uncompress(reinterpret_cast<Bytef*>(bytes.data()), &got, reinterpret_cast<const Bytef*>(packed.data()),
+                 packed.size()) != Z_OK ||
       got != size)
     throw Error("packed bytes are damaged");
   return bytes;
@@ -67,13 +75,18 @@ std::string unpack_bytes(std::string_view packed) {
 
 void create_kernel_tables(Sqlite& sqlite) {
   sqlite.execute(
-      "CREATE TABLE kernels (fingerprint TEXT NOT NULL, threads INTEGER NOT NULL, program TEXT NOT NULL, family TEXT NOT NULL, "
-      "kind TEXT NOT NULL, name TEXT NOT NULL, decision TEXT NOT NULL, options TEXT NOT NULL, option_count INTEGER NOT NULL, "
-      "default_option INTEGER NOT NULL, flops REAL NOT NULL, transcendentals REAL NOT NULL, bytes_read REAL NOT NULL, "
-      "bytes_written REAL NOT NULL, hlo BLOB NOT NULL, module_proto BLOB NOT NULL, PRIMARY KEY (fingerprint, threads))");
+      "CREATE TABLE kernels (fingerprint TEXT NOT NULL, threads INTEGER NOT NULL, program TEXT NOT NULL, family TEXT "
+      "NOT NULL, "
+      "kind TEXT NOT NULL, name TEXT NOT NULL, decision TEXT NOT NULL, options TEXT NOT NULL, option_count INTEGER NOT "
+      "NULL, "
+      "default_option INTEGER NOT NULL, default_tile TEXT NOT NULL, flops REAL NOT NULL, transcendentals REAL NOT "
+      "NULL, bytes_read REAL NOT NULL, "
+      "bytes_written REAL NOT NULL, hlo BLOB NOT NULL, module_proto BLOB NOT NULL, PRIMARY KEY (fingerprint, "
+      "threads))");
   sqlite.execute("CREATE INDEX kernels_program ON kernels (program, threads)");
   sqlite.execute(
-      "CREATE TABLE programs (name TEXT PRIMARY KEY, family TEXT NOT NULL, fingerprint TEXT NOT NULL, content TEXT NOT NULL, "
+      "CREATE TABLE programs (name TEXT PRIMARY KEY, family TEXT NOT NULL, fingerprint TEXT NOT NULL, content TEXT NOT "
+      "NULL, "
       "configurations INTEGER NOT NULL)");
 }
 
@@ -81,9 +94,7 @@ bool Database::add_kernel(const StoredKernel& kernel) {
   if (kernel.fingerprint.empty() || kernel.program.empty() || kernel.options.empty() || kernel.default_option < 0 ||
       kernel.default_option >= static_cast<int>(kernel.options.size()))
     throw InternalError("a kernel for the database makes no sense: " + kernel.fingerprint);
-  Statement insert(*sqlite_, fmt::format("INSERT OR IGNORE INTO kernels ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-                                         "?, ?, ?)",
-                                         kKernelColumns));
+  Statement insert(*sqlite_, insert_sql("IGNORE", "kernels", kKernelColumns, kKernelColumnCount));
   int column = 0;
   insert.bind(column++, kernel.fingerprint);
   insert.bind(column++, kernel.threads);
@@ -92,6 +103,7 @@ bool Database::add_kernel(const StoredKernel& kernel) {
   insert.bind(column++, join_lines(kernel.options));
   insert.bind(column++, static_cast<int64_t>(kernel.options.size()));
   insert.bind(column++, kernel.default_option);
+  insert.bind(column++, kernel.default_tile);
   for (double number : {kernel.flops, kernel.transcendentals, kernel.bytes_read, kernel.bytes_written})
     insert.bind(column++, number);
   insert.bind_blob(column++, pack_bytes(kernel.hlo));
@@ -102,7 +114,8 @@ bool Database::add_kernel(const StoredKernel& kernel) {
 
 std::optional<StoredKernel> Database::find_stored_kernel(const std::string& fingerprint, int threads) const {
   if (!has_kernels()) return std::nullopt;
-  Statement query(*sqlite_, fmt::format("SELECT {} FROM kernels WHERE fingerprint = ? AND threads = ?", kKernelColumns));
+  Statement query(*sqlite_,
+                  fmt::format("SELECT {} FROM kernels WHERE fingerprint = ? AND threads = ?", kKernelColumns));
   query.bind(0, fingerprint);
   query.bind(1, threads);
   if (!query.step()) return std::nullopt;
@@ -116,6 +129,7 @@ std::optional<StoredKernel> Database::find_stored_kernel(const std::string& fing
     query.column(column++, *text);
   query.column(column++, count);
   query.column(column++, kernel.default_option);
+  query.column(column++, kernel.default_tile);
   for (double* number : {&kernel.flops, &kernel.transcendentals, &kernel.bytes_read, &kernel.bytes_written})
     query.column(column++, *number);
   query.column(column++, hlo);
@@ -128,12 +142,14 @@ std::optional<StoredKernel> Database::find_stored_kernel(const std::string& fing
   } catch (const Error& damaged) {
     throw Error(damaged.what(), where);
   }
-  if (static_cast<int64_t>(kernel.options.size()) != count || kernel.default_option < 0 || kernel.default_option >= count)
+  if (static_cast<int64_t>(kernel.options.size()) != count || kernel.default_option < 0 ||
+      kernel.default_option >= count)
     throw Error("the kernel's options are damaged", where);
   return kernel;
 }
 
-std::vector<StoredKernelSummary> Database::stored_kernels(int threads, const std::string& program, int64_t limit) const {
+std::vector<StoredKernelSummary> Database::stored_kernels(int threads, const std::string& program,
+                                                          int64_t limit) const {
   std::vector<StoredKernelSummary> found;
   if (!has_kernels()) return found;
   Statement query(*sqlite_, std::string("SELECT fingerprint, program, option_count FROM kernels WHERE threads = ? ") +
@@ -151,7 +167,7 @@ std::vector<StoredKernelSummary> Database::stored_kernels(int threads, const std
 }
 
 void Database::save_program(const StoredProgram& program) {
-  Statement insert(*sqlite_, fmt::format("INSERT OR REPLACE INTO programs ({}) VALUES (?, ?, ?, ?, ?)", kProgramColumns));
+  Statement insert(*sqlite_, insert_sql("REPLACE", "programs", kProgramColumns, kProgramColumnCount));
   int column = 0;
   for (const std::string* text : {&program.name, &program.family, &program.fingerprint, &program.content})
     insert.bind(column++, *text);
@@ -174,8 +190,9 @@ std::optional<StoredProgram> Database::find_stored_program(const std::string& na
 
 std::vector<MeasuredUnder> Database::measured_under() const {
   std::vector<MeasuredUnder> found;
-  Statement query(*sqlite_, "SELECT host, threads, xla_version, count(*) AS rows FROM records WHERE scope = 'kernel' "
-                            "GROUP BY host, threads, xla_version ORDER BY rows DESC, host, threads, xla_version");
+  Statement query(*sqlite_,
+                  "SELECT host, threads, xla_version, count(*) AS rows FROM records WHERE scope = 'kernel' "
+                  "GROUP BY host, threads, xla_version ORDER BY rows DESC, host, threads, xla_version");
   while (query.step()) {
     MeasuredUnder& under = found.emplace_back();
     query.column(0, under.host);
@@ -194,20 +211,18 @@ int64_t Database::merge_kernels(const Database& other) {
   int64_t added = 0;
   if (!other.has_kernels()) return added;
   Statement kernels(*other.sqlite_, fmt::format("SELECT {} FROM kernels ORDER BY rowid", kKernelColumns));
-  Statement insert(*sqlite_, fmt::format("INSERT OR IGNORE INTO kernels ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-                                         "?, ?, ?)",
-                                         kKernelColumns));
+  Statement insert(*sqlite_, insert_sql("IGNORE", "kernels", kKernelColumns, kKernelColumnCount));
   while (kernels.step()) {
     insert.reset();
-    for (int column = 0; column < 16; ++column) insert.bind_from(column, kernels);
+    for (int column = 0; column < kKernelColumnCount; ++column) insert.bind_from(column, kernels);
     insert.step();
     added += sqlite_->changes();
   }
   Statement programs(*other.sqlite_, fmt::format("SELECT {} FROM programs", kProgramColumns));
-  Statement keep(*sqlite_, fmt::format("INSERT OR IGNORE INTO programs ({}) VALUES (?, ?, ?, ?, ?)", kProgramColumns));
+  Statement keep(*sqlite_, insert_sql("IGNORE", "programs", kProgramColumns, kProgramColumnCount));
   while (programs.step()) {
     keep.reset();
-    for (int column = 0; column < 5; ++column) keep.bind_from(column, programs);
+    for (int column = 0; column < kProgramColumnCount; ++column) keep.bind_from(column, programs);
     keep.step();
   }
   return added;

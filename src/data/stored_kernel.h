@@ -18,8 +18,9 @@ struct StoredKernel {
   std::string decision;              // kind of its decision, "kernel" or "library"
   std::vector<std::string> options;  // values that can be measured
   int default_option = 0;
+  std::string default_tile;  // XLA's own, "8,128", when its tiled emitter is the default; else empty
   double flops = 0, transcendentals = 0, bytes_read = 0, bytes_written = 0;  // of one run, by XLA's cost analysis
-  std::string hlo, module_proto;     // a module of its own, as text and as a serialised HloModuleProto
+  std::string hlo, module_proto;  // a module of its own, as text and as a serialised HloModuleProto
 };
 
 // What a collection must know of a stored kernel to plan its work.

@@ -20,6 +20,7 @@ StoredKernel stored_kernel(const std::string& fingerprint, const std::string& pr
   kernel.name = "add_fusion.3";
   kernel.decision = "kernel";
   kernel.options = {"default", "loop", "tile=8,8"};
+  kernel.default_tile = "8,16";
   kernel.flops = 1e6;
   kernel.transcendentals = 20;
   kernel.bytes_read = 4096;
@@ -70,6 +71,7 @@ TEST_CASE("kernels come back as they were stored", "[data]") {
   CHECK(found->decision == stored.decision);
   CHECK(found->options == stored.options);
   CHECK(found->default_option == 0);
+  CHECK(found->default_tile == stored.default_tile);
   CHECK(found->flops == stored.flops);
   CHECK(found->transcendentals == stored.transcendentals);
   CHECK(found->bytes_read == stored.bytes_read);
