@@ -7,13 +7,16 @@ DEMO_BUDGET ?= 20s
 CORPUS ?= ../shared/corpus
 CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'python/*.cc')
 
-.PHONY: setup setup-examples setup-dev build demo test bench corpus examples lint tidy format clean
+.PHONY: setup setup-examples setup-models setup-dev build demo test bench corpus examples lint tidy format clean
 
 setup:
 	@scripts/setup.sh
 
 setup-examples:
 	@scripts/setup.sh --examples
+
+setup-models:
+	@scripts/setup.sh --models
 
 setup-dev:
 	@scripts/setup.sh --dev
@@ -32,8 +35,10 @@ test: setup-examples build
 bench: build
 	bench/run.sh
 
-# Reads every program of the corpus and says which ones load, and how fast.
-corpus: build
+# Exports the programs of data/programs.json that are missing there, then reads every program of the corpus and says
+# which ones load, and how fast.
+corpus: setup-models build
+	$(PYTHON) scripts/export_models.py --hone $(BUILD)/hone
 	$(PYTHON) scripts/read_corpus.py --hone $(BUILD)/hone --corpus $(CORPUS)
 
 # Writes examples/*.mlir and examples/examples.json again from their JAX and Keras sources.

@@ -4,6 +4,7 @@
 #
 #   scripts/setup.sh              what the product needs
 #   scripts/setup.sh --examples   also JAX and Keras (example export, JAX tests)
+#   scripts/setup.sh --models     what --examples installs, and the model libraries (corpus export)
 #   scripts/setup.sh --dev        also the formatters and linters
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -58,6 +59,7 @@ lists=(requirements.txt)
 for option in "$@"; do
   case $option in
     --examples) lists+=(requirements-examples.txt) ;;
+    --models) lists+=(requirements-examples.txt requirements-models.txt) ;;
     --dev) lists+=(requirements-dev.txt) ;;
     *) say "unknown option $option"; exit 2 ;;
   esac
