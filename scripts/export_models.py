@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -64,6 +65,23 @@ def program_text(entry) -> tuple[str, int]:
     return text, len(jax.tree.leaves(program.weights)) if program.constant else 0
 
 
+def file_name(name: str) -> str:
+    return f"{name}.mlir.gz"
+
+
+def labels(entry, out: Path) -> dict:
+    """The part of a row that does not depend on the export; the file is named as seen from the list."""
+    return {
+        "name": entry.name,
+        "file": f"{out.name}/{file_name(entry.name)}",
+        "family": entry.family,
+        "model": entry.model,
+        "batch": entry.batch,
+        "library": entry.library,
+        "about": entry.about,
+    }
+
+
 def write_packed(path: Path, text: str) -> int:
     """Writes gzip without a date, so equal programs give equal files. Whole or not at all."""
     packed = gzip.compress(text.encode(), 9, mtime=0)
@@ -92,37 +110,42 @@ def hone_json(hone: Path, *arguments: str, timeout_s: float) -> dict:
     return reply
 
 
+def bad_outputs(path: Path) -> int:
+    """How many outputs hold an infinity or a NaN."""
+    import numpy as np
+
+    with np.load(path) as arrays:
+        return sum(array.dtype.kind == "f" and not np.isfinite(array).all() for array in arrays.values())
+
+
 def verify(hone: Path, path: Path) -> dict:
     """Runs the program once on XLA:CPU and counts its instructions."""
     start = time.perf_counter()
-    run = hone_json(hone, "run", str(path), "--repeat", "1", timeout_s=180)
-    seconds = time.perf_counter() - start
+    with tempfile.TemporaryDirectory() as folder:
+        outputs = Path(folder) / "outputs.npz"
+        run = hone_json(hone, "run", str(path), "--repeat", "1", "--outputs", str(outputs), timeout_s=180)
+        seconds = time.perf_counter() - start
+        not_finite = bad_outputs(outputs)
     inspect = hone_json(hone, "inspect", str(path), timeout_s=180)
     return {
         "instructions": inspect["instructions"],
         "kernels": sum(kind["distinct"] for kind in inspect["kernels"].values()),
         "run_ms": float(f"{run['min_ns'] / 1e6:.3g}"),
         "first_run_s": float(f"{seconds:.2g}"),
+        "finite": not_finite == 0,
     }
 
 
 def export(entry, out: Path, hone: Path | None) -> dict:
     """Writes and checks one program; its row of the list. The file is removed again if it does not run."""
-    path = out / f"{entry.name}.mlir.gz"
+    path = out / file_name(entry.name)
     try:
         text, weights = program_text(entry)
     except ExportError:
         raise
     except Exception as error:  # whatever a library throws: the other programs can still be exported
         raise ExportError(f"{type(error).__name__}: {one_line(error)}") from error
-    row = {
-        "name": entry.name,
-        "file": f"programs/{path.name}",
-        "family": entry.family,
-        "model": entry.model,
-        "batch": entry.batch,
-        "library": entry.library,
-        "about": entry.about,
+    row = labels(entry, out) | {
         "weights": f"0-{weights - 1}" if weights > 1 else "0" if weights else "",
         "bytes": write_packed(path, text),
     }
@@ -142,6 +165,15 @@ def read_list(path: Path) -> dict[str, dict]:
         return {row["name"]: row for row in json.loads(path.read_text())}
     except (ValueError, TypeError, KeyError) as error:
         raise SystemExit(f"error: {path}: not a list of programs ({one_line(error)}): remove it") from None
+
+
+def kept_rows(rows: dict[str, dict], entries: dict, out: Path) -> dict[str, dict]:
+    """The rows whose program still exists, as a file and in the table, under its labels of today."""
+    return {
+        name: row | labels(entries[name], out)
+        for name, row in rows.items()
+        if name in entries and (out / file_name(name)).exists()
+    }
 
 
 def write_list(path: Path, rows: dict[str, dict], order) -> None:
@@ -171,6 +203,7 @@ def export_all(entries: list, rows: dict, options, order, list_path: Path) -> li
             note = f"{row['bytes']:7} bytes"
             if "run_ms" in row:
                 note += f"  {row['instructions']:5} instructions  {row['run_ms']:8.3g} ms"
+                note += "" if row["finite"] else "  outputs not finite"
         except ExportError as error:
             failed.append(entry.name)
             if rows.pop(entry.name, None):
@@ -212,8 +245,7 @@ def main() -> int:
         return 0
     options.out.mkdir(parents=True, exist_ok=True)
     list_path = options.out.parent / f"{options.out.name}.json"
-    rows = read_list(list_path)
-    rows = {name: row for name, row in rows.items() if name in entries and (options.out.parent / row["file"]).exists()}
+    rows = kept_rows(read_list(list_path), entries, options.out)
     todo = [entry for entry in chosen if options.force or entry.name not in rows]
     seen = set(row["model"] for row in rows.values()) if not options.force else set()
     todo.sort(key=lambda entry: entry.model in seen or bool(seen.add(entry.model)))  # every model once, then the rest

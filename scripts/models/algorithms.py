@@ -60,7 +60,7 @@ def multigrid(batch: int) -> Program:
     return simulated(lambda f: repeated(2, lambda u: cycle(u, f), jnp.zeros_like(f)), f32(batch, 128, 128))
 
 
-@program("linear_solver", (1, 16), "Gauss-Jordan elimination with a shifted diagonal, 96x96 with 8 right sides")
+@program("linear_solver", (8, 64), "Gauss-Jordan elimination with a shifted diagonal, 96x96 with 8 right sides")
 def gauss_jordan(batch: int) -> Program:
     def run(matrix, right):
         a = jnp.concatenate([matrix + 96.0 * jnp.eye(96), right], axis=-1)

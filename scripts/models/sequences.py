@@ -108,7 +108,7 @@ def wavenet(batch: int) -> Program:
     return Program(run, weights, (i32(batch, 1024),))
 
 
-@program("wavenet", (1, 8), "WaveRNN: 96 sampling steps of a 256-wide GRU with a dual softmax, given noise")
+@program("gru", (1, 8), "WaveRNN: 96 sampling steps of a 256-wide GRU with a dual softmax, given noise")
 def wavernn(batch: int) -> Program:
     width, steps = 256, 96
 

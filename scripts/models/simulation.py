@@ -71,7 +71,7 @@ def gray_scott(batch: int) -> Program:
     return simulated(run, f32(batch, 192, 192), f32(batch, 192, 192))
 
 
-@program("stencil", (1,), "Maxwell's equations, 2-D Yee grid of 256x256, 10 steps")
+@program("stencil", (1,), "Maxwell's equations, 2-D Yee grid of 384x384, 16 steps")
 def maxwell(batch: int) -> Program:
     def run(ez, hx, hy, permittivity):
         scale = 0.5 / (1.0 + jnp.abs(permittivity))
@@ -83,9 +83,9 @@ def maxwell(batch: int) -> Program:
             curl = (hy[1:-1, 1:-1] - hy[:-2, 1:-1]) - (hx[1:-1, 1:-1] - hx[1:-1, :-2])
             return ez.at[1:-1, 1:-1].add(scale[1:-1, 1:-1] * curl), hx, hy
 
-        return repeated(10, step, (ez, hx, hy))
+        return repeated(16, step, (ez, hx, hy))
 
-    return simulated(run, *[f32(256, 256)] * 4)
+    return simulated(run, *[f32(384, 384)] * 4)
 
 
 @program("fluid", (1, 2), "lattice Boltzmann D2Q9 on 128x128: collide and stream, 8 steps")
@@ -154,7 +154,7 @@ def projection_flow(batch: int) -> Program:
     return simulated(run, *[f32(128, 128)] * 3)
 
 
-@program("fluid", (4, 32), "Burgers' equation with WENO5 reconstruction, 1024 cells, three Runge-Kutta steps")
+@program("fluid", (16, 128), "Burgers' equation with WENO5 reconstruction, 1024 cells, three Runge-Kutta steps")
 def weno_burgers(batch: int) -> Program:
     def reconstruct(a, b, c, d, e):
         """Jiang and Shu 1996: the left state at the right face of cell c."""

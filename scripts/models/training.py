@@ -266,7 +266,10 @@ def train_contrastive(batch: int) -> Program:
 
 
 @program(
-    "train_dense", (256,), "factorisation machine training step with embedding gradients, FTRL-like Adagrad", "optax"
+    "train_recommendation",
+    (256,),
+    "factorisation machine training step with embedding gradients, FTRL-like Adagrad",
+    "optax",
 )
 def train_factorisation(batch: int) -> Program:
     def loss(w, categories, clicks):
