@@ -23,6 +23,9 @@ Numbers each(const std::vector<T>& list, Field T::* field) {
 
 double element_bytes(const Shape& shape) { return static_cast<double>(Shape{shape.element_type, {}, {}, {}}.bytes()); }
 
+// XLA writes group counts, 1 included, for these opcodes only; TpuGraphs has 0 for all others.
+bool has_groups(const Node& n) { return n.has_convolution || n.opcode == "custom-call"; }
+
 // Sizes of `shape` along `axes`; axes it does not have are left out.
 Numbers sizes_along(const Shape& shape, const Numbers& axes) {
   Numbers out;
