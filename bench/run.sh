@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every benchmark, into docs/results/: programs, kernels, repeatability. Arguments go to bench/tune.py. Takes hours
+# Every benchmark, into docs/results/: programs, kernels, repeatability; last, the time features take, printed. Arguments go to bench/tune.py. Takes hours
 # with the default budget; Ctrl-C keeps what was done, and the next call of the same day goes on from there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,3 +16,4 @@ raw=build/bench/tune-$day
 "$python" bench/kernels.py --db "$raw.db" --jsonl "$raw.jsonl" --out "docs/results/kernels-$day.md" ||
   echo "kernels: no kernel counted" >&2
 "$python" bench/repeat.py --out "docs/results/repeat-$day.md" || echo "repeatability: above its target" >&2
+cmake --build build --target bench_features >/dev/null && build/bench_features
