@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Every benchmark, into docs/results/: programs, kernels, repeatability; last, the time features take, printed. Arguments go to bench/tune.py. Takes hours
-# with the default budget; Ctrl-C keeps what was done, and the next call of the same day goes on from there.
+# Every benchmark, into docs/results/: programs, kernels, repeatability; last, the time features take, printed. Arguments
+# go to bench/tune.py. Takes hours with the default budget; Ctrl-C keeps what was done, and the next call of the same day
+# goes on from there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 if [[ " $* " == *" --out"* || " $* " == *" --jsonl"* || " $* " == *" --db"* ]]; then
