@@ -26,17 +26,24 @@ std::string program(int instructions) {
   const int64_t weight = entry.parameter(1, w), offset = entry.parameter(2, bias);
   for (int made = 3; made < instructions; made += 8) {
     const int64_t dot = entry.add("dot", "dot", x, {at, weight}, [](pbf_writer& out) {
-      add_message(out, 30, [](pbf_writer& d) { add_packed(d, 1, {1}); add_packed(d, 2, {0}); });
+      add_message(out, 30, [](pbf_writer& d) {
+        add_packed(d, 1, {1});
+        add_packed(d, 2, {0});
+      });
     });
     const int64_t wide = entry.add("wide", "broadcast", x, {offset}, [](pbf_writer& out) { add_packed(out, 14, {1}); });
     const int64_t sum = entry.add("sum", "add", x, {dot, wide});
     const int64_t top = entry.add("top", "maximum", x, {sum, dot});
     const int64_t turned = entry.add("turned", "transpose", array(kF32, {512, 256}), {top},
                                      [](pbf_writer& out) { add_packed(out, 14, {1, 0}); });
-    const int64_t back = entry.add("back", "transpose", x, {turned}, [](pbf_writer& out) { add_packed(out, 14, {1, 0}); });
+    const int64_t back =
+        entry.add("back", "transpose", x, {turned}, [](pbf_writer& out) { add_packed(out, 14, {1, 0}); });
     const int64_t part = entry.add("part", "slice", x, {back}, [](pbf_writer& out) {
       for (int64_t limit : {256, 512})
-        add_message(out, 17, [&](pbf_writer& s) { s.add_int64(2, limit); s.add_int64(3, 1); });
+        add_message(out, 17, [&](pbf_writer& s) {
+          s.add_int64(2, limit);
+          s.add_int64(3, 1);
+        });
     });
     at = entry.add("next", "multiply", x, {part, at});
   }
@@ -61,6 +68,7 @@ int main(int argc, char** argv) {
   }
   for (auto* times : {&read_ms, &encode_ms}) std::sort(times->begin(), times->end());
   const double read = read_ms[rounds / 2], encode = encode_ms[rounds / 2];
-  std::printf("%zu instructions x %d features: read %.2f ms, encode %.2f ms, together %.2f ms (median of %d; best %.2f)\n",
-              nodes, hone::features::node_feature_count(), read, encode, read + encode, rounds, read_ms[0] + encode_ms[0]);
+  std::printf(
+      "%zu instructions x %d features: read %.2f ms, encode %.2f ms, together %.2f ms (median of %d; best %.2f)\n",
+      nodes, hone::features::node_feature_count(), read, encode, read + encode, rounds, read_ms[0] + encode_ms[0]);
 }

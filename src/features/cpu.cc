@@ -25,8 +25,10 @@ const std::vector<Column>& cpu_columns() {
 Cpu this_cpu(int threads) {
   Cpu cpu;
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) cpu.vector_bits = 512;
-  else if (__builtin_cpu_supports("avx")) cpu.vector_bits = 256;
+  if (__builtin_cpu_supports("avx512f"))
+    cpu.vector_bits = 512;
+  else if (__builtin_cpu_supports("avx"))
+    cpu.vector_bits = 256;
 #endif
   cpu.l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE);
   cpu.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE);

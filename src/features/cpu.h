@@ -7,9 +7,9 @@
 namespace hone::features {
 
 struct Cpu {
-  int64_t vector_bits = 128;  // widest vectors of the instruction set
+  int64_t vector_bits = 128;                         // widest vectors of the instruction set
   int64_t l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;  // data caches; 0 = unknown
-  int64_t threads = 1;        // that the program may use
+  int64_t threads = 1;                               // that the program may use
 };
 
 // This machine, with `threads` as given.

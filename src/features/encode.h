@@ -26,8 +26,8 @@ Shape kernel_output(const HloGraph& module);
 // "loop;partitions=4", "eigen". `default_tile` ("8,128") is XLA's own tile when its tiled emitter is the default, else
 // empty; it stands in for "default". `kind` is the kernel's: fusion, dot or convolution. Throws Error for words it does
 // not know and tiles that are not positive.
-EncodedTile encode_option(const Shape& output, const std::string& value, bool is_default, const std::string& default_tile,
-                          const std::string& kind = "fusion");
+EncodedTile encode_option(const Shape& output, const std::string& value, bool is_default,
+                          const std::string& default_tile, const std::string& kind = "fusion");
 
 // A whole module as the TpuGraphs data set encodes it.
 struct EncodedGraph {

@@ -12,11 +12,11 @@ namespace hone::features {
 inline constexpr int kFeatureVersion = 1;
 
 struct EncodedKernel {
-  std::vector<uint8_t> opcodes;       // [nodes], TpuGraphs numbers (field notes 4.1), 0 = unknown
-  std::vector<float> node_features;   // [nodes, node_feature_count()]
-  std::vector<int32_t> edge_from;     // [edges], producer
-  std::vector<int32_t> edge_to;       // [edges], its user
-  std::vector<float> static_features; // [static_feature_count()]: FLOPs, bytes read, bytes written, special functions
+  std::vector<uint8_t> opcodes;        // [nodes], TpuGraphs numbers (field notes 4.1), 0 = unknown
+  std::vector<float> node_features;    // [nodes, node_feature_count()]
+  std::vector<int32_t> edge_from;      // [edges], producer
+  std::vector<int32_t> edge_to;        // [edges], its user
+  std::vector<float> static_features;  // [static_feature_count()]: FLOPs, bytes read, bytes written, special functions
   int64_t nodes() const { return static_cast<int64_t>(opcodes.size()); }
 };
 

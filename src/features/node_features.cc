@@ -130,13 +130,13 @@ const std::vector<Column>& node_columns() {
 #define NUMBER(name, scale, value) out.push_back({#name, Scale::scale});
 #define TYPE(name, number) out.push_back({#name, Scale::Linear});
 #define AXES(name, width, pad, scale, ...) add_columns(out, #name, width, Scale::scale);
-#define LIST(name, width, scale, ...)             \
-  add_columns(out, #name, width, Scale::scale);   \
-  out.push_back({#name "_sum", Scale::scale});    \
+#define LIST(name, width, scale, ...)           \
+  add_columns(out, #name, width, Scale::scale); \
+  out.push_back({#name "_sum", Scale::scale});  \
   out.push_back({#name "_product", Scale::Log});
-#define FLAGS(name, width, ...)                             \
-  add_columns(out, #name, width, Scale::Linear);            \
-  out.push_back({#name "_true_count", Scale::Linear});      \
+#define FLAGS(name, width, ...)                        \
+  add_columns(out, #name, width, Scale::Linear);       \
+  out.push_back({#name "_true_count", Scale::Linear}); \
   out.push_back({#name "_false_count", Scale::Linear});
 #include "features/node_features.def"
 #undef NUMBER
@@ -160,7 +160,8 @@ NodeSurroundings surroundings(const HloGraph& graph) {
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& n = graph.nodes[i];
     for (int32_t operand : n.operands)
-      if (std::exchange(last_user[operand], static_cast<int32_t>(i)) != static_cast<int32_t>(i)) ++around.users[operand];
+      if (std::exchange(last_user[operand], static_cast<int32_t>(i)) != static_cast<int32_t>(i))
+        ++around.users[operand];
     if (n.opcode == "fusion")
       for (int32_t called : n.called) around.is_fused[called] = 1;
     if (!n.is_root) continue;

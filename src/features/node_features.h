@@ -11,9 +11,9 @@ namespace hone::features {
 
 // What nodes need to know of their neighbours; computed once per module.
 struct NodeSurroundings {
-  std::vector<int32_t> users;     // [nodes of the module], distinct
-  std::vector<uint8_t> is_output; // roots, and elements of root tuples
-  std::vector<uint8_t> is_fused;  // [computations]: called by a fusion
+  std::vector<int32_t> users;      // [nodes of the module], distinct
+  std::vector<uint8_t> is_output;  // roots, and elements of root tuples
+  std::vector<uint8_t> is_fused;   // [computations]: called by a fusion
 };
 NodeSurroundings surroundings(const HloGraph& graph);
 

@@ -29,13 +29,14 @@ void check_columns(const std::vector<Column>& found, const std::vector<Column>& 
   if (expected.empty()) return;
   for (size_t i = 0; i < std::min(found.size(), expected.size()); ++i)
     if (found[i] != expected[i])
-      throw Error("the scaler's column " + std::to_string(i) + " is " + found[i].name + " (" + scale_name(found[i].scale) +
-                      "), this program's is " + expected[i].name + " (" + scale_name(expected[i].scale) + ")",
+      throw Error("the scaler's column " + std::to_string(i) + " is " + found[i].name + " (" +
+                      scale_name(found[i].scale) + "), this program's is " + expected[i].name + " (" +
+                      scale_name(expected[i].scale) + ")",
                   "scaler", "use weights trained with this version");
   if (found.size() != expected.size())
-    throw Error("the scaler has " + std::to_string(found.size()) + " columns, this program " +
-                    std::to_string(expected.size()),
-                "scaler", "use weights trained with this version");
+    throw Error(
+        "the scaler has " + std::to_string(found.size()) + " columns, this program " + std::to_string(expected.size()),
+        "scaler", "use weights trained with this version");
 }
 
 }  // namespace
@@ -47,7 +48,8 @@ Scaler::Scaler(std::vector<Column> columns)
 
 size_t Scaler::rows_in(size_t values) const {
   if (columns_.empty() || values % columns_.size() != 0)
-    throw InternalError(std::to_string(values) + " values are no rows of " + std::to_string(columns_.size()) + " columns");
+    throw InternalError(std::to_string(values) + " values are no rows of " + std::to_string(columns_.size()) +
+                        " columns");
   return values / columns_.size();
 }
 
@@ -94,7 +96,8 @@ Scaler Scaler::from_json(std::string_view text, const std::vector<Column>& expec
                       std::to_string(kFeatureVersion),
                   "scaler", "use weights trained with this version");
     std::vector<Column> columns;
-    for (const auto& column : json.at("columns")) columns.push_back({column.at("name"), scale_from_name(column.at("scale"))});
+    for (const auto& column : json.at("columns"))
+      columns.push_back({column.at("name"), scale_from_name(column.at("scale"))});
     check_columns(columns, expected);
     Scaler out(std::move(columns));
     for (size_t j = 0; j < out.columns_.size(); ++j) {

@@ -42,14 +42,22 @@ std::vector<int64_t> numbers(std::string_view text, const std::string& value) {
 
 void take_word(std::string_view word, const std::string& value, Option& t) {
   if (word == "default") return;
-  if (word == "loop") t.loop = true;
-  else if (word == "unroll=0") t.no_unroll = true;
-  else if (word == "slp=0") t.no_slp = true;
-  else if (word == "size=1") t.small_code = true;
-  else if (word == "eigen" || word == "ynn" || word == "llvm" || word == "naive") t.library = word;
-  else if (word.starts_with("tile=")) t.tile = numbers(word.substr(5), value);
-  else if (word.starts_with("partitions=")) t.partitions = positive(word.substr(11), value);
-  else throw Error("\"" + std::string(word) + "\" is no option of a kernel", "option " + value);
+  if (word == "loop")
+    t.loop = true;
+  else if (word == "unroll=0")
+    t.no_unroll = true;
+  else if (word == "slp=0")
+    t.no_slp = true;
+  else if (word == "size=1")
+    t.small_code = true;
+  else if (word == "eigen" || word == "ynn" || word == "llvm" || word == "naive")
+    t.library = word;
+  else if (word.starts_with("tile="))
+    t.tile = numbers(word.substr(5), value);
+  else if (word.starts_with("partitions="))
+    t.partitions = positive(word.substr(11), value);
+  else
+    throw Error("\"" + std::string(word) + "\" is no option of a kernel", "option " + value);
 }
 
 // A tile has one size per output dimension; what XLA lists before them are sizes inside the kernel (reductions).
@@ -85,8 +93,10 @@ Option parse(const Shape& output, const std::string& value, bool is_default, con
   }
   // The default spelled out, so that equal code looks equal.
   const bool own_emitter = kind == "fusion" && !t.loop && t.tile.empty();
-  if (own_emitter && !default_tile.empty()) t.tile = numbers(default_tile, "default tile " + default_tile);
-  else if (own_emitter) t.loop = true;
+  if (own_emitter && !default_tile.empty())
+    t.tile = numbers(default_tile, "default tile " + default_tile);
+  else if (own_emitter)
+    t.loop = true;
   measure_tile(output, t);
   return t;
 }
@@ -108,9 +118,9 @@ const std::vector<Column>& tile_columns() {
   static const std::vector<Column> columns = [] {
     std::vector<Column> out;
 #define NUMBER(name, scale, value) out.push_back({#name, Scale::scale});
-#define LIST(name, width, scale, values)                                                                \
+#define LIST(name, width, scale, values)                                                                     \
   for (int i = 0; i < width; ++i) out.push_back({std::string(#name "_") + std::to_string(i), Scale::scale}); \
-  out.push_back({#name "_sum", Scale::scale});                                                          \
+  out.push_back({#name "_sum", Scale::scale});                                                               \
   out.push_back({#name "_product", Scale::scale});
 #include "features/tile_features.def"
 #undef NUMBER
@@ -122,8 +132,8 @@ const std::vector<Column>& tile_columns() {
 
 int tile_feature_count() { return static_cast<int>(tile_columns().size()); }
 
-EncodedTile encode_option(const Shape& output, const std::string& value, bool is_default, const std::string& default_tile,
-                          const std::string& kind) {
+EncodedTile encode_option(const Shape& output, const std::string& value, bool is_default,
+                          const std::string& default_tile, const std::string& kind) {
   const Option t = parse(output, value, is_default, default_tile, kind);
   EncodedTile out;
   out.reserve(tile_feature_count());

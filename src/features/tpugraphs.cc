@@ -27,11 +27,14 @@ void append(Reader& in, std::vector<int64_t>& out) {
 std::optional<Reader> inner(Reader in, uint32_t field) {
   std::optional<Reader> found;
   while (in.next())
-    if (in.tag_and_type() == block(field)) found = in.get_message();
-    else in.skip();
+    if (in.tag_and_type() == block(field))
+      found = in.get_message();
+    else
+      in.skip();
   return found;
 }
 
+// clang-format off: one field a line
 TileBounds read_tile(Reader in) {
   TileBounds tile;
   while (in.next()) switch (in.tag_and_type()) {
@@ -110,6 +113,8 @@ TuningModule read_module(Reader in) {
       throw Error("configurable node " + std::to_string(node) + " is not in the module", "tuning data");
   return module;
 }
+
+// clang-format on
 
 // TuningData's field 1 is a list of modules; ModuleTuningData's is the HLO, and fields 2 to 4 stand beside it.
 bool is_one_module(Reader in) {

@@ -20,9 +20,9 @@ struct TuningRun {
   TileBounds tile;
   // [configurable nodes][output, input, kernel]: minor-to-major of each tensor; empty = the compiler's default.
   std::vector<std::vector<std::vector<int64_t>>> layouts;
-  bool failed = false;      // no run time
+  bool failed = false;  // no run time
   bool is_default = false;
-  int64_t runtime_ns = 0;   // compute and transfer
+  int64_t runtime_ns = 0;  // compute and transfer
 };
 
 struct TuningModule {

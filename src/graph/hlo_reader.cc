@@ -28,6 +28,7 @@ void append(Reader& in, std::vector<int64_t>& out) {
   for (int64_t value : in.get_packed_int64()) out.push_back(value);
 }
 
+// clang-format off: one field a line
 // Field numbers: xla/xla_data.proto.
 Shape read_shape(Reader in, int depth = 0) {
   if (depth > kMaxTupleDepth) throw Error("a tuple is nested too deeply");
@@ -163,6 +164,8 @@ void read_attribute(Reader& in, Node& n) {
   }
 }
 
+// clang-format on
+
 // An instruction before its ids are looked up.
 struct RawNode {
   Node node;
@@ -171,6 +174,7 @@ struct RawNode {
 };
 
 RawNode read_instruction(Reader in) {
+  // clang-format off
   RawNode raw;
   while (in.next()) switch (in.tag_and_type()) {
       case block(1): raw.node.name = text(in); break;
@@ -182,6 +186,7 @@ RawNode read_instruction(Reader in) {
       case number(38): case block(38): append(in, raw.called); break;
       default: read_attribute(in, raw.node);
     }
+  // clang-format on
   // proto3 leaves zeros out.
   if (raw.node.opcode == "parameter") raw.node.parameter_number = std::max<int64_t>(raw.node.parameter_number, 0);
   if (raw.node.opcode == "get-tuple-element") raw.node.tuple_index = std::max<int64_t>(raw.node.tuple_index, 0);
@@ -220,6 +225,7 @@ class ModuleReader {
     where_ = "module";
     int64_t entry_id = 0;
     std::string entry_name;
+    // clang-format off
     while (in.next()) switch (in.tag_and_type()) {
         case block(1): graph_.name = text(in); break;
         case block(2): entry_name = text(in); break;
@@ -227,6 +233,7 @@ class ModuleReader {
         case number(6): entry_id = in.get_int64(); break;
         default: in.skip();
       }
+    // clang-format on
     where_ = "module " + graph_.name;
     if (graph_.nodes.empty()) throw Error("it has no instructions");
     graph_.entry = entry_of(entry_id, entry_name);
@@ -246,6 +253,7 @@ class ModuleReader {
     c.first = static_cast<int32_t>(graph_.nodes.size());
     int64_t id = 0, root_id = 0;
     Index index;
+    // clang-format off
     while (in.next()) switch (in.tag_and_type()) {
         case block(1): c.name = text(in); where_ = "computation " + c.name; break;
         case block(2): add_instruction(in.get_message(), number_in_module, index); break;
@@ -253,6 +261,7 @@ class ModuleReader {
         case number(6): root_id = in.get_int64(); break;
         default: in.skip();
       }
+    // clang-format on
     where_ = "computation " + c.name;
     c.last = static_cast<int32_t>(graph_.nodes.size());
     if (c.first == c.last) throw Error("it has no instructions");

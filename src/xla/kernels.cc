@@ -100,14 +100,25 @@ void list_options(const xla::HloInstruction& instruction, int threads, int max_t
   list_tiles(fusion, max_tiles, kernel);
 }
 
+void count_costs(const xla::HloModule& module, KernelInfo& kernel) {
+  // One analysis per kernel: it adds up everything that it visits.
+  xla::HloCostAnalysis cost([](const xla::Shape& shape) { return xla::ShapeUtil::ByteSizeOf(shape, 8); });
+  if (!module.entry_computation()->Accept(&cost).ok()) return;
+  kernel.flops = std::max(0.0f, cost.flop_count());
+  kernel.transcendentals = std::max(0.0f, cost.transcendental_count());
+  kernel.bytes = std::max(0.0f, cost.bytes_accessed());
+  // Less than the output where a part of it is updated in place.
+  kernel.bytes_written = std::max<double>(0, cost.output_bytes_accessed(*module.entry_computation()->root_instruction()));
+  kernel.bytes_read = std::max(0.0, kernel.bytes - kernel.bytes_written);
+}
+
 std::string kind_of(const xla::HloInstruction& instruction) { return std::string(xla::HloOpcodeString(instruction.opcode())); }
 
 }  // namespace
 
-std::vector<KernelInfo> distinct_kernels(xla::HloModule& lowered, int threads, int max_tiles) {
+std::vector<KernelInfo> distinct_kernels(xla::HloModule& lowered, int threads, int max_tiles, bool want_protos) {
   std::vector<KernelInfo> kernels;
   std::map<std::string, size_t> index;
-  xla::HloCostAnalysis cost([](const xla::Shape& shape) { return xla::ShapeUtil::ByteSizeOf(shape, 8); });
   double total = 0;
   for (auto* instruction : kernels_of(lowered)) {
     const std::string fingerprint = kernel_fingerprint(*instruction);
@@ -125,10 +136,8 @@ std::vector<KernelInfo> distinct_kernels(xla::HloModule& lowered, int threads, i
     kernel.instructions.push_back(kernel.name);
     auto module = xla::ExtractInstructionIntoNewModule(*instruction);
     kernel.hlo = module->ToString(xla::HloPrintOptions().set_print_large_constants(true).set_print_metadata(false));
-    if (module->entry_computation()->Accept(&cost).ok()) {
-      kernel.flops = std::max(0.0f, cost.flop_count());
-      kernel.bytes = std::max(0.0f, cost.bytes_accessed());
-    }
+    count_costs(*module, kernel);
+    if (want_protos) kernel.module_proto = module->ToProto().SerializeAsString();
     list_options(*instruction, threads, max_tiles, kernel);
     kernels.push_back(std::move(kernel));
   }

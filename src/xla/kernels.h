@@ -14,7 +14,9 @@ struct KernelInfo {
   int count = 0;
   std::vector<std::string> instructions;
   std::string hlo;           // a module of its own
+  std::string module_proto;  // the same, serialised; empty unless asked for
   double flops = 0, bytes = 0;
+  double transcendentals = 0, bytes_read = 0, bytes_written = 0;
   bool tiled = false;        // XLA's own emitter for it
   std::string default_tile;  // XLA's own tile, when tiled
   int64_t tiles = 0;         // legal tiles
@@ -22,7 +24,7 @@ struct KernelInfo {
 };
 
 // At most `max_tiles` tiles are listed per kernel (a space-filling sample, always the same for a kernel).
-std::vector<KernelInfo> distinct_kernels(xla::HloModule& lowered, int threads, int max_tiles);
+std::vector<KernelInfo> distinct_kernels(xla::HloModule& lowered, int threads, int max_tiles, bool want_protos = false);
 
 // A kernel module from its text, ready for annotate() on the root and generate().
 std::unique_ptr<xla::HloModule> kernel_module(const std::string& hlo);

@@ -267,7 +267,7 @@ wire::LowerReplyT Service::State::lower(const wire::LowerRequestT& request) {
     for (const FusionEdge& edge : lowered.edges)
       reply.dimensions.push_back(to_wire_dimension({DecisionKind::Fusion, edge.key, {"keep", "fuse"}, edge.default_fuse, 0}));
   if (!request.want_kernels) return reply;
-  for (KernelInfo& kernel : distinct_kernels(*lowered.module, target.threads, 96)) {
+  for (KernelInfo& kernel : distinct_kernels(*lowered.module, target.threads, 96, request.want_protos)) {
     auto out = std::make_unique<wire::KernelT>();
     out->dimension = to_wire_dimension(kernel.dimension);
     out->fingerprint = kernel.fingerprint;
@@ -281,6 +281,10 @@ wire::LowerReplyT Service::State::lower(const wire::LowerRequestT& request) {
     out->default_tile = kernel.default_tile;
     out->tiles = kernel.tiles;
     out->instructions = kernel.instructions;
+    out->module_proto.assign(kernel.module_proto.begin(), kernel.module_proto.end());
+    out->transcendentals = kernel.transcendentals;
+    out->bytes_read = kernel.bytes_read;
+    out->bytes_written = kernel.bytes_written;
     reply.kernels.push_back(std::move(out));
   }
   return reply;

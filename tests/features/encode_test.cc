@@ -45,11 +45,22 @@ TEST_CASE("feature tables: names are unique, widths agree, TpuGraphs' columns co
     for (const Column& c : *columns) CHECK(++seen[c.name] == 1);
   }
   // Places given by the data set's documentation.
-  for (const auto& [name, place] : std::map<std::string, int>{{"is_root", 0}, {"is_bf16", 15}, {"shape_dims_0", 21},
-        {"shape_dims_product", 28}, {"parameter_number", 30}, {"dimensions_0", 31}, {"window_size_0", 37},
-        {"window_window_reversal_0", 85}, {"convolution_input_batch_dim", 93}, {"feature_group_count", 107},
-        {"slice_start_0", 109}, {"dynamic_slice_sizes_0", 121}, {"padding_high_product", 132}, {"is_stable", 133},
-        {"layout_minor_to_major_5", 139}, {"layout_0", kTpuGraphsFeatures}})
+  for (const auto& [name, place] : std::map<std::string, int>{{"is_root", 0},
+                                                              {"is_bf16", 15},
+                                                              {"shape_dims_0", 21},
+                                                              {"shape_dims_product", 28},
+                                                              {"parameter_number", 30},
+                                                              {"dimensions_0", 31},
+                                                              {"window_size_0", 37},
+                                                              {"window_window_reversal_0", 85},
+                                                              {"convolution_input_batch_dim", 93},
+                                                              {"feature_group_count", 107},
+                                                              {"slice_start_0", 109},
+                                                              {"dynamic_slice_sizes_0", 121},
+                                                              {"padding_high_product", 132},
+                                                              {"is_stable", 133},
+                                                              {"layout_minor_to_major_5", 139},
+                                                              {"layout_0", kTpuGraphsFeatures}})
     CHECK(column(node_columns(), name) == place);
 }
 
@@ -70,8 +81,8 @@ TEST_CASE("opcodes: TpuGraphs' numbers, ours after them, unknown is 0") {
 }
 
 TEST_CASE("encode_kernel: a fusion is its fused computation") {
-  const EncodedKernel kernel = encode_kernel(read_hlo_graph(fusion_module()),
-                                             {.flops = 16384, .bytes_read = 65536, .bytes_written = 32768});
+  const EncodedKernel kernel =
+      encode_kernel(read_hlo_graph(fusion_module()), {.flops = 16384, .bytes_read = 65536, .bytes_written = 32768});
   REQUIRE(kernel.nodes() == 4);
   CHECK(kernel.opcodes == std::vector<uint8_t>{63, 63, 2, 57});
   // sum reads p0 and p1; top reads p0 and sum.
@@ -125,7 +136,8 @@ TEST_CASE("encode_kernel: reductions, comparisons, operands used twice, outputs 
                                     [](pbf_writer& out) { out.add_string(63, "LE"); });
   fused.add("outs", "tuple", tuple({row, array(kPred, {4, 8})}), {reduce, compare});
   const int64_t p = entry.parameter(0, matrix);
-  entry.add("fusion", "fusion", tuple({row, array(kPred, {4, 8})}), {p}, [](pbf_writer& out) { add_packed(out, 38, {2}); });
+  entry.add("fusion", "fusion", tuple({row, array(kPred, {4, 8})}), {p},
+            [](pbf_writer& out) { add_packed(out, 38, {2}); });
   const HloGraph graph = read_hlo_graph(module("m", {&add, &fused, &entry}));
   const EncodedKernel kernel = encode_kernel(graph, {});
   REQUIRE(kernel.nodes() == 6);

@@ -87,14 +87,25 @@ TEST_CASE("hlo reader: attributes") {
   CHECK(convolution.window[0].base_dilation == 6);
   CHECK(convolution.window[0].reversal);
   const Node slice = read_one("slice", [](pbf_writer& out) {
-    add_message(out, 17, [](pbf_writer& d) { d.add_int64(2, 8); d.add_int64(3, 2); });
-    add_message(out, 17, [](pbf_writer& d) { d.add_int64(1, 1); d.add_int64(2, 5); d.add_int64(3, 1); });
+    add_message(out, 17, [](pbf_writer& d) {
+      d.add_int64(2, 8);
+      d.add_int64(3, 2);
+    });
+    add_message(out, 17, [](pbf_writer& d) {
+      d.add_int64(1, 1);
+      d.add_int64(2, 5);
+      d.add_int64(3, 1);
+    });
   });
   REQUIRE(slice.slice.size() == 2);
   CHECK(slice.slice[0].start == 0);
   CHECK(slice.slice[1].limit == 5);
   const Node gather = read_one("gather", [](pbf_writer& out) {
-    add_message(out, 33, [](pbf_writer& g) { add_packed(g, 1, {1}); add_packed(g, 2, {0}); g.add_int64(4, 1); });
+    add_message(out, 33, [](pbf_writer& g) {
+      add_packed(g, 1, {1});
+      add_packed(g, 2, {0});
+      g.add_int64(4, 1);
+    });
     add_packed(out, 34, {1, 8});
     out.add_bool(67, true);
   });
@@ -105,7 +116,12 @@ TEST_CASE("hlo reader: attributes") {
   CHECK(read_one("compare", [](pbf_writer& out) { out.add_string(63, "LT"); }).comparison == "LT");
   CHECK(read_one("sort", [](pbf_writer& out) { out.add_bool(60, true); }).is_stable);
   const Node pad = read_one("pad", [](pbf_writer& out) {
-    add_message(out, 21, [](pbf_writer& p) { add_message(p, 1, [](pbf_writer& d) { d.add_int64(1, -1); d.add_int64(3, 2); }); });
+    add_message(out, 21, [](pbf_writer& p) {
+      add_message(p, 1, [](pbf_writer& d) {
+        d.add_int64(1, -1);
+        d.add_int64(3, 2);
+      });
+    });
   });
   REQUIRE(pad.padding.size() == 1);
   CHECK(pad.padding[0].low == -1);

@@ -50,12 +50,14 @@ inline std::string tuple(const std::vector<std::string>& shapes) {
 // One computation; ids count from 1 over the whole module.
 class ComputationProto {
  public:
-  ComputationProto(std::string name, int64_t id, int64_t& next_id) : name_(std::move(name)), id_(id), next_id_(next_id) {}
+  ComputationProto(std::string name, int64_t id, int64_t& next_id)
+      : name_(std::move(name)), id_(id), next_id_(next_id) {}
 
   using Fill = std::function<void(pbf_writer&)>;
   // Returns the instruction's id. The last one added is the root.
-  int64_t add(const std::string& name, const std::string& opcode, const std::string& shape, const Numbers& operands = {},
-              const Fill& attributes = [](pbf_writer&) {}) {
+  int64_t add(
+      const std::string& name, const std::string& opcode, const std::string& shape, const Numbers& operands = {},
+      const Fill& attributes = [](pbf_writer&) {}) {
     const int64_t id = next_id_++;
     add_message(out_, 2, [&](pbf_writer& instruction) {
       instruction.add_string(1, name);
@@ -120,7 +122,8 @@ inline std::string fusion_module() {
 inline std::string dot_module() {
   int64_t next = 1;
   ComputationProto entry("main", 1, next);
-  const int64_t x = entry.parameter(0, array(kF32, {4, 8, 16})), y = entry.parameter(1, array(kF32, {4, 16, 32}, {1, 2, 0}));
+  const int64_t x = entry.parameter(0, array(kF32, {4, 8, 16})),
+                y = entry.parameter(1, array(kF32, {4, 16, 32}, {1, 2, 0}));
   entry.add("dot", "dot", array(kF32, {4, 8, 32}), {x, y}, [](pbf_writer& out) {
     add_message(out, 30, [](pbf_writer& numbers) {
       add_packed(numbers, 1, {2});
