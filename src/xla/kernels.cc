@@ -101,7 +101,7 @@ void list_options(const xla::HloInstruction& instruction, int threads, int max_t
 }
 
 void count_costs(const xla::HloModule& module, KernelInfo& kernel) {
-  // One analysis per kernel: it adds up everything that it visits.
+  // One analysis per kernel: it remembers which ids it has seen, and counts 0 for a second module that has the same ones.
   xla::HloCostAnalysis cost([](const xla::Shape& shape) { return xla::ShapeUtil::ByteSizeOf(shape, 8); });
   if (!module.entry_computation()->Accept(&cost).ok()) return;
   kernel.flops = std::max(0.0f, cost.flop_count());
