@@ -57,6 +57,8 @@ const std::vector<Command>& commands() {
       {"inspect", "what a program consists of and what there is to decide", declare_inspect},
       {"run", "run a program or a tuned package; --compare duels it against default XLA", declare_run},
       {"tune", "make a program faster and keep the result", declare_tune},
+      {"collect", "measure kernels of programs for the performance model's data sets", declare_collect},
+      {"generate", "write random valid programs as HLO text", declare_generate},
       {"db", "the database of measured candidates", declare_db},
       {"worker", "start a worker and show what its XLA offers", declare_worker},
   };

@@ -205,7 +205,7 @@ std::unique_ptr<wire::TargetT> Session::wire_target() const {
   return target;
 }
 
-wire::LowerReplyT Session::lower_reply(const Decisions& decisions, bool want_fusion) {
+wire::LowerReplyT Session::lower_reply(const Decisions& decisions, bool want_fusion, bool want_protos) {
   wire::LowerRequestT request;
   request.program = program_.program;
   request.target = wire_target();
@@ -213,6 +213,7 @@ wire::LowerReplyT Session::lower_reply(const Decisions& decisions, bool want_fus
   request.want_hlo = true;
   request.want_kernels = true;
   request.want_fusion = want_fusion;
+  request.want_protos = want_protos;
   return worker_.call<wire::LowerReplyT>(std::move(request));
 }
 

@@ -56,6 +56,9 @@ class Session : public Bench {
   // with the program (a snapshot), else generates them from the target's seed.
   void set_inputs(std::vector<NamedArray> arrays);
 
+  // Kernels measured from here on are recorded as this program's (a fingerprint), which need not be loaded.
+  void record_as(const std::string& program) { program_.program = program; }
+
   const wire::LoadReplyT& program() const { return program_; }
   const std::string& name() const { return name_; }  // as given to load()
   const wire::HelloReplyT& worker_info();  // asks at the first call
@@ -65,7 +68,8 @@ class Session : public Bench {
   // Of given or snapshot inputs; empty when they are generated.
   const std::string& inputs_fingerprint() const { return inputs_fingerprint_; }
 
-  wire::LowerReplyT lower_reply(const Decisions& decisions, bool want_fusion);
+  // With protos, kernels carry their modules in binary form and their costs.
+  wire::LowerReplyT lower_reply(const Decisions& decisions, bool want_fusion, bool want_protos = false);
   wire::RunReplyT run(const Decisions& decisions, int repeat, bool want_outputs);
 
   Lowered lower(const Decisions& decisions, bool want_fusion) override;

@@ -1,0 +1,189 @@
+#include "tune/collect.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "base/text.h"
+#include "cli/cli.h"
+
+namespace hone::cli {
+
+namespace {
+
+struct CollectCommand {
+  std::shared_ptr<OutputOptions> output;
+  std::shared_ptr<std::string> db;
+  std::vector<std::string> programs;
+  std::string manifest, family, budget = "30m", out, kind = "tile", host;
+  tune::CollectOptions options;
+};
+
+std::vector<tune::CollectProgram> programs_of(const CollectCommand& command) {
+  std::vector<tune::CollectProgram> programs;
+  if (!command.manifest.empty()) programs = tune::read_manifest(command.manifest);
+  if (!command.manifest.empty() && !command.family.empty())
+    throw Error("a manifest names families itself", "--family", "leave out one of --family and --manifest");
+  for (const std::string& file : command.programs) {
+    if (!std::filesystem::exists(file)) throw Error("there is no such file", file);
+    const std::string name = tune::program_name(file);
+    programs.push_back({name, file, command.family.empty() ? name : command.family});
+  }
+  return programs;
+}
+
+nlohmann::json report_json(const tune::ExportReport& report, const std::string& folder) {
+  return {{"folder", folder},
+          {"kernels", report.kernels},
+          {"options", report.options},
+          {"programs", report.programs},
+          {"left_out", report.left_out},
+          {"refused", report.refused},
+          {"host", report.host},
+          {"xla_version", report.xla_version}};
+}
+
+void print_text(const tune::ExportReport& report, const std::string& folder) {
+  fmt::print(
+      "{}: {} kernels of {} programs, {} run times; {} kernels without sound run times, {} that cannot be encoded\n",
+      folder, report.kernels, report.programs, report.options, report.left_out, report.refused);
+}
+
+tune::ExportReport export_to(const CollectCommand& command, const Database& database) {
+  tune::ExportOptions options;
+  options.kind = command.options.kind;
+  options.threads = command.options.threads;
+  options.host = command.host;
+  return tune::export_dataset(database, command.out, options);
+}
+
+nlohmann::json report_json(const tune::CollectReport& r) {
+  const double rate = r.measuring_s > 0 ? static_cast<double>(r.measured) / r.measuring_s : 0;
+  return {{"programs", r.programs},
+          {"programs_failed", r.programs_failed},
+          {"configurations", r.configurations},
+          {"configurations_failed", r.configurations_failed},
+          {"kernels", r.kernels},
+          {"kernels_new", r.kernels_new},
+          {"planned", r.planned},
+          {"known", r.known},
+          {"measured", r.measured},
+          {"ok", r.ok},
+          {"rejected", r.rejected},
+          {"failed", r.failed},
+          {"lowering_s", r.lowering_s},
+          {"measuring_s", r.measuring_s},
+          {"measured_per_s", rate},
+          {"complete", r.complete},
+          {"interrupted", interrupted()}};
+}
+
+int collect_command(const CollectCommand& command) {
+  const double budget_s = parse_duration_s(command.budget, "--budget");
+  command.options.validate();
+  const std::vector<tune::CollectProgram> programs = programs_of(command);
+  if (programs.empty()) throw Error("no program to collect from", "PROGRAM", "name files or give a --manifest");
+  Database database = open_database(*command.db);
+  const auto bench = tune::make_collect_bench(database, command.options, budget_s, /*memory_limit_bytes=*/0);
+
+  ProgressOptions shown;
+  shown.quiet = command.output->quiet;
+  shown.budget_s = budget_s;
+  std::unique_ptr<Progress> progress;
+  std::string doing;
+  const auto on_progress = [&](const tune::CollectProgress& p) {
+    if (doing != p.doing) {  // rates of lowering say nothing about measuring
+      doing = p.doing;
+      shown.total = static_cast<double>(p.total);
+      shown.budget_s = budget_s > 0 ? bench->seconds_left() : 0;
+      progress.reset();
+      progress = std::make_unique<Progress>(doing, shown);
+    }
+    progress->update(static_cast<double>(p.done), p.program);
+  };
+  const tune::CollectReport report = tune::collect(programs, database, *bench, command.options, on_progress);
+  progress.reset();
+
+  nlohmann::json summary = report_json(report);
+  summary["kind"] = command.kind;
+  summary["db"] = database_path(*command.db);
+  if (!command.output->json) {
+    fmt::print("{} programs ({} failed), {} kernels ({} new), {} lowerings ({} failed)\n", report.programs,
+               report.programs_failed, report.kernels, report.kernels_new, report.configurations,
+               report.configurations_failed);
+    fmt::print("{} candidates measured in {}: {:.1f}/s; {} fine, {} with other outputs, {} failed; {} known before\n",
+               report.measured, human_ns(report.measuring_s * 1e9), summary["measured_per_s"].get<double>(), report.ok,
+               report.rejected, report.failed, report.known);
+    if (!report.complete)
+      fmt::print("{} candidates are left: the same command goes on\n", report.planned - report.known - report.measured);
+  }
+  if (!command.out.empty()) {
+    const tune::ExportReport exported = export_to(command, database);
+    summary["out"] = report_json(exported, command.out);
+    if (!command.output->json) print_text(exported, command.out);
+  }
+  if (command.output->json) print(summary);
+  return 0;
+}
+
+int export_command(const CollectCommand& command) {
+  if (command.options.threads < 1) throw Error("at least one thread is needed", "--threads");
+  const tune::ExportReport report = export_to(command, open_existing_database(*command.db));
+  if (command.output->json)
+    print(report_json(report, command.out));
+  else
+    print_text(report, command.out);
+  return 0;
+}
+
+void add_collect_options(CLI::App& app, CollectCommand& command) {
+  app.add_option("PROGRAM", command.programs, "programs in any format hone reads");
+  app.add_option("--manifest", command.manifest, "a JSON list of programs: [{\"name\", \"file\", \"family\"}, ...]");
+  app.add_option("--family", command.family, "what the programs belong to (default: each is its own family)");
+  app.add_option("--budget", command.budget, "time, as 90s, 30m or 2h (default 30m; 0 = until all is done)");
+  app.add_option("--out", command.out, "a folder for the data set, made anew from the database at the end");
+  app.add_option("--max-options", command.options.max_options, "options of one kernel, 0 = all (default 24)");
+  app.add_option("--max-per-program", command.options.max_per_program, "kernels of one program, 0 = all (default)");
+  app.add_option("--configurations", command.options.configurations,
+                 "random fusion configurations per program (default 6 for tiles, 40 for fusion)");
+  app.add_option("--seed", command.options.seed, "of configurations, samples and inputs (default 0)");
+  app.add_option("--threads", command.options.threads, "threads of one run (default 1)");
+}
+
+void add_export_options(CLI::App& app, CollectCommand& command) {
+  app.add_option("--out", command.out, "the data set's folder; it may not hold one already")->required();
+  app.add_option("--kind", command.kind, "tile or fusion (default tile)");
+  app.add_option("--threads", command.options.threads, "of the measurements to take (default 1)");
+  app.add_option("--host", command.host, "whose measurements to take (default: the host with most)");
+}
+
+}  // namespace
+
+Runner declare_collect(CLI::App& app) {
+  app.require_subcommand(1);
+  const auto chosen = std::make_shared<Runner>();
+  const auto add = [&](const char* name, const char* summary, auto add_options, int (*run)(const CollectCommand&)) {
+    CLI::App* sub = app.add_subcommand(name, summary);
+    const auto command = std::make_shared<CollectCommand>();
+    command->output = add_output_options(*sub);
+    command->db = add_database_option(*sub);
+    add_options(*sub, *command);
+    sub->final_callback([chosen, command, run, kind = std::string(name)] {
+      *chosen = [command, run, kind] {
+        if (kind != "export") command->kind = kind;
+        command->options.kind = tune::collect_kind_from_name(command->kind);
+        return run(*command);
+      };
+    });
+  };
+  add("tile", "measure the options of every kernel of the programs", add_collect_options, collect_command);
+  add("fusion", "measure the kernels of random fusion configurations", add_collect_options, collect_command);
+  add("export", "write a data set's shards from the database", add_export_options, export_command);
+  return [chosen] { return (*chosen)(); };
+}
+
+}  // namespace hone::cli

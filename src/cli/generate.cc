@@ -1,0 +1,61 @@
+#include "tune/generate.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "cli/cli.h"
+
+namespace hone::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct GenerateCommand {
+  std::shared_ptr<OutputOptions> output;
+  std::string kind = "kernel", out;
+  int count = 100;
+  tune::GenerateOptions options;
+};
+
+int generate_command(const GenerateCommand& command) {
+  tune::GenerateOptions options = command.options;
+  options.kind = tune::generate_kind_from_name(command.kind);
+  if (command.count < 1 || command.count > 100000) throw Error("between 1 and 100000 programs are made at once", "--count");
+  tune::generate_program(options, 0);  // bad options leave no folder behind
+  std::error_code failed;
+  fs::create_directories(command.out, failed);
+  if (failed) throw Error("cannot make the folder: " + failed.message(), command.out);
+  nlohmann::json manifest = nlohmann::json::array();
+  for (int i = 0; i < command.count; ++i) {
+    const std::string name = tune::generated_name(options, i), file = name + ".hlo";
+    write_file((fs::path(command.out) / file).string(), tune::generate_program(options, i));
+    manifest.push_back({{"name", name}, {"file", file}, {"family", "generated-" + command.kind}});
+  }
+  const std::string path =
+      (fs::path(command.out) / fmt::format("generated-{}-{}.json", command.kind, options.seed)).string();
+  write_file(path, manifest.dump(1) + "\n");
+  if (command.output->json)
+    print({{"programs", command.count}, {"folder", command.out}, {"manifest", path}, {"seed", options.seed}});
+  else
+    fmt::print("{} programs, listed in {}\n", command.count, path);
+  return 0;
+}
+
+}  // namespace
+
+Runner declare_generate(CLI::App& app) {
+  const auto command = std::make_shared<GenerateCommand>();
+  command->output = add_output_options(app);
+  app.add_option("--count", command->count, "how many programs (default 100)");
+  app.add_option("--seed", command->options.seed, "the same seed makes the same programs (default 0)");
+  app.add_option("--kind", command->kind, "kernel: small graphs; program: several layers (default kernel)");
+  app.add_option("--max-elements", command->options.max_elements, "of one array (default 2097152)");
+  app.add_option("-o,--output", command->out, "the folder to write into")->required();
+  return [command] { return generate_command(*command); };
+}
+
+}  // namespace hone::cli
