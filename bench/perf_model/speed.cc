@@ -1,0 +1,103 @@
+// Speed of learned models on one core: ranking 10,000 options of a 40-node kernel, and training steps. Prints one JSON
+// object a line. Kernels are random; speed.py measures the same networks in Python on kernels of the same sizes.
+#include <ATen/Parallel.h>
+#include <sys/resource.h>
+#include <torch/optim.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include "models/losses.h"
+#include "models/synthetic.h"
+#include "models/trained.h"
+
+using namespace hone;
+using namespace hone::models;
+
+namespace {
+
+double now_ms() { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+double peak_mib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+// Lowest and median time of `repeats` calls, ms.
+template <class Work>
+std::pair<double, double> time_of(int repeats, Work&& work) {
+  std::vector<double> times;
+  work();
+  for (int i = 0; i < repeats; ++i) {
+    const double from = now_ms();
+    work();
+    times.push_back(now_ms() - from);
+  }
+  std::sort(times.begin(), times.end());
+  return {times.front(), times[times.size() / 2]};
+}
+
+void print(const char* what, const std::string& model, std::pair<double, double> ms) {
+  std::printf("{\"what\": \"%s\", \"model\": \"%s\", \"min_ms\": %.3f, \"median_ms\": %.3f, \"peak_mib\": %.0f}\n", what,
+              model.c_str(), ms.first, ms.second, peak_mib());
+  std::fflush(stdout);
+}
+
+Trained untrained(const std::string& model, const FeatureScale& scale, const char* loss) {
+  Trained trained;
+  trained.options.name = model;
+  trained.scale = scale;
+  trained.loss = loss;
+  trained.network = make_network(trained.options, scale.widths(), 1);
+  return trained;
+}
+
+void rank(const std::string& model, int64_t options, int repeats) {
+  Rng rng(1);
+  const SyntheticKernel kernel = synthetic_kernel(rng, 40, options);
+  Trained trained = untrained(model, fitted_scale({kernel.view()}), "rank-hinge");
+  print("rank", model, time_of(repeats, [&] { predict_options(trained, kernel.view()); }));
+}
+
+// A training step as hone train takes it, batch assembly and scaling included.
+void train(const std::string& model, int64_t kernels, int64_t options, int repeats) {
+  Rng rng(2);
+  std::vector<SyntheticKernel> owned;
+  for (int64_t i = 0; i < kernels; ++i) owned.push_back(synthetic_kernel(rng, 40, options));
+  const std::vector<KernelView> views = views_of(owned);
+  const bool tile = options > 1;
+  const Trained trained = untrained(model, fitted_scale(views), tile ? "rank-hinge" : "mse");
+  torch::optim::Adam adam(trained.network->parameters(), torch::optim::AdamOptions(1e-3));
+  uint64_t step = 0;
+  print(tile ? "train tile" : "train fusion", model, time_of(repeats, [&] {
+          const auto batch = batch_of(views, trained.scale);
+          Noise noise(++step);
+          adam.zero_grad();
+          const torch::Tensor y = trained.network->forward(*batch, noise);
+          const torch::Tensor loss = tile ? pairwise_rank_loss(y, batch->log_runtime, batch->per_option, Phi::Hinge)
+                                          : squared_error(y, batch->log_runtime);
+          loss.backward();
+          torch::nn::utils::clip_grad_norm_(trained.network->parameters(), 1.0);
+          adam.step();
+        }));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  at::set_num_threads(1);
+  const std::string only = argc > 1 ? argv[1] : "";
+  const int repeats = argc > 2 ? std::atoi(argv[2]) : 10;
+  if (only.empty() || only == "rank") {
+    rank("fast", 10000, repeats);
+    rank("sage+column-wise", 100, repeats);
+  }
+  for (const char* model : {"sage+per-node", "sage+column-wise", "sage+lstm", "sage+transformer", "gat+column-wise", "fast"}) {
+    if (!only.empty() && only != model) continue;
+    train(model, 8, 32, repeats);
+    train(model, 64, 1, repeats);
+  }
+}

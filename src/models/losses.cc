@@ -1,0 +1,40 @@
+#include "models/losses.h"
+
+#include <torch/nn.h>
+
+#include <algorithm>
+
+namespace hone::models {
+
+torch::Tensor pairwise_rank_loss(const torch::Tensor& predicted, const torch::Tensor& target, const Rows& rows, Phi phi) {
+  int64_t most = 0, ranked = 0;
+  for (int64_t k = 0; k < rows.kernels(); ++k) {
+    most = std::max(most, rows.copies_of(k));
+    ranked += rows.copies_of(k) > 1;
+  }
+  if (ranked == 0) return predicted.sum() * 0;
+  // Kernels side by side as [kernels, most]; places without an option repeat one of their kernel, so they form no pair
+  // whose two run times differ but for those that the weights below switch off.
+  torch::Tensor place = torch::empty({rows.kernels(), most}, torch::kLong), valid = torch::zeros({rows.kernels(), most});
+  torch::Tensor scale = torch::zeros({rows.kernels()});
+  for (int64_t k = 0; k < rows.kernels(); ++k) {
+    const int64_t n = rows.copies_of(k);
+    for (int64_t i = 0; i < most; ++i) {
+      place.data_ptr<int64_t>()[k * most + i] = rows.copy_begin[k] + std::min(i, n - 1);
+      valid.data_ptr<float>()[k * most + i] = i < n;
+    }
+    if (n > 1) scale.data_ptr<float>()[k] = 2.0f / static_cast<float>(n * (n - 1)) / static_cast<float>(ranked);
+  }
+  const torch::Tensor y = target.index_select(0, place.view(-1)).view({-1, most});
+  const torch::Tensor p = predicted.index_select(0, place.view(-1)).view({-1, most});
+  const torch::Tensor slower = (y.unsqueeze(2) > y.unsqueeze(1)).to(torch::kFloat) * valid.unsqueeze(2) *
+                               valid.unsqueeze(1) * scale.view({-1, 1, 1});  // [kernels, most, most]
+  const torch::Tensor z = p.unsqueeze(2) - p.unsqueeze(1);
+  return ((phi == Phi::Hinge ? torch::relu(1 - z) : torch::softplus(-z)) * slower).sum();
+}
+
+torch::Tensor squared_error(const torch::Tensor& predicted, const torch::Tensor& target) {
+  return torch::mse_loss(predicted, target);
+}
+
+}  // namespace hone::models

@@ -1,0 +1,230 @@
+#include "models/segment.h"
+
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+
+// Rows are hundreds of floats wide: worth the machine's widest registers, chosen when the library is loaded.
+#define HONE_WIDE __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
+
+namespace hone::models {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+template <class T>
+int64_t address(const T& object) {
+  return reinterpret_cast<int64_t>(&object);
+}
+template <class T>
+const T& object_at(const c10::IValue& address) {
+  return *reinterpret_cast<const T*>(address.toInt());
+}
+
+HONE_WIDE void add_relu(const float* a, const float* b, float* y, int64_t n) {
+  for (int64_t c = 0; c < n; ++c) y[c] = std::max(a[c] + b[c], 0.0f);
+}
+HONE_WIDE void add_relu_gradient(const float* y, const float* g, float* a, float* b, int64_t n) {
+  for (int64_t c = 0; c < n; ++c) {
+    const float passed = y[c] > 0 ? g[c] : 0.0f;
+    a[c] += passed;
+    b[c] += passed;
+  }
+}
+HONE_WIDE void add_scaled_relu(const float* x, float scale, float* y, int64_t n) {
+  for (int64_t c = 0; c < n; ++c) y[c] += scale * std::max(x[c], 0.0f);
+}
+HONE_WIDE void add_scaled(const float* x, float scale, float* y, int64_t n) {
+  for (int64_t c = 0; c < n; ++c) y[c] += scale * x[c];
+}
+HONE_WIDE void relu_gradient(const float* x, float* g, int64_t n) {
+  for (int64_t c = 0; c < n; ++c) g[c] = x[c] > 0 ? g[c] : 0.0f;
+}
+HONE_WIDE void keep_larger(const float* x, int32_t row, float* best, int32_t* where, int64_t n) {
+  for (int64_t c = 0; c < n; ++c) {
+    const bool larger = x[c] > best[c];
+    best[c] = larger ? x[c] : best[c];
+    where[c] = larger ? row : where[c];
+  }
+}
+
+// visit(kernel, copy, first row of the copy)
+template <class Visit>
+void for_each_copy(const Rows& rows, Visit&& visit) {
+  for (int64_t k = 0; k < rows.kernels(); ++k)
+    for (int64_t copy = 0; copy < rows.copies_of(k); ++copy)
+      visit(k, rows.copy_begin[k] + copy, rows.row_begin[k] + copy * rows.nodes_of(k));
+}
+
+struct JoinRows : torch::autograd::Function<JoinRows> {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& per_node, const torch::Tensor& per_copy,
+                               int64_t rows_address) {
+    const Rows& rows = *reinterpret_cast<const Rows*>(rows_address);
+    const int64_t width = per_node.size(1);
+    const torch::Tensor a = per_node.contiguous(), b = per_copy.contiguous();
+    torch::Tensor y = torch::empty({rows.rows(), width});
+    const float *pa = a.data_ptr<float>(), *pb = b.data_ptr<float>();
+    float* py = y.data_ptr<float>();
+    for_each_copy(rows, [&](int64_t k, int64_t copy, int64_t first) {
+      for (int64_t i = 0; i < rows.nodes_of(k); ++i)
+        add_relu(pa + (rows.node_begin[k] + i) * width, pb + copy * width, py + (first + i) * width, width);
+    });
+    context->saved_data["rows"] = rows_address;
+    context->save_for_backward({y});
+    return y;
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const Rows& rows = object_at<Rows>(context->saved_data["rows"]);
+    const torch::Tensor y = context->get_saved_variables()[0], g = gradients[0].contiguous();
+    const int64_t width = y.size(1);
+    torch::Tensor a = torch::zeros({rows.nodes(), width}), b = torch::zeros({rows.copies(), width});
+    const float *py = y.data_ptr<float>(), *pg = g.data_ptr<float>();
+    float *pa = a.data_ptr<float>(), *pb = b.data_ptr<float>();
+    for_each_copy(rows, [&](int64_t k, int64_t copy, int64_t first) {
+      for (int64_t i = 0; i < rows.nodes_of(k); ++i)
+        add_relu_gradient(py + (first + i) * width, pg + (first + i) * width, pa + (rows.node_begin[k] + i) * width,
+                          pb + copy * width, width);
+    });
+    return {a, b, torch::Tensor()};
+  }
+};
+
+struct MeanOfNeighbours : torch::autograd::Function<MeanOfNeighbours> {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x, int64_t adjacency_address,
+                               int64_t rows_address) {
+    const Rows& rows = *reinterpret_cast<const Rows*>(rows_address);
+    const Adjacency& adjacency = *reinterpret_cast<const Adjacency*>(adjacency_address);
+    const int64_t width = x.size(1);
+    const torch::Tensor in = x.contiguous();
+    torch::Tensor y = torch::zeros_like(in);
+    const float* px = in.data_ptr<float>();
+    float* py = y.data_ptr<float>();
+    for_each_copy(rows, [&](int64_t k, int64_t, int64_t first) {
+      const int64_t node0 = rows.node_begin[k];
+      for (int64_t i = 0; i < rows.nodes_of(k); ++i) {
+        const int32_t begin = adjacency.begin[node0 + i], end = adjacency.begin[node0 + i + 1];
+        const float scale = 1.0f / static_cast<float>(end - begin);
+        for (int32_t e = begin; e < end; ++e)
+          add_scaled_relu(px + (first + adjacency.neighbour[e] - node0) * width, scale, py + (first + i) * width, width);
+      }
+    });
+    context->saved_data["rows"] = rows_address;
+    context->saved_data["adjacency"] = adjacency_address;
+    context->save_for_backward({in});
+    return y;
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const Rows& rows = object_at<Rows>(context->saved_data["rows"]);
+    const Adjacency& adjacency = object_at<Adjacency>(context->saved_data["adjacency"]);
+    const torch::Tensor x = context->get_saved_variables()[0], g = gradients[0].contiguous();
+    const int64_t width = x.size(1);
+    torch::Tensor out = torch::zeros_like(x);
+    const float *px = x.data_ptr<float>(), *pg = g.data_ptr<float>();
+    float* po = out.data_ptr<float>();
+    for_each_copy(rows, [&](int64_t k, int64_t, int64_t first) {
+      const int64_t node0 = rows.node_begin[k];
+      for (int64_t j = 0; j < rows.nodes_of(k); ++j) {
+        float* row = po + (first + j) * width;
+        for (int32_t e = adjacency.back_begin[node0 + j]; e < adjacency.back_begin[node0 + j + 1]; ++e) {
+          const int32_t i = adjacency.back_node[e];
+          const float scale = 1.0f / static_cast<float>(adjacency.begin[i + 1] - adjacency.begin[i]);
+          add_scaled(pg + (first + i - node0) * width, scale, row, width);
+        }
+        relu_gradient(px + (first + j) * width, row, width);
+      }
+    });
+    return {out, torch::Tensor(), torch::Tensor()};
+  }
+};
+
+struct SumOfNodes : torch::autograd::Function<SumOfNodes> {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x, int64_t rows_address) {
+    const Rows& rows = *reinterpret_cast<const Rows*>(rows_address);
+    const int64_t width = x.size(1);
+    const torch::Tensor in = x.contiguous();
+    torch::Tensor y = torch::zeros({rows.copies(), width});
+    const float* px = in.data_ptr<float>();
+    float* py = y.data_ptr<float>();
+    for_each_copy(rows, [&](int64_t k, int64_t copy, int64_t first) {
+      for (int64_t i = 0; i < rows.nodes_of(k); ++i) add_scaled(px + (first + i) * width, 1, py + copy * width, width);
+    });
+    context->saved_data["rows"] = rows_address;
+    return y;
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const Rows& rows = object_at<Rows>(context->saved_data["rows"]);
+    const torch::Tensor g = gradients[0].contiguous();
+    const int64_t width = g.size(1);
+    torch::Tensor out = torch::empty({rows.rows(), width});
+    for_each_copy(rows, [&](int64_t k, int64_t copy, int64_t first) {
+      for (int64_t i = 0; i < rows.nodes_of(k); ++i)
+        std::memcpy(out.data_ptr<float>() + (first + i) * width, g.data_ptr<float>() + copy * width, width * sizeof(float));
+    });
+    return {out, torch::Tensor()};
+  }
+};
+
+struct MeanAndMax : torch::autograd::Function<MeanAndMax> {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x, int64_t rows_address) {
+    const Rows& rows = *reinterpret_cast<const Rows*>(rows_address);
+    const int64_t width = x.size(1);
+    const torch::Tensor in = x.contiguous();
+    torch::Tensor y = torch::zeros({rows.copies(), 2 * width}), where = torch::empty({rows.copies(), width}, torch::kInt);
+    const float* px = in.data_ptr<float>();
+    for_each_copy(rows, [&](int64_t k, int64_t copy, int64_t first) {
+      float* mean = y.data_ptr<float>() + copy * 2 * width;
+      float* max = mean + width;
+      int32_t* row = where.data_ptr<int32_t>() + copy * width;
+      std::memcpy(max, px + first * width, width * sizeof(float));
+      std::fill(row, row + width, static_cast<int32_t>(first));
+      const float scale = 1.0f / static_cast<float>(rows.nodes_of(k));
+      for (int64_t i = first; i < first + rows.nodes_of(k); ++i) {
+        add_scaled(px + i * width, scale, mean, width);
+        keep_larger(px + i * width, static_cast<int32_t>(i), max, row, width);
+      }
+    });
+    context->saved_data["rows"] = rows_address;
+    context->save_for_backward({where});
+    return y;
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const Rows& rows = object_at<Rows>(context->saved_data["rows"]);
+    const torch::Tensor where = context->get_saved_variables()[0], g = gradients[0].contiguous();
+    const int64_t width = where.size(1);
+    torch::Tensor out = torch::zeros({rows.rows(), width});
+    float* po = out.data_ptr<float>();
+    for_each_copy(rows, [&](int64_t k, int64_t copy, int64_t first) {
+      const float* mean = g.data_ptr<float>() + copy * 2 * width;
+      const int32_t* row = where.data_ptr<int32_t>() + copy * width;
+      const float scale = 1.0f / static_cast<float>(rows.nodes_of(k));
+      for (int64_t i = first; i < first + rows.nodes_of(k); ++i) add_scaled(mean, scale, po + i * width, width);
+      for (int64_t c = 0; c < width; ++c) po[row[c] * width + c] += mean[width + c];
+    });
+    return {out, torch::Tensor()};
+  }
+};
+
+}  // namespace
+
+torch::Tensor join_rows(const torch::Tensor& per_node, const torch::Tensor& per_copy, const Rows& rows) {
+  const torch::Tensor copies = per_copy.defined() ? per_copy : torch::zeros({rows.copies(), per_node.size(1)});
+  return JoinRows::apply(per_node, copies, address(rows));
+}
+
+torch::Tensor mean_of_neighbours(const torch::Tensor& x, const Adjacency& adjacency, const Rows& rows) {
+  if (x.size(0) != rows.rows()) throw InternalError("mean_of_neighbours: rows do not match");
+  return MeanOfNeighbours::apply(x, address(adjacency), address(rows));
+}
+
+torch::Tensor sum_of_nodes(const torch::Tensor& x, const Rows& rows) { return SumOfNodes::apply(x, address(rows)); }
+
+torch::Tensor mean_and_max_of_nodes(const torch::Tensor& x, const Rows& rows) {
+  return MeanAndMax::apply(x, address(rows));
+}
+
+}  // namespace hone::models

@@ -1,0 +1,32 @@
+// Everything a training run needs to go on where it was: one safetensors file, replaced in one step.
+#pragma once
+
+#include <torch/optim.h>
+
+#include <string>
+
+#include "models/trained.h"
+#include "train/train_options.h"
+
+namespace hone::train {
+
+struct Progress {
+  int64_t step = 0;           // steps done
+  int64_t best_step = -1;     // -1 = never validated
+  double best_objective = 0;
+  int64_t without_better = 0; // validations since the best
+};
+
+struct RunState {
+  models::Trained* current;   // the network in training
+  models::Trained* best;      // a copy of the best so far
+  torch::optim::Adam* optimizer;
+  Progress* progress;
+};
+
+void save_checkpoint(const std::string& path, const TrainOptions& options, const RunState& state);
+// False when there is no such file. Throws Error (where = path) for damage, and for a run of other options; the number of
+// steps, patience, threads and the rendezvous may differ.
+bool load_checkpoint(const std::string& path, const TrainOptions& options, const RunState& state);
+
+}  // namespace hone::train
