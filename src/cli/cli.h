@@ -45,6 +45,7 @@ struct ProgramOptions {
   std::optional<std::string> weights;
   bool allow_fast_math = false;
   std::string inputs;  // .npz or .npy file; empty = the program's own or generated
+  double memory_gib = 0;  // that a worker may use; 0 = four fifths of the machine's
 
   // A package brings its own target; options given explicitly win.
   tune::Target target(const std::optional<tune::LoadedPackage>& package) const;
@@ -71,6 +72,7 @@ Runner declare_tune(CLI::App& app);
 Runner declare_collect(CLI::App& app);
 Runner declare_db(CLI::App& app);
 Runner declare_generate(CLI::App& app);
+Runner declare_train(CLI::App& app);
 Runner declare_worker(CLI::App& app);
 
 }  // namespace hone::cli

@@ -1,4 +1,6 @@
 // Options that several commands share.
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 
@@ -11,6 +13,12 @@
 namespace hone::cli {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+int64_t machine_memory_bytes() { return static_cast<int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGE_SIZE); }
+
+}  // namespace
 
 std::shared_ptr<OutputOptions> add_output_options(CLI::App& app) {
   auto options = std::make_shared<OutputOptions>();
@@ -40,6 +48,8 @@ std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app) {
   app.add_option("--seed", options->seed, "of generated inputs and of every random choice (default 0)");
   app.add_option("--weights", options->weights, "parameters that stay constant between calls, as 0,3-9");
   app.add_option("--inputs", options->inputs, "an .npz file: arr_0, arr_1, ..., or arrays in the order of the parameters");
+  app.add_option("--memory-limit", options->memory_gib, "GiB a worker may use (default: four fifths of the machine's memory)")
+      ->check(CLI::PositiveNumber);
   app.add_flag("--allow-fast-math", options->allow_fast_math, "let XLA trade exactness for speed");
   return options;
 }
@@ -62,6 +72,8 @@ OpenedProgram open_program(const ProgramOptions& options, double budget_s) {
   tune::SessionOptions session;
   session.target = options.target(opened.file.package);
   session.budget_s = budget_s;
+  session.worker.memory_limit_bytes =
+      options.memory_gib > 0 ? static_cast<int64_t>(options.memory_gib * (int64_t{1} << 30)) : machine_memory_bytes() / 5 * 4;
   opened.session = std::make_unique<tune::Session>(session);
   opened.session->load(opened.file.bytes, opened.file.name);
   const auto& snapshot = opened.session->program().snapshot_inputs;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "base/interrupt.h"
@@ -24,7 +25,7 @@ struct TuneCommand {
   std::shared_ptr<ProgramOptions> program;
   std::shared_ptr<std::string> db;
   std::string budget = "60s", out, strategy;
-  bool force = false, fresh = false, no_fusion = false;
+  bool force = false, fresh = false, no_fusion = false, exhaustive = false;
 };
 
 // The short duel a result known from the database must still win, and the longer one when it does not.
@@ -91,6 +92,11 @@ tune::ProgramResult search(const TuneCommand& command, tune::Session& session, d
   options.seed = session.target().seed;
   options.strategy = command.strategy;
   options.fusion = !command.no_fusion;
+  options.kernels_only = command.exhaustive;
+  if (command.exhaustive) {
+    options.kernel.exhaustive_limit = std::numeric_limits<int>::max() / 2;
+    options.kernel.quick = options.kernel.careful;
+  }
   options.on_progress = [&](const std::string& what, double gain) {
     progress.update(static_cast<double>(session.counters().candidates), fmt::format("{:.3f}x, {}", gain, what));
   };
@@ -110,11 +116,12 @@ int tune_command(const TuneCommand& command) {
 
   OpenedProgram opened = open_program(*command.program, budget_s);
   tune::Session& session = *opened.session;
+  const bool again = command.fresh || command.exhaustive;
   Database database = open_database(*command.db);  // a program that cannot be read leaves no file behind
-  session.use_database(database, /*reuse_kernels=*/!command.fresh);
+  session.use_database(database, /*reuse_kernels=*/!again);
   const Tuned key = key_of(opened, !command.no_fusion);
   std::optional<tune::ProgramResult> result;
-  if (!command.fresh) result = from_database(database, key, session);
+  if (!again) result = from_database(database, key, session);
   const bool known = result.has_value();
   if (!known) {
     session.begin_search();
@@ -133,7 +140,7 @@ int tune_command(const TuneCommand& command) {
   package.program_bytes.assign(proto.begin(), proto.end());
   package.tuned_hlo = result->lowered.hlo;
   tune::write_package(path, package, command.force);
-  if (!known) save(database, key, package.report);
+  if (!known && !command.exhaustive) save(database, key, package.report);
   if (command.output->json)
     print(tune::summary_json(package.report));
   else
@@ -154,6 +161,8 @@ Runner declare_tune(CLI::App& app) {
                  "search of the program's own decisions: " + fmt::format("{}", fmt::join(strategy_names(), ", ")) +
                      " (default: group moves, then one by one)");
   app.add_flag("--no-fusion", command->no_fusion, "leave XLA's fusion as it is");
+  app.add_flag("--exhaustive", command->exhaustive,
+               "measure every option of every kernel with care and decide nothing else: slow, a reference for other searches");
   app.add_flag("--force", command->force, "replace the output even if it is no package");
   app.add_flag("--fresh", command->fresh, "search again, whatever the database knows");
   return [command] { return tune_command(*command); };

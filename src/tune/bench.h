@@ -33,6 +33,7 @@ struct Measurement {
   int rounds = 0;
   double compile_ms = 0, baseline_compile_ms = 0;
   double max_error = 0;      // largest difference from default XLA's outputs, in units of the tolerance: at most 1 is equal
+  bool interpreted = false;  // the outputs agree with XLA's HLO interpreter as well (small programs only)
   std::string note{};  // why it failed, in the worker's words
 
   bool ok() const { return outcome == Outcome::Ok; }

@@ -16,6 +16,7 @@ struct TuneOptions {
   uint64_t seed = 0;
   std::string strategy;       // searches the program's dimensions; empty = group moves, then coordinate descent
   bool fusion = true;         // anneal over fusion edges when time remains
+  bool kernels_only = false;  // tune the kernels of default XLA and nothing else
   double min_gain = 1.01;     // a kept step must be this much faster, and surely faster
   KernelOptions kernel;
   int processes = 3;          // the final duel is fought in so many fresh processes

@@ -59,10 +59,11 @@ std::string head_text(const TuneReport& r) {
   text += fmt::format("  tuned        {:>12}   {}\n", human_ns(r.tuned_ns),
                       r.decisions.empty() ? "default XLA is the best found"
                                           : ratio_text(r.speedup, r.speedup_low, r.speedup_high));
-  text += fmt::format("  outputs      {}\n", !r.verified        ? "NOT verified"
+  text += fmt::format("  outputs      {}{}\n", !r.verified        ? "NOT verified"
                                              : r.max_error == 0 ? "verified, equal to default XLA's"
                                                                 : fmt::format("verified, largest difference {:.2g} of the tolerance",
-                                                                              r.max_error));
+                                                                              r.max_error),
+                      r.interpreted ? ", also by XLA's interpreter" : "");
   if (!r.note.empty()) text += fmt::format("  note         {}\n", r.note);
   return text;
 }
@@ -125,6 +126,7 @@ TuneReport make_report(Session& session, const ProgramResult& result) {
   report.rounds = m.rounds;
   report.verified = m.ok();
   report.max_error = m.max_error;
+  report.interpreted = m.interpreted;
   report.counters = session.counters();
   report.stopped = result.stopped;
   report.note = result.note;
@@ -197,6 +199,7 @@ json full_json(const TuneReport& r) {
   j["host"] = r.host;
   j["rounds"] = r.rounds;
   j["max_error"] = finite(r.max_error);
+  j["interpreted"] = r.interpreted;
   j["budget_s"] = finite(r.budget_s);
   j["kernels"] = json::array();
   for (const KernelReport& k : r.kernels) j["kernels"].push_back(to_json(k));

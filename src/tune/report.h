@@ -25,6 +25,7 @@ struct TuneReport {
   int rounds = 0;                 // of the final duel
   bool verified = false;
   double max_error = 0;           // in units of the tolerance
+  bool interpreted = false;       // the outputs agree with XLA's HLO interpreter as well
   Counters counters;
   double seconds = 0;
   double budget_s = 0;

@@ -22,6 +22,21 @@ constexpr double kOvertime = 0.1;             // of the budget, the same at its 
 constexpr double kNoLimitSeconds = 1e9;       // finite: budgets are subtracted from it
 constexpr char kFinished[] = "best of a finished search";
 
+constexpr int kKills = 3;  // that one request survives
+
+// The result of `call`, made again when the worker was killed from outside. Not for candidates: those cost one try.
+template <class Call>
+auto despite_kills(Call&& call) {
+  for (int kills = 1;; ++kills) {
+    try {
+      return call();
+    } catch (const wire::WorkerFailure& died) {
+      if (died.kind() != wire::WorkerFailure::Kind::Killed || kills == kKills) throw;
+      spdlog::warn("{}; trying again", died.what());
+    }
+  }
+}
+
 // What a request measures, for the log.
 std::string log_name(const wire::MeasureRequestT& request) {
   if (request.kernel_hlo.empty()) return "program " + to_text(wire::from_wire(request.decisions));
@@ -69,6 +84,7 @@ Measurement measurement_of(const wire::MeasureReplyT& reply) {
           .compile_ms = reply.compile_ms,
           .baseline_compile_ms = reply.baseline_compile_ms,
           .max_error = reply.max_error,
+          .interpreted = reply.evaluator_checked,
           .note = reply.note};
 }
 
@@ -145,7 +161,7 @@ double Session::seconds_left() const {
 }
 
 const wire::HelloReplyT& Session::worker_info() {
-  if (!info_) info_ = worker_.call<wire::HelloReplyT>(wire::HelloRequestT{});
+  if (!info_) info_ = despite_kills([&] { return worker_.call<wire::HelloReplyT>(wire::HelloRequestT{}); });
   return *info_;
 }
 
@@ -153,11 +169,13 @@ std::string Session::host() { return fmt::format("{}, {} cores", worker_info().c
 
 void Session::load(const std::string& bytes, const std::string& name) {
   worker_info();  // said once per process and needed for every record; never while a candidate is in flight
-  wire::LoadRequestT request;
-  request.bytes.assign(bytes.begin(), bytes.end());
-  request.name = name;
   try {
-    program_ = worker_.call<wire::LoadReplyT>(std::move(request));
+    program_ = despite_kills([&] {
+      wire::LoadRequestT request;
+      request.bytes.assign(bytes.begin(), bytes.end());
+      request.name = name;
+      return worker_.call<wire::LoadReplyT>(std::move(request));
+    });
   } catch (const wire::WorkerFailure& died) {
     // XLA aborts on some programs that parse: for the user that is an input it cannot read.
     throw Error(std::string("XLA cannot load this program: ") + died.what(), name);
@@ -206,15 +224,17 @@ std::unique_ptr<wire::TargetT> Session::wire_target() const {
 }
 
 wire::LowerReplyT Session::lower_reply(const Decisions& decisions, bool want_fusion, bool want_protos) {
-  wire::LowerRequestT request;
-  request.program = program_.program;
-  request.target = wire_target();
-  request.decisions = wire::to_wire(decisions);
-  request.want_hlo = true;
-  request.want_kernels = true;
-  request.want_fusion = want_fusion;
-  request.want_protos = want_protos;
-  return worker_.call<wire::LowerReplyT>(std::move(request));
+  return despite_kills([&] {
+    wire::LowerRequestT request;
+    request.program = program_.program;
+    request.target = wire_target();
+    request.decisions = wire::to_wire(decisions);
+    request.want_hlo = true;
+    request.want_kernels = true;
+    request.want_fusion = want_fusion;
+    request.want_protos = want_protos;
+    return worker_.call<wire::LowerReplyT>(std::move(request));
+  });
 }
 
 Lowered Session::lower(const Decisions& decisions, bool want_fusion) {
@@ -230,13 +250,15 @@ Lowered Session::lower(const Decisions& decisions, bool want_fusion) {
 }
 
 wire::RunReplyT Session::run(const Decisions& decisions, int repeat, bool want_outputs) {
-  wire::RunRequestT request;
-  request.program = program_.program;
-  request.target = wire_target();
-  request.decisions = wire::to_wire(decisions);
-  request.repeat = repeat;
-  request.want_outputs = want_outputs;
-  return worker_.call<wire::RunReplyT>(std::move(request), 3600);
+  return despite_kills([&] {
+    wire::RunRequestT request;
+    request.program = program_.program;
+    request.target = wire_target();
+    request.decisions = wire::to_wire(decisions);
+    request.repeat = repeat;
+    request.want_outputs = want_outputs;
+    return worker_.call<wire::RunReplyT>(std::move(request), 3600);
+  });
 }
 
 Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel) {
@@ -248,18 +270,21 @@ Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel) {
   request.abandon_ratio = duel.abandon_ratio;
   const auto start = Clock::now();
   const std::string what = log_name(request);
+  killed_ = false;
   try {
-    Measurement m = measurement_of(worker_.call<wire::MeasureReplyT>(std::move(request), duel.limit_s));
+    const auto reply = worker_.call<wire::MeasureReplyT>(std::move(request), duel.limit_s);
+    Measurement m = measurement_of(reply);
     if (m.ok() && !timed(m)) {
       m.outcome = Outcome::RunFailed;
       m.note = "the worker's times make no sense";
     }
-    spdlog::debug("{}: {} {:.3f}x [{:.3f}, {:.3f}] of {:.4f} ms, {} rounds, compiled in {:.0f} ms, {:.0f} ms in all{}", what,
-                  outcome_name(m.outcome), m.ratio, m.ratio_low, m.ratio_high, m.baseline_ns / 1e6, m.rounds, m.compile_ms,
-                  1e3 * Seconds(Clock::now() - start).count(), m.note.empty() ? "" : ": " + m.note);
+    spdlog::debug("{}: {} {:.3f}x [{:.3f}, {:.3f}] of {:.4f} ms, {} rounds, compiled in {:.0f} ms, {:.0f} ms in all, worker {} MiB{}",
+                  what, outcome_name(m.outcome), m.ratio, m.ratio_low, m.ratio_high, m.baseline_ns / 1e6, m.rounds, m.compile_ms,
+                  1e3 * Seconds(Clock::now() - start).count(), reply.rss_bytes >> 20, m.note.empty() ? "" : ": " + m.note);
     return m;
   } catch (const wire::WorkerFailure& died) {
     const bool late = died.kind() == wire::WorkerFailure::Kind::TimedOut;
+    killed_ = died.kind() == wire::WorkerFailure::Kind::Killed;
     return failure(late ? Outcome::TimedOut : Outcome::Crashed, died);
   } catch (const RunError& failed) {
     return failure(compiler_failed(failed.what()) ? Outcome::CompileFailed : Outcome::RunFailed, failed);
@@ -279,11 +304,18 @@ Measurement Session::measure_kernel(const Kernel& kernel, const std::string& val
 }
 
 Measurement Session::measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& effort) {
-  wire::MeasureRequestT request;
-  request.program = program_.program;
-  request.decisions = wire::to_wire(candidate);
-  request.baseline = wire::to_wire(baseline);
-  const Measurement m = duel(std::move(request), effort);
+  const bool interpret = confirming_ && !candidate.empty() && interpreted_.insert(to_text(candidate)).second;
+  const auto once = [&] {
+    wire::MeasureRequestT request;
+    request.program = program_.program;
+    request.decisions = wire::to_wire(candidate);
+    request.baseline = wire::to_wire(baseline);
+    request.check_evaluator = interpret;
+    return duel(std::move(request), effort);
+  };
+  Measurement m = once();
+  // Default XLA and the final duels are no candidates: a worker killed from outside must not decide them.
+  for (int kills = 1; killed_ && kills < kKills && (candidate.empty() || confirming_); ++kills) m = once();
   if (!candidate.empty()) count(to_text(candidate), m);
   // Rows of the database compare with default XLA; a duel against another baseline says so in its note.
   std::string note = m.note;

@@ -97,6 +97,8 @@ class Session : public Bench {
   wire::Worker worker_;
   std::chrono::steady_clock::time_point start_;
   std::optional<std::chrono::steady_clock::time_point> interrupted_at_;
+  std::set<std::string> interpreted_;  // decisions whose outputs the HLO interpreter has seen
+  bool killed_ = false;  // the worker of the last duel, by a signal from outside
   bool confirming_ = false;
   wire::LoadReplyT program_;
   std::optional<wire::HelloReplyT> info_;

@@ -247,9 +247,8 @@ void Worker::Process::fail_dead() {
   Kind kind = Kind::Crashed;
   std::string message;
   if (signal == SIGKILL) {
-    // Nobody but the system's memory guard kills workers.
-    kind = Kind::OutOfMemory;
-    message = "the worker was killed (SIGKILL), most likely for lack of memory";
+    kind = Kind::Killed;
+    message = "the worker was killed (SIGKILL): the system was short of memory, or somebody did it";
   } else if (says_out_of_memory(child->errors_tail())) {
     kind = Kind::OutOfMemory;
     message = "the worker ran out of memory";

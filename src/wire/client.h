@@ -15,15 +15,16 @@ namespace hone::wire {
 struct WorkerOptions {
   std::string program;                 // path of hone-xla; empty = beside the running executable
   double timeout_s = 120;              // for one call, unless the call says otherwise
-  int64_t memory_limit_bytes = 0;      // RLIMIT_AS headroom above kIdleAddressSpaceBytes; 0 = none
+  int64_t memory_limit_bytes = 0;      // RLIMIT_AS headroom above idle_address_space_bytes(); 0 = none
   std::vector<int> cpus;               // CPUs the worker may use; empty = as inherited
   std::vector<std::string> environment;  // extra NAME=VALUE
 };
 
-// The worker died, hung or ran out of memory. The next call gets a fresh worker.
+// The worker died, hung or ran out of memory. The next call gets a fresh worker. Killed: by a signal from outside (the
+// system's memory guard, or somebody), so the same request may well succeed.
 class WorkerFailure : public RunError {
  public:
-  enum class Kind { Crashed, TimedOut, OutOfMemory };
+  enum class Kind { Crashed, TimedOut, OutOfMemory, Killed };
   WorkerFailure(Kind kind, const std::string& message) : RunError(message), kind_(kind) {}
   Kind kind() const { return kind_; }
 

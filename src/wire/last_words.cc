@@ -24,7 +24,8 @@ int weight(std::string_view line) {
 bool is_chatter(std::string_view line) {
   const bool short_form = line.size() > 5 && (line[0] == 'I' || line[0] == 'W') && line[1] >= '0' && line[1] <= '9';
   const size_t severity = line.find(": I ") == std::string_view::npos ? line.find(": W ") : line.find(": I ");
-  return short_form || severity < 40;
+  const bool preamble = line.find("before absl::InitializeLog()") != std::string_view::npos;
+  return short_form || severity < 40 || preamble;
 }
 
 // Drops the date and severity XLA's logs begin with.

@@ -130,6 +130,11 @@ struct Fd {
 
 }  // namespace
 
+int64_t idle_address_space_bytes() {
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  return 2048 * kMiB + 72 * kMiB * std::max<int64_t>(1, ::sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 ChildProcess::ChildProcess(const ProcessOptions& options) {
   // A worker that dies while it is written to must cost one request, not this process.
   std::signal(SIGPIPE, SIG_IGN);
@@ -156,7 +161,7 @@ ChildProcess::ChildProcess(const ProcessOptions& options) {
                       report_writer.value,
                       ::getpid(),
                       options.memory_limit_bytes > 0
-                          ? static_cast<rlim_t>(options.memory_limit_bytes + kIdleAddressSpaceBytes)
+                          ? static_cast<rlim_t>(options.memory_limit_bytes + idle_address_space_bytes())
                           : RLIM_INFINITY,
                       options.cpus.empty() ? nullptr : &cpus};
   const pid_t pid = ::fork();

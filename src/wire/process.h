@@ -9,12 +9,12 @@
 namespace hone::wire {
 
 // Where a memory limit starts to count. RLIMIT_AS counts address space, used or not: an idle worker of one thread maps
-// about 1 GiB, and each further thread's stack and malloc arena reserve more. Generous, so that no sound program fails.
-inline constexpr int64_t kIdleAddressSpaceBytes = int64_t{12} << 30;
+// about 1 GiB, and the stack and malloc arena of each further thread (one per core at most) reserve 72 MiB.
+int64_t idle_address_space_bytes();
 
 struct ProcessOptions {
   std::string program;                   // path
-  int64_t memory_limit_bytes = 0;        // RLIMIT_AS = this + kIdleAddressSpaceBytes; 0 = no limit
+  int64_t memory_limit_bytes = 0;        // RLIMIT_AS = this + idle_address_space_bytes(); 0 = no limit
   std::vector<int> cpus;                 // CPUs it may use; empty = as inherited
   std::vector<std::string> environment;  // NAME=VALUE, added to ours and to settings that make malloc keep its memory
 };

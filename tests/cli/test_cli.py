@@ -235,6 +235,13 @@ class OnePass(WithWorker):
         deviation = math.sqrt(sum(w * w for w in weights) / len(weights))
         self.assertAlmostEqual(deviation, 1 / 16, delta=0.005)
 
+    def test_a_program_beyond_the_memory_limit_fails_in_one_line(self):
+        (self.dir / "big.hlo").write_text("HloModule big\nENTRY main { z = f32[] parameter(0)  ROOT b = f32[1073741824] broadcast(z), dimensions={} }\n")
+        done = self.hone("run", "big.hlo", "--memory-limit", "1", code=1)
+        self.assertEqual(len(done.stderr.decode().splitlines()), 1, done.stderr)
+        self.assertIn(b"memory", done.stderr)
+        self.hone("run", "dot.hlo", "--memory-limit", "0", code=2)
+
     def test_inputs_must_match(self):
         self.json("run", "dot.hlo", "--repeat", "1", "--outputs", "out.npz")  # one array of another shape
         self.hone("run", "dot.hlo", "--inputs", "out.npz", code=2)
@@ -267,6 +274,8 @@ class Tune(WithWorker):
         self.check_summary(first)
         self.assertFalse(first["known"])
         self.assertGreater(first["candidates"], 5)
+        if first["decisions"]:  # small enough for XLA's interpreter to judge the winner as well
+            self.assertTrue(json.loads((self.dir / "elementwise.hone/report.json").read_text())["interpreted"])
         package = self.dir / "elementwise.hone"
         for name in ("program.pb", "tuned.hlo", "decisions.json", "report.json", "report.txt"):
             self.assertGreater((package / name).stat().st_size, 0, name)

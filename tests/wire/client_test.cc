@@ -84,7 +84,7 @@ TEST_CASE("each kind of death costs one request and is reported as what it was")
   const Case cases[] = {
       {"crash", Kind::Crashed, "(SIGABRT): xla/layout.cc:42] Check failed: shape.has_layout() f32[2]"},
       {"segfault", Kind::Crashed, "SIGSEGV"},
-      {"killed", Kind::OutOfMemory, "SIGKILL"},
+      {"killed", Kind::Killed, "SIGKILL"},
       {"exit", Kind::Crashed, "exit code 3"},
       {"garbage", Kind::Crashed, "malformed"},
       {"huge", Kind::Crashed, "malformed"},
