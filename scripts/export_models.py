@@ -106,6 +106,8 @@ def hone_json(hone: Path, *arguments: str, timeout_s: float) -> dict:
         raise ExportError(f"hone {arguments[0]}: {one_line(result.stderr or 'no output')}") from None
     if result.returncode != 0:
         error = reply.get("error", {})
+        if "worker program is missing" in str(error.get("message")):
+            raise SystemExit(f"error: {one_line(error['message'])}: run make build, or give --no-run")
         raise ExportError(f"hone {arguments[0]}: {one_line(error.get('message'))} {one_line(error.get('where') or '')}")
     return reply
 
@@ -246,8 +248,9 @@ def main() -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     list_path = options.out.parent / f"{options.out.name}.json"
     rows = kept_rows(read_list(list_path), entries, options.out)
-    todo = [entry for entry in chosen if options.force or entry.name not in rows]
-    seen = set(row["model"] for row in rows.values()) if not options.force else set()
+    done = {name for name, row in rows.items() if options.no_run or "finite" in row}  # exported, and run if asked for
+    todo = [entry for entry in chosen if options.force or entry.name not in done]
+    seen = set() if options.force else {rows[name]["model"] for name in done}
     todo.sort(key=lambda entry: entry.model in seen or bool(seen.add(entry.model)))  # every model once, then the rest
     print(f"{len(chosen)} programs, {len(chosen) - len(todo)} exported before", flush=True)
     failed = export_all(todo, rows, options, list(entries), list_path)
@@ -260,4 +263,10 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except OSError as error:  # the folder cannot be written
+        sys.exit(f"error: {error.filename}: {error.strerror}")
+    except KeyboardInterrupt:
+        print("interrupted: run again to go on", file=sys.stderr)
+        sys.exit(130)

@@ -2,6 +2,8 @@
 
 import sys
 
+from keras.src.utils import module_utils
+
 from . import (  # noqa: F401
     algorithms,
     applications,
@@ -15,5 +17,8 @@ from . import (  # noqa: F401
     vision,
 )
 
-# Its stand-in has kept TensorFlow out of the imports above; Keras' preprocessing layers take its presence for a graph.
+# The stand-in for TensorFlow served the imports above, and Keras now remembers that there is none. It must go: Keras'
+# preprocessing layers take its mere presence for running inside a TensorFlow graph.
+if module_utils.tensorflow.available:
+    raise ImportError("Keras found TensorFlow")
 sys.modules.pop("tensorflow", None)

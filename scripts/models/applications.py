@@ -25,7 +25,7 @@ ROWS = [
     ("efficientnet_v2_b0", "efficientnet", "EfficientNetV2B0", 80, (1, 2)),
     ("efficientnet_v2_s", "efficientnet", "EfficientNetV2S", 64, (1,)),
     ("nasnet_mobile", "nasnet", "NASNetMobile", 64, (1,)),
-    ("convnext_tiny", "convnext", "ConvNeXtTiny", 64, (1, 4)),
+    ("convnext_tiny", "convnext", "ConvNeXtTiny", 64, (1, 2)),
 ]
 
 

@@ -16,12 +16,25 @@ def cross_entropy(logits, labels):
     return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
 
 
+SECOND_MOMENTS = {"nu", "v", "v_row", "v_col", "sum_of_squares"}
+
+
+def plausible(state):
+    """The optimiser's state with second moments that are not negative: generated inputs may be anything."""
+
+    def fix(path, leaf):
+        names = {getattr(key, "name", None) for key in path}
+        return jnp.abs(leaf) if names & SECOND_MOMENTS else leaf
+
+    return jax.tree_util.tree_map_with_path(fix, state)
+
+
 def step_of(loss, weights, optimiser, batch: tuple) -> Program:
     """One step on loss(weights, *batch). The optimiser's state is known by shape only, like the weights."""
 
     def run(w, state, *batch):
         value, gradient = jax.value_and_grad(loss)(w, *batch)
-        updates, state = optimiser.update(gradient, state, w)
+        updates, state = optimiser.update(gradient, plausible(state), w)
         return optax.apply_updates(w, updates), state, value
 
     return Program(run, weights, (jax.eval_shape(optimiser.init, weights), *batch), constant=False)
@@ -41,7 +54,7 @@ def keras_step(model, optimiser, loss, batch: int, target) -> Program:
 
     def run(w, s, state, inputs, wanted):
         (value, s), gradient = jax.value_and_grad(loss_of, has_aux=True)(w, s, inputs, wanted)
-        updates, state = optimiser.update(gradient, state, w)
+        updates, state = optimiser.update(gradient, plausible(state), w)
         return optax.apply_updates(w, updates), s, state, value
 
     state = jax.eval_shape(optimiser.init, trainable)
