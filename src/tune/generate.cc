@@ -208,8 +208,12 @@ std::string generate_kernel(const std::string& name, const GenerateOptions& opti
   std::vector<Value> pool = {text.parameter(type, dims)};
   const int steps = 2 + static_cast<int>(std::exp2(rng.uniform() * 4.6));  // 3 to 26, small ones more often
   for (int made = 0, tried = 0; made < steps && tried < 8 * steps; ++tried) {
+    const HloText before = text;
     const std::optional<Value> value = random_step(rng)(text, pool, rng);
-    if (!value || elements(value->dims) > options.max_elements || elements(value->dims) < 1) continue;
+    if (!value || text.largest() > options.max_elements || elements(value->dims) < 1) {
+      text = before;  // unused instructions would go, but unused parameters stay
+      continue;
+    }
     pool.push_back(*value);
     ++made;
   }

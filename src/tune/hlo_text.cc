@@ -28,6 +28,7 @@ Value HloText::add(const std::string& opcode, const std::string& operands, const
                    const std::string& attributes) {
   Value value = shape;
   value.name = fmt::format("v{}", count_++);
+  largest_ = std::max(largest_, elements(value.dims));
   body_ +=
       fmt::format("  {} = {} {}({}){}\n", value.name, shape_text(value.type, value.dims), opcode, operands, attributes);
   return value;
@@ -84,7 +85,9 @@ Value HloText::select(const Value& predicate, const Value& a, const Value& b) {
 }
 
 Value HloText::clamp(double low, const Value& a, double high) {
-  const Value least = constant(a.type, low), most = constant(a.type, high);
+  // Bounds in the full shape: on scalar ones XLA:CPU's tiled emitter aborts ("Failed to infer result type(s)").
+  const Value least = broadcast(constant(a.type, low), a.dims, {}),
+              most = broadcast(constant(a.type, high), a.dims, {});
   const double log_max = std::max(least.log_max, most.log_max);
   return add("clamp", least.name + ", " + a.name + ", " + most.name, {"", a.type, a.dims, log_max});
 }

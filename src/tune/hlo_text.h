@@ -54,7 +54,7 @@ class HloText {
 
   // The module, its entry returning the values.
   std::string module(const std::string& name, const std::vector<Value>& results) const;
-  int instructions() const { return count_; }
+  double largest() const { return largest_; }  // elements of the largest array so far
 
  private:
   Value add(const std::string& opcode, const std::string& operands, const Value& shape,
@@ -65,6 +65,7 @@ class HloText {
   std::string body_, computations_;
   std::set<std::string> known_;
   int count_ = 0, parameters_ = 0;
+  double largest_ = 0;
 };
 
 }  // namespace hone::tune
