@@ -20,16 +20,16 @@ RANDOM_NOTE = """\
 
 MANUAL_NOTE = """\
 # Manual split: the test programs come from families with no relative in training.
-#   graph          segment sums and softmaxes over edge lists, filters over all pairs of atoms: no training program
-#                  scatters by given indices except gradients of embeddings
+#   graph          segment sums and softmaxes over edge lists, filters over all pairs of atoms. Of the training
+#                  programs only the training steps (gradients of lookups) and maxwell (fixed slices) scatter at all
 #   particles      all-pairs forces by broadcasts and reductions, no matrix product
 #   recommendation embedding bags and wide, shallow arithmetic on large batches; the training step of a factorisation
 #                  machine is a relative and stands in validation
-#   wavenet        gated and transposed 1-D convolutions; temporal and speech convolution stacks are relatives and stand
+#   wavenet        gated, dilated and transposed 1-D convolutions; temporal convolution networks are relatives and stand
 #                  in validation
 # One program of each of eight models is tested, the rest of these families is used nowhere. Dots, softmaxes and
 # elementwise chains as such occur everywhere: a family is unlike the others by how it combines them.
-# Validation families have no relative in training either, so that choosing by validation does not favour memory.
+# Validation has families of its own too, some nearer to training (Swin to ViT, Inception to ResNet).
 """
 
 MANUAL_TEST = [
