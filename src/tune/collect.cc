@@ -98,6 +98,8 @@ class Collection {
     }
     const int wanted = 1 + configurations_of(options_);
     if (stored.configurations >= wanted || full(program)) return;
+    if (stored.configurations > 0 && bench_.seconds_left() <= until)
+      return;  // opening it would cost as much as a lowering
     const std::unique_ptr<KernelSource> source = bench_.open(file.bytes, program.name);
     stored.fingerprint = source->fingerprint();
     // The edges of XLA's own fusion: what the random configurations decide.

@@ -177,6 +177,18 @@ TEST_CASE("the time limit ends a collection between candidates", "[collect]") {
   CHECK_FALSE(report.complete);
 }
 
+TEST_CASE("without time for lowering, known programs are not opened again", "[collect]") {
+  Fixture fixture;
+  FakeCollectBench first = fixture.bench();
+  fixture.options.gather_share = 0;
+  fixture.options.configurations = 5;
+  CHECK(fixture.run(first).configurations == 2);  // XLA's own in any case
+  FakeCollectBench second = fixture.bench();
+  fixture.options.configurations = 5;
+  CHECK(fixture.run(second).configurations == 0);
+  CHECK(second.lowered.empty());
+}
+
 TEST_CASE("kernels that several programs share are kept once", "[collect]") {
   Fixture fixture;
   FakeCollectBench bench = fixture.bench();
