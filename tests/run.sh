@@ -23,8 +23,9 @@ count() {
   echo "== $name: $ok passed, $bad failed, $skip skipped"
 }
 
+# run_catch2 PROGRAM
 run_catch2() {
-  "$build/hone_tests" --use-colour no 2>&1 | tee "$log"
+  "$build/$1" --use-colour no 2>&1 | tee "$log"
   local status=${PIPESTATUS[0]}
   local ok bad
   if grep -qE '^All tests passed' "$log"; then
@@ -35,7 +36,7 @@ run_catch2() {
     ok=$(grep -oE '[0-9]+ passed' <<<"$summary" | grep -oE '[0-9]+' || echo 0)
     bad=$(grep -oE '[0-9]+ failed' <<<"$summary" | head -n 1 | grep -oE '[0-9]+' || echo 0)
   fi
-  count "C++ (hone_tests)" "$status" "$ok" "$bad" 0
+  count "C++ ($1)" "$status" "$ok" "$bad" 0
 }
 
 # run_unittests NAME FOLDER
@@ -69,7 +70,8 @@ has() { compgen -G "$1" >/dev/null; }
 run_script "layers (check_layers.py)" "$python" scripts/check_layers.py
 run_unittests "layers (unit tests)" tests/layers
 run_unittests "fuzz (unit tests)" tests/fuzz
-run_catch2
+run_catch2 hone_tests
+run_catch2 hone_learn_tests
 if has 'tests/python/test_*.py'; then run_unittests "Python" tests/python; fi
 if has 'tests/cli/test_*.py'; then run_unittests "command line" tests/cli; fi
 for script in tests/cli/*.sh; do
