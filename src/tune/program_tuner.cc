@@ -356,12 +356,20 @@ class Tuner {
     return duel;
   }
 
+  // Fewer than asked for where compiling and running the program twice takes longer than the time kept for it.
+  int processes() const {
+    constexpr double kRuns = 4;
+    const double compile_ms = std::max(default_.compile_ms, default_.baseline_compile_ms);
+    const double each_s = 2 * (compile_ms / 1e3 + kRuns * default_.baseline_ns / 1e9);
+    return static_cast<int>(std::clamp(reserve_s_ / each_s, 1.0, static_cast<double>(options_.processes)));
+  }
+
   // The best so far against default XLA; when it does not hold, earlier bests, then default XLA itself.
   void confirm_best() {
     for (int fallback = 0; fallback <= kFallbacks && !history_.empty(); ++fallback) {
       say("confirmation");
       const Decisions candidate = history_.back();
-      const Confirmation confirmation = confirm(bench_, candidate, confirmation_effort(), options_.processes);
+      const Confirmation confirmation = confirm(bench_, candidate, confirmation_effort(), processes());
       for (const Measurement& duel : confirmation.duels)
         result_.steps.push_back({"confirmation", duel, confirmation.holds});
       if (confirmation.holds) {
