@@ -104,9 +104,20 @@ bool seam_on(const char* name) {
   return false;
 }
 
-bool tiled_emitter_default(const xla::HloFusionInstruction& fusion) { return original_support()(fusion).ok(); }
+// This XLA takes a clamp with scalar bounds for tileable and then aborts on it ("Failed to infer result type(s)").
+bool has_scalar_clamp(const xla::HloFusionInstruction& fusion) {
+  for (const auto* op : fusion.fused_instructions())
+    if (op->opcode() == xla::HloOpcode::kClamp && op->operand(0)->shape().dimensions().size() != op->shape().dimensions().size())
+      return true;
+  return false;
+}
+
+bool tiled_emitter_default(const xla::HloFusionInstruction& fusion) {
+  return !has_scalar_clamp(fusion) && original_support()(fusion).ok();
+}
 
 bool tiled_emitter_can(const xla::HloFusionInstruction& fusion) {
+  if (has_scalar_clamp(fusion)) return false;
   if (tiled_emitter_default(fusion)) return true;
   if (!fusion.shape().IsArray()) return false;
   for (const auto* operand : fusion.operands())
@@ -197,6 +208,7 @@ absl::Status IsSupportedTiledFusion(const HloFusionInstruction& fusion) {
   using namespace hone::xla_side;
   ++state(kTiledSupport).calls;
   auto emitter = attribute(fusion, kEmitterAttribute);
+  if (state(kTiledSupport).on && has_scalar_clamp(fusion)) return absl::UnimplementedError("a clamp with scalar bounds");
   if (!emitter || !state(kTiledSupport).on) return original_support()(fusion);
   if (*emitter == "loop") return absl::UnimplementedError("the loop emitter was chosen");
   return tiled_emitter_can(fusion) ? absl::OkStatus() : absl::UnimplementedError("not tileable");

@@ -242,6 +242,13 @@ class OnePass(WithWorker):
         self.assertIn(b"memory", done.stderr)
         self.hone("run", "dot.hlo", "--memory-limit", "0", code=2)
 
+    def test_a_clamp_with_scalar_bounds_runs(self):
+        """The wheel's XLA aborts on it; the seam hands it to the loop emitter."""
+        (self.dir / "clamp.hlo").write_text(
+            "HloModule c\nENTRY main { x = f32[64,64] parameter(0)  y = f32[64,64] parameter(1)  a = f32[] constant(-1)\n"
+            "b = f32[] constant(1)  c = f32[64,64] clamp(a, x, b)  ROOT r = f32[64,64] multiply(c, y) }\n")
+        self.assertEqual(len(self.json("run", "clamp.hlo", "--repeat", "2")["times_ns"]), 2)
+
     def test_inputs_must_match(self):
         self.json("run", "dot.hlo", "--repeat", "1", "--outputs", "out.npz")  # one array of another shape
         self.hone("run", "dot.hlo", "--inputs", "out.npz", code=2)
