@@ -46,6 +46,8 @@ def compare(hone: Path, program, options: argparse.Namespace, folder: Path) -> l
         usable = kernel["complete"] and kernel["fingerprint"] in covered and kernel["chosen"] in measured
         if not usable or kernel["default_ns"] < 1e3 * options.least_us or kernel["options"] > options.most_options:
             continue
+        if options.tiles and not any(option.startswith("tile=") for option in measured):
+            continue
         best = max(measured, key=measured.get)
         rows.append({"program": program.name, "kernel": kernel["name"], "options": kernel["options"], "chosen": kernel["chosen"],
                      "best": best, "loss": measured[best] / measured[kernel["chosen"]], "gain": measured[best]})  # fmt: skip
@@ -57,11 +59,12 @@ def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", type=int, default=20, help="stop at this many (default 20)")
     parser.add_argument("--most-options", type=int, default=60, help="spaces larger than this are left out (default 60)")
+    parser.add_argument("--tiles", action="store_true", help="only kernels that the tiled emitter takes")
     parser.add_argument("--least-us", type=float, default=5, help="faster kernels are left out (default 5)")
     parser.add_argument("--budget", default="60s", help="of the search (default 60s)")
     parser.add_argument("--reference-budget", default="120s", help="of the exhaustive one (default 120s)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", metavar="SUBSTRING", help="examples whose name contains it")
+    parser.add_argument("--only", default="", metavar="SUBSTRING", help="examples whose name contains it (several: a,b)")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / f"exhaustive-{today}.md", help="the table")
     parser.add_argument("--hone", type=Path, default=ROOT / "build" / "hone")
     return parser.parse_args()
@@ -72,7 +75,7 @@ def main() -> int:
     rows: list[dict] = []
     with tempfile.TemporaryDirectory() as folder:
         for program in example_programs():
-            if options.only not in program.name or len(rows) >= options.kernels:
+            if not any(part in program.name for part in options.only.split(",")) or len(rows) >= options.kernels:
                 continue
             try:
                 fresh = compare(options.hone, program, options, Path(folder))
