@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Is what the kernel search finds the best there is? Tunes programs twice: as a user would, and with --exhaustive, which
-measures every option of every kernel with care. For each kernel that both finished, the careful time of the option the
-first search chose is compared with the careful time of the best option. Another process, another duel: both are noisy."""
+"""Is what the kernel search finds the best there is? Tunes programs twice: as a user would, and with --exhaustive,
+which measures every option of every kernel with care. For each kernel that both finished, the careful time of the
+option the first search chose is compared with the careful time of the best option. Another process, another duel: both
+are noisy."""
 
 import argparse
 import datetime
@@ -11,15 +12,28 @@ import sys
 import tempfile
 from pathlib import Path
 
-from harness import ROOT, HoneError, call_hone, commit, example_programs, geometric_mean, machine, markdown_table, seconds_of
+from harness import (
+    ROOT,
+    HoneError,
+    call_hone,
+    commit,
+    example_programs,
+    geometric_mean,
+    machine,
+    markdown_table,
+    seconds_of,
+)
 
 WITHIN = 1.03
 LEAST_ROUNDS = 9  # of a careful duel
 
 
 def careful_ratios(database: Path) -> dict[str, dict[str, float]]:
-    """Per kernel fingerprint: default/option ratio of every verified option, from its longest duel; the default is 1."""
-    query = "select kernel, decisions, ratio from records where scope = 'kernel' and status = 'ok' and rounds >= ? order by rounds"
+    """Per kernel: default/option ratio of every verified option, from its longest duel; the default is 1."""
+    query = (
+        "select kernel, decisions, ratio from records"
+        " where scope = 'kernel' and status = 'ok' and rounds >= ? order by rounds"
+    )
     kernels: dict[str, dict[str, float]] = {}
     with sqlite3.connect(database) as connection:
         for kernel, option, ratio in connection.execute(query, (LEAST_ROUNDS,)):
@@ -33,7 +47,9 @@ def compare(hone: Path, program, options: argparse.Namespace, folder: Path) -> l
     package = folder / f"{program.name}.hone"
     arguments = ["tune", program.path, *weights, "--seed", options.seed, "-o", package, "--force"]
     timeout_s = 600 + 5 * seconds_of(options.reference_budget)
-    call_hone(hone, [*arguments, "--budget", options.budget, "--db", folder / f"{program.name}.db", "--quiet"], timeout_s)
+    call_hone(
+        hone, [*arguments, "--budget", options.budget, "--db", folder / f"{program.name}.db", "--quiet"], timeout_s
+    )
     found = json.loads((package / "report.json").read_text())["kernels"]
     reference_db = folder / f"{program.name}.reference.db"
     reference = [*arguments, "--budget", options.reference_budget, "--db", reference_db, "--exhaustive", "--quiet"]
@@ -49,8 +65,16 @@ def compare(hone: Path, program, options: argparse.Namespace, folder: Path) -> l
         if options.tiles and not any(option.startswith("tile=") for option in measured):
             continue
         best = max(measured, key=measured.get)
-        rows.append({"program": program.name, "kernel": kernel["name"], "options": kernel["options"], "chosen": kernel["chosen"],
-                     "best": best, "loss": measured[best] / measured[kernel["chosen"]], "gain": measured[best]})  # fmt: skip
+        rows.append(
+            {
+                "name": f"{program.name} {kernel['name']}",
+                "options": kernel["options"],
+                "chosen": kernel["chosen"],
+                "best": best,
+                "gain": measured[best],
+                "loss": measured[best] / measured[kernel["chosen"]],
+            }
+        )
     return rows
 
 
@@ -58,14 +82,20 @@ def parse_options() -> argparse.Namespace:
     today = datetime.date.today().isoformat()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", type=int, default=20, help="stop at this many (default 20)")
-    parser.add_argument("--most-options", type=int, default=60, help="spaces larger than this are left out (default 60)")
+    parser.add_argument(
+        "--most-options", type=int, default=60, help="spaces larger than this are left out (default 60)"
+    )
     parser.add_argument("--tiles", action="store_true", help="only kernels that the tiled emitter takes")
     parser.add_argument("--least-us", type=float, default=5, help="faster kernels are left out (default 5)")
     parser.add_argument("--budget", default="60s", help="of the search (default 60s)")
     parser.add_argument("--reference-budget", default="120s", help="of the exhaustive one (default 120s)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", metavar="SUBSTRING", help="examples whose name contains it (several: a,b)")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / f"exhaustive-{today}.md", help="the table")
+    parser.add_argument(
+        "--only", default="", metavar="SUBSTRING", help="examples whose name contains it (several: a,b)"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "docs" / "results" / f"exhaustive-{today}.md", help="the table"
+    )
     parser.add_argument("--hone", type=Path, default=ROOT / "build" / "hone")
     return parser.parse_args()
 
@@ -88,12 +118,15 @@ def main() -> int:
         print("exhaustive.py: no kernel was finished by both searches", file=sys.stderr)
         return 1
     within = sum(row["loss"] <= WITHIN for row in rows)
-    table = [[f"{r['program']} {r['kernel']}", str(r["options"]), r["chosen"], r["best"], f"{r['gain']:.3f}", f"{r['loss']:.3f}"]
-             for r in rows]  # fmt: skip
+    table = [
+        [r["name"], str(r["options"]), r["chosen"], r["best"], f"{r['gain']:.3f}", f"{r['loss']:.3f}"] for r in rows
+    ]
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(
-        f"# The kernel search against exhaustive measurement\n\n{datetime.date.today()}, {machine()}, commit {commit()}, "
-        f"`bench/exhaustive.py --budget {options.budget} --seed {options.seed}`.\n*best gain*: default over the best option; "
+        f"# The kernel search against exhaustive measurement\n\n"
+        f"{datetime.date.today()}, {machine()}, commit {commit()}, "
+        f"`bench/exhaustive.py --budget {options.budget} --seed {options.seed}`.\n"
+        "*best gain*: default over the best option; "
         "*loss*: the best option's ratio over that of the option the search chose, both from the careful duels of the\n"
         f"exhaustive run. {within} of {len(rows)} kernels within {WITHIN - 1:.0%}; geometric mean of the loss "
         f"{geometric_mean([row['loss'] for row in rows]):.3f}.\n\n"

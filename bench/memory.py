@@ -115,12 +115,14 @@ def main() -> int:
     header = ["program", "main MiB", "default XLA MiB", "worker MiB", "ratio", "duels"]
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(
-        f"# Memory of tuning\n\n{datetime.date.today()}, {machine()}, commit {commit()}, `bench/memory.py --budget {options.budget}`.\n"
-        "Peak resident memory. *default XLA*: the worker of `hone run`, which compiles and runs the program once; *worker*: that\n"
-        "of `hone tune`, which holds the default program, the best and the candidate.\n\n"
+        f"# Memory of tuning\n\n{datetime.date.today()}, {machine()}, commit {commit()}, "
+        f"`bench/memory.py --budget {options.budget}`.\n"
+        "Peak resident memory. *default XLA*: the worker of `hone run`, which compiles and runs the program\n"
+        "once; *worker*: that of `hone tune`, which holds the default program, the best and the candidate.\n\n"
         f"{markdown_table(header, rows)}\n"
-        f"Main process at most {worst_main:.0f} MiB (target {MAIN_LIMIT_MIB}); worker at most {worst_ratio:.2f} times default"
-        f" XLA's (target {WORKER_RATIO}).\n\n## The worker's resident MiB over the duels of a search\n\n{''.join(curves)}"
+        f"Main process at most {worst_main:.0f} MiB (target {MAIN_LIMIT_MIB}); worker at most {worst_ratio:.2f} times "
+        f"default XLA's (target {WORKER_RATIO}).\n\n"
+        f"## The worker's resident MiB over the duels of a search\n\n{''.join(curves)}"
     )
     print(options.out)
     return 0 if worst_main <= MAIN_LIMIT_MIB and worst_ratio <= WORKER_RATIO else 1

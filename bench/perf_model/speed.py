@@ -72,7 +72,10 @@ class Sage(nn.Module):
     def __init__(self, reduction, geometric):
         super().__init__()
         width = OPCODE + NODE_FEATURES + STATIC_FEATURES + TILE_FEATURES
-        dense = lambda a, b: nn.Linear(a, b, bias=False)
+
+        def dense(a, b):
+            return nn.Linear(a, b, bias=False)
+
         self.reduction, self.geometric = reduction, geometric
         self.embedding = nn.Embedding(256, OPCODE)
         self.first = dense(width, HIDDEN)
@@ -96,7 +99,7 @@ class Sage(nn.Module):
         kernel = torch.cat([batch.static, batch.tiles], 1)
         x = torch.cat([self.embedding(batch.opcodes), batch.features, kernel[batch.copy_of]], 1)
         x = torch.relu(self.first(x))
-        for producer, user, combine in zip(self.producer, self.user, self.combine):
+        for producer, user, combine in zip(self.producer, self.user, self.combine, strict=False):
             a = self.mean(torch.relu(producer(x)), batch, batch.source, batch.target, batch.degree["in"])
             b = self.mean(torch.relu(user(x)), batch, batch.target, batch.source, batch.degree["out"])
             x = self.dropout(torch.relu(combine(torch.cat([x, a, b], 1))))
@@ -147,7 +150,16 @@ def run_ours(binary, what, repeats):
 
 def run_python(reduction, geometric, kernels, options, repeats):
     """In a process of its own, so that peak memory is its own."""
-    command = [sys.executable, __file__, "--one", reduction, str(int(geometric)), str(kernels), str(options), str(repeats)]
+    command = [
+        sys.executable,
+        __file__,
+        "--one",
+        reduction,
+        str(int(geometric)),
+        str(kernels),
+        str(options),
+        str(repeats),
+    ]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
@@ -164,19 +176,23 @@ def main():
         return
     for row in run_ours(args.binary, "rank", args.repeats):
         count = 10000 if row["model"] == "fast" else 100
-        print(f"ranking {count} options of a 40-node kernel, {row['model']}: {row['min_ms']:.2f} ms "
-              f"(median {row['median_ms']:.2f})")
-    print("\n| network | batch | hone ms | PyTorch index_add ms | torch_geometric ms | ratio to the best | MiB, hone/PyTorch |")
+        print(
+            f"ranking {count} options of a 40-node kernel, {row['model']}: {row['min_ms']:.2f} ms "
+            f"(median {row['median_ms']:.2f})"
+        )
+    print("\n| network | batch | hone ms | PyTorch index_add ms | torch_geometric ms | ratio to the best | MiB |")
     print("|---|---|---|---|---|---|---|")
     for reduction in ("per-node", "column-wise", "lstm", "transformer"):
         ours = run_ours(args.binary, "sage+" + reduction, args.repeats)
-        for row, (kernels, options) in zip(ours, ((8, 32), (64, 1))):
+        for row, (kernels, options) in zip(ours, ((8, 32), (64, 1)), strict=False):
             plain = run_python(reduction, False, kernels, options, args.repeats)
             other = run_python(reduction, True, kernels, options, args.repeats) if scatter else None
             best = min(p["min_ms"] for p in (plain, other) if p)
-            print(f"| sage+{reduction} | {kernels} x {options} | {row['min_ms']:.1f} | {plain['min_ms']:.1f} | "
-                  f"{other['min_ms'] if other else float('nan'):.1f} | {best / row['min_ms']:.2f} | "
-                  f"{row['peak_mib']:.0f} / {plain['peak_mib']:.0f} |")
+            print(
+                f"| sage+{reduction} | {kernels} x {options} | {row['min_ms']:.1f} | {plain['min_ms']:.1f} | "
+                f"{other['min_ms'] if other else float('nan'):.1f} | {best / row['min_ms']:.2f} | "
+                f"{row['peak_mib']:.0f} / {plain['peak_mib']:.0f} |"
+            )
 
 
 if __name__ == "__main__":

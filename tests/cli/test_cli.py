@@ -91,8 +91,22 @@ ENTRY main {
 
 PROGRAMS = {"elementwise": ELEMENTWISE, "softmax": SOFTMAX, "dot": DOT, "loop": LOOP}
 
-SUMMARY_FIELDS = {"program", "fingerprint", "default_ns", "tuned_ns", "speedup", "speedup_interval", "verified", "candidates",
-                  "rejected", "failed", "seconds", "seed", "decisions", "output"}
+SUMMARY_FIELDS = {
+    "program",
+    "fingerprint",
+    "default_ns",
+    "tuned_ns",
+    "speedup",
+    "speedup_interval",
+    "verified",
+    "candidates",
+    "rejected",
+    "failed",
+    "seconds",
+    "seed",
+    "decisions",
+    "output",
+}
 
 
 def children(pid):
@@ -126,8 +140,15 @@ class CliTest(unittest.TestCase):
     def hone(self, *arguments, code=0, stdin=None, timeout=300):
         """Runs hone in the test's folder and returns the finished process."""
         environment = dict(os.environ, XDG_DATA_HOME=str(self.dir / "data"))
-        done = subprocess.run(self.arguments(*arguments), cwd=self.dir, input=stdin, capture_output=True, timeout=timeout,
-                              env=environment, check=False)
+        done = subprocess.run(
+            self.arguments(*arguments),
+            cwd=self.dir,
+            input=stdin,
+            capture_output=True,
+            timeout=timeout,
+            env=environment,
+            check=False,
+        )
         self.assertEqual(done.returncode, code, f"{arguments}\n{done.stdout.decode()}\n{done.stderr.decode()}")
         return done
 
@@ -147,11 +168,22 @@ class WithoutWorker(CliTest):
 
     def test_bad_command_lines_are_one_line_and_code_2(self):
         (self.dir / "empty").mkdir()
-        cases = [(), ("tune", "empty"), ("spell",), ("tune",), ("tune", "missing.hlo"), ("tune", "elementwise.hlo", "--budget", "soon"),
-                 ("tune", "elementwise.hlo", "--budget", "0s"), ("tune", "elementwise.hlo", "--strategy", "magic"),
-                 ("run", "elementwise.hlo", "--repeat", "0"), ("run", "elementwise.hlo", "--threads", "0"),
-                 ("run", "elementwise.hlo", "--weights", "a-b"), ("db",), ("db", "info", "--db", "none.db"),
-                 ("inspect", "elementwise.hlo", "--inputs", "none.npz")]
+        cases = [
+            (),
+            ("tune", "empty"),
+            ("spell",),
+            ("tune",),
+            ("tune", "missing.hlo"),
+            ("tune", "elementwise.hlo", "--budget", "soon"),
+            ("tune", "elementwise.hlo", "--budget", "0s"),
+            ("tune", "elementwise.hlo", "--strategy", "magic"),
+            ("run", "elementwise.hlo", "--repeat", "0"),
+            ("run", "elementwise.hlo", "--threads", "0"),
+            ("run", "elementwise.hlo", "--weights", "a-b"),
+            ("db",),
+            ("db", "info", "--db", "none.db"),
+            ("inspect", "elementwise.hlo", "--inputs", "none.npz"),
+        ]
         for arguments in cases:
             done = self.hone(*arguments, code=2)
             lines = done.stderr.decode().splitlines()
@@ -159,7 +191,9 @@ class WithoutWorker(CliTest):
             self.assertTrue(lines[0].startswith("hone: error: "), lines)
             self.assertEqual(done.stdout, b"")
         left = sorted(p.name for p in self.dir.iterdir())
-        self.assertEqual(left, ["dot.hlo", "elementwise.hlo", "empty", "loop.hlo", "softmax.hlo"])  # no package, no database
+        self.assertEqual(
+            left, ["dot.hlo", "elementwise.hlo", "empty", "loop.hlo", "softmax.hlo"]
+        )  # no package, no database
 
     def test_errors_as_json(self):
         error = self.json("inspect", "missing.hlo", code=2)["error"]
@@ -215,7 +249,9 @@ class OnePass(WithWorker):
         self.assertTrue((self.dir / "out.npz").exists())
         again = self.json("run", "dot.hlo", "--repeat", "1", "--outputs", "again.npz")
         self.assertEqual(again["fingerprint"], ran["fingerprint"])
-        self.assertEqual((self.dir / "out.npz").read_bytes(), (self.dir / "again.npz").read_bytes())  # same seed, same inputs
+        self.assertEqual(
+            (self.dir / "out.npz").read_bytes(), (self.dir / "again.npz").read_bytes()
+        )  # same seed, same inputs
         self.json("run", "dot.hlo", "--repeat", "1", "--outputs", "other.npz", "--seed", "1")
         self.assertNotEqual((self.dir / "out.npz").read_bytes(), (self.dir / "other.npz").read_bytes())
 
@@ -236,7 +272,10 @@ class OnePass(WithWorker):
         self.assertAlmostEqual(deviation, 1 / 16, delta=0.005)
 
     def test_a_program_beyond_the_memory_limit_fails_in_one_line(self):
-        (self.dir / "big.hlo").write_text("HloModule big\nENTRY main { z = f32[] parameter(0)  ROOT b = f32[1073741824] broadcast(z), dimensions={} }\n")
+        (self.dir / "big.hlo").write_text(
+            "HloModule big\nENTRY main { z = f32[] parameter(0)\n"
+            "ROOT b = f32[1073741824] broadcast(z), dimensions={} }\n"
+        )
         done = self.hone("run", "big.hlo", "--memory-limit", "1", code=1)
         self.assertEqual(len(done.stderr.decode().splitlines()), 1, done.stderr)
         self.assertIn(b"memory", done.stderr)
@@ -245,8 +284,10 @@ class OnePass(WithWorker):
     def test_a_clamp_with_scalar_bounds_runs(self):
         """The wheel's XLA aborts on it; the seam hands it to the loop emitter."""
         (self.dir / "clamp.hlo").write_text(
-            "HloModule c\nENTRY main { x = f32[64,64] parameter(0)  y = f32[64,64] parameter(1)  a = f32[] constant(-1)\n"
-            "b = f32[] constant(1)  c = f32[64,64] clamp(a, x, b)  ROOT r = f32[64,64] multiply(c, y) }\n")
+            "HloModule c\nENTRY main { x = f32[64,64] parameter(0)  y = f32[64,64] parameter(1)\n"
+            "a = f32[] constant(-1)\n"
+            "b = f32[] constant(1)  c = f32[64,64] clamp(a, x, b)  ROOT r = f32[64,64] multiply(c, y) }\n"
+        )
         self.assertEqual(len(self.json("run", "clamp.hlo", "--repeat", "2")["times_ns"]), 2)
 
     def test_inputs_must_match(self):
@@ -289,8 +330,21 @@ class Tune(WithWorker):
         self.assertEqual(json.loads((package / "report.json").read_text())["fingerprint"], first["fingerprint"])
 
         compared = self.json("run", "elementwise.hone", "--compare", "--budget", "2s")
-        self.assertEqual({"program", "speedup", "speedup_interval", "verified", "default_ns", "tuned_ns", "rounds", "seed",
-                          "threads"} - set(compared), set())
+        self.assertEqual(
+            {
+                "program",
+                "speedup",
+                "speedup_interval",
+                "verified",
+                "default_ns",
+                "tuned_ns",
+                "rounds",
+                "seed",
+                "threads",
+            }
+            - set(compared),
+            set(),
+        )
         self.assertTrue(compared["verified"])
         if first["decisions"]:
             self.assertGreater(compared["speedup"], 0.9)
@@ -332,15 +386,22 @@ class Tune(WithWorker):
 
     def start_tune(self, name, budget):
         environment = dict(os.environ, XDG_DATA_HOME=str(self.dir / "data"))
-        return subprocess.Popen(self.arguments("tune", self.dir / f"{name}.hlo", "--db", self.db, "--budget", budget, "--json"),
-                                cwd=self.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+        return subprocess.Popen(
+            self.arguments("tune", self.dir / f"{name}.hlo", "--db", self.db, "--budget", budget, "--json"),
+            cwd=self.dir,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+        )
 
     def wait_for_rows(self, process, count):
         """Until the database has `count` rows: the search is under way."""
         deadline = time.monotonic() + 120
         while process.poll() is None and time.monotonic() < deadline:
             if self.db.exists():
-                done = subprocess.run(self.arguments("db", "info", "--json", "--db", self.db), capture_output=True, check=False)
+                done = subprocess.run(
+                    self.arguments("db", "info", "--json", "--db", self.db), capture_output=True, check=False
+                )
                 if done.returncode == 0 and json.loads(done.stdout)["records"] >= count:
                     return
             time.sleep(0.05)

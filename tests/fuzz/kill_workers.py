@@ -3,6 +3,7 @@
 database must stay sound. One line per round; exit code 1 if any round failed."""
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -29,13 +30,13 @@ def round_of(hone: pathlib.Path, program: pathlib.Path, folder: pathlib.Path, wa
     database = folder / "kill.db"
     command = [hone, "tune", program, "--db", database, "--budget", f"{budget_s}s", "--fresh", "--json", "--quiet"]
     command += ["-o", folder / "kill.hone"]
-    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     time.sleep(wait_s)
     for worker in workers_of(process.pid):
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(worker, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
     out, err = process.communicate(timeout=300)
     if process.returncode != 0:
         return f"exit code {process.returncode}: {err.strip().splitlines()[-1:]}"
