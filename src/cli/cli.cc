@@ -59,6 +59,7 @@ const std::vector<Command>& commands() {
       {"tune", "make a program faster and keep the result", declare_tune},
       {"collect", "measure kernels of programs for the performance model's data sets", declare_collect},
       {"generate", "write random valid programs as HLO text", declare_generate},
+      {"train", "train a performance model on a data set", declare_train},
       {"db", "the database of measured candidates", declare_db},
       {"worker", "start a worker and show what its XLA offers", declare_worker},
   };

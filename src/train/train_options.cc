@@ -100,7 +100,8 @@ void TrainOptions::settle() {
   require(validation_kernels >= 1, "validation_kernels", "must be at least 1");
   require(validation_options >= 2, "validation_options", "must be at least 2");
   require(threads >= 1 && threads <= 1024, "threads", "must be 1 to 1024");
-  require(processes >= 1 && rank >= 0 && rank < processes, "rank", "must be below the number of processes");
+  require(processes >= 1 && processes <= 256, "processes", "must be 1 to 256");
+  require(rank >= 0 && rank < processes, "rank", "must be below the number of processes");
   require(processes == 1 || !rendezvous.empty(), "rendezvous", "must be given for several processes");
   model.validate();
 }
