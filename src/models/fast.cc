@@ -32,7 +32,7 @@ torch::Tensor FastNetwork::embed(const GraphBatch& batch, Noise& noise) {
   const torch::Tensor nodes = node_input(batch.node_features) + by_opcode.index_select(0, batch.opcodes);
   torch::Tensor x = join_rows(nodes, static_input(batch.static_features), rows);  // [nodes, hidden]
   torch::Tensor sum = sum_of_nodes(x, rows);
-  for (const auto& layer : gnn) x = x + noise.dropout(layer->forward(x, batch, rows), options.dropout);
+  for (const auto& layer : gnn) x = x + layer->forward(x, batch, rows, noise);
   // The sum before message passing keeps the kernel's size; its root tames large kernels.
   sum = torch::sqrt(sum + 1) - 1;
   return torch::relu(pooled(torch::cat({mean_and_max_of_nodes(x, rows), sum}, 1)));  // [kernels, hidden]

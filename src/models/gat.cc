@@ -138,17 +138,20 @@ struct Heads : torch::nn::Module {
 };
 
 struct GatLayer : GnnLayer {
-  explicit GatLayer(const ModelOptions& options) : directed(options.directed), l2_norm(options.l2_norm) {
+  explicit GatLayer(const ModelOptions& options)
+      : directed(options.directed), l2_norm(options.l2_norm), dropout(options.dropout) {
     producer = register_module("producer", std::make_shared<Heads>(options));
     if (directed) user = register_module("user", std::make_shared<Heads>(options));
   }
-  torch::Tensor forward(const torch::Tensor& x, const GraphBatch& batch, const Rows& rows) override {
+  torch::Tensor forward(const torch::Tensor& x, const GraphBatch& batch, const Rows& rows, Noise& noise) override {
     torch::Tensor y = producer->forward(x, directed ? batch.producers : batch.both, rows);
     if (directed) y = y + user->forward(x, batch.users, rows);
     y = torch::elu(y);
-    return l2_norm ? torch::nn::functional::normalize(y, torch::nn::functional::NormalizeFuncOptions().dim(1)) : y;
+    if (l2_norm) y = torch::nn::functional::normalize(y, torch::nn::functional::NormalizeFuncOptions().dim(1));
+    return noise.dropout(y, dropout);
   }
   bool directed, l2_norm;
+  double dropout;
   std::shared_ptr<Heads> producer, user;
 };
 

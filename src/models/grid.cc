@@ -60,9 +60,9 @@ struct GridNetwork : Network {
   torch::Tensor forward(const GraphBatch& batch, Noise& noise) override {
     const Rows& rows = batch.rows(options.tile_join == Join::Node);
     torch::Tensor x = first_layer(batch, rows);
-    const auto dense = [&](torch::nn::Linear& layer) { x = noise.dropout(torch::relu(layer(x)), options.dropout); };
+    const auto dense = [&](torch::nn::Linear& layer) { x = noise.relu_dropout(layer(x), options.dropout); };
     for (torch::nn::Linear& layer : module_layers) dense(layer);
-    for (const auto& layer : gnn) x = noise.dropout(layer->forward(x, batch, rows), options.dropout);
+    for (const auto& layer : gnn) x = layer->forward(x, batch, rows, noise);
     for (torch::nn::Linear& layer : final_layers) dense(layer);
     torch::Tensor y = reduction->forward(x, rows);  // [copies, width]
     if (output) y = output(y);                      // [copies, 1]

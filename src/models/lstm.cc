@@ -1,6 +1,7 @@
 // The final state of an LSTM (Hochreiter and Schmidhuber 1997) over the nodes of a kernel in topological order.
 #include <algorithm>
-#include <numeric>
+#include <bit>
+#include <map>
 
 #include "models/network.h"
 
@@ -8,37 +9,37 @@ namespace hone::models {
 
 namespace {
 
-// Copies by descending length, and the rows of all their first nodes, then all their second nodes, and so on: the packed
-// form that libtorch's LSTM reads, without padding.
-struct Packed {
-  torch::Tensor rows;       // [rows], int64
-  torch::Tensor lengths;    // [steps], int64: copies that are still running
-  torch::Tensor place;      // [copies], int64: where a copy stands in the order
+// Copies whose kernels are of similar length, side by side in time-major order, shorter ones filled with zero rows in front.
+// Without biases a zero input leaves a zero state zero, so the filling changes nothing; and one call on full sequences takes
+// libtorch's oneDNN path, which the packed form does not.
+struct Group {
+  torch::Tensor source;  // [steps * copies], int64: a row of x, or the zero row behind the last
+  int64_t steps = 0;
+  std::vector<int64_t> copies;
 };
 
-Packed pack(const Rows& rows) {
-  std::vector<int64_t> kernels(rows.kernels());
-  std::iota(kernels.begin(), kernels.end(), int64_t{0});
-  std::stable_sort(kernels.begin(), kernels.end(), [&](int64_t a, int64_t b) { return rows.nodes_of(a) > rows.nodes_of(b); });
-  const int64_t steps = kernels.empty() ? 0 : rows.nodes_of(kernels[0]);
-  Packed packed{torch::empty({rows.rows()}, torch::kLong), torch::empty({steps}, torch::kLong),
-                torch::empty({rows.copies()}, torch::kLong)};
-  int64_t* row = packed.rows.data_ptr<int64_t>();
-  for (int64_t step = 0; step < steps; ++step) {
-    int64_t running = 0;
+std::vector<Group> group(const Rows& rows) {
+  std::map<uint64_t, std::vector<int64_t>> classes;  // kernels by the power of two that holds their length
+  for (int64_t k = 0; k < rows.kernels(); ++k) classes[std::bit_ceil(static_cast<uint64_t>(rows.nodes_of(k)))].push_back(k);
+  std::vector<Group> groups;
+  for (const auto& [bound, kernels] : classes) {
+    Group& g = groups.emplace_back();
+    int64_t count = 0;
     for (int64_t k : kernels) {
-      if (rows.nodes_of(k) <= step) break;
-      for (int64_t copy = 0; copy < rows.copies_of(k); ++copy)
-        *row++ = rows.row_begin[k] + copy * rows.nodes_of(k) + step;
-      running += rows.copies_of(k);
+      g.steps = std::max(g.steps, rows.nodes_of(k));
+      count += rows.copies_of(k);
     }
-    packed.lengths.data_ptr<int64_t>()[step] = running;
+    g.source = torch::full({g.steps * count}, rows.rows(), torch::kLong);
+    int64_t* source = g.source.data_ptr<int64_t>();
+    for (int64_t k : kernels)
+      for (int64_t copy = 0; copy < rows.copies_of(k); ++copy) {
+        const auto column = static_cast<int64_t>(g.copies.size());
+        const int64_t first = rows.row_begin[k] + copy * rows.nodes_of(k), empty = g.steps - rows.nodes_of(k);
+        for (int64_t i = 0; i < rows.nodes_of(k); ++i) source[(empty + i) * count + column] = first + i;
+        g.copies.push_back(rows.copy_begin[k] + copy);
+      }
   }
-  int64_t place = 0;
-  for (int64_t k : kernels)
-    for (int64_t copy = rows.copy_begin[k]; copy < rows.copy_begin[k + 1]; ++copy)
-      packed.place.data_ptr<int64_t>()[copy] = place++;
-  return packed;
+  return groups;
 }
 
 struct Lstm : ReductionLayer {
@@ -48,12 +49,21 @@ struct Lstm : ReductionLayer {
         state(register_module("state", linear(hidden, 4 * hidden))) {}
 
   torch::Tensor forward(const torch::Tensor& x, const Rows& rows) override {
-    const Packed packed = pack(rows);
-    const torch::Tensor zero = torch::zeros({1, rows.copies(), hidden});
-    const auto [all, last, cell] = torch::lstm(x.index_select(0, packed.rows), packed.lengths, {zero, zero},
-                                               {input->weight, state->weight}, /*has_biases=*/false, /*num_layers=*/1,
-                                               /*dropout=*/0.0, /*train=*/false, /*bidirectional=*/false);
-    return last.squeeze(0).index_select(0, packed.place);  // [copies, hidden]
+    const torch::Tensor padded = torch::cat({x, torch::zeros({1, hidden})});  // [rows + 1, hidden]
+    torch::Tensor place = torch::empty({rows.copies()}, torch::kLong);
+    std::vector<torch::Tensor> states;
+    int64_t done = 0;
+    for (const Group& g : group(rows)) {
+      const auto count = static_cast<int64_t>(g.copies.size());
+      const torch::Tensor sequence = padded.index_select(0, g.source).view({g.steps, count, hidden});
+      const torch::Tensor zero = torch::zeros({1, count, hidden});
+      const auto [all, last, cell] = torch::lstm(sequence, {zero, zero}, {input->weight, state->weight}, /*has_biases=*/false,
+                                                 /*num_layers=*/1, /*dropout=*/0.0, /*train=*/is_training(),
+                                                 /*bidirectional=*/false, /*batch_first=*/false);
+      states.push_back(last.squeeze(0));
+      for (int64_t copy : g.copies) place.data_ptr<int64_t>()[copy] = done++;
+    }
+    return torch::cat(states).index_select(0, place);  // [copies, hidden]
   }
   int64_t width() const override { return hidden; }
 

@@ -1,15 +1,15 @@
 #include "models/network.h"
 
-#include <ATen/CPUGeneratorImpl.h>
+#include "models/segment.h"
 
 namespace hone::models {
 
-Noise::Noise(uint64_t seed) : generator_(at::detail::createCPUGenerator(seed)), on_(true) {}
-
 torch::Tensor Noise::dropout(const torch::Tensor& x, double probability) {
-  if (!on_ || probability <= 0) return x;
-  const double keep = 1 - probability;
-  return x * torch::empty_like(x).bernoulli_(keep, generator_).mul_(1 / keep);
+  return on_ && probability > 0 ? drop_values(x, probability, keys_(), false) : x;
+}
+
+torch::Tensor Noise::relu_dropout(const torch::Tensor& x, double probability) {
+  return on_ && probability > 0 ? drop_values(x, probability, keys_(), true) : torch::relu(x);
 }
 
 torch::nn::Linear linear(int64_t inputs, int64_t outputs, bool bias) {

@@ -6,20 +6,22 @@
 #include <memory>
 #include <string>
 
+#include "base/rng.h"
 #include "models/batch.h"
 #include "models/model_options.h"
 
 namespace hone::models {
 
-// Randomness of one training step; without a seed (evaluation) dropout does nothing.
+// Randomness of one training step; without a seed (evaluation) nothing is dropped.
 class Noise {
  public:
   Noise() = default;
-  explicit Noise(uint64_t seed);
+  explicit Noise(uint64_t seed) : keys_(seed), on_(true) {}
   torch::Tensor dropout(const torch::Tensor& x, double probability);
+  torch::Tensor relu_dropout(const torch::Tensor& x, double probability);
 
  private:
-  at::Generator generator_;
+  Rng keys_{0};  // every call draws a key
   bool on_ = false;
 };
 
@@ -34,7 +36,8 @@ std::shared_ptr<Network> make_network(const ModelOptions& options, const Feature
 
 // Node embeddings to node embeddings along edges.
 struct GnnLayer : torch::nn::Module {
-  virtual torch::Tensor forward(const torch::Tensor& x, const GraphBatch& batch, const Rows& rows) = 0;  // [rows, hidden]
+  // [rows, hidden] -> [rows, hidden], dropout included
+  virtual torch::Tensor forward(const torch::Tensor& x, const GraphBatch& batch, const Rows& rows, Noise& noise) = 0;
 };
 std::shared_ptr<GnnLayer> make_sage_layer(const ModelOptions& options);
 std::shared_ptr<GnnLayer> make_gat_layer(const ModelOptions& options);

@@ -53,6 +53,39 @@ HONE_WIDE void keep_larger(const float* x, int32_t row, float* best, int32_t* wh
   }
 }
 
+// Which values are dropped: a 32-bit mix of key and index (constants of Wellons' lowbias32), compared with the threshold.
+struct Drop {
+  Drop(double probability, uint64_t key)
+      : threshold(static_cast<uint32_t>(probability * 4294967296.0)),
+        low(static_cast<uint32_t>(key)),
+        high(static_cast<uint32_t>(key >> 32)),
+        scale(static_cast<float>(1 / (1 - probability))) {}
+  uint32_t threshold, low, high;
+  float scale;
+};
+inline __attribute__((always_inline)) uint32_t mix(uint32_t x, uint32_t low, uint32_t high) {
+  x = x * 0x9e3779b9u + low;
+  x ^= x >> 16;
+  x *= 0x7feb352du;
+  x ^= (x >> 15) ^ high;
+  x *= 0x846ca68bu;
+  return x ^ (x >> 16);
+}
+HONE_WIDE void drop_relu(const Drop& drop, const float* x, float* y, int64_t n) {
+  const uint32_t threshold = drop.threshold, low = drop.low, high = drop.high;
+  const float scale = drop.scale;
+  for (int64_t i = 0; i < n; ++i)
+    y[i] = mix(static_cast<uint32_t>(i), low, high) >= threshold ? std::max(x[i], 0.0f) * scale : 0.0f;
+}
+HONE_WIDE void drop_any(const Drop& drop, const float* x, float* y, int64_t n) {
+  const uint32_t threshold = drop.threshold, low = drop.low, high = drop.high;
+  const float scale = drop.scale;
+  for (int64_t i = 0; i < n; ++i) y[i] = mix(static_cast<uint32_t>(i), low, high) >= threshold ? x[i] * scale : 0.0f;
+}
+HONE_WIDE void pass_where_positive(const float* y, float scale, const float* g, float* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = y[i] > 0 ? g[i] * scale : 0.0f;
+}
+
 // visit(kernel, copy, first row of the copy)
 template <class Visit>
 void for_each_copy(const Rows& rows, Visit&& visit) {
@@ -94,51 +127,28 @@ struct JoinRows : torch::autograd::Function<JoinRows> {
   }
 };
 
-struct MeanOfNeighbours : torch::autograd::Function<MeanOfNeighbours> {
-  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x, int64_t adjacency_address,
-                               int64_t rows_address) {
-    const Rows& rows = *reinterpret_cast<const Rows*>(rows_address);
-    const Adjacency& adjacency = *reinterpret_cast<const Adjacency*>(adjacency_address);
-    const int64_t width = x.size(1);
+struct DropValues : torch::autograd::Function<DropValues> {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x, double probability, int64_t key, bool relu) {
     const torch::Tensor in = x.contiguous();
-    torch::Tensor y = torch::zeros_like(in);
-    const float* px = in.data_ptr<float>();
-    float* py = y.data_ptr<float>();
-    for_each_copy(rows, [&](int64_t k, int64_t, int64_t first) {
-      const int64_t node0 = rows.node_begin[k];
-      for (int64_t i = 0; i < rows.nodes_of(k); ++i) {
-        const int32_t begin = adjacency.begin[node0 + i], end = adjacency.begin[node0 + i + 1];
-        const float scale = 1.0f / static_cast<float>(end - begin);
-        for (int32_t e = begin; e < end; ++e)
-          add_scaled_relu(px + (first + adjacency.neighbour[e] - node0) * width, scale, py + (first + i) * width, width);
-      }
-    });
-    context->saved_data["rows"] = rows_address;
-    context->saved_data["adjacency"] = adjacency_address;
-    context->save_for_backward({in});
+    torch::Tensor y = torch::empty_like(in);
+    const Drop drop(probability, static_cast<uint64_t>(key));
+    (relu ? drop_relu : drop_any)(drop, in.data_ptr<float>(), y.data_ptr<float>(), in.numel());
+    context->saved_data["probability"] = probability;
+    context->saved_data["key"] = key;
+    context->saved_data["relu"] = relu;
+    if (relu) context->save_for_backward({y});
     return y;
   }
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    const Rows& rows = object_at<Rows>(context->saved_data["rows"]);
-    const Adjacency& adjacency = object_at<Adjacency>(context->saved_data["adjacency"]);
-    const torch::Tensor x = context->get_saved_variables()[0], g = gradients[0].contiguous();
-    const int64_t width = x.size(1);
-    torch::Tensor out = torch::zeros_like(x);
-    const float *px = x.data_ptr<float>(), *pg = g.data_ptr<float>();
-    float* po = out.data_ptr<float>();
-    for_each_copy(rows, [&](int64_t k, int64_t, int64_t first) {
-      const int64_t node0 = rows.node_begin[k];
-      for (int64_t j = 0; j < rows.nodes_of(k); ++j) {
-        float* row = po + (first + j) * width;
-        for (int32_t e = adjacency.back_begin[node0 + j]; e < adjacency.back_begin[node0 + j + 1]; ++e) {
-          const int32_t i = adjacency.back_node[e];
-          const float scale = 1.0f / static_cast<float>(adjacency.begin[i + 1] - adjacency.begin[i]);
-          add_scaled(pg + (first + i - node0) * width, scale, row, width);
-        }
-        relu_gradient(px + (first + j) * width, row, width);
-      }
-    });
-    return {out, torch::Tensor(), torch::Tensor()};
+    const torch::Tensor g = gradients[0].contiguous();
+    torch::Tensor out = torch::empty_like(g);
+    const Drop drop(context->saved_data["probability"].toDouble(), static_cast<uint64_t>(context->saved_data["key"].toInt()));
+    if (context->saved_data["relu"].toBool())  // what was dropped or negative is 0 in y
+      pass_where_positive(context->get_saved_variables()[0].data_ptr<float>(), drop.scale, g.data_ptr<float>(),
+                          out.data_ptr<float>(), g.numel());
+    else
+      drop_any(drop, g.data_ptr<float>(), out.data_ptr<float>(), g.numel());
+    return {out, torch::Tensor(), torch::Tensor(), torch::Tensor()};
   }
 };
 
@@ -216,9 +226,46 @@ torch::Tensor join_rows(const torch::Tensor& per_node, const torch::Tensor& per_
   return JoinRows::apply(per_node, copies, address(rows));
 }
 
-torch::Tensor mean_of_neighbours(const torch::Tensor& x, const Adjacency& adjacency, const Rows& rows) {
-  if (x.size(0) != rows.rows()) throw InternalError("mean_of_neighbours: rows do not match");
-  return MeanOfNeighbours::apply(x, address(adjacency), address(rows));
+void mean_of_neighbours(const torch::Tensor& x, const Adjacency& adjacency, const Rows& rows, torch::Tensor y) {
+  if (x.size(0) != rows.rows() || x.stride(1) != 1 || y.stride(1) != 1) throw InternalError("mean_of_neighbours: rows do not match");
+  const int64_t width = x.size(1), x_stride = x.stride(0), y_stride = y.stride(0);
+  const float* px = x.data_ptr<float>();
+  float* py = y.data_ptr<float>();
+  for_each_copy(rows, [&](int64_t k, int64_t, int64_t first) {
+    const int64_t node0 = rows.node_begin[k];
+    for (int64_t i = 0; i < rows.nodes_of(k); ++i) {
+      const int32_t begin = adjacency.begin[node0 + i], end = adjacency.begin[node0 + i + 1];
+      const float scale = 1.0f / static_cast<float>(end - begin);
+      float* row = py + (first + i) * y_stride;
+      std::fill(row, row + width, 0.0f);
+      for (int32_t e = begin; e < end; ++e)
+        add_scaled_relu(px + (first + adjacency.neighbour[e] - node0) * x_stride, scale, row, width);
+    }
+  });
+}
+
+void mean_of_neighbours_gradient(const torch::Tensor& x, const torch::Tensor& gradient, const Adjacency& adjacency,
+                                 const Rows& rows, torch::Tensor at_x) {
+  const int64_t width = x.size(1), x_stride = x.stride(0), g_stride = gradient.stride(0), out_stride = at_x.stride(0);
+  const float *px = x.data_ptr<float>(), *pg = gradient.data_ptr<float>();
+  float* out = at_x.data_ptr<float>();
+  for_each_copy(rows, [&](int64_t k, int64_t, int64_t first) {
+    const int64_t node0 = rows.node_begin[k];
+    for (int64_t j = 0; j < rows.nodes_of(k); ++j) {
+      float* row = out + (first + j) * out_stride;
+      std::fill(row, row + width, 0.0f);
+      for (int32_t e = adjacency.back_begin[node0 + j]; e < adjacency.back_begin[node0 + j + 1]; ++e) {
+        const int32_t i = adjacency.back_node[e];
+        const float scale = 1.0f / static_cast<float>(adjacency.begin[i + 1] - adjacency.begin[i]);
+        add_scaled(pg + (first + i - node0) * g_stride, scale, row, width);
+      }
+      relu_gradient(px + (first + j) * x_stride, row, width);
+    }
+  });
+}
+
+torch::Tensor drop_values(const torch::Tensor& x, double probability, uint64_t key, bool relu) {
+  return DropValues::apply(x, probability, static_cast<int64_t>(key), relu);
 }
 
 torch::Tensor sum_of_nodes(const torch::Tensor& x, const Rows& rows) { return SumOfNodes::apply(x, address(rows)); }

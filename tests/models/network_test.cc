@@ -193,13 +193,84 @@ TEST_CASE("segment operations equal their definition, gradients too") {
     for (size_t i = 0; i < inputs.size(); ++i) CHECK(torch::allclose(ga[i], gb[i], 1e-5, 1e-6));
   };
   const torch::Tensor x = torch::randn({rows.rows(), width}).requires_grad_();
-  same(mean_of_neighbours(x, batch->users, rows), mean.mm(torch::relu(x)), {x});
+  torch::Tensor means = torch::empty_like(x), at_x = torch::empty_like(x);
+  mean_of_neighbours(x.detach(), batch->users, rows, means);
+  const torch::Tensor expected = mean.mm(torch::relu(x)), weight = torch::randn_like(x);
+  CHECK(torch::allclose(means, expected, 1e-5, 1e-6));
+  mean_of_neighbours_gradient(x.detach(), weight, batch->users, rows, at_x);
+  CHECK(torch::allclose(at_x, torch::autograd::grad({(expected * weight).sum()}, {x})[0], 1e-5, 1e-6));
   same(sum_of_nodes(x, rows), member.mm(x), {x});
   const torch::Tensor largest = std::get<0>((x.unsqueeze(0) + (member - 1).unsqueeze(2) * 1e9).max(1));
   same(mean_and_max_of_nodes(x, rows), torch::cat({member.mm(x) / size, largest}, 1), {x});
   const torch::Tensor nodes = torch::randn({rows.nodes(), width}).requires_grad_();
   const torch::Tensor copies = torch::randn({rows.copies(), width}).requires_grad_();
   same(join_rows(nodes, copies, rows), torch::relu(node_of.mm(nodes) + member.t().mm(copies)), {nodes, copies});
+}
+
+TEST_CASE("a GraphSAGE layer equals its definition, gradients too") {
+  const auto kernels = synthetic_kernels(11, 2, 5, 2);
+  const auto views = views_of(kernels);
+  const auto batch = batch_of(views, fitted_scale(views));
+  const Rows& rows = batch->per_option;
+  const auto means = [&](const torch::Tensor& h, const Adjacency& adjacency) {
+    std::vector<torch::Tensor> out;
+    for (int64_t k = 0; k < rows.kernels(); ++k)
+      for (int64_t copy = 0; copy < rows.copies_of(k); ++copy)
+        for (int64_t i = 0; i < rows.nodes_of(k); ++i) {
+          const int64_t node = rows.node_begin[k] + i, first = rows.row_begin[k] + copy * rows.nodes_of(k);
+          torch::Tensor sum = torch::zeros({h.size(1)});
+          const int32_t begin = adjacency.begin[node], end = adjacency.begin[node + 1];
+          for (int32_t e = begin; e < end; ++e) sum = sum + h[first + adjacency.neighbour[e] - rows.node_begin[k]];
+          out.push_back(end > begin ? sum / (end - begin) : sum);
+        }
+    return torch::stack(out);
+  };
+  for (bool directed : {true, false}) {
+    ModelOptions options = small_options("sage+per-node");
+    options.directed = directed;
+    const auto layer = make_sage_layer(options);
+    const auto named = layer->named_parameters();
+    const torch::Tensor first = named["first.weight"], second = named["second.weight"];
+    const torch::Tensor x = torch::randn({rows.rows(), options.hidden}).requires_grad_();
+    const auto f2 = [&](int64_t i) { return torch::relu(x.mm(first.narrow(0, i * options.hidden, options.hidden).t())); };
+    torch::Tensor joined = means(f2(1), directed ? batch->producers : batch->both);
+    if (directed) joined = torch::cat({joined, means(f2(2), batch->users)}, 1);
+    const torch::Tensor expected = torch::relu(x.mm(first.narrow(0, 0, options.hidden).t()) + joined.mm(second.t()));
+    Noise none;
+    const torch::Tensor actual = layer->forward(x, *batch, rows, none), weight = torch::randn_like(actual);
+    CHECK(torch::allclose(actual, expected, 1e-4, 1e-5));
+    const std::vector<torch::Tensor> inputs = {x, first, second};
+    const auto ga = torch::autograd::grad({(actual * weight).sum()}, inputs);
+    const auto gb = torch::autograd::grad({(expected * weight).sum()}, inputs);
+    for (size_t i = 0; i < inputs.size(); ++i) CHECK(torch::allclose(ga[i], gb[i], 1e-4, 1e-4));
+  }
+}
+
+TEST_CASE("an LSTM reduction is the final state of each kernel's own sequence") {
+  const auto kernels = synthetic_kernels(12, 4, 3, 2);  // 3 to 6 nodes: two groups
+  const auto views = views_of(kernels);
+  const auto batch = batch_of(views, fitted_scale(views));
+  const Rows& rows = batch->per_option;
+  const ModelOptions options = small_options("none+lstm");
+  const auto layer = make_lstm_reduction(options);
+  const torch::Tensor x = torch::randn({rows.rows(), options.hidden}).requires_grad_();
+  const auto named = layer->named_parameters();
+  std::vector<torch::Tensor> states;
+  for (int64_t k = 0; k < rows.kernels(); ++k)
+    for (int64_t copy = 0; copy < rows.copies_of(k); ++copy) {
+      torch::Tensor h = torch::zeros({options.hidden}), c = torch::zeros({options.hidden});
+      for (int64_t i = 0; i < rows.nodes_of(k); ++i) {
+        const torch::Tensor gates = named["input.weight"].mv(x[rows.row_begin[k] + copy * rows.nodes_of(k) + i]) + named["state.weight"].mv(h);
+        const auto part = gates.chunk(4);
+        c = torch::sigmoid(part[1]) * c + torch::sigmoid(part[0]) * torch::tanh(part[2]);
+        h = torch::sigmoid(part[3]) * torch::tanh(c);
+      }
+      states.push_back(h);
+    }
+  const torch::Tensor expected = torch::stack(states), actual = layer->forward(x, rows), weight = torch::randn_like(actual);
+  CHECK(torch::allclose(actual, expected, 1e-4, 1e-5));
+  CHECK(torch::allclose(torch::autograd::grad({(actual * weight).sum()}, {x})[0],
+                        torch::autograd::grad({(expected * weight).sum()}, {x})[0], 1e-4, 1e-5));
 }
 
 TEST_CASE("graph attention equals its definition, gradients too") {
@@ -230,7 +301,8 @@ TEST_CASE("graph attention equals its definition, gradients too") {
     const torch::Tensor weights = torch::exp(e) * allowed;
     heads.push_back((weights / weights.sum(1, true)).mm(vh));
   }
-  const torch::Tensor expected = torch::elu(torch::cat(heads, 1)), actual = layer->forward(x, *batch, rows);
+  Noise none;
+  const torch::Tensor expected = torch::elu(torch::cat(heads, 1)), actual = layer->forward(x, *batch, rows, none);
   CHECK(torch::allclose(actual, expected, 1e-4, 1e-5));
   const torch::Tensor weight = torch::randn_like(expected);
   const std::vector<torch::Tensor> inputs = {x, value, from, to};
@@ -265,6 +337,13 @@ TEST_CASE("dropout is a function of its seed and keeps the mean") {
   CHECK(!torch::equal(ya, a.dropout(x, 0.25)));
   CHECK(torch::equal(none.dropout(x, 0.25), x));
   CHECK(ya.mean().item<double>() == Approx(1).margin(0.03));
+  const torch::Tensor z = torch::randn({100, 20}).requires_grad_();
+  Noise d(7), e(7);
+  const torch::Tensor mask = d.dropout(torch::ones_like(z), 0.25), both = e.relu_dropout(z, 0.25);
+  CHECK(torch::allclose(both, torch::relu(z) * mask));
+  CHECK(torch::allclose(torch::autograd::grad({both.sum()}, {z})[0], (z > 0) * mask));
+  Noise f(7);
+  CHECK(torch::allclose(torch::autograd::grad({(f.dropout(z, 0.25) * z).sum()}, {z})[0], 2 * z * mask, 1e-4, 1e-5));
   CHECK((ya == 0).to(torch::kFloat).mean().item<double>() == Approx(0.25).margin(0.03));
 }
 
