@@ -60,6 +60,8 @@ const std::vector<Command>& commands() {
       {"collect", "measure kernels of programs for the performance model's data sets", declare_collect},
       {"generate", "write random valid programs as HLO text", declare_generate},
       {"train", "train a performance model on a data set", declare_train},
+      {"predict", "predict run times of a program's kernels, or rank the options of one", declare_predict},
+      {"eval", "judge a performance model on programs it has not seen", declare_eval},
       {"db", "the database of measured candidates", declare_db},
       {"worker", "start a worker and show what its XLA offers", declare_worker},
   };

@@ -73,6 +73,8 @@ Runner declare_collect(CLI::App& app);
 Runner declare_db(CLI::App& app);
 Runner declare_generate(CLI::App& app);
 Runner declare_train(CLI::App& app);
+Runner declare_predict(CLI::App& app);
+Runner declare_eval(CLI::App& app);
 Runner declare_worker(CLI::App& app);
 
 }  // namespace hone::cli

@@ -1,0 +1,181 @@
+// hone eval tile|fusion: how good predictions are on programs that no training has seen, as tables 2 and 8 of the TPU
+// performance model paper show it.
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "cli/cli.h"
+#include "models/analytical.h"
+#include "models/evaluation.h"
+#include "models/learn_library.h"
+
+namespace hone::cli {
+
+namespace {
+
+using nlohmann::json;
+
+struct EvalCommand {
+  std::string task, dataset, split, part = "test", weights, save;
+  bool analytical = false;
+  double min_us = 5;
+  int threads = 1;
+  std::shared_ptr<OutputOptions> output;
+};
+
+using Predictions = std::vector<std::vector<double>>;  // [kernels][options]
+
+// One column of the table.
+struct Judged {
+  std::string name;
+  models::Evaluation evaluation;
+};
+
+const std::vector<std::string>& programs_of(const Split& split, const std::string& part) {
+  return part == "train" ? split.train : part == "validation" ? split.validation : split.test;
+}
+
+std::vector<KernelView> views_of(const Dataset& dataset, const Split& split, const std::string& part, const std::string& path) {
+  std::vector<KernelView> views;
+  for (int64_t index : Split::kernels_of(dataset, programs_of(split, part))) views.push_back(dataset.kernel(index));
+  if (views.empty())
+    throw Error("no kernel of the data set belongs to the " + part + " part of the split", path,
+                "the split names programs as the data set does");
+  return views;
+}
+
+// XLA ranks its own choice first and says nothing about the rest.
+std::vector<double> default_first(const KernelView& kernel) {
+  std::vector<double> rank(kernel.options(), 1);
+  if (kernel.default_option >= 0) rank[kernel.default_option] = 0;
+  return rank;
+}
+
+Predictions learned(const EvalCommand& c, const std::vector<KernelView>& kernels) {
+  const auto model = models::load_learned_model(c.weights, c.threads);
+  if (model->task() != c.task)
+    throw Error("these weights were trained on " + model->task() + " data", c.weights, "hone eval " + model->task());
+  if (c.task == "fusion" && !model->predicts_runtime())
+    throw Error("these weights rank options and predict no run times", c.weights, "train them with --loss mse");
+  Predictions predictions;
+  for (const KernelView& kernel : kernels) predictions.push_back(model->predict(kernel));
+  return predictions;
+}
+
+json metrics_json(const EvalCommand& c, double ape_top1, double ape_top10, double mape, double tau) {
+  if (c.task == "tile") return {{"ape_top1", ape_top1}, {"ape_top10", ape_top10}, {"kendall_tau", tau}};
+  return {{"mape", mape}, {"kendall_tau", tau}};
+}
+
+json report(const EvalCommand& c, const std::vector<Judged>& columns) {
+  json rows = json::array(), mean, middle;
+  const auto& first = columns.front().evaluation.programs;
+  for (size_t i = 0; i < first.size(); ++i) {
+    json row = {{"program", first[i].program}, {"family", first[i].family}, {"kernels", first[i].kernels},
+                {"options", first[i].options}};
+    for (const Judged& j : columns) {
+      const models::ProgramScore& s = j.evaluation.programs[i];
+      row[j.name] = metrics_json(c, s.ape_top1, s.ape_top10, s.mape, s.tau);
+      if (j.name == "xla") row[j.name].erase("kendall_tau");
+    }
+    rows.push_back(row);
+  }
+  for (const Judged& j : columns) {
+    const models::Evaluation& e = j.evaluation;
+    mean[j.name] = metrics_json(c, e.ape_top1, e.ape_top10, e.mape, e.tau);
+    middle[j.name] = metrics_json(c, e.ape_top1_median, e.ape_top10_median, e.mape_median, e.tau_median);
+    if (j.name == "xla") mean[j.name].erase("kendall_tau"), middle[j.name].erase("kendall_tau");
+  }
+  return {{"task", c.task}, {"part", c.part}, {"programs", rows}, {"mean", mean}, {"median", middle}};
+}
+
+void print_row(const std::string& name, const json& row, const std::vector<Judged>& columns, const std::string& error) {
+  fmt::print("{:<32.32}", name);
+  for (const Judged& j : columns) fmt::print(" {:>11.2f}", row.at(j.name).at(error).get<double>());
+  for (const Judged& j : columns)
+    if (j.name != "xla") fmt::print(" {:>11.3f}", row.at(j.name).at("kendall_tau").get<double>());
+  fmt::print("\n");
+}
+
+void print_table(const json& r, const EvalCommand& c, const std::vector<Judged>& columns) {
+  const std::string error = c.task == "tile" ? "ape_top1" : "mape";
+  const std::string title = c.task == "tile" ? "Tile-Size APE, %" : fmt::format("MAPE, %, of kernels from {} us", c.min_us);
+  fmt::print("{:<32} {:<{}}Kendall's tau\n{:<32}", "", title, 12 * columns.size(), c.part + " program");
+  for (const Judged& j : columns) fmt::print(" {:>11}", j.name);
+  for (const Judged& j : columns)
+    if (j.name != "xla") fmt::print(" {:>11}", j.name);
+  fmt::print("\n");
+  for (const json& row : r.at("programs")) print_row(row.at("program"), row, columns, error);
+  print_row("mean", r.at("mean"), columns, error);
+  print_row("median", r.at("median"), columns, error);
+}
+
+int run_eval(const EvalCommand& c) {
+  if (!std::isfinite(c.min_us) || c.min_us < 0) throw Error("a time is not negative", "--min-us");
+  const Dataset dataset = Dataset::open(c.dataset);
+  if (dataset.size() == 0) throw Error("the data set has no kernel", c.dataset, "hone collect export makes one");
+  const Split split = Split::read(c.split);
+  const std::vector<KernelView> kernels = views_of(dataset, split, c.part, c.split);
+  const models::EvaluateOptions options{c.task, c.min_us * 1000};
+  std::vector<Judged> columns;
+  const auto judge = [&](const std::string& name, const Predictions& predictions) {
+    columns.push_back({name, models::evaluate(kernels, predictions, /*predicts_runtime=*/c.task == "fusion", options)});
+  };
+  if (!c.weights.empty()) judge("learned", learned(c, kernels));
+  json fitted;
+  if (c.analytical || c.weights.empty() || !c.save.empty()) {
+    models::AnalyticalModel model(features::this_cpu(c.threads));
+    model.fit(views_of(dataset, split, "validation", c.split), {.within_kernels = c.task == "tile"});
+    fitted = model.to_json();
+    Predictions predictions;
+    for (const KernelView& kernel : kernels) predictions.push_back(model.predict(kernel));
+    judge("analytical", predictions);
+  }
+  if (c.task == "tile") {
+    Predictions predictions;
+    for (const KernelView& kernel : kernels) predictions.push_back(default_first(kernel));
+    judge("xla", predictions);
+  }
+  if (!c.save.empty()) write_file(c.save, fitted.dump(2) + "\n");
+  json r = report(c, columns);
+  r["kernels"] = kernels.size();
+  r["corrupt_shards"] = dataset.corrupt_shards();
+  if (!fitted.is_null()) r["analytical_model"] = fitted;
+  if (c.output->json) {
+    print(r);
+    return 0;
+  }
+  print_table(r, c, columns);
+  if (dataset.corrupt_shards() > 0) fmt::print("{} damaged shards skipped\n", dataset.corrupt_shards());
+  return 0;
+}
+
+}  // namespace
+
+Runner declare_eval(CLI::App& app) {
+  app.require_subcommand(1);
+  const auto chosen = std::make_shared<Runner>();
+  const std::pair<const char*, const char*> tasks[] = {{"tile", "how well options of kernels are ranked"},
+                                                       {"fusion", "how well run times of kernels are predicted"}};
+  for (const auto& [task, summary] : tasks) {
+    CLI::App* sub = app.add_subcommand(task, summary);
+    const auto c = std::make_shared<EvalCommand>();
+    c->task = task;
+    sub->add_option("DATASET", c->dataset, "folder of shards")->required();
+    sub->add_option("--split", c->split, "file that says which program is for what")->required();
+    sub->add_option("--weights", c->weights, "of a trained network (safetensors)");
+    sub->add_flag("--analytical", c->analytical, "the analytical model too, fitted on the validation part (default without --weights)");
+    sub->add_option("--save", c->save, "write the fitted analytical model (JSON) for hone predict");
+    sub->add_option("--part", c->part, "of the split: train, validation or test (default)")
+        ->check(CLI::IsMember({"train", "validation", "test"}));
+    if (c->task == "fusion") sub->add_option("--min-us", c->min_us, "shorter kernels do not count (default 5)");
+    sub->add_option("--threads", c->threads, "threads of the network (default 1)")->check(CLI::PositiveNumber);
+    c->output = add_output_options(*sub);
+    sub->final_callback([chosen, c] { *chosen = [c] { return run_eval(*c); }; });
+  }
+  return [chosen] { return (*chosen)(); };
+}
+
+}  // namespace hone::cli

@@ -1,0 +1,280 @@
+// hone predict PROGRAM: how long each kernel and the whole program take, by a trained network or by the analytical model;
+// with --measure next to what they do take. For one kernel, its options ranked.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/progress.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "features/encode.h"
+#include "graph/hlo_reader.h"
+#include "models/analytical.h"
+#include "models/learn_library.h"
+#include "models/metrics.h"
+
+namespace hone::cli {
+
+namespace {
+
+using nlohmann::json;
+
+struct PredictCommand {
+  std::shared_ptr<OutputOptions> output;
+  ProgramOptions program;
+  std::string weights, analytical, kernel;
+  bool measure = false, tiles = false;
+  int64_t top = 20;
+};
+
+// The network, or the analytical model when there is no network.
+class Predictor {
+ public:
+  explicit Predictor(const PredictCommand& c) : analytical_(features::this_cpu(c.program.threads.value_or(1))) {
+    if (!c.weights.empty())
+      learned_ = models::load_learned_model(c.weights);
+    else if (!c.analytical.empty())
+      analytical_ = models::AnalyticalModel::from_json(parsed(c.analytical), c.analytical);
+  }
+  std::string name() const { return learned_ ? learned_->name() : "analytical"; }
+  bool predicts_runtime() const { return !learned_ || learned_->predicts_runtime(); }
+  std::vector<double> predict(const KernelView& kernel) {
+    return learned_ ? learned_->predict(kernel) : analytical_.predict(kernel);
+  }
+
+ private:
+  static json parsed(const std::string& path) {
+    json model = json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
+    if (model.is_discarded()) throw Error("this is no JSON", path, "hone eval --save writes an analytical model");
+    return model;
+  }
+  std::unique_ptr<models::LearnedModel> learned_;
+  models::AnalyticalModel analytical_;
+};
+
+// A kernel of the program, as models see it.
+struct Candidate {
+  tune::Kernel kernel;
+  features::EncodedKernel encoded;
+  Shape output;
+};
+
+std::vector<Candidate> kernels_of(tune::Session& session) {
+  const wire::LowerReplyT reply = session.lower_reply({}, /*want_fusion=*/false, /*want_protos=*/true);
+  std::vector<Candidate> found;
+  for (const auto& k : reply.kernels) {
+    if (k->module_proto.empty() || !k->dimension) continue;
+    Candidate c;
+    c.kernel = {.fingerprint = k->fingerprint, .name = k->name, .kind = k->kind, .count = std::max(1, k->count),
+                .hlo = k->hlo, .flops = k->flops, .bytes = k->bytes, .default_tile = k->default_tile,
+                .dimension = wire::from_wire(*k->dimension)};
+    if (c.kernel.dimension.options.empty()) continue;
+    const HloGraph module = read_hlo_graph({reinterpret_cast<const char*>(k->module_proto.data()), k->module_proto.size()});
+    c.encoded = features::encode_kernel(module, {.flops = k->flops, .bytes_read = k->bytes_read,
+                                                 .bytes_written = k->bytes_written,
+                                                 .special_functions = k->transcendentals});
+    c.output = features::kernel_output(module);
+    found.push_back(std::move(c));
+  }
+  if (found.empty()) throw Error("the program has no kernel that can be predicted", session.name());
+  return found;
+}
+
+std::vector<double> predict_options(Predictor& predictor, const Candidate& c, const std::vector<std::string>& options) {
+  std::vector<float> tiles;
+  for (const std::string& option : options) {
+    const features::EncodedTile tile = features::encode_option(c.output, option, option == c.kernel.default_value(),
+                                                               c.kernel.default_tile, c.kernel.kind);
+    tiles.insert(tiles.end(), tile.begin(), tile.end());
+  }
+  const std::vector<double> unknown(options.size(), 1);  // run times, which no model reads
+  KernelView view;
+  view.fingerprint = c.kernel.fingerprint;
+  view.kind = c.kernel.kind;
+  view.opcodes = c.encoded.opcodes;
+  view.node_features = c.encoded.node_features;
+  view.static_features = c.encoded.static_features;
+  view.edge_from = c.encoded.edge_from;
+  view.edge_to = c.encoded.edge_to;
+  view.tiles = tiles;
+  view.runtime_ns = unknown;
+  return predictor.predict(view);
+}
+
+json number_or_null(double ns) { return ns > 0 ? json(ns) : json(); }
+
+// 0 when the kernel could not be measured.
+double measured_default(tune::Session& session, const tune::Kernel& kernel) {
+  const tune::Duel duel{.min_rounds = 6, .max_rounds = 16, .budget_ms = 80, .precision = 0.015, .limit_s = 20};
+  const tune::Measurement m = session.measure_kernel(kernel, kernel.default_value(), duel);
+  return m.ok() ? 0.5 * (m.baseline_ns + m.candidate_ns) : 0;
+}
+
+struct Errors {
+  std::vector<double> predicted, measured;
+  void add(double p, double m) {
+    if (m > 0) predicted.push_back(p), measured.push_back(m);
+  }
+  void put(json& into) const {
+    into["mape"] = measured.empty() ? json() : json(models::mean_absolute_percentage_error(predicted, measured));
+    into["kendall_tau"] = measured.empty() ? json() : json(models::kendall_tau(predicted, measured));
+  }
+};
+
+json predict_program(const PredictCommand& c, Predictor& predictor, tune::Session& session,
+                     const std::vector<Candidate>& kernels) {
+  if (!predictor.predicts_runtime())
+    throw Error("these weights rank options and predict no run times", c.weights,
+                "--kernel FINGERPRINT --tiles ranks, weights of hone train fusion predict run times");
+  ProgressOptions shown;
+  shown.quiet = c.output->quiet || !c.measure;
+  shown.total = static_cast<double>(kernels.size());
+  Progress progress("measuring", shown);
+  json rows = json::array();
+  Errors errors;
+  double predicted_sum = 0, measured_sum = 0;
+  int unmeasured = 0;
+  for (const Candidate& k : kernels) {
+    const double predicted = predict_options(predictor, k, {k.kernel.default_value()})[0];
+    json row = {{"name", k.kernel.name}, {"fingerprint", k.kernel.fingerprint}, {"kind", k.kernel.kind},
+                {"count", k.kernel.count}, {"predicted_ns", predicted}};
+    predicted_sum += predicted * k.kernel.count;
+    if (c.measure) {
+      const double measured = measured_default(session, k.kernel);
+      row["measured_ns"] = number_or_null(measured);
+      errors.add(predicted, measured);
+      unmeasured += measured <= 0;
+      measured_sum += measured * k.kernel.count;
+      progress.update(static_cast<double>(rows.size() + 1), k.kernel.name);
+    }
+    rows.push_back(row);
+  }
+  json result = {{"program", session.name()}, {"model", predictor.name()}, {"kernels", rows},
+                 {"predicted_ns", predicted_sum}};
+  if (!c.measure) return result;
+  errors.put(result);
+  result["kernels_measured_ns"] = measured_sum;
+  result["unmeasured"] = unmeasured;
+  const tune::Measurement whole =
+      session.measure_program({}, {}, {.min_rounds = 5, .max_rounds = 30, .budget_ms = 1000, .precision = 0.01});
+  result["measured_ns"] = number_or_null(whole.baseline_ns);
+  return result;
+}
+
+const Candidate& kernel_named(const std::vector<Candidate>& kernels, const std::string& fingerprint) {
+  for (const Candidate& k : kernels)
+    if (k.kernel.fingerprint == fingerprint || k.kernel.name == fingerprint) return k;
+  throw Error("the program has no such kernel", fingerprint, "hone predict PROGRAM lists them");
+}
+
+json predict_tiles(const PredictCommand& c, Predictor& predictor, tune::Session& session, const Candidate& k) {
+  const std::vector<std::string>& options = k.kernel.dimension.options;
+  const std::vector<double> predicted = predict_options(predictor, k, options);
+  std::vector<size_t> order(options.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return predicted[a] < predicted[b]; });
+  if (c.top > 0 && order.size() > static_cast<size_t>(c.top)) order.resize(c.top);
+  // The default is always among them: it is what the others are compared with.
+  const auto own = static_cast<size_t>(k.kernel.dimension.default_option);
+  if (std::find(order.begin(), order.end(), own) == order.end()) order.push_back(own);
+  const std::string field = predictor.predicts_runtime() ? "predicted_ns" : "score";
+  const double default_ns = c.measure ? measured_default(session, k.kernel) : 0;
+  if (c.measure && default_ns <= 0) throw RunError("the kernel cannot be measured", k.kernel.name);
+  json rows = json::array();
+  models::RankedKernel ranked;
+  for (size_t o : order) {
+    json row = {{"choice", options[o]}, {field, predicted[o]}, {"default", o == own}};
+    if (c.measure) {
+      double measured = default_ns;
+      if (o != own) {
+        const tune::Measurement m =
+            session.measure_kernel(k.kernel, options[o], {.min_rounds = 5, .max_rounds = 16, .budget_ms = 80, .limit_s = 20});
+        measured = m.ok() && m.ratio > 0 ? default_ns / m.ratio : 0;
+      }
+      row["measured_ns"] = number_or_null(measured);
+      if (measured > 0) ranked.predicted.push_back(predicted[o]), ranked.runtime_ns.push_back(measured);
+    }
+    rows.push_back(row);
+  }
+  json result = {{"program", session.name()}, {"model", predictor.name()}, {"kernel", k.kernel.name},
+                 {"fingerprint", k.kernel.fingerprint}, {"options", options.size()}, {"choices", rows}};
+  if (c.measure) {
+    const std::vector<models::RankedKernel> one = {ranked};
+    result["ape_top1"] = models::tile_size_ape(one, 1);
+    result["ape_top10"] = models::tile_size_ape(one, 10);
+    result["kendall_tau"] = models::kendall_tau(ranked.predicted, ranked.runtime_ns);
+  }
+  return result;
+}
+
+std::string shown_ns(const json& row, const char* field) {
+  return row.contains(field) && row[field].is_number() ? human_ns(row[field]) : "-";
+}
+
+void print_program(const json& r) {
+  fmt::print("{}, predicted by {}\n  {:<36} {:>6} {:>12} {:>12}  fingerprint\n", r["program"].get<std::string>(),
+             r["model"].get<std::string>(), "kernel", "count", "predicted", "measured");
+  for (const json& k : r["kernels"])
+    fmt::print("  {:<36.36} {:>6} {:>12} {:>12}  {}\n", k["name"].get<std::string>(), k["count"].get<int>(),
+               shown_ns(k, "predicted_ns"), shown_ns(k, "measured_ns"), k["fingerprint"].get<std::string>());
+  fmt::print("  {:<36} {:>6} {:>12} {:>12}\n", "sum of kernels", "", shown_ns(r, "predicted_ns"),
+             shown_ns(r, "kernels_measured_ns"));
+  if (!r.contains("measured_ns")) return;
+  fmt::print("  {:<36} {:>6} {:>12} {:>12}\n", "whole program", "", "", shown_ns(r, "measured_ns"));
+  if (r["mape"].is_number())
+    fmt::print("  kernels: MAPE {:.1f} %, Kendall's tau {:.3f}\n", r["mape"].get<double>(), r["kendall_tau"].get<double>());
+  if (r["unmeasured"] > 0) fmt::print("  {} kernels could not be measured\n", r["unmeasured"].get<int>());
+}
+
+void print_tiles(const json& r) {
+  fmt::print("{}, {} options, ranked by {}\n", r["kernel"].get<std::string>(), r["options"].get<size_t>(),
+             r["model"].get<std::string>());
+  for (const json& k : r["choices"])
+    fmt::print("  {:<36} {:>12} {:>12}{}\n", k["choice"].get<std::string>(),
+               k.contains("score") ? fmt::format("{:.4g}", k["score"].get<double>()) : shown_ns(k, "predicted_ns"),
+               shown_ns(k, "measured_ns"), k["default"] ? "  default" : "");
+  if (r.contains("ape_top1"))
+    fmt::print("  of those measured: APE {:.2f} %, of the top 10 {:.2f} %, Kendall's tau {:.3f}\n",
+               r["ape_top1"].get<double>(), r["ape_top10"].get<double>(), r["kendall_tau"].get<double>());
+}
+
+int run_predict(const PredictCommand& c) {
+  if (c.tiles == c.kernel.empty())
+    throw Error("--kernel and --tiles go together", c.tiles ? "--tiles" : "--kernel", "hone predict PROGRAM lists kernels");
+  if (!c.weights.empty() && !c.analytical.empty())
+    throw Error("one model predicts", "--analytical", "leave out one of --weights and --analytical");
+  Predictor predictor(c);  // before the worker starts: broken weights need no program
+  OpenedProgram opened = open_program(c.program);
+  const std::vector<Candidate> kernels = kernels_of(*opened.session);
+  const json result = c.tiles ? predict_tiles(c, predictor, *opened.session, kernel_named(kernels, c.kernel))
+                              : predict_program(c, predictor, *opened.session, kernels);
+  if (c.output->json)
+    print(result);
+  else if (c.tiles)
+    print_tiles(result);
+  else
+    print_program(result);
+  return 0;
+}
+
+}  // namespace
+
+Runner declare_predict(CLI::App& app) {
+  const auto c = std::make_shared<PredictCommand>();
+  c->output = add_output_options(app);
+  app.add_option("PROGRAM", c->program.program, "a program in any format hone reads; of a .hone package, as default XLA compiles it")->required();
+  app.add_option("--weights", c->weights, "of a trained network (safetensors); without, the analytical model predicts");
+  app.add_option("--analytical", c->analytical, "an analytical model fitted by hone eval --save");
+  app.add_flag("--measure", c->measure, "measure as well");
+  app.add_option("--kernel", c->kernel, "fingerprint or name of one kernel, with --tiles");
+  app.add_flag("--tiles", c->tiles, "rank that kernel's options");
+  app.add_option("--top", c->top, "of the ranked options, 0 = all (default 20)")->check(CLI::NonNegativeNumber);
+  app.add_option("--threads", c->program.threads, "threads of one run (default 1)");
+  app.add_option("--seed", c->program.seed, "of generated inputs (default 0)");
+  return [c] { return run_predict(*c); };
+}
+
+}  // namespace hone::cli
