@@ -37,7 +37,8 @@ const std::vector<std::string>& programs_of(const Split& split, const std::strin
   return part == "train" ? split.train : part == "validation" ? split.validation : split.test;
 }
 
-std::vector<KernelView> views_of(const Dataset& dataset, const Split& split, const std::string& part, const std::string& path) {
+std::vector<KernelView> views_of(const Dataset& dataset, const Split& split, const std::string& part,
+                                 const std::string& path) {
   std::vector<KernelView> views;
   for (int64_t index : Split::kernels_of(dataset, programs_of(split, part))) views.push_back(dataset.kernel(index));
   if (views.empty())
@@ -166,7 +167,8 @@ Runner declare_eval(CLI::App& app) {
     sub->add_option("DATASET", c->dataset, "folder of shards")->required();
     sub->add_option("--split", c->split, "file that says which program is for what")->required();
     sub->add_option("--weights", c->weights, "of a trained network (safetensors)");
-    sub->add_flag("--analytical", c->analytical, "the analytical model too, fitted on the validation part (default without --weights)");
+    sub->add_flag("--analytical", c->analytical,
+                  "the analytical model too, fitted on the validation part (default without --weights)");
     sub->add_option("--save", c->save, "write the fitted analytical model (JSON) for hone predict");
     sub->add_option("--part", c->part, "of the split: train, validation or test (default)")
         ->check(CLI::IsMember({"train", "validation", "test"}));

@@ -190,8 +190,8 @@ json predict_tiles(const PredictCommand& c, Predictor& predictor, tune::Session&
     if (c.measure) {
       double measured = default_ns;
       if (o != own) {
-        const tune::Measurement m =
-            session.measure_kernel(k.kernel, options[o], {.min_rounds = 5, .max_rounds = 16, .budget_ms = 80, .limit_s = 20});
+        const tune::Duel duel{.min_rounds = 5, .max_rounds = 16, .budget_ms = 80, .limit_s = 20};
+        const tune::Measurement m = session.measure_kernel(k.kernel, options[o], duel);
         measured = m.ok() && m.ratio > 0 ? default_ns / m.ratio : 0;
       }
       row["measured_ns"] = number_or_null(measured);
@@ -265,7 +265,8 @@ int run_predict(const PredictCommand& c) {
 Runner declare_predict(CLI::App& app) {
   const auto c = std::make_shared<PredictCommand>();
   c->output = add_output_options(app);
-  app.add_option("PROGRAM", c->program.program, "a program in any format hone reads; of a .hone package, as default XLA compiles it")->required();
+  app.add_option("PROGRAM", c->program.program,
+                 "a program in any format hone reads; of a .hone package, as default XLA compiles it")->required();
   app.add_option("--weights", c->weights, "of a trained network (safetensors); without, the analytical model predicts");
   app.add_option("--analytical", c->analytical, "an analytical model fitted by hone eval --save");
   app.add_flag("--measure", c->measure, "measure as well");

@@ -69,7 +69,9 @@ double unscaled_ns(const Demand& d, const AnalyticalCoefficients& c) {
   return c.launch + longest + d.tiles * c.per_tile + d.rows * c.per_row;
 }
 
-int scale_column(KernelClass kind, Emitter emitter) { return static_cast<int>(kind) * kEmitters + static_cast<int>(emitter); }
+int scale_column(KernelClass kind, Emitter emitter) {
+  return static_cast<int>(kind) * kEmitters + static_cast<int>(emitter);
+}
 
 // One measured option.
 struct Sample {

@@ -15,7 +15,7 @@ namespace hone::models {
 
 // What the flags of an option multiply the time by.
 inline constexpr int kOptionFlags = 11;
-const char* option_flag_name(int flag);  // "no_unroll", "no_slp", "small_code", "library_eigen", "library_eigen_few_rows", ...
+const char* option_flag_name(int flag);  // "no_unroll", "library_eigen", "library_eigen_few_rows", ...
 
 // Defaults: one core of a server of 2023 at about 3 GHz. All times in ns.
 struct AnalyticalCoefficients {

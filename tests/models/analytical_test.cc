@@ -53,7 +53,8 @@ TestKernel kernel_of(std::vector<Node> nodes, const std::vector<std::string>& op
   HloGraph module;
   nodes.back().is_root = true;
   module.nodes = std::move(nodes);
-  module.computations = {{"main", 0, static_cast<int32_t>(module.nodes.size()), static_cast<int32_t>(module.nodes.size()) - 1}};
+  const auto count = static_cast<int32_t>(module.nodes.size());
+  module.computations = {{"main", 0, count, count - 1}};
   TestKernel kernel;
   kernel.encoded = features::encode_kernel(module, costs);
   for (const std::string& option : options) {
