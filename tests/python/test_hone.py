@@ -5,6 +5,7 @@ import gc
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -305,6 +306,9 @@ class TestCommand(FakeBuild):
             self.assertEqual(os.listdir(folder), [])
 
     def test_interrupt_is_passed_on_and_the_answer_kept(self):
+        # A process started in the background of a shell ignores Ctrl-C, and so would this test.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         answer = command.run(["inspect", "x.hlo", "--wait"], self.build)
         self.assertEqual(answer["speedup"], 1.5)
 
