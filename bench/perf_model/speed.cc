@@ -46,8 +46,8 @@ std::pair<double, double> time_of(int repeats, Work&& work) {
 }
 
 void print(const char* what, const std::string& model, std::pair<double, double> ms) {
-  std::printf("{\"what\": \"%s\", \"model\": \"%s\", \"min_ms\": %.3f, \"median_ms\": %.3f, \"peak_mib\": %.0f}\n", what,
-              model.c_str(), ms.first, ms.second, peak_mib());
+  std::printf("{\"what\": \"%s\", \"model\": \"%s\", \"min_ms\": %.3f, \"median_ms\": %.3f, \"peak_mib\": %.0f}\n",
+              what, model.c_str(), ms.first, ms.second, peak_mib());
   std::fflush(stdout);
 }
 
@@ -100,7 +100,8 @@ int main(int argc, char** argv) {
     rank("fast", 10000, repeats);
     rank("sage+column-wise", 100, repeats);
   }
-  for (const char* model : {"sage+per-node", "sage+column-wise", "sage+lstm", "sage+transformer", "gat+column-wise", "fast"}) {
+  for (const char* model :
+       {"sage+per-node", "sage+column-wise", "sage+lstm", "sage+transformer", "gat+column-wise", "fast"}) {
     if (!only.empty() && only != model) continue;
     train(model, 8, 32, repeats);
     train(model, 64, 1, repeats);

@@ -19,10 +19,11 @@ namespace hone::cli {
 namespace {
 
 struct TrainCommand {
-  std::string task, dataset, split, model = "sage+lstm", preset = "small", out, checkpoint, log_dir, tile_join, static_join;
+  std::string task, dataset, split, model = "sage+lstm", preset = "small", out, checkpoint, log_dir, tile_join,
+                                    static_join;
   bool resume = false, undirected = false, l2_norm = false;
   int64_t checkpoint_every = 1000;
-  train::TrainOptions given;      // what the options below set
+  train::TrainOptions given;  // what the options below set
   std::shared_ptr<OutputOptions> output;
   CLI::App* app = nullptr;
 };
@@ -31,7 +32,8 @@ struct TrainCommand {
 std::vector<std::string> command_words() {
   const std::string text = read_file("/proc/self/cmdline");  // every word ends with a zero
   std::vector<std::string> words;
-  for (size_t first = 0; first < text.size(); first = text.find('\0', first) + 1) words.emplace_back(text.c_str() + first);
+  for (size_t first = 0; first < text.size(); first = text.find('\0', first) + 1)
+    words.emplace_back(text.c_str() + first);
   return words;
 }
 
@@ -116,13 +118,14 @@ void print_result(const nlohmann::json& r, const std::string& task) {
              r.at("samples_per_second").get<double>(), r.at("stopped_early").get<bool>() ? ", stopped early" : "",
              r.at("interrupted").get<bool>() ? ", interrupted" : "");
   if (task == "tile")
-    fmt::print("validation, {} programs, best at step {}: APE {:.2f} %, of the top 10 {:.2f} %, tau {:.3f}\n", rows.size(),
-               r.at("best_step").get<int64_t>(), mean.at("ape_top1").get<double>(), mean.at("ape_top10").get<double>(),
-               mean.at("kendall_tau").get<double>());
+    fmt::print("validation, {} programs, best at step {}: APE {:.2f} %, of the top 10 {:.2f} %, tau {:.3f}\n",
+               rows.size(), r.at("best_step").get<int64_t>(), mean.at("ape_top1").get<double>(),
+               mean.at("ape_top10").get<double>(), mean.at("kendall_tau").get<double>());
   else
     fmt::print("validation, {} programs, best at step {}: MAPE {:.2f} %, tau {:.3f}\n", rows.size(),
                r.at("best_step").get<int64_t>(), mean.at("mape").get<double>(), mean.at("kendall_tau").get<double>());
-  if (r.at("corrupt_shards").get<int>() > 0) fmt::print("{} damaged shards skipped\n", r.at("corrupt_shards").get<int>());
+  if (r.at("corrupt_shards").get<int>() > 0)
+    fmt::print("{} damaged shards skipped\n", r.at("corrupt_shards").get<int>());
   fmt::print("weights: {}\n", r.at("output").get<std::string>());
 }
 
@@ -137,13 +140,16 @@ int run_train(const TrainCommand& c) {
     ranks = std::make_unique<Ranks>(options.processes, options.rendezvous);
   }
   options.settle();
-  const nlohmann::json request = {{"dataset", c.dataset}, {"split", c.split}, {"out", c.out}, {"options", to_json(options)},
-                                  {"checkpoint", c.checkpoint}, {"checkpoint_every", c.checkpoint_every},
-                                  {"resume", c.resume}, {"log_dir", c.log_dir}, {"command", command_line()},
-                                  {"quiet", c.output->quiet}};
+  const nlohmann::json request = {
+      {"dataset", c.dataset},        {"split", c.split},           {"out", c.out},
+      {"options", to_json(options)}, {"checkpoint", c.checkpoint}, {"checkpoint_every", c.checkpoint_every},
+      {"resume", c.resume},          {"log_dir", c.log_dir},       {"command", command_line()},
+      {"quiet", c.output->quiet}};
   // Only the first process asks for Ctrl-C: if another one left on its own, the first would miss its gradients.
   const auto never = +[] { return false; };
-  const models::LearnHost host{options.rank == 0 ? interrupted : never, c.output->quiet ? 0 : c.output->verbose ? 2 : 1};
+  const models::LearnHost host{options.rank == 0 ? interrupted : never, c.output->quiet     ? 0
+                                                                        : c.output->verbose ? 2
+                                                                                            : 1};
   const nlohmann::json response = models::run_learn_command("train", request, host);
   if (options.rank != 0) return 0;
   if (c.output->json)
@@ -186,7 +192,7 @@ void add_run_options(CLI::App& app, TrainCommand& c) {
   app.add_option("--validation-options", g.validation_options, "of each kernel, at most");
   app.add_option("--threads", g.threads, "of one process");
   app.add_option("--processes", g.processes, "on this machine, gradients averaged over them");
-  app.add_option("--rank", g.rank)->group("");        // of a process started by another
+  app.add_option("--rank", g.rank)->group("");  // of a process started by another
   app.add_option("--rendezvous", g.rendezvous)->group("");
 }
 

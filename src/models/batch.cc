@@ -26,7 +26,8 @@ void check(const BatchItem& item, const FeatureWidths& widths) {
     for (int32_t end : {k.edge_from[e], k.edge_to[e]})
       if (end < 0 || end >= k.nodes()) throw Error("an edge leaves its kernel", name_of(k));
   for (int32_t option : item.options)
-    if (option < 0 || option * widths.tile >= std::max<int64_t>(size(k.tiles), 1)) throw InternalError("no such option");
+    if (option < 0 || option * widths.tile >= std::max<int64_t>(size(k.tiles), 1))
+      throw InternalError("no such option");
 }
 
 // position[node] so that every producer stands before its users; the identity when that holds already.
@@ -79,7 +80,8 @@ Adjacency make_adjacency(const std::vector<Edge>& edges, int64_t nodes, int64_t 
   std::partial_sum(back_degree.begin(), back_degree.end(), a.back_begin.begin() + 1);
   a.neighbour.resize(kept.size());
   a.back_node.resize(kept.size());
-  std::vector<int32_t> place(a.begin.begin(), a.begin.end() - 1), back_place(a.back_begin.begin(), a.back_begin.end() - 1);
+  std::vector<int32_t> place(a.begin.begin(), a.begin.end() - 1),
+      back_place(a.back_begin.begin(), a.back_begin.end() - 1);
   for (const Edge& edge : kept) {
     a.neighbour[place[edge.node]++] = edge.neighbour;
     a.back_node[back_place[edge.neighbour]++] = edge.node;
@@ -95,8 +97,8 @@ void add_rows(Rows& rows, int64_t nodes, int64_t copies) {
 
 void copy_values(std::span<const float> from, float* to) { std::copy(from.begin(), from.end(), to); }
 
-void copy_kernel(const BatchItem& item, const std::vector<int32_t>& position, const FeatureWidths& widths, int64_t index,
-                 GraphBatch& batch) {
+void copy_kernel(const BatchItem& item, const std::vector<int32_t>& position, const FeatureWidths& widths,
+                 int64_t index, GraphBatch& batch) {
   const KernelView& k = item.kernel;
   const int64_t first = batch.per_kernel.node_begin[index], option = batch.per_option.copy_begin[index];
   int64_t* opcodes = batch.opcodes.data_ptr<int64_t>() + first;
@@ -108,7 +110,8 @@ void copy_kernel(const BatchItem& item, const std::vector<int32_t>& position, co
   copy_values(k.static_features, batch.static_features.data_ptr<float>() + index * widths.static_);
   for (size_t o = 0; o < item.options.size(); ++o) {
     const int64_t row = option + static_cast<int64_t>(o);
-    copy_values(k.tiles.subspan(item.options[o] * widths.tile, widths.tile), batch.tiles.data_ptr<float>() + row * widths.tile);
+    copy_values(k.tiles.subspan(item.options[o] * widths.tile, widths.tile),
+                batch.tiles.data_ptr<float>() + row * widths.tile);
     batch.option_kernel.data_ptr<int64_t>()[row] = index;
     if (batch.log_runtime.defined())
       batch.log_runtime.data_ptr<float>()[row] = static_cast<float>(std::log(k.runtime_ns[item.options[o]]));
@@ -124,7 +127,8 @@ std::span<float> values_of(const torch::Tensor& tensor) {
 std::shared_ptr<GraphBatch> make_batch(const std::vector<BatchItem>& items, const FeatureScale& scale,
                                        int64_t neighbour_cap) {
   const auto batch = std::make_shared<GraphBatch>();
-  for (Rows* rows : {&batch->per_option, &batch->per_kernel}) rows->node_begin = rows->copy_begin = rows->row_begin = {0};
+  for (Rows* rows : {&batch->per_option, &batch->per_kernel})
+    rows->node_begin = rows->copy_begin = rows->row_begin = {0};
   bool measured = true;
   for (const BatchItem& item : items) {
     check(item, scale.widths());

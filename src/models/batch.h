@@ -15,8 +15,8 @@ namespace hone::models {
 
 // Neighbours of every node in compressed rows, and the same edges by neighbour, for gradients.
 struct Adjacency {
-  std::vector<int32_t> begin, neighbour;          // [nodes + 1], [edges]
-  std::vector<int32_t> back_begin, back_node;     // [nodes + 1], [edges]: whom a node is a neighbour of
+  std::vector<int32_t> begin, neighbour;       // [nodes + 1], [edges]
+  std::vector<int32_t> back_begin, back_node;  // [nodes + 1], [edges]: whom a node is a neighbour of
 };
 
 // Which rows belong to which copy of which kernel. A network that sees option features at its nodes has one copy of a
@@ -50,8 +50,8 @@ struct GraphBatch {
 
 // A kernel and the options of it that take part; features as measured, unscaled.
 struct BatchItem {
-  KernelView kernel;                // run times may be empty
-  std::vector<int32_t> options;     // indices into its tiles; run times, if any, at the same indices
+  KernelView kernel;             // run times may be empty
+  std::vector<int32_t> options;  // indices into its tiles; run times, if any, at the same indices
 };
 
 // Puts items together. Nodes of a kernel whose edges do not follow its node order are reordered topologically. At most

@@ -60,8 +60,9 @@ Evaluation evaluate(const std::vector<KernelView>& kernels, const std::vector<st
     families[program] = kernel.family;
   }
   if (by_program.empty())
-    throw Error("no kernel to measure predictions on", "data set",
-                tile ? "tile data need two options per kernel" : "all kernels are shorter than the shortest that counts");
+    throw Error(
+        "no kernel to measure predictions on", "data set",
+        tile ? "tile data need two options per kernel" : "all kernels are shorter than the shortest that counts");
   Evaluation evaluation;
   for (const auto& [program, ranked] : by_program) {
     ProgramScore score = tile ? score_tile(ranked, predicts_runtime) : score_fusion(ranked);
@@ -81,12 +82,20 @@ Evaluation evaluate(const std::vector<KernelView>& kernels, const std::vector<st
 nlohmann::json to_json(const Evaluation& e) {
   nlohmann::json rows = nlohmann::json::array();
   for (const ProgramScore& p : e.programs)
-    rows.push_back({{"program", p.program}, {"family", p.family}, {"kernels", p.kernels}, {"options", p.options},
-                    {"ape_top1", p.ape_top1}, {"ape_top10", p.ape_top10}, {"mape", p.mape}, {"kendall_tau", p.tau}});
+    rows.push_back({{"program", p.program},
+                    {"family", p.family},
+                    {"kernels", p.kernels},
+                    {"options", p.options},
+                    {"ape_top1", p.ape_top1},
+                    {"ape_top10", p.ape_top10},
+                    {"mape", p.mape},
+                    {"kendall_tau", p.tau}});
   return {{"programs", rows},
           {"mean", {{"ape_top1", e.ape_top1}, {"ape_top10", e.ape_top10}, {"mape", e.mape}, {"kendall_tau", e.tau}}},
           {"median",
-           {{"ape_top1", e.ape_top1_median}, {"ape_top10", e.ape_top10_median}, {"mape", e.mape_median},
+           {{"ape_top1", e.ape_top1_median},
+            {"ape_top10", e.ape_top10_median},
+            {"mape", e.mape_median},
             {"kendall_tau", e.tau_median}}}};
 }
 

@@ -19,8 +19,8 @@ struct ProgramScore {
 };
 
 struct Evaluation {
-  std::vector<ProgramScore> programs;  // by name; a program none of whose kernels count is left out
-  double ape_top1 = 0, ape_top10 = 0, mape = 0, tau = 0;                      // means over programs
+  std::vector<ProgramScore> programs;                     // by name; a program none of whose kernels count is left out
+  double ape_top1 = 0, ape_top10 = 0, mape = 0, tau = 0;  // means over programs
   double ape_top1_median = 0, ape_top10_median = 0, mape_median = 0, tau_median = 0;
   // What training minimises: the mean Tile-Size APE, or the mean MAPE.
   double objective(const std::string& task) const { return task == "tile" ? ape_top1 : mape; }

@@ -4,19 +4,14 @@
 
 namespace hone::models {
 
-namespace {
-
-constexpr int64_t kOpcodes = 256;
-
-}  // namespace
-
 FastNetwork::FastNetwork(const ModelOptions& o, const FeatureWidths& widths)
     : options(o), embedding(register_module("opcode", torch::nn::Embedding(kOpcodes, o.opcode_embedding))) {
   const int64_t hidden = o.hidden;
   opcode_input = register_module("opcode_input", linear(o.opcode_embedding, hidden));
   node_input = register_module("node_input", linear(widths.node, hidden, true));
   static_input = register_module("static_input", linear(widths.static_, hidden));
-  for (int64_t l = 0; l < o.gnn_layers; ++l) gnn.push_back(register_module("gnn" + std::to_string(l), make_sage_layer(o)));
+  for (int64_t l = 0; l < o.gnn_layers; ++l)
+    gnn.push_back(register_module("gnn" + std::to_string(l), make_sage_layer(o)));
   pooled = register_module("pooled", linear(3 * hidden, hidden, true));
   shift = register_module("shift", linear(hidden, hidden, true));
   gate = register_module("gate", linear(hidden, hidden, true));
@@ -40,7 +35,9 @@ torch::Tensor FastNetwork::embed(const GraphBatch& batch, Noise& noise) {
 
 torch::Tensor FastNetwork::score_options(const torch::Tensor& kernel, const torch::Tensor& option_kernel,
                                          const torch::Tensor& tiles, Noise& noise) {
-  const auto per_option = [&](const torch::Tensor& x) { return option_kernel.defined() ? x.index_select(0, option_kernel) : x; };
+  const auto per_option = [&](const torch::Tensor& x) {
+    return option_kernel.defined() ? x.index_select(0, option_kernel) : x;
+  };
   // The kernel decides which option features matter (gate) and where their thresholds lie (shift).
   torch::Tensor z = tile_input(tiles);  // [options, hidden]
   z = torch::relu(torch::addcmul(per_option(shift(kernel)), z, per_option(1 + gate(kernel))));

@@ -20,8 +20,8 @@ struct FastNetwork : Network {
   torch::nn::Embedding embedding;
   torch::nn::Linear opcode_input{nullptr}, node_input{nullptr}, static_input{nullptr};
   std::vector<std::shared_ptr<GnnLayer>> gnn;
-  torch::nn::Linear pooled{nullptr}, shift{nullptr}, gate{nullptr}, tile_input{nullptr}, middle{nullptr}, output{nullptr},
-      kernel_output{nullptr};
+  torch::nn::Linear pooled{nullptr}, shift{nullptr}, gate{nullptr}, tile_input{nullptr}, middle{nullptr},
+      output{nullptr}, kernel_output{nullptr};
 };
 
 }  // namespace hone::models

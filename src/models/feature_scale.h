@@ -18,6 +18,7 @@ struct FeatureScale {
 };
 
 nlohmann::json to_json(const FeatureScale& scale);
-FeatureScale feature_scale_from_json(const nlohmann::json& json);  // throws Error for columns that are not this program's
+FeatureScale feature_scale_from_json(
+    const nlohmann::json& json);  // throws Error for columns that are not this program's
 
 }  // namespace hone::models

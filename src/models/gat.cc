@@ -49,7 +49,8 @@ struct Attend : torch::autograd::Function<Attend> {
     const Attention& a = *reinterpret_cast<const Attention*>(attention_address);
     const torch::Tensor in = x.contiguous(), source = from.contiguous(), target = to.contiguous();
     torch::Tensor weights = torch::empty({a.pairs(), a.heads}), y = torch::zeros_like(in);
-    torch::Tensor largest = torch::full({a.rows.rows(), a.heads}, -INFINITY), sums = torch::zeros({a.rows.rows(), a.heads});
+    torch::Tensor largest = torch::full({a.rows.rows(), a.heads}, -INFINITY),
+                  sums = torch::zeros({a.rows.rows(), a.heads});
     const float *px = in.data_ptr<float>(), *ps = source.data_ptr<float>(), *pt = target.data_ptr<float>();
     float *pw = weights.data_ptr<float>(), *py = y.data_ptr<float>(), *pm = largest.data_ptr<float>(),
           *pz = sums.data_ptr<float>();
@@ -121,7 +122,9 @@ struct Attend : torch::autograd::Function<Attend> {
 // One direction of edges.
 struct Heads : torch::nn::Module {
   explicit Heads(const ModelOptions& options)
-      : heads(options.gat_heads), width(options.hidden / heads), value(register_module("value", linear(options.hidden, options.hidden))) {
+      : heads(options.gat_heads),
+        width(options.hidden / heads),
+        value(register_module("value", linear(options.hidden, options.hidden))) {
     const double bound = std::sqrt(6.0 / static_cast<double>(width + 1));  // Glorot, as in the GAT paper
     from = register_parameter("from", torch::empty({heads, width}).uniform_(-bound, bound));
     to = register_parameter("to", torch::empty({heads, width}).uniform_(-bound, bound));

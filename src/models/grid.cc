@@ -8,14 +8,16 @@ namespace hone::models {
 
 namespace {
 
-constexpr int64_t kOpcodes = 256;  // opcodes are bytes
-
 std::shared_ptr<ReductionLayer> make_reduction(Reduction kind, const ModelOptions& options) {
   switch (kind) {
-    case Reduction::PerNode: return make_per_node_reduction(options);
-    case Reduction::ColumnWise: return make_column_wise_reduction(options);
-    case Reduction::Lstm: return make_lstm_reduction(options);
-    case Reduction::Transformer: return make_transformer_reduction(options);
+    case Reduction::PerNode:
+      return make_per_node_reduction(options);
+    case Reduction::ColumnWise:
+      return make_column_wise_reduction(options);
+    case Reduction::Lstm:
+      return make_lstm_reduction(options);
+    case Reduction::Transformer:
+      return make_transformer_reduction(options);
   }
   throw InternalError("make_reduction: no such kind");
 }
@@ -32,7 +34,8 @@ struct GridNetwork : Network {
     for (int64_t l = 0; l < o.module_layers; ++l)
       module_layers.push_back(register_module("module" + std::to_string(l), linear(hidden, hidden)));
     for (int64_t l = 0; row.gnn != Gnn::None && l < o.gnn_layers; ++l)
-      gnn.push_back(register_module("gnn" + std::to_string(l), row.gnn == Gnn::Gat ? make_gat_layer(o) : make_sage_layer(o)));
+      gnn.push_back(
+          register_module("gnn" + std::to_string(l), row.gnn == Gnn::Gat ? make_gat_layer(o) : make_sage_layer(o)));
     for (int64_t l = 0; l < o.node_final_layers; ++l)
       final_layers.push_back(register_module("final" + std::to_string(l), linear(hidden, hidden)));
     reduction = register_module("reduction", make_reduction(row.reduction, o));
@@ -45,7 +48,8 @@ struct GridNetwork : Network {
   // f1 of (opcode embedding, node features, kernel features): what an option does not change is computed once per kernel.
   torch::Tensor first_layer(const GraphBatch& batch, const Rows& rows) {
     const torch::Tensor by_opcode = torch::mm(embedding->weight, opcode_input->weight.t());  // [opcodes, hidden]
-    torch::Tensor nodes = torch::addmm(by_opcode.index_select(0, batch.opcodes), batch.node_features, node_input->weight.t());
+    torch::Tensor nodes =
+        torch::addmm(by_opcode.index_select(0, batch.opcodes), batch.node_features, node_input->weight.t());
     torch::Tensor copies;
     const bool per_option = options.tile_join == Join::Node;
     if (per_option) copies = tile_input(batch.tiles);  // [options, hidden]

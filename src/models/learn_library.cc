@@ -35,10 +35,12 @@ Library open_library() {
     if (!handle) throw RunError("cannot open the learning library", candidate.string(), dlerror());
     break;
   }
-  if (!handle) throw RunError(std::string("no ") + kLibrary + " beside the program", folder.string(), "build all targets");
+  if (!handle)
+    throw RunError(std::string("no ") + kLibrary + " beside the program", folder.string(), "build all targets");
   decltype(&hone_learn_abi) abi = nullptr;
   find(handle, "hone_learn_abi", abi);
-  if (abi() != kHoneLearnAbi) throw RunError(std::string(kLibrary) + " is of another build", folder.string(), "build all targets");
+  if (abi() != kHoneLearnAbi)
+    throw RunError(std::string(kLibrary) + " is of another build", folder.string(), "build all targets");
   Library library;
   find(handle, "hone_learn_run", library.run);
   find(handle, "hone_learn_open", library.open);

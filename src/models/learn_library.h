@@ -19,8 +19,8 @@ class LearnedModel {
  public:
   virtual ~LearnedModel() = default;
   virtual std::string name() const = 0;
-  virtual std::string task() const = 0;         // "tile" or "fusion"
-  virtual bool predicts_runtime() const = 0;    // ns, not a score
+  virtual std::string task() const = 0;       // "tile" or "fusion"
+  virtual bool predicts_runtime() const = 0;  // ns, not a score
   // One number per option of the kernel, lower = faster; run times of the view are not read. Throws Error when widths do
   // not fit the weights.
   virtual std::vector<double> predict(const KernelView& kernel) = 0;

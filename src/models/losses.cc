@@ -6,7 +6,8 @@
 
 namespace hone::models {
 
-torch::Tensor pairwise_rank_loss(const torch::Tensor& predicted, const torch::Tensor& target, const Rows& rows, Phi phi) {
+torch::Tensor pairwise_rank_loss(const torch::Tensor& predicted, const torch::Tensor& target, const Rows& rows,
+                                 Phi phi) {
   int64_t most = 0, ranked = 0;
   for (int64_t k = 0; k < rows.kernels(); ++k) {
     most = std::max(most, rows.copies_of(k));
@@ -15,7 +16,8 @@ torch::Tensor pairwise_rank_loss(const torch::Tensor& predicted, const torch::Te
   if (ranked == 0) return predicted.sum() * 0;
   // Kernels side by side as [kernels, most]; places without an option repeat one of their kernel, so they form no pair
   // whose two run times differ but for those that the weights below switch off.
-  torch::Tensor place = torch::empty({rows.kernels(), most}, torch::kLong), valid = torch::zeros({rows.kernels(), most});
+  torch::Tensor place = torch::empty({rows.kernels(), most}, torch::kLong),
+                valid = torch::zeros({rows.kernels(), most});
   torch::Tensor scale = torch::zeros({rows.kernels()});
   for (int64_t k = 0; k < rows.kernels(); ++k) {
     const int64_t n = rows.copies_of(k);

@@ -20,7 +20,8 @@ struct Group {
 
 std::vector<Group> group(const Rows& rows) {
   std::map<uint64_t, std::vector<int64_t>> classes;  // kernels by the power of two that holds their length
-  for (int64_t k = 0; k < rows.kernels(); ++k) classes[std::bit_ceil(static_cast<uint64_t>(rows.nodes_of(k)))].push_back(k);
+  for (int64_t k = 0; k < rows.kernels(); ++k)
+    classes[std::bit_ceil(static_cast<uint64_t>(rows.nodes_of(k)))].push_back(k);
   std::vector<Group> groups;
   for (const auto& [bound, kernels] : classes) {
     Group& g = groups.emplace_back();
@@ -57,9 +58,10 @@ struct Lstm : ReductionLayer {
       const auto count = static_cast<int64_t>(g.copies.size());
       const torch::Tensor sequence = padded.index_select(0, g.source).view({g.steps, count, hidden});
       const torch::Tensor zero = torch::zeros({1, count, hidden});
-      const auto [all, last, cell] = torch::lstm(sequence, {zero, zero}, {input->weight, state->weight}, /*has_biases=*/false,
-                                                 /*num_layers=*/1, /*dropout=*/0.0, /*train=*/is_training(),
-                                                 /*bidirectional=*/false, /*batch_first=*/false);
+      const auto [all, last, cell] =
+          torch::lstm(sequence, {zero, zero}, {input->weight, state->weight}, /*has_biases=*/false,
+                      /*num_layers=*/1, /*dropout=*/0.0, /*train=*/is_training(),
+                      /*bidirectional=*/false, /*batch_first=*/false);
       states.push_back(last.squeeze(0));
       for (int64_t copy : g.copies) place.data_ptr<int64_t>()[copy] = done++;
     }
@@ -73,6 +75,8 @@ struct Lstm : ReductionLayer {
 
 }  // namespace
 
-std::shared_ptr<ReductionLayer> make_lstm_reduction(const ModelOptions& options) { return std::make_shared<Lstm>(options); }
+std::shared_ptr<ReductionLayer> make_lstm_reduction(const ModelOptions& options) {
+  return std::make_shared<Lstm>(options);
+}
 
 }  // namespace hone::models

@@ -17,8 +17,8 @@ double mean_absolute_percentage_error(std::span<const double> predicted, std::sp
 
 // One kernel's options: what a model says (lower = faster, any scale) and the measured run times (ns).
 struct RankedKernel {
-  std::vector<double> predicted;  // [options]
-  std::vector<double> runtime_ns; // [options]
+  std::vector<double> predicted;   // [options]
+  std::vector<double> runtime_ns;  // [options]
 };
 
 // The best measured run time among the k options that are predicted fastest (ties: the earlier option first), ns.

@@ -34,9 +34,12 @@ const ModelName& find_model(const std::string& name) {
 
 const char* join_name(Join join) {
   switch (join) {
-    case Join::None: return "none";
-    case Join::Node: return "node";
-    case Join::Kernel: return "kernel";
+    case Join::None:
+      return "none";
+    case Join::Node:
+      return "node";
+    case Join::Kernel:
+      return "kernel";
   }
   throw InternalError("join_name: no such value");
 }
@@ -123,8 +126,10 @@ void ModelOptions::validate() const {
   require(in(neighbour_cap, 1, 1 << 20), "neighbour_cap", "must be at least 1");
   require(dropout >= 0 && dropout < 1, "dropout", "must be in [0, 1)");
   if (row.reduction == Reduction::Transformer)
-    require(transformer_heads > 0 && hidden % transformer_heads == 0, "hidden", "must be a multiple of transformer_heads");
-  if (row.gnn == Gnn::Gat) require(gat_heads > 0 && hidden % gat_heads == 0, "hidden", "must be a multiple of gat_heads");
+    require(transformer_heads > 0 && hidden % transformer_heads == 0, "hidden",
+            "must be a multiple of transformer_heads");
+  if (row.gnn == Gnn::Gat)
+    require(gat_heads > 0 && hidden % gat_heads == 0, "hidden", "must be a multiple of gat_heads");
 }
 
 }  // namespace hone::models

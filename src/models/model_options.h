@@ -31,14 +31,14 @@ struct ModelOptions {
   int64_t hidden = 128;
   int64_t opcode_embedding = 256;
   int64_t gnn_layers = 3;
-  int64_t module_layers = 0;        // feed-forward layers between the first one and the GNN, or instead of a GNN
-  int64_t node_final_layers = 3;    // feed-forward layers on node embeddings before the reduction
+  int64_t module_layers = 0;      // feed-forward layers between the first one and the GNN, or instead of a GNN
+  int64_t node_final_layers = 3;  // feed-forward layers on node embeddings before the reduction
   int64_t transformer_layers = 1;
   int64_t transformer_heads = 4;
   int64_t gat_heads = 2;
-  int64_t neighbour_cap = 20;       // further neighbours of a node are cut off
-  bool directed = true;             // other weights for producers than for users
-  bool l2_norm = false;             // of node embeddings after every GNN layer
+  int64_t neighbour_cap = 20;  // further neighbours of a node are cut off
+  bool directed = true;        // other weights for producers than for users
+  bool l2_norm = false;        // of node embeddings after every GNN layer
   Join tile_join = Join::Node, static_join = Join::Node;
   double dropout = 0.1;
 
@@ -48,8 +48,8 @@ struct ModelOptions {
 nlohmann::json to_json(const ModelOptions& options);
 ModelOptions model_options_from_json(const nlohmann::json& json);  // throws Error for unknown or ill-typed members
 
-const char* join_name(Join join);                     // "none", "node", "kernel"
-Join join_from_name(const std::string& name);         // throws Error
+const char* join_name(Join join);              // "none", "node", "kernel"
+Join join_from_name(const std::string& name);  // throws Error
 
 // Widths of the arrays a network reads, fixed by the feature version of its data.
 struct FeatureWidths {

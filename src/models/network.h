@@ -12,6 +12,8 @@
 
 namespace hone::models {
 
+inline constexpr int64_t kOpcodes = 256;  // opcodes are bytes
+
 // Randomness of one training step; without a seed (evaluation) nothing is dropped.
 class Noise {
  public:

@@ -30,7 +30,8 @@ uint64_t expected_bytes(const StoredTensor& tensor, const std::string& name, con
   uint64_t bytes = static_cast<uint64_t>(item_bytes(tensor.dtype));
   if (bytes == 0) damaged(name + " has an unknown type " + tensor.dtype, where);
   for (int64_t dim : tensor.shape)
-    if (dim < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(dim), &bytes)) damaged(name + " has a bad shape", where);
+    if (dim < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(dim), &bytes))
+      damaged(name + " has a bad shape", where);
   return bytes;
 }
 
@@ -49,7 +50,8 @@ StoredTensor read_tensor(const nlohmann::json& entry, const std::string& name, s
     damaged(name + " is described badly", where);
   }
   if (begin > end || end > data.size()) damaged(name + " lies outside the file", where);
-  if (end - begin != expected_bytes(tensor, name, where)) damaged(name + " has another size than its shape says", where);
+  if (end - begin != expected_bytes(tensor, name, where))
+    damaged(name + " has another size than its shape says", where);
   tensor.bytes = std::string(data.substr(begin, end - begin));
   return tensor;
 }
@@ -63,7 +65,8 @@ std::string encode_safetensors(const TensorFile& file) {
   for (const auto& [name, tensor] : file.tensors) {
     if (name == kMetadata || tensor.bytes.size() != expected_bytes(tensor, name, "writing"))
       throw InternalError("safetensors: bad tensor " + name);
-    header[name] = {{"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {offset, offset + tensor.bytes.size()}}};
+    header[name] = {
+        {"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {offset, offset + tensor.bytes.size()}}};
     offset += tensor.bytes.size();
   }
   std::string text = header.dump();

@@ -10,9 +10,9 @@
 namespace hone::models {
 
 struct StoredTensor {
-  std::string dtype;           // "F32", "F64", "I64", "U8"
+  std::string dtype;  // "F32", "F64", "I64", "U8"
   std::vector<int64_t> shape;
-  std::string bytes;           // row-major, little-endian
+  std::string bytes;  // row-major, little-endian
   bool operator==(const StoredTensor&) const = default;
 };
 

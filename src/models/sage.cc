@@ -27,15 +27,16 @@ struct SageProducts : torch::autograd::Function<SageProducts> {
                                const torch::Tensor& second, int64_t neighbours_address) {
     const Neighbours n = *reinterpret_cast<const Neighbours*>(neighbours_address);
     const int64_t hidden = second.size(0);
-    const torch::Tensor z = at::mm(x, first.t());                             // [rows, (1 + directions) * hidden]
+    const torch::Tensor z = at::mm(x, first.t());  // [rows, (1 + directions) * hidden]
     const torch::Tensor means = torch::empty({x.size(0), n.directions * hidden});
     for (int64_t d = 0; d < n.directions; ++d)
-      mean_of_neighbours(z.narrow(1, (1 + d) * hidden, hidden), *n.adjacency[d], *n.rows, means.narrow(1, d * hidden, hidden));
+      mean_of_neighbours(z.narrow(1, (1 + d) * hidden, hidden), *n.adjacency[d], *n.rows,
+                         means.narrow(1, d * hidden, hidden));
     context->save_for_backward({x, first, second, z, means});
     context->saved_data["rows"] = reinterpret_cast<int64_t>(n.rows);
     for (int64_t d = 0; d < n.directions; ++d)
       context->saved_data["adjacency" + std::to_string(d)] = reinterpret_cast<int64_t>(n.adjacency[d]);
-    return at::addmm(z.narrow(1, 0, hidden), means, second.t());              // [rows, hidden]
+    return at::addmm(z.narrow(1, 0, hidden), means, second.t());  // [rows, hidden]
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
@@ -47,9 +48,10 @@ struct SageProducts : torch::autograd::Function<SageProducts> {
     const torch::Tensor dmeans = at::mm(g, second), dz = torch::empty_like(z);
     dz.narrow(1, 0, hidden).copy_(g);
     for (int64_t d = 0; d < directions; ++d) {
-      const auto* adjacency = reinterpret_cast<const Adjacency*>(context->saved_data["adjacency" + std::to_string(d)].toInt());
-      mean_of_neighbours_gradient(z.narrow(1, (1 + d) * hidden, hidden), dmeans.narrow(1, d * hidden, hidden), *adjacency, rows,
-                                  dz.narrow(1, (1 + d) * hidden, hidden));
+      const auto* adjacency =
+          reinterpret_cast<const Adjacency*>(context->saved_data["adjacency" + std::to_string(d)].toInt());
+      mean_of_neighbours_gradient(z.narrow(1, (1 + d) * hidden, hidden), dmeans.narrow(1, d * hidden, hidden),
+                                  *adjacency, rows, dz.narrow(1, (1 + d) * hidden, hidden));
     }
     return {at::mm(dz, first), at::mm(dz.t(), x), at::mm(g.t(), means), torch::Tensor()};
   }
@@ -65,8 +67,8 @@ struct SageLayer : GnnLayer {
 
   torch::Tensor forward(const torch::Tensor& x, const GraphBatch& batch, const Rows& rows, Noise& noise) override {
     const Neighbours neighbours{{directed ? &batch.producers : &batch.both, &batch.users}, directed ? 2 : 1, &rows};
-    const torch::Tensor y =
-        SageProducts::apply(x, first->weight, second->weight, reinterpret_cast<int64_t>(&neighbours));  // [rows, hidden]
+    const torch::Tensor y = SageProducts::apply(x, first->weight, second->weight,
+                                                reinterpret_cast<int64_t>(&neighbours));  // [rows, hidden]
     if (!l2_norm) return noise.relu_dropout(y, dropout);
     const auto by_row = torch::nn::functional::NormalizeFuncOptions().dim(1);
     return noise.dropout(torch::nn::functional::normalize(torch::relu(y), by_row), dropout);

@@ -128,7 +128,8 @@ struct JoinRows : torch::autograd::Function<JoinRows> {
 };
 
 struct DropValues : torch::autograd::Function<DropValues> {
-  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x, double probability, int64_t key, bool relu) {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x, double probability, int64_t key,
+                               bool relu) {
     const torch::Tensor in = x.contiguous();
     torch::Tensor y = torch::empty_like(in);
     const Drop drop(probability, static_cast<uint64_t>(key));
@@ -142,7 +143,8 @@ struct DropValues : torch::autograd::Function<DropValues> {
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const torch::Tensor g = gradients[0].contiguous();
     torch::Tensor out = torch::empty_like(g);
-    const Drop drop(context->saved_data["probability"].toDouble(), static_cast<uint64_t>(context->saved_data["key"].toInt()));
+    const Drop drop(context->saved_data["probability"].toDouble(),
+                    static_cast<uint64_t>(context->saved_data["key"].toInt()));
     if (context->saved_data["relu"].toBool())  // what was dropped or negative is 0 in y
       pass_where_positive(context->get_saved_variables()[0].data_ptr<float>(), drop.scale, g.data_ptr<float>(),
                           out.data_ptr<float>(), g.numel());
@@ -173,7 +175,8 @@ struct SumOfNodes : torch::autograd::Function<SumOfNodes> {
     torch::Tensor out = torch::empty({rows.rows(), width});
     for_each_copy(rows, [&](int64_t k, int64_t copy, int64_t first) {
       for (int64_t i = 0; i < rows.nodes_of(k); ++i)
-        std::memcpy(out.data_ptr<float>() + (first + i) * width, g.data_ptr<float>() + copy * width, width * sizeof(float));
+        std::memcpy(out.data_ptr<float>() + (first + i) * width, g.data_ptr<float>() + copy * width,
+                    width * sizeof(float));
     });
     return {out, torch::Tensor()};
   }
@@ -184,7 +187,8 @@ struct MeanAndMax : torch::autograd::Function<MeanAndMax> {
     const Rows& rows = *reinterpret_cast<const Rows*>(rows_address);
     const int64_t width = x.size(1);
     const torch::Tensor in = x.contiguous();
-    torch::Tensor y = torch::zeros({rows.copies(), 2 * width}), where = torch::empty({rows.copies(), width}, torch::kInt);
+    torch::Tensor y = torch::zeros({rows.copies(), 2 * width}),
+                  where = torch::empty({rows.copies(), width}, torch::kInt);
     const float* px = in.data_ptr<float>();
     for_each_copy(rows, [&](int64_t k, int64_t copy, int64_t first) {
       float* mean = y.data_ptr<float>() + copy * 2 * width;
@@ -227,7 +231,8 @@ torch::Tensor join_rows(const torch::Tensor& per_node, const torch::Tensor& per_
 }
 
 void mean_of_neighbours(const torch::Tensor& x, const Adjacency& adjacency, const Rows& rows, torch::Tensor y) {
-  if (x.size(0) != rows.rows() || x.stride(1) != 1 || y.stride(1) != 1) throw InternalError("mean_of_neighbours: rows do not match");
+  if (x.size(0) != rows.rows() || x.stride(1) != 1 || y.stride(1) != 1)
+    throw InternalError("mean_of_neighbours: rows do not match");
   const int64_t width = x.size(1), x_stride = x.stride(0), y_stride = y.stride(0);
   const float* px = x.data_ptr<float>();
   float* py = y.data_ptr<float>();

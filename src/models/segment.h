@@ -23,7 +23,7 @@ void mean_of_neighbours_gradient(const torch::Tensor& x, const torch::Tensor& gr
 // Drops each value with a probability and scales up the rest; relu first, if asked. Which ones is a function of the key.
 torch::Tensor drop_values(const torch::Tensor& x, double probability, uint64_t key, bool relu);
 
-torch::Tensor sum_of_nodes(const torch::Tensor& x, const Rows& rows);       // [rows, width] -> [copies, width]
+torch::Tensor sum_of_nodes(const torch::Tensor& x, const Rows& rows);           // [rows, width] -> [copies, width]
 torch::Tensor mean_and_max_of_nodes(const torch::Tensor& x, const Rows& rows);  // [rows, width] -> [copies, 2 * width]
 
 }  // namespace hone::models

@@ -18,10 +18,14 @@ constexpr int64_t kMaxRows = 16384;  // of one batch: node embeddings stay withi
 
 const char* dtype_name(torch::ScalarType type) {
   switch (type) {
-    case torch::kFloat: return "F32";
-    case torch::kDouble: return "F64";
-    case torch::kLong: return "I64";
-    default: throw InternalError("weights of a type that is not stored");
+    case torch::kFloat:
+      return "F32";
+    case torch::kDouble:
+      return "F64";
+    case torch::kLong:
+      return "I64";
+    default:
+      throw InternalError("weights of a type that is not stored");
   }
 }
 
@@ -42,8 +46,9 @@ Trained from_file(const TensorFile& file) {
     throw Error("not weights of this program");
   const std::string& version = metadata(file, "feature_version");
   if (version != std::to_string(features::kFeatureVersion))
-    throw Error("weights of feature version " + version + ", this program has " + std::to_string(features::kFeatureVersion),
-                "", "train them again");
+    throw Error(
+        "weights of feature version " + version + ", this program has " + std::to_string(features::kFeatureVersion), "",
+        "train them again");
   Trained trained;
   trained.options = model_options_from_json(json_metadata(file, "model"));
   trained.scale = feature_scale_from_json(json_metadata(file, "scaler"));
@@ -155,15 +160,16 @@ void take_parameters(const TensorFile& file, const std::string& prefix, torch::n
 
 void save_weights(const std::string& path, const Trained& trained) {
   TensorFile file;
-  file.metadata = {{"format", kFormat},
-                   {"feature_version", std::to_string(features::kFeatureVersion)},
-                   {"model", to_json(trained.options).dump()},
-                   {"scaler", to_json(trained.scale).dump()},
-                   {"task", trained.task},
-                   {"loss", trained.loss},
-                   {"target", nlohmann::json{{"log_mean", trained.log_mean}, {"log_deviation", trained.log_deviation}}.dump()},
-                   {"command", trained.command},
-                   {"seed", std::to_string(trained.seed)}};
+  file.metadata = {
+      {"format", kFormat},
+      {"feature_version", std::to_string(features::kFeatureVersion)},
+      {"model", to_json(trained.options).dump()},
+      {"scaler", to_json(trained.scale).dump()},
+      {"task", trained.task},
+      {"loss", trained.loss},
+      {"target", nlohmann::json{{"log_mean", trained.log_mean}, {"log_deviation", trained.log_deviation}}.dump()},
+      {"command", trained.command},
+      {"seed", std::to_string(trained.seed)}};
   put_parameters(*trained.network, "", file);
   write_safetensors(path, file);
 }

@@ -14,11 +14,11 @@ namespace hone::models {
 struct Trained {
   ModelOptions options;
   FeatureScale scale;
-  std::string task;                // "tile" or "fusion"
-  std::string loss;                // "rank-hinge", "rank-logistic" or "mse"
+  std::string task;  // "tile" or "fusion"
+  std::string loss;  // "rank-hinge", "rank-logistic" or "mse"
   // Networks trained on log run times predict (log ns - mean) / deviation.
   double log_mean = 0, log_deviation = 1;
-  std::string command;             // the training command
+  std::string command;  // the training command
   uint64_t seed = 0;
   std::shared_ptr<Network> network;
 };
@@ -32,8 +32,8 @@ Trained load_weights(const std::string& path);
 void put_parameters(const torch::nn::Module& module, const std::string& prefix, TensorFile& file);
 // Throws Error when one is missing, or has another shape or type.
 void take_parameters(const TensorFile& file, const std::string& prefix, torch::nn::Module& module);
-StoredTensor to_stored(const torch::Tensor& tensor);                                        // F32, F64 or I64
-void copy_stored(const StoredTensor& stored, const std::string& name, torch::Tensor& into); // throws Error
+StoredTensor to_stored(const torch::Tensor& tensor);                                         // F32, F64 or I64
+void copy_stored(const StoredTensor& stored, const std::string& name, torch::Tensor& into);  // throws Error
 
 // Predictions for one kernel's options, in batches of limited size: scores, or ns if trained on run times.
 std::vector<double> predict_options(Trained& trained, const KernelView& kernel);

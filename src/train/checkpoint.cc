@@ -21,7 +21,10 @@ std::string identity(TrainOptions options, const models::FeatureScale& scale) {
 }
 
 nlohmann::json to_json(const Progress& p) {
-  return {{"step", p.step}, {"best_step", p.best_step}, {"best_objective", p.best_objective}, {"without_better", p.without_better}};
+  return {{"step", p.step},
+          {"best_step", p.best_step},
+          {"best_objective", p.best_objective},
+          {"without_better", p.without_better}};
 }
 
 void from_json(const nlohmann::json& json, Progress& p) {

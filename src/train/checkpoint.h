@@ -11,15 +11,15 @@
 namespace hone::train {
 
 struct Progress {
-  int64_t step = 0;           // steps done
-  int64_t best_step = -1;     // -1 = never validated
+  int64_t step = 0;        // steps done
+  int64_t best_step = -1;  // -1 = never validated
   double best_objective = 0;
-  int64_t without_better = 0; // validations since the best
+  int64_t without_better = 0;  // validations since the best
 };
 
 struct RunState {
-  models::Trained* current;   // the network in training
-  models::Trained* best;      // a copy of the best so far
+  models::Trained* current;  // the network in training
+  models::Trained* best;     // a copy of the best so far
   torch::optim::Adam* optimizer;
   Progress* progress;
 };

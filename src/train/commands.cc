@@ -23,12 +23,12 @@ nlohmann::json run_train(const nlohmann::json& request, const models::LearnHost&
   options.settle();
   const Dataset dataset = Dataset::open(text(request, "dataset"));
   const Split split = Split::read(text(request, "split"));
-  const std::vector<KernelView> training = views_of(dataset, split.train), validation = views_of(dataset, split.validation);
+  const std::vector<KernelView> training = views_of(dataset, split.train),
+                                validation = views_of(dataset, split.validation);
   if (training.empty()) throw Error("no kernel of the data set is in the train part", text(request, "split"));
   if (validation.empty()) throw Error("no kernel of the data set is in the validation part", text(request, "split"));
-  const TrainFiles files{text(request, "checkpoint"),          request.value("checkpoint_every", int64_t{1000}),
-                         request.value("resume", false),       text(request, "log_dir"),
-                         text(request, "command")};
+  const TrainFiles files{text(request, "checkpoint"), request.value("checkpoint_every", int64_t{1000}),
+                         request.value("resume", false), text(request, "log_dir"), text(request, "command")};
   ProgressOptions shown;
   shown.total = static_cast<double>(options.steps);
   shown.quiet = request.value("quiet", false) || options.rank != 0;

@@ -18,7 +18,8 @@ char* copy(const std::string& text) {
   return out;
 }
 
-char* describe(const char* kind, const std::string& message, const std::string& where = "", const std::string& hint = "") {
+char* describe(const char* kind, const std::string& message, const std::string& where = "",
+               const std::string& hint = "") {
   return copy(nlohmann::json{{"kind", kind}, {"message", message}, {"where", where}, {"hint", hint}}.dump());
 }
 

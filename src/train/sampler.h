@@ -12,10 +12,11 @@
 namespace hone::train {
 
 struct SamplerOptions {
-  std::string balance = "program";  // a group is drawn evenly, then a kernel of it evenly: "program", "family" or "kernel"
-  int64_t kernels = 8;              // per step
-  int64_t options = 32;             // of each kernel, at most, without repeats
-  int64_t min_options = 1;          // kernels with fewer are left out
+  std::string balance =
+      "program";            // a group is drawn evenly, then a kernel of it evenly: "program", "family" or "kernel"
+  int64_t kernels = 8;      // per step
+  int64_t options = 32;     // of each kernel, at most, without repeats
+  int64_t min_options = 1;  // kernels with fewer are left out
 };
 
 class Sampler {

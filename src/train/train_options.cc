@@ -83,7 +83,8 @@ void TrainOptions::settle() {
   require(task == "tile" || task == "fusion", "task", "must be tile or fusion");
   const bool tile = task == "tile";
   if (loss.empty()) loss = tile ? "rank-hinge" : "mse";
-  require(loss == "rank-hinge" || loss == "rank-logistic" || loss == "mse", "loss", "must be rank-hinge, rank-logistic or mse");
+  require(loss == "rank-hinge" || loss == "rank-logistic" || loss == "mse", "loss",
+          "must be rank-hinge, rank-logistic or mse");
   require(tile || loss == "mse", "loss", "must be mse for fusion: its kernels have one option");
   if (kernels_per_step == 0) kernels_per_step = tile ? 8 : 64;
   if (!tile) options_per_kernel = 1;
@@ -94,7 +95,8 @@ void TrainOptions::settle() {
   require(clip_norm >= 0, "clip_norm", "must not be negative");
   require(kernels_per_step >= 1 && kernels_per_step <= 65536, "kernels_per_step", "must be 1 to 65536");
   require(options_per_kernel >= (ranks() ? 2 : 1), "options_per_kernel", "must be at least 2 for ranking");
-  require(balance == "program" || balance == "family" || balance == "kernel", "balance", "must be program, family or kernel");
+  require(balance == "program" || balance == "family" || balance == "kernel", "balance",
+          "must be program, family or kernel");
   require(validate_every >= 1, "validate_every", "must be at least 1");
   require(patience >= 0, "patience", "must not be negative");
   require(validation_kernels >= 1, "validation_kernels", "must be at least 1");

@@ -11,26 +11,26 @@
 namespace hone::train {
 
 struct TrainOptions {
-  std::string task = "tile";          // "tile": rank options of a kernel; "fusion": run times of kernels
+  std::string task = "tile";  // "tile": rank options of a kernel; "fusion": run times of kernels
   models::ModelOptions model;
-  std::string loss;                   // "rank-hinge", "rank-logistic", "mse"; empty = rank-hinge for tile, mse for fusion
+  std::string loss;  // "rank-hinge", "rank-logistic", "mse"; empty = rank-hinge for tile, mse for fusion
   int64_t steps = 20000;
   uint64_t seed = 0;
   double learning_rate = 1e-3;
-  double decay = 1;                   // factor of the learning rate every `decay_steps` steps
+  double decay = 1;  // factor of the learning rate every `decay_steps` steps
   int64_t decay_steps = 1000;
-  double clip_norm = 1;               // of all gradients together; 0 = no clipping
-  int64_t kernels_per_step = 0;       // 0 = 8 for tile, 64 for fusion
-  int64_t options_per_kernel = 32;    // at most, drawn anew every time
-  std::string balance = "program";    // draw evenly from each "program", "family" or "kernel"
-  int64_t validate_every = 500;       // steps
-  int64_t patience = 20;              // validations without a better one before training ends; 0 = never
-  int64_t validation_kernels = 400;   // at most, spread evenly over the validation part
-  int64_t validation_options = 128;   // at most, of one kernel
-  double min_runtime_ns = 5000;       // fusion metrics count kernels at least this long
+  double clip_norm = 1;              // of all gradients together; 0 = no clipping
+  int64_t kernels_per_step = 0;      // 0 = 8 for tile, 64 for fusion
+  int64_t options_per_kernel = 32;   // at most, drawn anew every time
+  std::string balance = "program";   // draw evenly from each "program", "family" or "kernel"
+  int64_t validate_every = 500;      // steps
+  int64_t patience = 20;             // validations without a better one before training ends; 0 = never
+  int64_t validation_kernels = 400;  // at most, spread evenly over the validation part
+  int64_t validation_options = 128;  // at most, of one kernel
+  double min_runtime_ns = 5000;      // fusion metrics count kernels at least this long
   int threads = 1;
-  int64_t processes = 1, rank = 0;    // data-parallel: gradients are averaged over processes
-  std::string rendezvous;             // a file the processes meet through
+  int64_t processes = 1, rank = 0;  // data-parallel: gradients are averaged over processes
+  std::string rendezvous;           // a file the processes meet through
 
   bool ranks() const { return loss != "mse"; }
   // Fills the defaults that depend on the task. Throws Error that names the option.

@@ -21,7 +21,8 @@ double wall_s() { return std::chrono::duration<double>(std::chrono::system_clock
 // Streams of randomness of one run.
 enum Stream : uint64_t { kWeights = 1, kBatches = 2, kDropout = 3 };
 
-models::Trained start(const std::vector<KernelView>& training, const TrainOptions& options, const std::string& command) {
+models::Trained start(const std::vector<KernelView>& training, const TrainOptions& options,
+                      const std::string& command) {
   models::Trained trained;
   trained.options = options.model;
   trained.task = options.task;
@@ -58,7 +59,8 @@ void copy_parameters(const models::Network& from, models::Network& to) {
   for (size_t i = 0; i < source.size(); ++i) target[i].copy_(source[i]);
 }
 
-models::Evaluation evaluate(models::Trained& trained, const std::vector<KernelView>& kernels, const TrainOptions& options) {
+models::Evaluation evaluate(models::Trained& trained, const std::vector<KernelView>& kernels,
+                            const TrainOptions& options) {
   std::vector<std::vector<double>> predicted;
   for (const KernelView& kernel : kernels) predicted.push_back(models::predict_options(trained, kernel));
   return models::evaluate(kernels, predicted, !options.ranks(), {options.task, options.min_runtime_ns});
@@ -70,7 +72,8 @@ class Run {
       const TrainFiles& files)
       : options_(options),
         files_(files),
-        sampler_(training, {options.balance, options.kernels_per_step, options.options_per_kernel, options.ranks() ? 2 : 1}),
+        sampler_(training,
+                 {options.balance, options.kernels_per_step, options.options_per_kernel, options.ranks() ? 2 : 1}),
         validation_(models::thin_out(validation, options.validation_kernels, options.validation_options, storage_)),
         current_(start(training, options, files.command)),
         best_(copy_of(current_)),
@@ -134,11 +137,12 @@ class Run {
 
   double step(int64_t& samples) {
     current_.network->train();
-    const auto rate = options_.learning_rate *
-                      std::pow(options_.decay, static_cast<double>(progress_.step) / static_cast<double>(options_.decay_steps));
+    const auto rate = options_.learning_rate * std::pow(options_.decay, static_cast<double>(progress_.step) /
+                                                                            static_cast<double>(options_.decay_steps));
     optimizer_.param_groups()[0].options().set_lr(rate);
-    const auto batch = models::make_batch(sampler_.sample(mix_seed(options_.seed, kBatches), progress_.step, options_.rank),
-                                          current_.scale, options_.model.neighbour_cap);
+    const auto batch =
+        models::make_batch(sampler_.sample(mix_seed(options_.seed, kBatches), progress_.step, options_.rank),
+                           current_.scale, options_.model.neighbour_cap);
     models::Noise noise(mix_seed(mix_seed(options_.seed, kDropout), static_cast<uint64_t>(progress_.step),
                                  static_cast<uint64_t>(options_.rank)));
     optimizer_.zero_grad();
@@ -204,8 +208,8 @@ class Run {
 
 }  // namespace
 
-TrainReport train(const std::vector<KernelView>& training, const std::vector<KernelView>& validation, TrainOptions options,
-                  const TrainFiles& files, const std::function<bool()>& interrupted,
+TrainReport train(const std::vector<KernelView>& training, const std::vector<KernelView>& validation,
+                  TrainOptions options, const TrainFiles& files, const std::function<bool()>& interrupted,
                   const std::function<void(int64_t, double, double)>& progress) {
   options.settle();
   at::set_num_threads(options.threads);

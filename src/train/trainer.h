@@ -14,16 +14,16 @@
 namespace hone::train {
 
 struct TrainFiles {
-  std::string checkpoint;            // written every `checkpoint_every` steps and at the end; empty = none
+  std::string checkpoint;  // written every `checkpoint_every` steps and at the end; empty = none
   int64_t checkpoint_every = 1000;
-  bool resume = false;               // go on from the checkpoint, if there is one
-  std::string log_dir;               // TensorBoard events; empty = none
-  std::string command;               // recorded in the weights
+  bool resume = false;  // go on from the checkpoint, if there is one
+  std::string log_dir;  // TensorBoard events; empty = none
+  std::string command;  // recorded in the weights
 };
 
 struct TrainReport {
-  models::Trained best;              // of the best validation
-  models::Evaluation validation;             // its metrics
+  models::Trained best;           // of the best validation
+  models::Evaluation validation;  // its metrics
   int64_t steps = 0, best_step = 0;
   double best_objective = 0;
   bool stopped_early = false, interrupted = false;
@@ -43,8 +43,8 @@ std::unique_ptr<GradientExchange> make_gloo_exchange(const TrainOptions& options
 // the best network so far is returned (validated once more if it never was). With one thread the result is a function of
 // data and options: a run resumed from its checkpoint ends with the same bits. Throws Error for empty parts, a checkpoint
 // of other options, and a loss that is no longer finite (with the step).
-TrainReport train(const std::vector<KernelView>& training, const std::vector<KernelView>& validation, TrainOptions options,
-                  const TrainFiles& files, const std::function<bool()>& interrupted,
+TrainReport train(const std::vector<KernelView>& training, const std::vector<KernelView>& validation,
+                  TrainOptions options, const TrainFiles& files, const std::function<bool()>& interrupted,
                   const std::function<void(int64_t step, double loss, double best)>& progress);
 
 }  // namespace hone::train

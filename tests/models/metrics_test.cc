@@ -19,10 +19,14 @@ double slow_tau(const std::vector<double>& a, const std::vector<double>& b) {
     for (size_t j = i + 1; j < a.size(); ++j) {
       const double x = a[i] - a[j], y = b[i] - b[j];
       if (x == 0 && y == 0) continue;
-      if (x == 0) ++tied_a;
-      else if (y == 0) ++tied_b;
-      else if (x * y > 0) ++concordant;
-      else ++discordant;
+      if (x == 0)
+        ++tied_a;
+      else if (y == 0)
+        ++tied_b;
+      else if (x * y > 0)
+        ++concordant;
+      else
+        ++discordant;
     }
   const double scale = std::sqrt((concordant + discordant + tied_a) * (concordant + discordant + tied_b));
   return scale > 0 ? (concordant - discordant) / scale : 0;
@@ -86,7 +90,8 @@ TEST_CASE("an evaluation has a row per program and leaves out what does not coun
   CHECK(tile.ape_top1 == Approx(50));
   CHECK(tile.ape_top10 == 0);
   CHECK(tile.tau == -1);
-  const Evaluation fusion = evaluate({view("x", c), view("x", d), view("y", e)}, {{8800}, {9000}, {1}}, true, {"fusion"});
+  const Evaluation fusion =
+      evaluate({view("x", c), view("x", d), view("y", e)}, {{8800}, {9000}, {1}}, true, {"fusion"});
   REQUIRE(fusion.programs.size() == 1);  // y's kernel is shorter than 5 us
   CHECK(fusion.mape == Approx(5));
   CHECK(fusion.tau == 1);

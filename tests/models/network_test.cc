@@ -1,7 +1,5 @@
 #include "models/network.h"
 
-#include "models/torch_catch.h"
-
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/optim.h>
 
@@ -11,6 +9,7 @@
 #include "models/losses.h"
 #include "models/segment.h"
 #include "models/synthetic.h"
+#include "models/torch_catch.h"
 
 using namespace hone;
 using namespace hone::models;
@@ -121,7 +120,8 @@ TEST_CASE("an option's prediction does not depend on what else is in the batch")
   for (const ModelName& row : model_names()) {
     const auto network = make_network(small_options(row.name), scale.widths(), 2);
     INFO(row.name);
-    CHECK(predict(*network, *alone)[0].item<float>() == Approx(predict(*network, *all)[4 + 2].item<float>()).margin(1e-5));
+    CHECK(predict(*network, *alone)[0].item<float>() ==
+          Approx(predict(*network, *all)[4 + 2].item<float>()).margin(1e-5));
   }
 }
 
@@ -151,7 +151,8 @@ TEST_CASE("graph networks see edges, directed ones their direction") {
   bare.edge_from.clear();
   bare.edge_to.clear();
   const FeatureScale scale = fitted_scale({kernel.view()});
-  const auto a = batch_of({kernel.view()}, scale), b = batch_of({reversed.view()}, scale), c = batch_of({bare.view()}, scale);
+  const auto a = batch_of({kernel.view()}, scale), b = batch_of({reversed.view()}, scale),
+             c = batch_of({bare.view()}, scale);
   for (const std::string name : {"none+column-wise", "sage+column-wise", "gat+column-wise"})
     for (bool directed : {true, false}) {
       ModelOptions options = small_options(name);
@@ -189,7 +190,8 @@ TEST_CASE("segment operations equal their definition, gradients too") {
   const auto same = [&](const torch::Tensor& a, const torch::Tensor& b, const std::vector<torch::Tensor>& inputs) {
     CHECK(torch::allclose(a, b, 1e-5, 1e-6));
     const torch::Tensor weight = torch::randn_like(a);
-    const auto ga = torch::autograd::grad({(a * weight).sum()}, inputs), gb = torch::autograd::grad({(b * weight).sum()}, inputs);
+    const auto ga = torch::autograd::grad({(a * weight).sum()}, inputs),
+               gb = torch::autograd::grad({(b * weight).sum()}, inputs);
     for (size_t i = 0; i < inputs.size(); ++i) CHECK(torch::allclose(ga[i], gb[i], 1e-5, 1e-6));
   };
   const torch::Tensor x = torch::randn({rows.rows(), width}).requires_grad_();
@@ -232,7 +234,9 @@ TEST_CASE("a GraphSAGE layer equals its definition, gradients too") {
     const auto named = layer->named_parameters();
     const torch::Tensor first = named["first.weight"], second = named["second.weight"];
     const torch::Tensor x = torch::randn({rows.rows(), options.hidden}).requires_grad_();
-    const auto f2 = [&](int64_t i) { return torch::relu(x.mm(first.narrow(0, i * options.hidden, options.hidden).t())); };
+    const auto f2 = [&](int64_t i) {
+      return torch::relu(x.mm(first.narrow(0, i * options.hidden, options.hidden).t()));
+    };
     torch::Tensor joined = means(f2(1), directed ? batch->producers : batch->both);
     if (directed) joined = torch::cat({joined, means(f2(2), batch->users)}, 1);
     const torch::Tensor expected = torch::relu(x.mm(first.narrow(0, 0, options.hidden).t()) + joined.mm(second.t()));
@@ -260,14 +264,16 @@ TEST_CASE("an LSTM reduction is the final state of each kernel's own sequence") 
     for (int64_t copy = 0; copy < rows.copies_of(k); ++copy) {
       torch::Tensor h = torch::zeros({options.hidden}), c = torch::zeros({options.hidden});
       for (int64_t i = 0; i < rows.nodes_of(k); ++i) {
-        const torch::Tensor gates = named["input.weight"].mv(x[rows.row_begin[k] + copy * rows.nodes_of(k) + i]) + named["state.weight"].mv(h);
+        const torch::Tensor gates =
+            named["input.weight"].mv(x[rows.row_begin[k] + copy * rows.nodes_of(k) + i]) + named["state.weight"].mv(h);
         const auto part = gates.chunk(4);
         c = torch::sigmoid(part[1]) * c + torch::sigmoid(part[0]) * torch::tanh(part[2]);
         h = torch::sigmoid(part[3]) * torch::tanh(c);
       }
       states.push_back(h);
     }
-  const torch::Tensor expected = torch::stack(states), actual = layer->forward(x, rows), weight = torch::randn_like(actual);
+  const torch::Tensor expected = torch::stack(states), actual = layer->forward(x, rows),
+                      weight = torch::randn_like(actual);
   CHECK(torch::allclose(actual, expected, 1e-4, 1e-5));
   CHECK(torch::allclose(torch::autograd::grad({(actual * weight).sum()}, {x})[0],
                         torch::autograd::grad({(expected * weight).sum()}, {x})[0], 1e-4, 1e-5));
@@ -287,7 +293,8 @@ TEST_CASE("graph attention equals its definition, gradients too") {
       for (int64_t i = 0; i < rows.nodes_of(k); ++i) {
         const int64_t node = rows.node_begin[k] + i, first = rows.row_begin[k] + copy * rows.nodes_of(k);
         for (int32_t e = batch->both.begin[node]; e < batch->both.begin[node + 1]; ++e)
-          allowed[first + i][first + batch->both.neighbour[e] - rows.node_begin[k]] += 1;  // a doubled edge counts twice
+          allowed[first + i][first + batch->both.neighbour[e] - rows.node_begin[k]] +=
+              1;  // a doubled edge counts twice
       }
   const auto named = layer->named_parameters();
   const torch::Tensor value = named["producer.value.weight"], from = named["producer.from"], to = named["producer.to"];
@@ -306,7 +313,8 @@ TEST_CASE("graph attention equals its definition, gradients too") {
   CHECK(torch::allclose(actual, expected, 1e-4, 1e-5));
   const torch::Tensor weight = torch::randn_like(expected);
   const std::vector<torch::Tensor> inputs = {x, value, from, to};
-  const auto ga = torch::autograd::grad({(actual * weight).sum()}, inputs), gb = torch::autograd::grad({(expected * weight).sum()}, inputs);
+  const auto ga = torch::autograd::grad({(actual * weight).sum()}, inputs),
+             gb = torch::autograd::grad({(expected * weight).sum()}, inputs);
   for (size_t i = 0; i < inputs.size(); ++i) CHECK(torch::allclose(ga[i], gb[i], 1e-4, 1e-4));
 }
 

@@ -46,7 +46,8 @@ TEST_CASE("safetensors come back as written, through a file") {
 
 TEST_CASE("damaged safetensors are refused") {
   const std::string good = encode_safetensors(example());
-  for (size_t size = 0; size < good.size(); ++size) CHECK_THROWS_AS(decode_safetensors(good.substr(0, size), "f"), Error);
+  for (size_t size = 0; size < good.size(); ++size)
+    CHECK_THROWS_AS(decode_safetensors(good.substr(0, size), "f"), Error);
   CHECK_THROWS_AS(decode_safetensors(good + "x", "f"), Error);
   const char* headers[] = {
       "[]",

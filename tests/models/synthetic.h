@@ -49,11 +49,13 @@ inline SyntheticKernel synthetic_kernel(Rng& rng, int64_t nodes, int64_t options
       k.edge_to.push_back(static_cast<int32_t>(i));
     }
   }
-  for (int f = 0; f < features::static_feature_count(); ++f) k.static_features.push_back(static_cast<float>(rng.below(1000)));
+  for (int f = 0; f < features::static_feature_count(); ++f)
+    k.static_features.push_back(static_cast<float>(rng.below(1000)));
   const double base = 5000 + 100 * static_cast<double>(nodes) + k.node_features[0] * 50;
   for (int64_t o = 0; o < options; ++o) {
     const float first = static_cast<float>(1 + rng.below(128)), second = static_cast<float>(1 + rng.below(128));
-    for (int f = 0; f < features::tile_feature_count(); ++f) k.tiles.push_back(f == 0 ? first : f == 1 ? second : f == 2 ? first * second : 0);
+    for (int f = 0; f < features::tile_feature_count(); ++f)
+      k.tiles.push_back(f == 0 ? first : f == 1 ? second : f == 2 ? first * second : 0);
     k.runtime_ns.push_back(base * (1 + std::abs(std::log(first * second / (16.0f + static_cast<float>(nodes))))));
   }
   return k;
@@ -81,7 +83,8 @@ inline FeatureScale fitted_scale(const std::vector<KernelView>& views) {
 }
 
 // All options of all kernels.
-inline std::shared_ptr<GraphBatch> batch_of(const std::vector<KernelView>& views, const FeatureScale& scale, int64_t cap = 20) {
+inline std::shared_ptr<GraphBatch> batch_of(const std::vector<KernelView>& views, const FeatureScale& scale,
+                                            int64_t cap = 20) {
   std::vector<BatchItem> items;
   for (const KernelView& view : views) {
     items.push_back({view, {}});

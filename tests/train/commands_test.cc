@@ -1,12 +1,11 @@
 #include "train/commands.h"
 
-#include "models/torch_catch.h"
-
 #include <filesystem>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "models/synthetic.h"
+#include "models/torch_catch.h"
 #include "models/trained.h"
 #include "train/train_options.h"
 

@@ -17,8 +17,14 @@ TEST_CASE("CRC-32C of the standard check string, plain and masked") {
 
 TEST_CASE("events are the bytes their messages have") {
   const std::string one = std::string("\x09") + std::string("\0\0\0\0\0\0\xf0\x3f", 8);  // wall_time: 1.0
-  CHECK(version_event(1) == one + "\x1a\x0d" "brain.Event:2");
-  const std::string value = std::string("\x0a\x01" "a" "\x15") + std::string("\0\0\x00\x40", 4);  // tag "a", 2.0
+  CHECK(version_event(1) == one +
+                                "\x1a\x0d"
+                                "brain.Event:2");
+  const std::string value = std::string(
+                                "\x0a\x01"
+                                "a"
+                                "\x15") +
+                            std::string("\0\0\x00\x40", 4);  // tag "a", 2.0
   CHECK(scalar_event(1, 300, "a", 2) == one + "\x10\xac\x02" + "\x2a\x0a" + "\x0a\x08" + value);
 }
 

@@ -1,7 +1,5 @@
 #include "train/trainer.h"
 
-#include "models/torch_catch.h"
-
 #include <filesystem>
 #include <thread>
 
@@ -9,6 +7,7 @@
 #include "base/files.h"
 #include "features/encoded.h"
 #include "models/synthetic.h"
+#include "models/torch_catch.h"
 #include "train/sampler.h"
 
 using namespace hone;
@@ -92,8 +91,9 @@ TEST_CASE("a run resumed from its checkpoint ends with the bits of an uninterrup
     CHECK(rest.best_objective == whole.best_objective);
     CHECK(weights_bytes(rest.best) == weights_bytes(whole.best));
     options.learning_rate = 0.5;
-    CHECK(message_of([&] { train::train(views_of(kernels), views_of(held), options, files, kNeverStop, kSilent); })
-              .find("other options") != std::string::npos);
+    CHECK(message_of([&] {
+            train::train(views_of(kernels), views_of(held), options, files, kNeverStop, kSilent);
+          }).find("other options") != std::string::npos);
     write_file(files.checkpoint, read_file(files.checkpoint).substr(0, 1000));
     options.learning_rate = 1e-3;
     CHECK_THROWS_AS(train::train(views_of(kernels), views_of(held), options, files, kNeverStop, kSilent), Error);
@@ -203,7 +203,8 @@ TEST_CASE("gradients are averaged over processes by Gloo") {
     TrainOptions mine = options;
     mine.rank = rank;
     const auto exchange = make_gloo_exchange(mine);
-    std::vector<torch::Tensor> tensors = {torch::full({2, 2}, 1.0f + 2 * static_cast<float>(rank)), torch::full({3}, static_cast<float>(rank))};
+    std::vector<torch::Tensor> tensors = {torch::full({2, 2}, 1.0f + 2 * static_cast<float>(rank)),
+                                          torch::full({3}, static_cast<float>(rank))};
     exchange->average(tensors);
     results[rank] = tensors;
   };
