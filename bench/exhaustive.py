@@ -125,7 +125,9 @@ def main() -> int:
     options.out.write_text(
         f"# The kernel search against exhaustive measurement\n\n"
         f"{datetime.date.today()}, {machine()}, commit {commit()}, "
-        f"`bench/exhaustive.py --budget {options.budget} --seed {options.seed}`.\n"
+        f"`bench/exhaustive.py --budget {options.budget} --reference-budget {options.reference_budget} "
+        f"--seed {options.seed} --kernels {options.kernels} --most-options {options.most_options}"
+        f"{' --tiles' if options.tiles else ''}{f' --only {options.only}' if options.only else ''}`.\n"
         "*best gain*: default over the best option; "
         "*loss*: the best option's ratio over that of the option the search chose, both from the careful duels of the\n"
         f"exhaustive run. {within} of {len(rows)} kernels within {WITHIN - 1:.0%}; geometric mean of the loss "

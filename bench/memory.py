@@ -116,7 +116,7 @@ def main() -> int:
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(
         f"# Memory of tuning\n\n{datetime.date.today()}, {machine()}, commit {commit()}, "
-        f"`bench/memory.py --budget {options.budget}`.\n"
+        f"`bench/memory.py --budget {options.budget}{f' --only {options.only}' if options.only else ''}`.\n"
         "Peak resident memory. *default XLA*: the worker of `hone run`, which compiles and runs the program\n"
         "once; *worker*: that of `hone tune`, which holds the default program, the best and the candidate.\n\n"
         f"{markdown_table(header, rows)}\n"
