@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "graph/library_keys.h"
 #include "search/strategies.h"
 
 namespace hone::tune {
@@ -23,7 +24,7 @@ constexpr int kFallbacks = 3;                 // earlier bests the confirmation 
 constexpr int kSecondLook = 4;                // times the effort of a trial
 constexpr double kAnnealShare = 0.9;          // of the time left
 constexpr double kAnnealTemperature = 0.02;   // most single edges lose 10 %: accepting them would only wander off
-constexpr char kAll[] = "all", kProgram[] = "program";  // keys of decisions about everything of a kind
+constexpr char kAll[] = "all";  // key of the decision about all weights
 
 bool same_subject(const Decision& a, const Decision& b) { return a.kind == b.kind && a.key == b.key; }
 
@@ -59,7 +60,15 @@ int current_option(const Decisions& decisions, const Dimension& dimension) {
 
 // Decides much at once: an option of the program, or everything of a kind.
 bool is_broad(const Dimension& dimension) {
-  return dimension.kind == DecisionKind::Option || dimension.key == kAll || dimension.key == kProgram;
+  return dimension.kind == DecisionKind::Option || dimension.key == kAll ||
+         dimension.key == kProgramLibraryKey;
+}
+
+bool is_reduction_dimension(const Dimension& dimension) { return is_reduction(dimension.kind, dimension.key); }
+
+// One of dozens: a weight, or the library of a dot, a convolution or a reduction.
+bool is_single(const Dimension& dimension) {
+  return (dimension.kind == DecisionKind::Weights || dimension.kind == DecisionKind::Library) && !is_broad(dimension);
 }
 
 // The decisions that say which kernels there are.
@@ -145,14 +154,16 @@ class Tuner {
     if (options_.strategy.empty()) {
       // Broad moves first: one duel each, the largest gains, and they decide which kernels there are to tune. Libraries
       // come later: dots are kernels, and one library for all of them hides that each has its own best.
-      broad_moves(dimensions, (1 - kBroadBudgetShare) * left(), /*libraries=*/false);
+      const double for_the_rest = (1 - kBroadBudgetShare) * left();
+      group_moves(dimensions, is_reduction_dimension, for_the_rest);
+      broad_moves(dimensions, for_the_rest, /*libraries=*/false);
       if (!best_.empty()) lowered = try_lower(best_, false).value_or(lowered);
       lowering_ = lowered.fingerprint;
     }
     tune_new_kernels(lowered, kKernelBudgetShare * left());
     if (options_.strategy.empty()) {
       broad_moves(dimensions, 0, /*libraries=*/true);  // again where the best has changed
-      group_moves(dimensions);
+      group_moves(dimensions, is_single, 0);
       descend(dimensions);
     } else {
       search_dimensions(options_.strategy, make_strategy(options_.strategy), dimensions, left());
@@ -253,23 +264,20 @@ class Tuner {
 
   // Single dimensions of one kind that offer the same option, moved at once: weights and libraries come in dozens, and
   // one duel tells more than dozens below the noise.
-  void group_moves(const std::vector<Dimension>& dimensions) {
-    std::vector<std::pair<DecisionKind, std::string>> moves;
-    for (const Dimension& d : dimensions) {
-      if ((d.kind != DecisionKind::Weights && d.kind != DecisionKind::Library) || is_broad(d)) continue;
-      for (size_t i = 0; i < d.options.size(); ++i) {
-        const std::pair<DecisionKind, std::string> move(d.kind, d.options[i]);
-        if (std::find(moves.begin(), moves.end(), move) == moves.end()) moves.push_back(move);
-      }
-    }
+  void group_moves(const std::vector<Dimension>& dimensions, bool (*belongs)(const Dimension&), double until_s) {
+    std::set<std::pair<DecisionKind, std::string>> moves;
+    for (const Dimension& d : dimensions)
+      if (belongs(d))
+        for (const std::string& option : d.options) moves.emplace(d.kind, option);
     for (const auto& [kind, value] : moves) {
       Decisions group;
       for (const Dimension& d : dimensions)
-        if (d.kind == kind && !is_broad(d) && d.options[current_option(best_, d)] != value && !measured_as_kernel(d) &&
+        if (d.kind == kind && belongs(d) && d.options[current_option(best_, d)] != value && !measured_as_kernel(d) &&
             std::find(d.options.begin(), d.options.end(), value) != d.options.end())
           group.push_back({kind, d.key, value});
-      if (group.size() < 2) continue;
-      if (adopt_group(fmt::format("{} {} for all {}", decision_kind_name(kind), value, group.size()), group))
+      if (group.empty() || left() <= until_s) continue;
+      if (adopt_group(fmt::format("{} {} for all {}", decision_kind_name(kind), value, group.size()), group) &&
+          !seen_kernels_.empty())
         lowering_changed(kind);
     }
   }
@@ -294,7 +302,7 @@ class Tuner {
 
   // After a kept step other kernels may exist: tune those that are new.
   void lowering_changed(DecisionKind kind) {
-    if (kind == DecisionKind::Kernel || kind == DecisionKind::Library || left() <= 0) return;
+    if (kind == DecisionKind::Kernel || left() <= 0) return;
     const std::optional<Lowered> lowered = try_lower(without_kernels(best_), false);
     if (!lowered || lowered->fingerprint == lowering_) return;
     lowering_ = lowered->fingerprint;
@@ -462,7 +470,8 @@ std::vector<Dimension> by_promise(std::vector<Dimension> dimensions) {
 }
 
 std::string in_words(const Decision& decision) {
-  const bool fingerprint = decision.kind == DecisionKind::Kernel || decision.kind == DecisionKind::Library;
+  const bool fingerprint = decision.kind == DecisionKind::Kernel ||
+                           (decision.kind == DecisionKind::Library && !is_reduction(decision.kind, decision.key));
   return fmt::format("{} {} {}", decision_kind_name(decision.kind),
                      fingerprint ? decision.key.substr(0, 12) : decision.key, decision.value);
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <sstream>
 
+#include "graph/library_keys.h"
 #include "status.h"
 #include "weights.h"
 #include "xla_pch.h"
@@ -58,7 +59,7 @@ const std::vector<ProgramOption>& program_options() {
          d.set_xla_cpu_fast_math_honor_division(false);
          d.set_xla_cpu_fast_math_honor_functions(false);
        }},
-      {DecisionKind::Library, "program", {"default", "eigen", "ynn-dot", "ynn-dot-conv", "ynn-dot-conv-reduce"}, false,
+      {DecisionKind::Library, kProgramLibraryKey, {"default", "eigen", "ynn-dot", "ynn-dot-conv", "ynn-dot-conv-reduce"}, false,
        [](D& d, const std::string& v) {
          if (v == "eigen") set_ynn_types(d, {});
          if (v == "ynn-dot") set_ynn_types(d, {4});
@@ -71,7 +72,7 @@ const std::vector<ProgramOption>& program_options() {
 
 void apply_program_options(xla::DebugOptions& debug, const CompileTarget& target, const Decisions& decisions) {
   for (const Decision& d : decisions) {
-    if (d.kind != DecisionKind::Option && !(d.kind == DecisionKind::Library && d.key == "program")) continue;
+    if (d.kind != DecisionKind::Option && !(d.kind == DecisionKind::Library && d.key == kProgramLibraryKey)) continue;
     bool known = false;
     for (const ProgramOption& option : program_options()) {
       if (option.kind != d.kind || option.key != d.key) continue;
@@ -82,6 +83,22 @@ void apply_program_options(xla::DebugOptions& debug, const CompileTarget& target
     }
     if (!known) throw Error("no option " + d.key + " = " + d.value);
   }
+}
+
+// Single reductions: those left to YNNPACK need reductions among its fusion types, and then the others must say no.
+void fill_reduce_table(xla::DebugOptions& debug, const Decisions& decisions) {
+  SeamTable& table = seam_table();
+  for (const Decision& d : decisions) {
+    if (!is_reduction(d.kind, d.key)) continue;
+    if (d.value != "ynnpack" && d.value != "compiled")
+      throw Error("no library '" + d.value + "' for a reduction", d.key, "ynnpack or compiled");
+    table.reduce_ynn[d.key] = d.value == "ynnpack";
+  }
+  if (table.reduce_ynn.empty()) return;
+  const auto& types = debug.xla_cpu_experimental_ynn_fusion_type();
+  table.reduce_ynn_default = std::find(types.begin(), types.end(), xla::DebugOptions::LIBRARY_FUSION_TYPE_REDUCE) != types.end();
+  if (!table.reduce_ynn_default)
+    debug.add_xla_cpu_experimental_ynn_fusion_type(xla::DebugOptions::LIBRARY_FUSION_TYPE_REDUCE);
 }
 
 void strip_tags(xla::HloModule& module) {
@@ -146,24 +163,28 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
   auto& config = module->mutable_config();
   xla::DebugOptions debug = xla::GetDebugOptionsFromFlags();
   apply_program_options(debug, target, decisions);
+  SeamScope scope;
+  fill_reduce_table(debug, decisions);
+  fill_fusion_table(decisions, record_edges);
   config.set_debug_options(debug);
   config.set_intra_op_parallelism_threads(target.threads);
   for (const Decision& d : decisions)
     if (d.kind == DecisionKind::Option && d.key == "huge_pages") out.huge_pages = d.value == "on";
 
-  SeamScope scope;
-  fill_fusion_table(decisions, record_edges);
   const auto start = Clock::now();
   out.module = take(compiler().RunHloPasses(std::move(module), nullptr, {}), "HLO passes");
   out.pass_ms = ms_since(start);
   std::map<std::string, bool> seen;
   for (const FusionEdge& edge : seam_table().edges)
     if (seen.emplace(edge.key, true).second) out.edges.push_back(edge);
+  out.reductions = seam_table().reductions;
   strip_tags(*out.module);
 
   std::unordered_map<std::string, std::string> kernels;
   for (const Decision& d : decisions)
-    if (d.kind == DecisionKind::Kernel || (d.kind == DecisionKind::Library && d.key != "program")) kernels[d.key] = d.value;
+    if (d.kind == DecisionKind::Kernel ||
+        (d.kind == DecisionKind::Library && d.key != kProgramLibraryKey && !is_reduction(d.kind, d.key)))
+      kernels[d.key] = d.value;
   if (!kernels.empty())
     for (auto* kernel : kernels_of(*out.module)) {
       auto it = kernels.find(kernel_fingerprint(*kernel));

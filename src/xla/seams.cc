@@ -5,7 +5,11 @@
 #include <cstring>
 #include <optional>
 
+#include "graph/library_keys.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "xla/backends/cpu/codegen/tiled/tiled_fusion_emitter.h"
+#include "xla/backends/cpu/ynn_support.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -19,7 +23,7 @@
 namespace hone::xla_side {
 namespace {
 
-enum SeamIndex { kTile, kTiledSupport, kFusion, kDotStrategy, kDotYnn, kDotYnnShape, kConvYnn, kSeams };
+enum SeamIndex { kTile, kTiledSupport, kFusion, kDotStrategy, kDotYnn, kDotYnnShape, kConvYnn, kReduceYnn, kSeams };
 
 SeamState make_state(const char* name) {
   SeamState state;
@@ -94,7 +98,8 @@ SeamTable& seam_table() {
 std::vector<SeamState>& seam_states() {
   static std::vector<SeamState> states = {
       make_state("tile"), make_state("tiled-support"), make_state("fusion"), make_state("dot-strategy"),
-      make_state("dot-ynn"), make_state("dot-ynn-shape"), make_state("conv-ynn")};
+      make_state("dot-ynn"), make_state("dot-ynn-shape"), make_state("conv-ynn"),
+      make_state("reduce-ynn")};
   return states;
 }
 
@@ -133,6 +138,12 @@ std::string dot_shape_key(const xla::DotDimensionNumbers& numbers, const xla::Sh
   return xla::ShapeUtil::HumanStringWithLayout(lhs) + "*" + xla::ShapeUtil::HumanStringWithLayout(rhs) + "/" +
          std::to_string(numbers.lhs_contracting_dimensions_size() ? numbers.lhs_contracting_dimensions(0) : -1) + "," +
          std::to_string(numbers.rhs_contracting_dimensions_size() ? numbers.rhs_contracting_dimensions(0) : -1);
+}
+
+std::string reduce_key(const xla::HloInstruction& reduce) {
+  return absl::StrCat(kReduceKeyPrefix, xla::HloOpcodeString(reduce.to_apply()->root_instruction()->opcode()), ":",
+                      xla::ShapeUtil::HumanString(reduce.operand(0)->shape()), "->",
+                      xla::ShapeUtil::HumanString(reduce.shape()), ":", absl::StrJoin(reduce.dimensions(), ","));
 }
 
 namespace {
@@ -302,6 +313,23 @@ bool IsConvolutionOpSupportedByYnn(const HloInstruction* convolution) {
   ++state(kConvYnn).calls;
   if (attribute(*convolution, kLibraryAttribute) && state(kConvYnn).on) return false;
   return fn(convolution);
+}
+
+// Asked by the library rewriter once reductions are among YNNPACK's fusion types.
+bool IsReduceOpOffloadedToYnn(const HloInstruction* reduce) {
+  using namespace hone::xla_side;
+  using Fn = bool (*)(const HloInstruction*);
+  static Fn fn = original<Fn>(kReduceYnn, "_ZN3xla3cpu24IsReduceOpOffloadedToYnnEPKNS_14HloInstructionE");
+  ++state(kReduceYnn).calls;
+  if (!state(kReduceYnn).on || !IsReduceOpSupportedByYnn(reduce)) return fn(reduce);
+  SeamTable& table = seam_table();
+  const std::string key = reduce_key(*reduce);
+  Reduction& known = table.reductions[key];
+  known.default_ynn |= fn(reduce);
+  known.bytes = ShapeUtil::ByteSizeOf(reduce->operand(0)->shape());
+  if (table.reduce_ynn.empty()) return fn(reduce);
+  const auto decided = table.reduce_ynn.find(key);
+  return decided == table.reduce_ynn.end() ? table.reduce_ynn_default && fn(reduce) : decided->second;
 }
 
 }  // namespace xla::cpu

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -24,6 +25,11 @@ struct FusionEdge {
   bool default_fuse = false;
 };
 
+struct Reduction {
+  bool default_ynn = false;
+  double bytes = 0;  // of the operand
+};
+
 // What the seams consult. One module compiles at a time in a process; set before, cleared after (see SeamScope).
 struct SeamTable {
   std::unordered_map<std::string, bool> fusion;            // edge key -> fuse
@@ -31,6 +37,9 @@ struct SeamTable {
   bool record_edges = false;
   std::vector<FusionEdge> edges;                           // out: legal edges asked about, first answer each
   std::unordered_map<std::string, std::string> dot_library;  // dot shape key -> library, for the overload without an instruction
+  std::unordered_map<std::string, bool> reduce_ynn;        // reduction key -> YNNPACK runs it
+  bool reduce_ynn_default = true;                          // those without an entry: XLA's own choice, or never
+  std::map<std::string, Reduction> reductions;             // out: those YNNPACK can run, as XLA asked about them
 };
 SeamTable& seam_table();
 
@@ -42,6 +51,9 @@ struct SeamScope {
 // XLA's own support check with broadcasts and data movement allowed; never reductions (they miscompile when relaxed).
 bool tiled_emitter_can(const xla::HloFusionInstruction& fusion);
 bool tiled_emitter_default(const xla::HloFusionInstruction& fusion);
+
+// Layouts are left out, so that the key is the same before and after layout assignment. See graph/library_keys.h.
+std::string reduce_key(const xla::HloInstruction& reduce);
 
 std::string dot_shape_key(const xla::DotDimensionNumbers& numbers, const xla::Shape& lhs, const xla::Shape& rhs);
 

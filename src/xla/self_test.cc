@@ -16,6 +16,11 @@ namespace hone::xla_side {
 namespace {
 
 constexpr char kProbe[] = R"(HloModule probe
+sum {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT s = f32[] add(x, y)
+}
 ENTRY e {
   a = f32[64,64] parameter(0)
   b = f32[64,64] parameter(1)
@@ -27,7 +32,9 @@ ENTRY e {
   h = f32[] constant(0.5)
   k = f32[3,3,64,8] broadcast(h), dimensions={}
   c = f32[1,8,8,8] convolution(i, k), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
-  ROOT r = (f32[64,64], f32[1,8,8,8]) tuple(d, c)
+  z = f32[] constant(0)
+  q = f32[64] reduce(m, z), dimensions={1}, to_apply=sum
+  ROOT r = (f32[64,64], f32[1,8,8,8], f32[64]) tuple(d, c, q)
 }
 )";
 
@@ -45,19 +52,6 @@ long calls(const char* name) {
   return 0;
 }
 
-// A decision changes what is compiled and leaves the result as it was.
-bool obeyed(const xla::HloModule& program, const std::vector<xla::Literal>& inputs, const Decisions& decisions,
-            const std::vector<xla::Literal>& expected) {
-  Lowered lowered = lower(program, {}, decisions, nullptr, false);
-  Executable executable(generate(std::move(lowered.module), 1), 1, false);
-  for (size_t i = 0; i < executable.inputs().size(); ++i)
-    executable.set_input(i, inputs[executable.inputs()[i].parameter].untyped_data());
-  executable.run();
-  std::vector<xla::Literal> outputs;
-  for (size_t i = 0; i < executable.outputs().size(); ++i) outputs.push_back(executable.output_literal(i));
-  return expected.empty() || compare(expected, outputs).equal;
-}
-
 void test_fusion(const xla::HloModule& program) {
   Lowered lowered = lower(program, {}, {}, nullptr, true);
   const std::string before = module_fingerprint(*lowered.module);
@@ -68,12 +62,36 @@ void test_fusion(const xla::HloModule& program) {
   if (calls("fusion") == 0 || !changed) turn_off("fusion", "XLA's fusion pass does not ask it");
 }
 
-void test_kernels(const xla::HloModule& program, const std::vector<xla::Literal>& inputs) {
-  Executable plain(generate(std::move(lower(program, {}, {}, nullptr, false).module), 1), 1, false);
-  for (size_t i = 0; i < plain.inputs().size(); ++i) plain.set_input(i, inputs[plain.inputs()[i].parameter].untyped_data());
-  plain.run();
-  std::vector<xla::Literal> expected;
-  for (size_t i = 0; i < plain.outputs().size(); ++i) expected.push_back(plain.output_literal(i));
+std::vector<xla::Literal> run_lowered(Lowered lowered, const std::vector<xla::Literal>& inputs) {
+  Executable executable(generate(std::move(lowered.module), 1), 1, false);
+  for (size_t i = 0; i < executable.inputs().size(); ++i)
+    executable.set_input(i, inputs[executable.inputs()[i].parameter].untyped_data());
+  executable.run();
+  std::vector<xla::Literal> outputs;
+  for (size_t i = 0; i < executable.outputs().size(); ++i) outputs.push_back(executable.output_literal(i));
+  return outputs;
+}
+
+// A decision leaves the result as it was.
+bool obeyed(const xla::HloModule& program, const std::vector<xla::Literal>& inputs, const Decisions& decisions,
+            const std::vector<xla::Literal>& expected) {
+  return compare(expected, run_lowered(lower(program, {}, decisions, nullptr, false), inputs)).equal;
+}
+
+void test_reductions(const xla::HloModule& program, const std::vector<xla::Literal>& inputs,
+                     const std::vector<xla::Literal>& expected) {
+  const Lowered plain = lower(program, {}, {}, nullptr, false);
+  if (plain.reductions.empty()) return turn_off("reduce-ynn", "XLA does not ask it");
+  const auto& [key, reduction] = *plain.reductions.begin();
+  const Decisions other = {{DecisionKind::Library, key, reduction.default_ynn ? "compiled" : "ynnpack"}};
+  const bool changed =
+      module_fingerprint(*lower(program, {}, other, nullptr, false).module) != module_fingerprint(*plain.module);
+  if (!changed) return turn_off("reduce-ynn", "XLA does not obey it");
+  if (!obeyed(program, inputs, other, expected)) turn_off("reduce-ynn", "another library changed results");
+}
+
+void test_kernels(const xla::HloModule& program, const std::vector<xla::Literal>& inputs,
+                  const std::vector<xla::Literal>& expected) {
   Lowered lowered = lower(program, {}, {}, nullptr, false);
   for (const KernelInfo& kernel : distinct_kernels(*lowered.module, 1, 8))
     for (const std::string& option : kernel.dimension.options) {
@@ -98,7 +116,9 @@ void self_test() {
     const LoadedModule loaded = load_module(kProbe, "probe");
     const auto inputs = generate_inputs(*loaded.module, 1, 1 << 24);
     test_fusion(*loaded.module);
-    test_kernels(*loaded.module, inputs);
+    const auto expected = run_lowered(lower(*loaded.module, {}, {}, nullptr, false), inputs);
+    test_kernels(*loaded.module, inputs, expected);
+    test_reductions(*loaded.module, inputs, expected);
   } catch (const std::exception& e) {
     for (SeamState& seam : seam_states()) seam.on = false;
     std::cerr << "hone-xla: all seams are off, the self-test failed: " << e.what() << "\n";

@@ -264,6 +264,9 @@ wire::LowerReplyT Service::State::lower(const wire::LowerRequestT& request) {
   }
   for (const Dimension& dimension : program_dimensions(p.module(), target))
     reply.dimensions.push_back(to_wire_dimension(dimension));
+  for (const auto& [key, reduction] : lowered.reductions)
+    reply.dimensions.push_back(to_wire_dimension(
+        {DecisionKind::Library, key, {"compiled", "ynnpack"}, reduction.default_ynn ? 1 : 0, reduction.bytes}));
   if (seam_on("fusion"))
     for (const FusionEdge& edge : lowered.edges)
       reply.dimensions.push_back(to_wire_dimension({DecisionKind::Fusion, edge.key, {"keep", "fuse"}, edge.default_fuse, 0}));

@@ -80,6 +80,27 @@ TEST_CASE("kernels, options and weights that gain add up; those that hurt stay o
   CHECK(result.kernels[0].kept);
 }
 
+TEST_CASE("libraries of reductions are decided before the kernels they make", "[tune]") {
+  const std::string first = "reduce:add:f32[8,512]->f32[8]:1", second = "reduce:maximum:f32[8,512]->f32[8]:1";
+  FakeBench bench;
+  bench.lowering = [&](const Decisions& d, bool) {
+    Lowered l;
+    const bool compiled = has(d, first, "compiled");
+    l.fingerprint = compiled ? "fused" : "f";
+    l.kernels = {a_kernel(compiled ? "sum in its producer" : "k", {"tile=1", "tile=8"}, 0, 0.5)};
+    for (const std::string& key : {first, second})
+      l.dimensions.push_back({DecisionKind::Library, key, {"compiled", "ynnpack"}, 1, 0});
+    return l;
+  };
+  bench.speed = [&](const Decisions& d) {
+    return (has(d, first, "compiled") ? 1.3 : 1.0) * (has(d, second, "compiled") ? 0.6 : 1.0);
+  };
+  const ProgramResult result = tune_program(bench, with_budget(60));
+  CHECK(result.decisions == Decisions{{DecisionKind::Library, first, "compiled"}});
+  REQUIRE_FALSE(bench.kernel_calls.empty());
+  for (const std::string& call : bench.kernel_calls) CHECK(call.rfind("sum in its producer", 0) == 0);
+}
+
 TEST_CASE("one kernel that spoils the program is found by halving the group", "[tune]") {
   FakeBench bench;
   bench.lowering = [](auto&, bool) {
