@@ -65,6 +65,7 @@ std::string program_of(const RequestBodyUnion& body) {
   if (const auto* request = body.AsLowerRequest()) return request->program;
   if (const auto* request = body.AsMeasureRequest()) return request->program;
   if (const auto* request = body.AsRunRequest()) return request->program;
+  if (const auto* request = body.AsApplyRequest()) return request->program;
   return "";
 }
 
