@@ -44,7 +44,7 @@ struct ProgramOptions {
   std::optional<uint64_t> seed;
   std::optional<std::string> weights;
   bool allow_fast_math = false;
-  std::string inputs;  // .npz or .npy file; empty = the program's own or generated
+  std::string inputs;     // .npz or .npy file; empty = the program's own or generated
   double memory_gib = 0;  // that a worker may use; 0 = four fifths of the machine's
 
   // A package brings its own target; options given explicitly win.

@@ -20,15 +20,25 @@ struct DbOptions {
 int info(const DbOptions& options) {
   const DatabaseInfo i = open_existing_database(*options.db).info();
   if (options.output->json) {
-    print({{"path", i.path}, {"schema_version", i.schema_version}, {"bytes", i.file_bytes}, {"records", i.records},
-           {"kernel_records", i.kernel_records}, {"program_records", i.program_records}, {"verified", i.verified},
-           {"programs", i.programs}, {"kernels", i.kernels}, {"tuned", i.tuned}, {"by_status", i.by_status},
-           {"by_host", i.by_host}, {"oldest", i.oldest}, {"newest", i.newest}});
+    print({{"path", i.path},
+           {"schema_version", i.schema_version},
+           {"bytes", i.file_bytes},
+           {"records", i.records},
+           {"kernel_records", i.kernel_records},
+           {"program_records", i.program_records},
+           {"verified", i.verified},
+           {"programs", i.programs},
+           {"kernels", i.kernels},
+           {"tuned", i.tuned},
+           {"by_status", i.by_status},
+           {"by_host", i.by_host},
+           {"oldest", i.oldest},
+           {"newest", i.newest}});
     return 0;
   }
   fmt::print("{}  ({}, schema {})\n", i.path, human_bytes(i.file_bytes), i.schema_version);
-  fmt::print("  {} candidates: {} of {} kernels, {} of {} programs; {} verified\n", i.records, i.kernel_records, i.kernels,
-             i.program_records, i.programs, i.verified);
+  fmt::print("  {} candidates: {} of {} kernels, {} of {} programs; {} verified\n", i.records, i.kernel_records,
+             i.kernels, i.program_records, i.programs, i.verified);
   fmt::print("  {} final results\n", i.tuned);
   for (const auto& [status, count] : i.by_status) fmt::print("  {:<16} {:>8}\n", status, count);
   for (const auto& [host, count] : i.by_host) fmt::print("  {:>8} on {}\n", count, host);
@@ -54,8 +64,12 @@ int export_rows(const DbOptions& options) {
 int merge(const DbOptions& options) {
   const MergeReport r = open_database(*options.db).merge(options.file);
   if (options.output->json)
-    print({{"records_added", r.records_added}, {"records_known", r.records_known}, {"tuned_added", r.tuned_added},
-           {"tuned_known", r.tuned_known}, {"kernels_added", r.kernels_added}, {"refused", r.refused}});
+    print({{"records_added", r.records_added},
+           {"records_known", r.records_known},
+           {"tuned_added", r.tuned_added},
+           {"tuned_known", r.tuned_known},
+           {"kernels_added", r.kernels_added},
+           {"refused", r.refused}});
   else
     fmt::print("{} candidates added, {} known; {} results added, {} known; {} rows refused\n", r.records_added,
                r.records_known, r.tuned_added, r.tuned_known, r.refused);
@@ -97,7 +111,8 @@ Runner declare_db(CLI::App& app) {
     const auto options = std::make_shared<DbOptions>();
     options->db = add_database_option(*sub);
     options->output = add_output_options(*sub);
-    if (action.file_option) sub->add_option(action.file_option, options->file, "a file")->required(action.file_required);
+    if (action.file_option)
+      sub->add_option(action.file_option, options->file, "a file")->required(action.file_required);
     sub->final_callback([chosen, options, run = action.run] { *chosen = [options, run] { return run(*options); }; });
   }
   return [chosen] { return (*chosen)(); };

@@ -74,7 +74,9 @@ json report(const EvalCommand& c, const std::vector<Judged>& columns) {
   json rows = json::array(), mean, middle;
   const auto& first = columns.front().evaluation.programs;
   for (size_t i = 0; i < first.size(); ++i) {
-    json row = {{"program", first[i].program}, {"family", first[i].family}, {"kernels", first[i].kernels},
+    json row = {{"program", first[i].program},
+                {"family", first[i].family},
+                {"kernels", first[i].kernels},
                 {"options", first[i].options}};
     for (const Judged& j : columns) {
       const models::ProgramScore& s = j.evaluation.programs[i];
@@ -102,7 +104,8 @@ void print_row(const std::string& name, const json& row, const std::vector<Judge
 
 void print_table(const json& r, const EvalCommand& c, const std::vector<Judged>& columns) {
   const std::string error = c.task == "tile" ? "ape_top1" : "mape";
-  const std::string title = c.task == "tile" ? "Tile-Size APE, %" : fmt::format("MAPE, %, of kernels from {} us", c.min_us);
+  const std::string title =
+      c.task == "tile" ? "Tile-Size APE, %" : fmt::format("MAPE, %, of kernels from {} us", c.min_us);
   fmt::print("{:<32} {:<{}}Kendall's tau\n{:<32}", "", title, 12 * columns.size(), c.part + " program");
   for (const Judged& j : columns) fmt::print(" {:>11}", j.name);
   for (const Judged& j : columns)

@@ -24,7 +24,8 @@ struct GenerateCommand {
 int generate_command(const GenerateCommand& command) {
   tune::GenerateOptions options = command.options;
   options.kind = tune::generate_kind_from_name(command.kind);
-  if (command.count < 1 || command.count > 100000) throw Error("between 1 and 100000 programs are made at once", "--count");
+  if (command.count < 1 || command.count > 100000)
+    throw Error("between 1 and 100000 programs are made at once", "--count");
   tune::generate_program(options, 0);  // bad options leave no folder behind
   std::error_code failed;
   fs::create_directories(command.out, failed);

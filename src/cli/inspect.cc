@@ -66,9 +66,16 @@ json to_json(const Inspection& i) {
   json kernels = json::object(), list = json::array(), spaces = json::object();
   for (const auto& [kind, count] : i.kernels) kernels[kind] = {{"distinct", count.distinct}, {"total", count.total}};
   for (const auto& k : i.lowered.kernels)
-    list.push_back({{"name", k->name}, {"fingerprint", k->fingerprint}, {"kind", k->kind}, {"count", k->count},
-                    {"flops", k->flops}, {"bytes", k->bytes}, {"tiled", k->tiled}, {"default_tile", k->default_tile},
-                    {"tiles", k->tiles}, {"options", k->dimension ? k->dimension->options.size() : 0},
+    list.push_back({{"name", k->name},
+                    {"fingerprint", k->fingerprint},
+                    {"kind", k->kind},
+                    {"count", k->count},
+                    {"flops", k->flops},
+                    {"bytes", k->bytes},
+                    {"tiled", k->tiled},
+                    {"default_tile", k->default_tile},
+                    {"tiles", k->tiles},
+                    {"options", k->dimension ? k->dimension->options.size() : 0},
                     {"share", k->dimension ? k->dimension->weight : 0}});
   for (const auto& [kind, space] : i.spaces)
     spaces[kind] = {{"dimensions", space.dimensions}, {"log10_size", space.log10_size}};
@@ -109,7 +116,8 @@ void print_table(const Inspection& i) {
     fmt::print("    {:<28} {:>7}, {} distinct\n", kind, count.total, count.distinct);
   fmt::print("\n  decisions\n");
   for (const auto& [kind, space] : i.spaces)
-    if (space.dimensions) fmt::print("    {:<12} {:>5} dimensions, 10^{:.1f} choices\n", kind, space.dimensions, space.log10_size);
+    if (space.dimensions)
+      fmt::print("    {:<12} {:>5} dimensions, 10^{:.1f} choices\n", kind, space.dimensions, space.log10_size);
 }
 
 }  // namespace

@@ -26,9 +26,7 @@ std::shared_ptr<OutputOptions> add_output_options(CLI::App& app) {
   app.add_flag("-v,--verbose", options->verbose, "log every candidate");
   app.add_flag("-q,--quiet", options->quiet, "no progress, errors only");
   app.parse_complete_callback([options] {
-    set_up_log(options->quiet     ? Verbosity::Quiet
-               : options->verbose ? Verbosity::Verbose
-                                  : Verbosity::Normal);
+    set_up_log(options->quiet ? Verbosity::Quiet : options->verbose ? Verbosity::Verbose : Verbosity::Normal);
   });
   return options;
 }
@@ -42,13 +40,16 @@ void print(const nlohmann::json& object) {
 std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app) {
   auto options = std::make_shared<ProgramOptions>();
   app.add_option("PROGRAM", options->program,
-                 "HLO or StableHLO (text, binary, .gz), a JAX export, an XLA dump folder, a .hone package, or - for standard input")
+                 "HLO or StableHLO (text, binary, .gz), a JAX export, an XLA dump folder, a .hone package, or - for "
+                 "standard input")
       ->required();
   app.add_option("--threads", options->threads, "threads of one run (default 1)");
   app.add_option("--seed", options->seed, "of generated inputs and of every random choice (default 0)");
   app.add_option("--weights", options->weights, "parameters that stay constant between calls, as 0,3-9");
-  app.add_option("--inputs", options->inputs, "an .npz file: arr_0, arr_1, ..., or arrays in the order of the parameters");
-  app.add_option("--memory-limit", options->memory_gib, "GiB a worker may use (default: four fifths of the machine's memory)")
+  app.add_option("--inputs", options->inputs,
+                 "an .npz file: arr_0, arr_1, ..., or arrays in the order of the parameters");
+  app.add_option("--memory-limit", options->memory_gib,
+                 "GiB a worker may use (default: four fifths of the machine's memory)")
       ->check(CLI::PositiveNumber);
   app.add_flag("--allow-fast-math", options->allow_fast_math, "let XLA trade exactness for speed");
   return options;
@@ -72,8 +73,9 @@ OpenedProgram open_program(const ProgramOptions& options, double budget_s) {
   tune::SessionOptions session;
   session.target = options.target(opened.file.package);
   session.budget_s = budget_s;
-  session.worker.memory_limit_bytes =
-      options.memory_gib > 0 ? static_cast<int64_t>(options.memory_gib * (int64_t{1} << 30)) : machine_memory_bytes() / 5 * 4;
+  session.worker.memory_limit_bytes = options.memory_gib > 0
+                                          ? static_cast<int64_t>(options.memory_gib * (int64_t{1} << 30))
+                                          : machine_memory_bytes() / 5 * 4;
   opened.session = std::make_unique<tune::Session>(session);
   opened.session->load(opened.file.bytes, opened.file.name);
   const auto& snapshot = opened.session->program().snapshot_inputs;
@@ -102,7 +104,8 @@ Database open_database(const std::string& option) {
   std::error_code failed;
   const fs::path folder = fs::path(path).parent_path();
   if (!folder.empty()) fs::create_directories(folder, failed);
-  if (failed) throw Error("cannot make the database's folder: " + failed.message(), folder.string(), "name a file with --db");
+  if (failed)
+    throw Error("cannot make the database's folder: " + failed.message(), folder.string(), "name a file with --db");
   return Database::open(path);
 }
 

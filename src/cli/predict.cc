@@ -68,12 +68,20 @@ std::vector<Candidate> kernels_of(tune::Session& session) {
   for (const auto& k : reply.kernels) {
     if (k->module_proto.empty() || !k->dimension) continue;
     Candidate c;
-    c.kernel = {.fingerprint = k->fingerprint, .name = k->name, .kind = k->kind, .count = std::max(1, k->count),
-                .hlo = k->hlo, .flops = k->flops, .bytes = k->bytes, .default_tile = k->default_tile,
+    c.kernel = {.fingerprint = k->fingerprint,
+                .name = k->name,
+                .kind = k->kind,
+                .count = std::max(1, k->count),
+                .hlo = k->hlo,
+                .flops = k->flops,
+                .bytes = k->bytes,
+                .default_tile = k->default_tile,
                 .dimension = wire::from_wire(*k->dimension)};
     if (c.kernel.dimension.options.empty()) continue;
-    const HloGraph module = read_hlo_graph({reinterpret_cast<const char*>(k->module_proto.data()), k->module_proto.size()});
-    c.encoded = features::encode_kernel(module, {.flops = k->flops, .bytes_read = k->bytes_read,
+    const HloGraph module =
+        read_hlo_graph({reinterpret_cast<const char*>(k->module_proto.data()), k->module_proto.size()});
+    c.encoded = features::encode_kernel(module, {.flops = k->flops,
+                                                 .bytes_read = k->bytes_read,
                                                  .bytes_written = k->bytes_written,
                                                  .special_functions = k->transcendentals});
     c.output = features::kernel_output(module);
@@ -139,8 +147,11 @@ json predict_program(const PredictCommand& c, Predictor& predictor, tune::Sessio
   int unmeasured = 0;
   for (const Candidate& k : kernels) {
     const double predicted = predict_options(predictor, k, {k.kernel.default_value()})[0];
-    json row = {{"name", k.kernel.name}, {"fingerprint", k.kernel.fingerprint}, {"kind", k.kernel.kind},
-                {"count", k.kernel.count}, {"predicted_ns", predicted}};
+    json row = {{"name", k.kernel.name},
+                {"fingerprint", k.kernel.fingerprint},
+                {"kind", k.kernel.kind},
+                {"count", k.kernel.count},
+                {"predicted_ns", predicted}};
     predicted_sum += predicted * k.kernel.count;
     if (c.measure) {
       const double measured = measured_default(session, k.kernel);
@@ -152,8 +163,8 @@ json predict_program(const PredictCommand& c, Predictor& predictor, tune::Sessio
     }
     rows.push_back(row);
   }
-  json result = {{"program", session.name()}, {"model", predictor.name()}, {"kernels", rows},
-                 {"predicted_ns", predicted_sum}};
+  json result = {
+      {"program", session.name()}, {"model", predictor.name()}, {"kernels", rows}, {"predicted_ns", predicted_sum}};
   if (!c.measure) return result;
   errors.put(result);
   result["kernels_measured_ns"] = measured_sum;
@@ -199,7 +210,7 @@ json predict_tiles(const PredictCommand& c, Predictor& predictor, tune::Session&
     }
     rows.push_back(row);
   }
-  json result = {{"program", session.name()}, {"model", predictor.name()}, {"kernel", k.kernel.name},
+  json result = {{"program", session.name()},           {"model", predictor.name()}, {"kernel", k.kernel.name},
                  {"fingerprint", k.kernel.fingerprint}, {"options", options.size()}, {"choices", rows}};
   if (c.measure) {
     const std::vector<models::RankedKernel> one = {ranked};
@@ -225,7 +236,8 @@ void print_program(const json& r) {
   if (!r.contains("measured_ns")) return;
   fmt::print("  {:<36} {:>6} {:>12} {:>12}\n", "whole program", "", "", shown_ns(r, "measured_ns"));
   if (r["mape"].is_number())
-    fmt::print("  kernels: MAPE {:.1f} %, Kendall's tau {:.3f}\n", r["mape"].get<double>(), r["kendall_tau"].get<double>());
+    fmt::print("  kernels: MAPE {:.1f} %, Kendall's tau {:.3f}\n", r["mape"].get<double>(),
+               r["kendall_tau"].get<double>());
   if (r["unmeasured"] > 0) fmt::print("  {} kernels could not be measured\n", r["unmeasured"].get<int>());
 }
 
@@ -243,7 +255,8 @@ void print_tiles(const json& r) {
 
 int run_predict(const PredictCommand& c) {
   if (c.tiles == c.kernel.empty())
-    throw Error("--kernel and --tiles go together", c.tiles ? "--tiles" : "--kernel", "hone predict PROGRAM lists kernels");
+    throw Error("--kernel and --tiles go together", c.tiles ? "--tiles" : "--kernel",
+                "hone predict PROGRAM lists kernels");
   if (!c.weights.empty() && !c.analytical.empty())
     throw Error("one model predicts", "--analytical", "leave out one of --weights and --analytical");
   Predictor predictor(c);  // before the worker starts: broken weights need no program
@@ -266,7 +279,8 @@ Runner declare_predict(CLI::App& app) {
   const auto c = std::make_shared<PredictCommand>();
   c->output = add_output_options(app);
   app.add_option("PROGRAM", c->program.program,
-                 "a program in any format hone reads; of a .hone package, as default XLA compiles it")->required();
+                 "a program in any format hone reads; of a .hone package, as default XLA compiles it")
+      ->required();
   app.add_option("--weights", c->weights, "of a trained network (safetensors); without, the analytical model predicts");
   app.add_option("--analytical", c->analytical, "an analytical model fitted by hone eval --save");
   app.add_flag("--measure", c->measure, "measure as well");

@@ -33,7 +33,8 @@ void warn_if_foreign(OpenedProgram& opened) {
     throw Error("program.pb is not the program that was tuned", opened.file.name, "tune the program again");
   if (package.xla_version != opened.session->worker_info().xla_version)
     spdlog::warn("tuned for XLA of {}, this is {}", package.xla_version, opened.session->worker_info().xla_version);
-  if (package.host != opened.session->host()) spdlog::warn("tuned on {}, this is {}", package.host, opened.session->host());
+  if (package.host != opened.session->host())
+    spdlog::warn("tuned on {}, this is {}", package.host, opened.session->host());
 }
 
 void write_outputs(const std::string& path, const std::vector<std::unique_ptr<wire::ArrayT>>& outputs) {
@@ -48,12 +49,15 @@ int run_program(const RunOptions& options, OpenedProgram& opened) {
   if (reply.times_ns.empty()) throw RunError("the worker reported no run", opened.file.name);
   if (!options.outputs.empty()) write_outputs(options.outputs, reply.outputs);
   const double middle = median(reply.times_ns);
-  const double least = quantile(reply.times_ns, 0), low = quantile(reply.times_ns, 0.25), high = quantile(reply.times_ns, 0.75);
+  const double least = quantile(reply.times_ns, 0), low = quantile(reply.times_ns, 0.25),
+               high = quantile(reply.times_ns, 0.75);
   const tune::Target& target = opened.session->target();
   if (options.output->json) {
-    json j = {{"program", opened.file.name}, {"fingerprint", reply.fingerprint}, {"median_ns", middle}, {"min_ns", least},
-              {"quartiles_ns", {low, high}}, {"times_ns", reply.times_ns}, {"seed", target.seed},
-              {"threads", target.threads}, {"inputs", opened.inputs}};
+    json j = {{"program", opened.file.name}, {"fingerprint", reply.fingerprint},
+              {"median_ns", middle},         {"min_ns", least},
+              {"quartiles_ns", {low, high}}, {"times_ns", reply.times_ns},
+              {"seed", target.seed},         {"threads", target.threads},
+              {"inputs", opened.inputs}};
     j["outputs"] = options.outputs.empty() ? json(nullptr) : json(options.outputs);
     print(j);
   } else {
@@ -65,8 +69,12 @@ int run_program(const RunOptions& options, OpenedProgram& opened) {
 
 int compare(const RunOptions& options, OpenedProgram& opened) {
   const double budget_s = parse_duration_s(options.budget, "--budget");
-  const tune::Duel duel{.min_rounds = 15, .max_rounds = 200, .budget_ms = 1e3 * budget_s, .precision = 0.005,
-                        .abandon_ratio = 0, .limit_s = 600 + 3 * budget_s};
+  const tune::Duel duel{.min_rounds = 15,
+                        .max_rounds = 200,
+                        .budget_ms = 1e3 * budget_s,
+                        .precision = 0.005,
+                        .abandon_ratio = 0,
+                        .limit_s = 600 + 3 * budget_s};
   opened.session->begin_confirmation();  // asked for by the user: nothing else ends it
   const tune::Measurement m = opened.session->measure_program(decisions_of(opened), {}, duel);
   if (!m.ok() && !m.rejected())
@@ -75,9 +83,11 @@ int compare(const RunOptions& options, OpenedProgram& opened) {
     write_outputs(options.outputs, opened.session->run(decisions_of(opened), 1, true).outputs);
   const tune::Target& target = opened.session->target();
   if (options.output->json) {
-    json j = {{"program", opened.file.name}, {"speedup", m.ratio}, {"speedup_interval", {m.ratio_low, m.ratio_high}},
-              {"verified", m.ok()}, {"default_ns", m.baseline_ns}, {"tuned_ns", m.candidate_ns}, {"rounds", m.rounds},
-              {"max_error", m.max_error}, {"seed", target.seed}, {"threads", target.threads}};
+    json j = {
+        {"program", opened.file.name}, {"speedup", m.ratio},          {"speedup_interval", {m.ratio_low, m.ratio_high}},
+        {"verified", m.ok()},          {"default_ns", m.baseline_ns}, {"tuned_ns", m.candidate_ns},
+        {"rounds", m.rounds},          {"max_error", m.max_error},    {"seed", target.seed},
+        {"threads", target.threads}};
     if (!m.note.empty()) j["note"] = m.note;
     print(j);
   } else {

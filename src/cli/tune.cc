@@ -30,7 +30,8 @@ struct TuneCommand {
 
 // The short duel a result known from the database must still win, and the longer one when it does not.
 constexpr Duel kReconfirm{.min_rounds = 9, .max_rounds = 40, .budget_ms = 1500, .precision = 0.01, .limit_s = 300};
-constexpr Duel kReconfirmLonger{.min_rounds = 25, .max_rounds = 100, .budget_ms = 6000, .precision = 0.004, .limit_s = 300};
+constexpr Duel kReconfirmLonger{
+    .min_rounds = 25, .max_rounds = 100, .budget_ms = 6000, .precision = 0.004, .limit_s = 300};
 
 Tuned key_of(const OpenedProgram& opened, bool fusion) {
   tune::Session& session = *opened.session;
@@ -41,8 +42,9 @@ Tuned key_of(const OpenedProgram& opened, bool fusion) {
   key.threads = target.threads;
   key.weights = tune::index_list_text(target.weights);
   key.xla_version = session.worker_info().xla_version;
-  key.options = fmt::format("fast_math={};fusion={};seed={};inputs={}", int{target.allow_fast_math}, int{fusion}, target.seed,
-                            session.inputs_fingerprint().empty() ? "generated" : session.inputs_fingerprint());
+  key.options =
+      fmt::format("fast_math={};fusion={};seed={};inputs={}", int{target.allow_fast_math}, int{fusion}, target.seed,
+                  session.inputs_fingerprint().empty() ? "generated" : session.inputs_fingerprint());
   return key;
 }
 
@@ -161,8 +163,9 @@ Runner declare_tune(CLI::App& app) {
                  "search of the program's own decisions: " + fmt::format("{}", fmt::join(strategy_names(), ", ")) +
                      " (default: group moves, then one by one)");
   app.add_flag("--no-fusion", command->no_fusion, "leave XLA's fusion as it is");
-  app.add_flag("--exhaustive", command->exhaustive,
-               "measure every option of every kernel with care and decide nothing else: slow, a reference for other searches");
+  app.add_flag(
+      "--exhaustive", command->exhaustive,
+      "measure every option of every kernel with care and decide nothing else: slow, a reference for other searches");
   app.add_flag("--force", command->force, "replace the output even if it is no package");
   app.add_flag("--fresh", command->fresh, "search again, whatever the database knows");
   return [command] { return tune_command(*command); };

@@ -20,7 +20,7 @@ void create_kernel_tables(Sqlite& sqlite);  // stored_kernel.cc
 
 namespace {
 
-constexpr int kSchemaVersion = 2;  // 1: records and tuned; 2: kernels and programs as well
+constexpr int kSchemaVersion = 2;           // 1: records and tuned; 2: kernels and programs as well
 constexpr int kApplicationId = 0x686f6e65;  // "hone", marks the file as ours
 constexpr size_t kMostProblems = 100;
 constexpr const char* kTunedKey = "program, host, threads, weights, xla_version, options";
@@ -34,7 +34,9 @@ std::string utc_now() {
 std::string column_definition(const char* name, const std::string&) { return fmt::format("{} TEXT NOT NULL", name); }
 std::string column_definition(const char* name, double) { return fmt::format("{} REAL NOT NULL", name); }
 template <class Integer>
-std::string column_definition(const char* name, Integer) { return fmt::format("{} INTEGER NOT NULL", name); }
+std::string column_definition(const char* name, Integer) {
+  return fmt::format("{} INTEGER NOT NULL", name);
+}
 
 struct Columns {
   std::string names, definitions, marks;  // comma-separated
@@ -50,18 +52,16 @@ struct Columns {
 Columns record_columns() {
   Columns columns;
   const Record record;
-  for_each_record_field(record, [&](const char* name, const auto& field) {
-    columns.add(name, column_definition(name, field));
-  });
+  for_each_record_field(
+      record, [&](const char* name, const auto& field) { columns.add(name, column_definition(name, field)); });
   return columns;
 }
 
 Columns tuned_columns() {
   Columns columns;
   const Tuned tuned;
-  for_each_tuned_field(tuned, [&](const char* name, const auto& field) {
-    columns.add(name, column_definition(name, field));
-  });
+  for_each_tuned_field(tuned,
+                       [&](const char* name, const auto& field) { columns.add(name, column_definition(name, field)); });
   return columns;
 }
 

@@ -80,10 +80,13 @@ class Database {
 
   // Kernels with their modules, and the programs they come from (a data set's raw material). A file of an older schema
   // opened read-only has none.
-  bool add_kernel(const StoredKernel& kernel);  // false if it is there already; throws InternalError if it makes no sense
-  std::optional<StoredKernel> find_stored_kernel(const std::string& fingerprint, int threads) const;  // Error if damaged
+  bool add_kernel(
+      const StoredKernel& kernel);  // false if it is there already; throws InternalError if it makes no sense
+  std::optional<StoredKernel> find_stored_kernel(const std::string& fingerprint,
+                                                 int threads) const;  // Error if damaged
   // Of one program, or of all if the name is empty, in the order they came in; at most `limit` if that is above 0.
-  std::vector<StoredKernelSummary> stored_kernels(int threads, const std::string& program = "", int64_t limit = 0) const;
+  std::vector<StoredKernelSummary> stored_kernels(int threads, const std::string& program = "",
+                                                  int64_t limit = 0) const;
   void save_program(const StoredProgram& program);  // replaces one of the same name
   std::optional<StoredProgram> find_stored_program(const std::string& name) const;
   std::vector<MeasuredUnder> measured_under() const;  // most rows first

@@ -17,14 +17,14 @@ namespace hone {
 namespace {
 
 struct TypeRow {
-  const char* type;   // XLA's name
-  const char* code;   // NumPy's kind and size, without the byte order
-  int size, unit;     // bytes of an element, bytes swapped together
+  const char* type;  // XLA's name
+  const char* code;  // NumPy's kind and size, without the byte order
+  int size, unit;    // bytes of an element, bytes swapped together
 };
 constexpr TypeRow kTypes[] = {
-    {"pred", "b1", 1, 1}, {"s8", "i1", 1, 1},  {"s16", "i2", 2, 2},  {"s32", "i4", 4, 4},  {"s64", "i8", 8, 8},
-    {"u8", "u1", 1, 1},   {"u16", "u2", 2, 2}, {"u32", "u4", 4, 4},  {"u64", "u8", 8, 8},  {"f16", "f2", 2, 2},
-    {"bf16", "V2", 2, 2}, {"f32", "f4", 4, 4}, {"f64", "f8", 8, 8},  {"c64", "c8", 8, 4},  {"c128", "c16", 16, 8},
+    {"pred", "b1", 1, 1}, {"s8", "i1", 1, 1},  {"s16", "i2", 2, 2}, {"s32", "i4", 4, 4}, {"s64", "i8", 8, 8},
+    {"u8", "u1", 1, 1},   {"u16", "u2", 2, 2}, {"u32", "u4", 4, 4}, {"u64", "u8", 8, 8}, {"f16", "f2", 2, 2},
+    {"bf16", "V2", 2, 2}, {"f32", "f4", 4, 4}, {"f64", "f8", 8, 8}, {"c64", "c8", 8, 4}, {"c128", "c16", 16, 8},
 };
 constexpr std::string_view kMagic = "\x93NUMPY";
 
@@ -177,14 +177,14 @@ NamedArray decode_npy(std::span<const uint8_t> file, std::string name, const std
   const size_t length =
       file[8] | file[9] << 8 | (version == 1 ? size_t{0} : size_t{file[10]} << 16 | size_t{file[11]} << 24);
   need(begin + length, "array header");
-  const Header header =
-      HeaderParser({reinterpret_cast<const char*>(file.data()) + begin, length}, where).parse();
+  const Header header = HeaderParser({reinterpret_cast<const char*>(file.data()) + begin, length}, where).parse();
   const TypeRow& row = row_of_descr(header.descr, where);
   const std::span<const uint8_t> data = file.subspan(begin + length);
   const auto bytes = array_bytes(header.dims, row.size);
   if (!bytes || *bytes != data.size())
     throw Error(fmt::format("the shape needs {} bytes, {} follow the header at byte {}",
-                            bytes ? std::to_string(*bytes) : "too many", data.size(), begin + length), where);
+                            bytes ? std::to_string(*bytes) : "too many", data.size(), begin + length),
+                where);
 
   NamedArray array{std::move(name), row.type, header.dims, {}};
   if (header.fortran_order && header.dims.size() > 1) {

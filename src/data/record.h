@@ -22,11 +22,11 @@ struct Record {
   double max_error = 0;   // largest difference seen; infinite for NaN
   std::string status;     // one of record_statuses()
   std::string note;
-  std::string host;       // CPU model and cores
+  std::string host;  // CPU model and cores
   int threads = 1;
   uint64_t seed = 0;
   std::string xla_version;
-  std::string created;    // UTC, 2026-08-01T12:00:00.123Z; filled in by Database::add when empty
+  std::string created;  // UTC, 2026-08-01T12:00:00.123Z; filled in by Database::add when empty
   bool operator==(const Record&) const = default;
 };
 

@@ -70,8 +70,7 @@ std::string Sqlite::text(const std::string& sql) {
 int64_t Sqlite::changes() const { return sqlite3_changes(handle_); }
 
 Statement::Statement(Sqlite& sqlite, const std::string& sql) : sqlite_(sqlite) {
-  const int code =
-      sqlite3_prepare_v2(sqlite.handle(), sql.c_str(), static_cast<int>(sql.size()), &statement_, nullptr);
+  const int code = sqlite3_prepare_v2(sqlite.handle(), sql.c_str(), static_cast<int>(sql.size()), &statement_, nullptr);
   if (code != SQLITE_OK) sqlite.fail(code);
 }
 
@@ -108,8 +107,8 @@ void Statement::reset() {
 
 void Statement::column(int index, std::string& value) const {
   const bool blob = sqlite3_column_type(statement_, index) == SQLITE_BLOB;
-  const auto* text = static_cast<const char*>(
-      blob ? sqlite3_column_blob(statement_, index) : static_cast<const void*>(sqlite3_column_text(statement_, index)));
+  const auto* text = static_cast<const char*>(blob ? sqlite3_column_blob(statement_, index)
+                                                   : static_cast<const void*>(sqlite3_column_text(statement_, index)));
   value.assign(text != nullptr ? text : "", text != nullptr ? sqlite3_column_bytes(statement_, index) : 0);
 }
 void Statement::column(int index, double& value) const { value = sqlite3_column_double(statement_, index); }

@@ -109,8 +109,7 @@ ZipMember read_member(const Reader& reader, uint64_t& at) {
         fmt::format("member '{}' is packed by method {}; only stored and deflated can be read", member.name, method));
   if (reader.at<uint32_t>(offset) != kLocalSignature)
     reader.fail(fmt::format("damaged zip archive: member '{}' does not start at byte {}", member.name, offset));
-  const uint64_t data =
-      offset + kLocalBytes + reader.at<uint16_t>(offset + 26) + reader.at<uint16_t>(offset + 28);
+  const uint64_t data = offset + kLocalBytes + reader.at<uint16_t>(offset + 26) + reader.at<uint16_t>(offset + 28);
   member.packed = reader.range(data, packed_size);
   const bool possible = member.deflated ? size <= (packed_size + 1) * kMostExpansion : size == packed_size;
   if (!possible) reader.fail(fmt::format("member '{}' cannot hold {} bytes", member.name, size));
@@ -248,7 +247,7 @@ std::vector<uint8_t> ZipWriter::finish() {
     put<uint32_t>(archive_, kIn64);
     put<uint32_t>(archive_, kIn64);
     put<uint16_t>(archive_, entry.name.size());
-    put<uint16_t>(archive_, 28);  // extra field: id, length, two sizes, offset
+    put<uint16_t>(archive_, 28);             // extra field: id, length, two sizes, offset
     archive_.insert(archive_.end(), 10, 0);  // no comment, first disk, no attributes
     put<uint32_t>(archive_, kIn64);
     archive_.insert(archive_.end(), entry.name.begin(), entry.name.end());

@@ -10,13 +10,14 @@ namespace hone {
 
 enum class DecisionKind : int8_t { Fusion = 0, Kernel, Library, Weights, Option, Layout, Pass };
 
-const char* decision_kind_name(DecisionKind kind);                // "fusion", "kernel", ...
-DecisionKind decision_kind_from_name(const std::string& name);    // throws Error
+const char* decision_kind_name(DecisionKind kind);              // "fusion", "kernel", ...
+DecisionKind decision_kind_from_name(const std::string& name);  // throws Error
 
 // One decision that departs from default XLA, in words:
 //   fusion  key "producer>consumer"      value "fuse" | "keep"
 //   kernel  key kernel fingerprint       value "loop" | "tile=8,8" [";unroll=0" ";slp=0" ";size=1" ";partitions=4"]
 //   library key dot/convolution kernel   value "eigen" | "ynn" | "llvm" | "naive"
+//           key reduction, whole program (graph/library_keys.h)
 //   weights key parameter number         value "transposed" | "constant"
 //   option  key option name              value option value
 struct Decision {

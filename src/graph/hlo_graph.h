@@ -9,13 +9,13 @@
 namespace hone {
 
 struct Shape {
-  int32_t element_type = 0;             // xla.PrimitiveType number; 13 is a tuple
+  int32_t element_type = 0;  // xla.PrimitiveType number; 13 is a tuple
   std::vector<int64_t> dims;
   std::vector<int64_t> minor_to_major;  // the layout; empty when none is given
   std::vector<Shape> tuple_shapes;
 
-  int64_t elements() const;             // 1 for a scalar, 0 for a tuple
-  int64_t bytes() const;                // of the array, or of all leaves of a tuple
+  int64_t elements() const;  // 1 for a scalar, 0 for a tuple
+  int64_t bytes() const;     // of the array, or of all leaves of a tuple
 };
 
 struct WindowDimension {
@@ -48,16 +48,16 @@ struct GatherNumbers {  // gather, and scatter by the names XLA gives the mirror
 
 // One instruction. Fields that its opcode does not have keep their defaults.
 struct Node {
-  std::string name, opcode;             // XLA's own text: "broadcast", "dynamic-slice", "fusion"
+  std::string name, opcode;  // XLA's own text: "broadcast", "dynamic-slice", "fusion"
   Shape shape;
-  std::vector<int32_t> operands;        // indices into HloGraph::nodes, in order, duplicates kept
+  std::vector<int32_t> operands;  // indices into HloGraph::nodes, in order, duplicates kept
   std::vector<int32_t> control_predecessors;
-  std::vector<int32_t> called;          // indices into HloGraph::computations
+  std::vector<int32_t> called;  // indices into HloGraph::computations
   int32_t computation = 0;
-  bool is_root = false;                 // of its computation
+  bool is_root = false;  // of its computation
   int64_t parameter_number = -1;
   int64_t tuple_index = -1;
-  std::vector<int64_t> dimensions;      // broadcast, reduce, transpose, concatenate, iota, ...
+  std::vector<int64_t> dimensions;  // broadcast, reduce, transpose, concatenate, iota, ...
   std::vector<WindowDimension> window;
   std::vector<PaddingDimension> padding;
   std::vector<SliceDimension> slice;
@@ -73,7 +73,7 @@ struct Node {
 
 struct Computation {
   std::string name;
-  int32_t first = 0, last = 0;          // its nodes are [first, last) of HloGraph::nodes, operands before users
+  int32_t first = 0, last = 0;  // its nodes are [first, last) of HloGraph::nodes, operands before users
   int32_t root = 0;
 };
 
@@ -81,7 +81,7 @@ struct HloGraph {
   std::string name;
   std::vector<Node> nodes;
   std::vector<Computation> computations;
-  int32_t entry = 0;                    // index into computations
+  int32_t entry = 0;  // index into computations
 };
 
 }  // namespace hone

@@ -37,8 +37,8 @@ struct SearchOptions {
 struct SearchReport {
   Choice best;
   double best_cost = kFailed;
-  int evaluations = 0;   // distinct choices whose cost was asked
-  bool complete = false; // the whole space was covered
+  int evaluations = 0;    // distinct choices whose cost was asked
+  bool complete = false;  // the whole space was covered
 };
 
 // A search never asks the cost of one choice twice, always includes the start, and returns the best it has seen.
@@ -46,7 +46,8 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
   virtual std::string name() const = 0;
-  virtual SearchReport search(const Space& space, const Choice& start, CostModel& cost, const SearchOptions& options) = 0;
+  virtual SearchReport search(const Space& space, const Choice& start, CostModel& cost,
+                              const SearchOptions& options) = 0;
 };
 
 }  // namespace hone

@@ -15,10 +15,17 @@ using nlohmann::json;
 
 // The libraries twice: how they compare turns around when a matrix has few rows.
 constexpr int kLibraries = 4, kFirstLibrary = 3;
-constexpr const char* kFlags[kOptionFlags] = {
-    "no_unroll",    "no_slp",        "small_code",             "library_eigen",        "library_ynn",
-    "library_llvm", "library_naive", "library_eigen_few_rows", "library_ynn_few_rows", "library_llvm_few_rows",
-    "library_naive_few_rows"};
+constexpr const char* kFlags[kOptionFlags] = {"no_unroll",
+                                              "no_slp",
+                                              "small_code",
+                                              "library_eigen",
+                                              "library_ynn",
+                                              "library_llvm",
+                                              "library_naive",
+                                              "library_eigen_few_rows",
+                                              "library_ynn_few_rows",
+                                              "library_llvm_few_rows",
+                                              "library_naive_few_rows"};
 constexpr int kFitted = kKernelClasses * kEmitters + kOptionFlags;  // columns of the linear part
 // What the square of a coefficient's logarithm costs in the fit, a kernel's squared error being 1: a prior, so that few
 // kernels cannot move a coefficient far, and those about which the data say nothing stay where they were.
@@ -77,7 +84,7 @@ int scale_column(KernelClass kind, Emitter emitter) {
 struct Sample {
   Demand demand;
   int kernel;
-  int scale;       // column of the linear part
+  int scale;  // column of the linear part
   uint32_t flags;
   double log_ns;
 };
@@ -209,7 +216,8 @@ std::vector<double> AnalyticalModel::predict(const KernelView& kernel) const {
   const KernelAnatomy anatomy = anatomy_of(kernel);
   const size_t width = features::tile_feature_count();
   if (kernel.tiles.size() % width != 0)
-    throw Error("an option's features have another width", std::string(kernel.fingerprint), "collect the data set again");
+    throw Error("an option's features have another width", std::string(kernel.fingerprint),
+                "collect the data set again");
   std::vector<double> out;
   for (size_t at = 0; at < kernel.tiles.size(); at += width) {
     const std::span<const float> option = kernel.tiles.subspan(at, width);
@@ -247,7 +255,8 @@ void AnalyticalModel::fit(const std::vector<KernelView>& kernels, const Analytic
   for (int kind = 0; kind < kKernelClasses; ++kind)
     for (int emitter = 0; emitter < kEmitters; ++emitter)
       coefficients_.scale[kind][emitter] = std::exp(fit.solution()[kind * kEmitters + emitter]);
-  for (int f = 0; f < kOptionFlags; ++f) coefficients_.flag[f] = std::exp(fit.solution()[kKernelClasses * kEmitters + f]);
+  for (int f = 0; f < kOptionFlags; ++f)
+    coefficients_.flag[f] = std::exp(fit.solution()[kKernelClasses * kEmitters + f]);
 }
 
 void AnalyticalModel::fit(const Dataset& dataset, const std::vector<int64_t>& kernels, const AnalyticalFit& options) {
@@ -265,10 +274,17 @@ json AnalyticalModel::to_json() const {
       scales[kernel_class_name(static_cast<KernelClass>(kind))][emitter_name(static_cast<Emitter>(emitter))] =
           c.scale[kind][emitter];
   for (int f = 0; f < kOptionFlags; ++f) flags[kFlags[f]] = c.flag[f];
-  return {{"model", "analytical"}, {"feature_version", features::kFeatureVersion},
-          {"cpu", {{"vector_bits", cpu_.vector_bits}, {"l1_bytes", cpu_.l1_bytes}, {"l2_bytes", cpu_.l2_bytes},
-                   {"l3_bytes", cpu_.l3_bytes}, {"threads", cpu_.threads}}},
-          {"ns", costs}, {"scale", scales}, {"flag", flags}};
+  return {{"model", "analytical"},
+          {"feature_version", features::kFeatureVersion},
+          {"cpu",
+           {{"vector_bits", cpu_.vector_bits},
+            {"l1_bytes", cpu_.l1_bytes},
+            {"l2_bytes", cpu_.l2_bytes},
+            {"l3_bytes", cpu_.l3_bytes},
+            {"threads", cpu_.threads}}},
+          {"ns", costs},
+          {"scale", scales},
+          {"flag", flags}};
 }
 
 AnalyticalModel AnalyticalModel::from_json(const json& j, const std::string& what) {

@@ -26,13 +26,15 @@ int column(const std::vector<features::Column>& columns, const std::string& name
 }
 
 struct NodeColumns {
-  int dims, layout, strides, dimensions, element_bytes, reduced, reduces_minor, window, groups, is_output, slice_strides;
+  int dims, layout, strides, dimensions, element_bytes, reduced, reduces_minor, window, groups, is_output,
+      slice_strides;
 };
 const NodeColumns& node_columns_used() {
   const auto at = [](const char* name) { return column(features::node_columns(), name); };
-  static const NodeColumns c = {at("shape_dims_0"), at("layout_0"), at("strides_0"), at("dimensions_0"),
-                                at("element_bytes"), at("reduce_dims_0"), at("reduces_minor"), at("window_size_product"),
-                                at("feature_group_count"), at("is_output"), at("slice_strides_0")};
+  static const NodeColumns c = {
+      at("shape_dims_0"),        at("layout_0"),      at("strides_0"),      at("dimensions_0"),
+      at("element_bytes"),       at("reduce_dims_0"), at("reduces_minor"),  at("window_size_product"),
+      at("feature_group_count"), at("is_output"),     at("slice_strides_0")};
   return c;
 }
 
@@ -41,8 +43,8 @@ struct OptionColumns {
 };
 const OptionColumns& option_columns() {
   const auto at = [](const char* name) { return column(features::tile_columns(), name); };
-  static const OptionColumns c = {at("tile_0"), at("tiled_emitter"), at("loop_emitter"), at("library_eigen"),
-                                  at("library_ynn"), at("library_llvm"), at("library_naive")};
+  static const OptionColumns c = {at("tile_0"),      at("tiled_emitter"), at("loop_emitter"), at("library_eigen"),
+                                  at("library_ynn"), at("library_llvm"),  at("library_naive")};
   return c;
 }
 
@@ -52,16 +54,43 @@ struct OpCost {
   bool special;
 };
 OpCost op_cost(std::string_view opcode) {
-  static const std::unordered_map<std::string_view, OpCost> costs = {
-      {"parameter", {0, false}}, {"constant", {0, false}}, {"broadcast", {0, false}}, {"bitcast", {0, false}},
-      {"reshape", {0, false}}, {"tuple", {0, false}}, {"get-tuple-element", {0, false}}, {"transpose", {0.5, false}},
-      {"copy", {0.5, false}}, {"iota", {0.5, false}}, {"slice", {0.2, false}}, {"dynamic-slice", {0.5, false}},
-      {"pad", {1.5, false}}, {"concatenate", {1.5, false}}, {"dynamic-update-slice", {1, false}}, {"gather", {4, false}},
-      {"reverse", {1, false}}, {"divide", {4, false}}, {"sqrt", {5, false}}, {"rsqrt", {6, false}},
-      {"remainder", {20, false}}, {"exponential", {12, true}}, {"exponential-minus-one", {20, true}}, {"log", {14, true}},
-      {"log-plus-one", {20, true}}, {"tanh", {16, true}}, {"logistic", {16, true}}, {"erf", {18, true}},
-      {"sine", {20, true}}, {"cosine", {20, true}}, {"tan", {30, true}}, {"power", {40, true}}, {"atan2", {40, true}},
-      {"cbrt", {30, true}}, {"round-nearest-even", {1, false}}, {"convert", {1, false}}, {"reduce", {1, false}}};
+  static const std::unordered_map<std::string_view, OpCost> costs = {{"parameter", {0, false}},
+                                                                     {"constant", {0, false}},
+                                                                     {"broadcast", {0, false}},
+                                                                     {"bitcast", {0, false}},
+                                                                     {"reshape", {0, false}},
+                                                                     {"tuple", {0, false}},
+                                                                     {"get-tuple-element", {0, false}},
+                                                                     {"transpose", {0.5, false}},
+                                                                     {"copy", {0.5, false}},
+                                                                     {"iota", {0.5, false}},
+                                                                     {"slice", {0.2, false}},
+                                                                     {"dynamic-slice", {0.5, false}},
+                                                                     {"pad", {1.5, false}},
+                                                                     {"concatenate", {1.5, false}},
+                                                                     {"dynamic-update-slice", {1, false}},
+                                                                     {"gather", {4, false}},
+                                                                     {"reverse", {1, false}},
+                                                                     {"divide", {4, false}},
+                                                                     {"sqrt", {5, false}},
+                                                                     {"rsqrt", {6, false}},
+                                                                     {"remainder", {20, false}},
+                                                                     {"exponential", {12, true}},
+                                                                     {"exponential-minus-one", {20, true}},
+                                                                     {"log", {14, true}},
+                                                                     {"log-plus-one", {20, true}},
+                                                                     {"tanh", {16, true}},
+                                                                     {"logistic", {16, true}},
+                                                                     {"erf", {18, true}},
+                                                                     {"sine", {20, true}},
+                                                                     {"cosine", {20, true}},
+                                                                     {"tan", {30, true}},
+                                                                     {"power", {40, true}},
+                                                                     {"atan2", {40, true}},
+                                                                     {"cbrt", {30, true}},
+                                                                     {"round-nearest-even", {1, false}},
+                                                                     {"convert", {1, false}},
+                                                                     {"reduce", {1, false}}};
   const auto it = costs.find(opcode);
   return it == costs.end() ? OpCost{1, false} : it->second;
 }
@@ -81,7 +110,8 @@ class Anatomist {
     const auto width = static_cast<size_t>(features::node_feature_count());
     if (kernel.node_features.size() != width * kernel.opcodes.size() ||
         kernel.static_features.size() != static_cast<size_t>(features::static_feature_count()))
-      throw Error("a kernel's features have another width", std::string(kernel.fingerprint), "collect the data set again");
+      throw Error("a kernel's features have another width", std::string(kernel.fingerprint),
+                  "collect the data set again");
     users_.resize(kernel.nodes());
     for (size_t e = 0; e < kernel.edge_from.size(); ++e) users_[kernel.edge_from[e]].push_back(kernel.edge_to[e]);
   }
@@ -120,14 +150,14 @@ class Anatomist {
       const std::string_view op = opcode(n);
       reduce |= op == "reduce" || op == "reduce-window";
       transpose |= op == "transpose" || op == "copy";
-      move |= op == "concatenate" || op == "slice" || op == "pad" || op == "dynamic-slice" || op == "dynamic-update-slice" ||
-              op == "gather" || op == "reverse";
+      move |= op == "concatenate" || op == "slice" || op == "pad" || op == "dynamic-slice" ||
+              op == "dynamic-update-slice" || op == "gather" || op == "reverse";
       broadcast |= op == "broadcast" && rank(n) > 0;
       dot |= op == "dot";
       conv |= op == "convolution";
-      other |= op == "sort" || op == "scatter" || op == "while" || op == "fft" || op == "custom-call" || op == "unknown" ||
-               op == "rng-bit-generator" || op == "cholesky" || op == "triangular-solve" || op == "select-and-scatter" ||
-               op == "call" || op == "conditional" || op == "topk";
+      other |= op == "sort" || op == "scatter" || op == "while" || op == "fft" || op == "custom-call" ||
+               op == "unknown" || op == "rng-bit-generator" || op == "cholesky" || op == "triangular-solve" ||
+               op == "select-and-scatter" || op == "call" || op == "conditional" || op == "topk";
       if (op == "convolution" && at(n, columns_.groups) > 1) lanes = 0.25;  // few channels per group: strided, short
       if (op == "reduce" && at(n, columns_.reduces_minor) > 0) out_.reduces_minor = true;
     }
@@ -415,8 +445,8 @@ void count_tile_work(const KernelAnatomy& k, const std::vector<double>& tile, do
 }  // namespace
 
 const char* kernel_class_name(KernelClass c) {
-  static constexpr const char* kNames[kKernelClasses] = {"elementwise", "broadcast", "transpose", "reduce",
-                                                         "concatenate/slice/pad", "dot", "convolution", "other"};
+  static constexpr const char* kNames[kKernelClasses] = {"elementwise",           "broadcast", "transpose",   "reduce",
+                                                         "concatenate/slice/pad", "dot",       "convolution", "other"};
   return kNames[static_cast<int>(c)];
 }
 

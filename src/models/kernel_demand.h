@@ -44,17 +44,17 @@ struct Work {
 // A kernel taken apart. Axes are numbered output dimensions first, then reductions.
 struct KernelAnatomy {
   KernelClass kind = KernelClass::Other;
-  int outputs = 0;            // output dimensions
-  std::vector<double> extent; // [axes]
-  std::vector<int> order;     // output axes, outermost first
+  int outputs = 0;             // output dimensions
+  std::vector<double> extent;  // [axes]
+  std::vector<int> order;      // output axes, outermost first
   std::vector<Access> accesses;
   std::vector<Work> work;
   bool reduces_minor = false;
-  double element_bytes = 4;   // of the output
-  double flops = 0;           // of dots and convolutions
-  double bytes = 0;           // read and written, by XLA's cost analysis
-  bool few_rows = false;      // of the matrix a dot makes: libraries differ there
-  double library_lanes = 1;   // share of vector lanes their shape can fill
+  double element_bytes = 4;  // of the output
+  double flops = 0;          // of dots and convolutions
+  double bytes = 0;          // read and written, by XLA's cost analysis
+  bool few_rows = false;     // of the matrix a dot makes: libraries differ there
+  double library_lanes = 1;  // share of vector lanes their shape can fill
 };
 // Throws Error when the view's widths are not those of the feature tables.
 KernelAnatomy anatomy_of(const KernelView& kernel);

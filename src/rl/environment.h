@@ -30,8 +30,8 @@ struct EnvironmentSpec {
 };
 
 struct Observation {
-  std::vector<float> values;  // [observation_width], what the policy sees
-  std::vector<float> costs;   // [cost_width], what only the value function V(s, f) sees
+  std::vector<float> values;                      // [observation_width], what the policy sees
+  std::vector<float> costs;                       // [cost_width], what only the value function V(s, f) sees
   std::shared_ptr<const GraphObservation> graph;  // null without a graph; shared by equal states
 };
 

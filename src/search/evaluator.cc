@@ -98,9 +98,8 @@ std::optional<Choice> Evaluator::unseen(Rng& rng) const {
 
 std::vector<size_t> Evaluator::by_weight() const {
   std::vector<size_t> order = movable_;
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return space_.dimensions[a].weight > space_.dimensions[b].weight;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return space_.dimensions[a].weight > space_.dimensions[b].weight; });
   return order;
 }
 

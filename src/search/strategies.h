@@ -28,17 +28,17 @@ struct AnnealOptions {
   bool geometric = true;           // cooling: geometric, else linear
   double start_temperature = 0.1;  // relative to the current cost: at 0.1 a 10 % loss is taken with chance 1/e
   double end_temperature = 0.002;
-  int patience = 64;               // moves in a row without a new choice before a jump to an unseen one
-  void validate() const;           // throws Error
+  int patience = 64;      // moves in a row without a new choice before a jump to an unseen one
+  void validate() const;  // throws Error
 };
 // Simulated annealing (Kirkpatrick et al. 1983); a move changes one or two dimensions.
 std::unique_ptr<Strategy> make_anneal(const AnnealOptions& options = {});
 
 struct GeneticOptions {
   int population = 24;
-  int elites = 2;       // best of a generation, kept unchanged
-  int tournament = 3;   // candidates per parent, the best one wins
-  double mutations = 1; // expected number of dimensions redrawn in a child
+  int elites = 2;        // best of a generation, kept unchanged
+  int tournament = 3;    // candidates per parent, the best one wins
+  double mutations = 1;  // expected number of dimensions redrawn in a child
   void validate() const;
 };
 // Generational genetic algorithm with uniform crossover (Syswerda 1989).

@@ -14,7 +14,7 @@
 namespace hone::tune {
 
 enum class Outcome : int8_t { Ok = 0, Mismatch, Unverified, CompileFailed, Crashed, TimedOut, RunFailed };
-const char* outcome_name(Outcome outcome);  // "ok", "mismatch", "compile_failed", ...
+const char* outcome_name(Outcome outcome);           // "ok", "mismatch", "compile_failed", ...
 Outcome outcome_from_name(const std::string& name);  // throws Error
 
 // How much effort one duel may take. Defaults: a careful duel.
@@ -32,9 +32,9 @@ struct Measurement {
   double baseline_ns = 0, candidate_ns = 0, ratio = 0, ratio_low = 0, ratio_high = 0;
   int rounds = 0;
   double compile_ms = 0, baseline_compile_ms = 0;
-  double max_error = 0;      // largest difference from default XLA's outputs, in units of the tolerance: at most 1 is equal
+  double max_error = 0;  // largest difference from default XLA's outputs, in units of the tolerance: at most 1 is equal
   bool interpreted = false;  // the outputs agree with XLA's HLO interpreter as well (small programs only)
-  std::string note{};  // why it failed, in the worker's words
+  std::string note{};        // why it failed, in the worker's words
 
   bool ok() const { return outcome == Outcome::Ok; }
   bool rejected() const { return outcome == Outcome::Mismatch || outcome == Outcome::Unverified; }
@@ -45,7 +45,7 @@ struct Kernel {
   std::string fingerprint, name, kind;  // kind: "fusion", "dot", "convolution"
   int count = 1;                        // how often it occurs
   std::string hlo;
-  double flops = 0, bytes = 0;          // of one run
+  double flops = 0, bytes = 0;  // of one run
   std::string default_tile;
   Dimension dimension;
 

@@ -78,8 +78,8 @@ std::vector<int> neighbours(const Dimension& dimension, int option) {
     if (axis < 0) continue;
     const int64_t size = there.tile[axis];
     int& nearest = size < here.tile[axis] ? below[axis] : above[axis];
-    const bool closer = nearest < 0 || std::llabs(size - here.tile[axis]) <
-                                           std::llabs(values[nearest].tile[axis] - here.tile[axis]);
+    const bool closer =
+        nearest < 0 || std::llabs(size - here.tile[axis]) < std::llabs(values[nearest].tile[axis] - here.tile[axis]);
     if (closer) nearest = i;
   }
   for (size_t axis = 0; axis < rank; ++axis)
@@ -97,7 +97,8 @@ std::vector<int> first_options(const Dimension& dimension, int samples, Rng& rng
     const double elements = std::accumulate(tile.begin(), tile.end(), 1.0, std::multiplies<>());
     (tile.empty() ? first : elements <= kSmallTile ? small : large).push_back(i);
   }
-  const size_t of_large = std::min(large.size(), std::max<size_t>(samples / 4, samples - std::min<size_t>(samples, small.size())));
+  const size_t of_large =
+      std::min(large.size(), std::max<size_t>(samples / 4, samples - std::min<size_t>(samples, small.size())));
   add_sample(small, samples - of_large, rng, first);
   add_sample(large, of_large, rng, first);
   return first;

@@ -12,9 +12,9 @@ namespace hone::tune {
 
 // "tile=8,16;unroll=0" -> tile {8, 16}, rest ";unroll=0". The tile is empty for options without one.
 struct KernelValue {
-  std::string head;             // text before the first ';'
+  std::string head;  // text before the first ';'
   std::vector<int64_t> tile;
-  std::string rest;             // from the first ';' on, or empty
+  std::string rest;  // from the first ';' on, or empty
 };
 KernelValue parse_kernel_value(const std::string& text);
 

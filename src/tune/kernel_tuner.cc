@@ -20,7 +20,11 @@ constexpr double kNegligibleShare = 1e-4;
 class Search {
  public:
   Search(const Kernel& kernel, Bench& bench, double budget_s, const KernelOptions& options, Rng& rng)
-      : kernel_(kernel), bench_(bench), stop_at_(bench.seconds_left() - budget_s), options_(options), rng_(rng),
+      : kernel_(kernel),
+        bench_(bench),
+        stop_at_(bench.seconds_left() - budget_s),
+        options_(options),
+        rng_(rng),
         measured_(kernel.dimension.options.size()) {
     const KnownKernel known = bench.known(kernel);
     const auto& all = kernel.dimension.options;
@@ -51,8 +55,13 @@ class Search {
   // The measurement behind the chosen option; for the default one that says it equals itself.
   Measurement winner(const KernelReport& report) const {
     if (report.improved()) return finals_.front().measurement;
-    return {.outcome = Outcome::Ok, .baseline_ns = report.default_ns, .candidate_ns = report.default_ns, .ratio = 1,
-            .ratio_low = 1, .ratio_high = 1, .rounds = report.top.front().measurement.rounds};
+    return {.outcome = Outcome::Ok,
+            .baseline_ns = report.default_ns,
+            .candidate_ns = report.default_ns,
+            .ratio = 1,
+            .ratio_low = 1,
+            .ratio_high = 1,
+            .rounds = report.top.front().measurement.rounds};
   }
 
   KernelReport empty_report() const {
@@ -142,14 +151,16 @@ class Search {
   // Duels the finalists with care and takes the one with the best lower bound.
   void choose(KernelReport& report) {
     const std::vector<int> order = ranking();
-    for (size_t place = 0; !negligible_ && place < order.size() && place < static_cast<size_t>(options_.finalists); ++place) {
+    for (size_t place = 0; !negligible_ && place < order.size() && place < static_cast<size_t>(options_.finalists);
+         ++place) {
       const Measurement& quick = *measured_[order[place]];
       if (quick.ratio < 1 + 2 * (options_.min_gain - 1) || bench_.seconds_left() <= 0) break;
       const std::string& value = kernel_.dimension.options[order[place]];
       finals_.push_back({value, bench_.measure_kernel(kernel_, value, options_.careful)});
     }
     std::stable_sort(finals_.begin(), finals_.end(), [](const Tried& a, const Tried& b) {
-      return std::pair(a.measurement.ok(), a.measurement.ratio_low) > std::pair(b.measurement.ok(), b.measurement.ratio_low);
+      return std::pair(a.measurement.ok(), a.measurement.ratio_low) >
+             std::pair(b.measurement.ok(), b.measurement.ratio_low);
     });
     if (!finals_.empty() && finals_[0].measurement.ok() && finals_[0].measurement.ratio_low > options_.min_gain)
       take(report, finals_[0].value, finals_[0].measurement);

@@ -18,7 +18,8 @@ struct KernelOptions {
   double min_gain = 1.01;     // the winner's lower bound must be above this
   double negligible_ns = 0;   // all calls of a kernel together: below, it is left alone after the first measurement
   Duel quick{.min_rounds = 3, .max_rounds = 8, .budget_ms = 40, .precision = 0.03, .abandon_ratio = 0.8, .limit_s = 10};
-  Duel careful{.min_rounds = 9, .max_rounds = 120, .budget_ms = 400, .precision = 0.01, .abandon_ratio = 0, .limit_s = 20};
+  Duel careful{
+      .min_rounds = 9, .max_rounds = 120, .budget_ms = 400, .precision = 0.01, .abandon_ratio = 0, .limit_s = 20};
 
   void validate() const;  // throws Error
 };
@@ -31,17 +32,17 @@ struct Tried {
 struct KernelReport {
   std::string fingerprint, name, kind;
   int count = 1;
-  double share = 0;                    // of the program's time, measured or estimated
+  double share = 0;  // of the program's time, measured or estimated
   DecisionKind decision = DecisionKind::Kernel;
-  std::string key;                     // of the decision
-  std::string default_value, chosen;   // equal when nothing beat the default
+  std::string key;                    // of the decision
+  std::string default_value, chosen;  // equal when nothing beat the default
   double default_ns = 0, chosen_ns = 0;
   double gain = 1, gain_low = 1, gain_high = 1;
   int options = 0, tried = 0;
-  bool known = false;                  // taken from the database
-  bool complete = false;               // the search was not cut short by its budget
-  bool kept = false;                   // part of the final program
-  std::vector<Tried> top;              // best first, careful duels before quick ones
+  bool known = false;      // taken from the database
+  bool complete = false;   // the search was not cut short by its budget
+  bool kept = false;       // part of the final program
+  std::vector<Tried> top;  // best first, careful duels before quick ones
 
   bool improved() const { return chosen != default_value; }
 };

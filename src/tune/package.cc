@@ -105,7 +105,9 @@ void write_package(const std::string& path, const Package& package, bool force) 
     fs::create_directories(target.parent_path());
     const Unfinished folder{target.parent_path() / fmt::format(".{}.{}", target.filename().string(), getpid())};
     fs::create_directory(folder.path);
-    const auto put = [&](const char* name, const std::string& text) { write_file((folder.path / name).string(), text); };
+    const auto put = [&](const char* name, const std::string& text) {
+      write_file((folder.path / name).string(), text);
+    };
     put("program.pb", package.program_bytes);
     put("tuned.hlo", package.tuned_hlo);
     put("report.json", full_json(package.report).dump(1) + "\n");
@@ -124,7 +126,8 @@ LoadedPackage read_package(const std::string& path) {
   const json object = json::parse(package_file(folder, "decisions.json"), nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) throw Error("not JSON", where, "tune the program again");
   const int format = field<int>(object, "format", where);
-  if (format != kFormat) throw Error(fmt::format("format {} of packages is unknown", format), where, "use a newer hone");
+  if (format != kFormat)
+    throw Error(fmt::format("format {} of packages is unknown", format), where, "use a newer hone");
 
   LoadedPackage loaded;
   loaded.program_bytes = package_file(folder, "program.pb");

@@ -14,7 +14,7 @@ namespace hone::tune {
 struct Package {
   std::string program_bytes;  // of program.pb
   std::string tuned_hlo;
-  std::string file;           // the program's original file name
+  std::string file;  // the program's original file name
   TuneReport report;
 };
 

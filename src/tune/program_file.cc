@@ -18,17 +18,20 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-std::string without_gz(const std::string& name) { return ends_with(name, ".gz") ? name.substr(0, name.size() - 3) : name; }
+std::string without_gz(const std::string& name) {
+  return ends_with(name, ".gz") ? name.substr(0, name.size() - 3) : name;
+}
 
 ProgramFile read_dump_folder(const std::string& path) {
   std::vector<DumpFile> files;
   for (const auto& entry : fs::directory_iterator(path))
     if (entry.is_regular_file())
-      files.push_back({entry.path().filename().string(), entry.file_size(),
-                       entry.last_write_time().time_since_epoch().count()});
+      files.push_back(
+          {entry.path().filename().string(), entry.file_size(), entry.last_write_time().time_since_epoch().count()});
   const std::string name = pick_dump_file(files);
   if (name.empty())
-    throw Error("the folder holds no program", path, "XLA writes *.before_optimizations.hlo.pb or .txt into a dump folder");
+    throw Error("the folder holds no program", path,
+                "XLA writes *.before_optimizations.hlo.pb or .txt into a dump folder");
   return {read_file((fs::path(path) / name).string()), program_name(name), name, std::nullopt};
 }
 
@@ -54,8 +57,8 @@ std::string pick_dump_file(const std::vector<DumpFile>& files) {
 std::string program_name(const std::string& path) {
   std::string name = fs::path(path).filename().string();
   if (name.empty()) name = fs::path(path).parent_path().filename().string();
-  static const std::string kEndings[] = {".gz",   ".pb",        ".pbtxt", ".txt",  ".hlo",
-                                         ".mlir", ".mlirbc",    ".bc",    ".jax",  ".jax_export",
+  static const std::string kEndings[] = {".gz",   ".pb",        ".pbtxt", ".txt",          ".hlo",
+                                         ".mlir", ".mlirbc",    ".bc",    ".jax",          ".jax_export",
                                          ".vhlo", ".stablehlo", ".hone",  ".hlo_snapshot", ".before_optimizations"};
   const auto has_ending = [&](const std::string& end) { return name.size() > end.size() && ends_with(name, end); };
   for (const std::string* end = std::begin(kEndings); end != std::end(kEndings);) {

@@ -15,16 +15,16 @@ namespace hone::tune {
 
 namespace {
 
-constexpr double kKernelBudgetShare = 0.45;   // of the search time, for the first round of kernels
-constexpr double kNewKernelBudgetShare = 0.2; // of what is left, for kernels that a kept step made new
-constexpr double kBroadBudgetShare = 0.35;    // of the search time, for the first round of broad moves
-constexpr double kNegligibleShare = 0.003;    // of the program's run time: a kernel below cannot be seen in a duel
-constexpr int kGroupTrials = 12;              // candidates spent on one group and its parts
-constexpr int kFallbacks = 3;                 // earlier bests the confirmation may fall back to
-constexpr int kSecondLook = 4;                // times the effort of a trial
-constexpr double kAnnealShare = 0.9;          // of the time left
-constexpr double kAnnealTemperature = 0.02;   // most single edges lose 10 %: accepting them would only wander off
-constexpr char kAll[] = "all";  // key of the decision about all weights
+constexpr double kKernelBudgetShare = 0.45;    // of the search time, for the first round of kernels
+constexpr double kNewKernelBudgetShare = 0.2;  // of what is left, for kernels that a kept step made new
+constexpr double kBroadBudgetShare = 0.35;     // of the search time, for the first round of broad moves
+constexpr double kNegligibleShare = 0.003;     // of the program's run time: a kernel below cannot be seen in a duel
+constexpr int kGroupTrials = 12;               // candidates spent on one group and its parts
+constexpr int kFallbacks = 3;                  // earlier bests the confirmation may fall back to
+constexpr int kSecondLook = 4;                 // times the effort of a trial
+constexpr double kAnnealShare = 0.9;           // of the time left
+constexpr double kAnnealTemperature = 0.02;    // most single edges lose 10 %: accepting them would only wander off
+constexpr char kAll[] = "all";                 // key of the decision about all weights
 
 bool same_subject(const Decision& a, const Decision& b) { return a.kind == b.kind && a.key == b.key; }
 
@@ -60,8 +60,7 @@ int current_option(const Decisions& decisions, const Dimension& dimension) {
 
 // Decides much at once: an option of the program, or everything of a kind.
 bool is_broad(const Dimension& dimension) {
-  return dimension.kind == DecisionKind::Option || dimension.key == kAll ||
-         dimension.key == kProgramLibraryKey;
+  return dimension.kind == DecisionKind::Option || dimension.key == kAll || dimension.key == kProgramLibraryKey;
 }
 
 bool is_reduction_dimension(const Dimension& dimension) { return is_reduction(dimension.kind, dimension.key); }
@@ -106,7 +105,9 @@ class MeasuredCost : public CostModel {
 class Tuner {
  public:
   Tuner(Bench& bench, const TuneOptions& options)
-      : bench_(bench), options_(options), rng_(options.seed),
+      : bench_(bench),
+        options_(options),
+        rng_(options.seed),
         reserve_s_(std::clamp(0.12 * options.budget_s, 1.0, 20.0)) {}
 
   ProgramResult run() {
@@ -141,7 +142,11 @@ class Tuner {
     default_.rounds = std::max(1, m.rounds);
     const double budget_ms = std::clamp(60 * m.baseline_ns / 1e6, 300.0, 2000.0);
     const double compile_s = std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
-    trial_ = {.min_rounds = 5, .max_rounds = 60, .budget_ms = budget_ms, .precision = 0.008, .abandon_ratio = 0.93,
+    trial_ = {.min_rounds = 5,
+              .max_rounds = 60,
+              .budget_ms = budget_ms,
+              .precision = 0.008,
+              .abandon_ratio = 0.93,
               .limit_s = 10 + 6 * compile_s + 3 * budget_ms / 1e3 + 60 * m.baseline_ns / 1e9};
   }
 
@@ -295,7 +300,8 @@ class Tuner {
       if (measured_as_kernel(d)) continue;
       bool kept = false;
       for (int i = 0; i < static_cast<int>(d.options.size()) && left() > 0; ++i)
-        if (i != current_option(best_, d)) kept = try_step(in_words(as_decision(d, i)), with_option(best_, d, i)) || kept;
+        if (i != current_option(best_, d))
+          kept = try_step(in_words(as_decision(d, i)), with_option(best_, d, i)) || kept;
       if (kept) lowering_changed(d.kind);
     }
   }
@@ -415,25 +421,28 @@ class Tuner {
   Bench& bench_;
   const TuneOptions& options_;
   Rng rng_;
-  double reserve_s_;            // kept for the confirmation
+  double reserve_s_;  // kept for the confirmation
   Measurement default_;
   Duel trial_;
   Decisions best_;
-  double gain_ = 1;             // of best_ over default XLA, as the steps add up
+  double gain_ = 1;  // of best_ over default XLA, as the steps add up
   std::vector<Decisions> history_;
   std::set<std::string> tried_, seen_kernels_;
-  std::string lowering_;        // fingerprint
+  std::string lowering_;  // fingerprint
   ProgramResult result_;
 };
 
 int promise(const Dimension& dimension) {
   switch (dimension.kind) {
-    case DecisionKind::Weights: return 0;
-    case DecisionKind::Library: return 1;
+    case DecisionKind::Weights:
+      return 0;
+    case DecisionKind::Library:
+      return 1;
     case DecisionKind::Option:
       if (dimension.key.find("multi_output") != std::string::npos) return 2;
       return dimension.key.find("vector_width") != std::string::npos ? 3 : 4;
-    default: return 5;
+    default:
+      return 5;
   }
 }
 

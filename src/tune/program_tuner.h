@@ -12,15 +12,19 @@
 namespace hone::tune {
 
 struct TuneOptions {
-  double budget_s = 60;       // of the search, the confirmation included
+  double budget_s = 60;  // of the search, the confirmation included
   uint64_t seed = 0;
   std::string strategy;       // searches the program's dimensions; empty = group moves, then coordinate descent
   bool fusion = true;         // anneal over fusion edges when time remains
   bool kernels_only = false;  // tune the kernels of default XLA and nothing else
   double min_gain = 1.01;     // a kept step must be this much faster, and surely faster
   KernelOptions kernel;
-  int processes = 3;          // the final duel is fought in so many fresh processes
-  Duel confirm{.min_rounds = 15, .max_rounds = 200, .budget_ms = 3000, .precision = 0.005, .abandon_ratio = 0,
+  int processes = 3;  // the final duel is fought in so many fresh processes
+  Duel confirm{.min_rounds = 15,
+               .max_rounds = 200,
+               .budget_ms = 3000,
+               .precision = 0.005,
+               .abandon_ratio = 0,
                .limit_s = 300};  // in each of them
   // What is being tried ("kernels 3/12") and the gain over default XLA so far.
   std::function<void(const std::string& what, double gain)> on_progress = [](const std::string&, double) {};
@@ -30,8 +34,8 @@ struct TuneOptions {
 
 // One program-level candidate, in the order of trying.
 struct Step {
-  std::string what;        // "all kernels", "weights 3 transposed"
-  Measurement measurement; // against the best before it
+  std::string what;         // "all kernels", "weights 3 transposed"
+  Measurement measurement;  // against the best before it
   bool kept = false;
 };
 
@@ -41,8 +45,8 @@ struct ProgramResult {
   Lowered lowered;          // under the decisions, with its HLO
   std::vector<KernelReport> kernels;
   std::vector<Step> steps;
-  bool stopped = false;     // by the user or the end of the budget
-  std::string note;         // why nothing could be gained, when that has a reason
+  bool stopped = false;  // by the user or the end of the budget
+  std::string note;      // why nothing could be gained, when that has a reason
 };
 
 // Throws RunError when default XLA itself cannot compile or run the program. Never returns a result that the final duels

@@ -21,9 +21,13 @@ constexpr size_t kTableDecisions = 12;
 json finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 json to_json(const Measurement& m) {
-  json j = {{"outcome", outcome_name(m.outcome)}, {"ratio", finite(m.ratio)},
-            {"interval", {finite(m.ratio_low), finite(m.ratio_high)}}, {"baseline_ns", finite(m.baseline_ns)},
-            {"candidate_ns", finite(m.candidate_ns)}, {"rounds", m.rounds}, {"compile_ms", finite(m.compile_ms)},
+  json j = {{"outcome", outcome_name(m.outcome)},
+            {"ratio", finite(m.ratio)},
+            {"interval", {finite(m.ratio_low), finite(m.ratio_high)}},
+            {"baseline_ns", finite(m.baseline_ns)},
+            {"candidate_ns", finite(m.candidate_ns)},
+            {"rounds", m.rounds},
+            {"compile_ms", finite(m.compile_ms)},
             {"max_error", finite(m.max_error)}};
   if (!m.note.empty()) j["note"] = m.note;
   return j;
@@ -36,11 +40,25 @@ json to_json(const KernelReport& k) {
     row["value"] = t.value;
     top.push_back(std::move(row));
   }
-  return {{"name", k.name}, {"fingerprint", k.fingerprint}, {"kind", k.kind}, {"count", k.count}, {"share", k.share},
-          {"decision", decision_kind_name(k.decision)}, {"key", k.key}, {"default", k.default_value},
-          {"chosen", k.chosen}, {"default_ns", finite(k.default_ns)}, {"chosen_ns", finite(k.chosen_ns)},
-          {"gain", k.gain}, {"gain_interval", {k.gain_low, k.gain_high}}, {"options", k.options}, {"tried", k.tried},
-          {"known", k.known}, {"complete", k.complete}, {"kept", k.kept}, {"top", std::move(top)}};
+  return {{"name", k.name},
+          {"fingerprint", k.fingerprint},
+          {"kind", k.kind},
+          {"count", k.count},
+          {"share", k.share},
+          {"decision", decision_kind_name(k.decision)},
+          {"key", k.key},
+          {"default", k.default_value},
+          {"chosen", k.chosen},
+          {"default_ns", finite(k.default_ns)},
+          {"chosen_ns", finite(k.chosen_ns)},
+          {"gain", k.gain},
+          {"gain_interval", {k.gain_low, k.gain_high}},
+          {"options", k.options},
+          {"tried", k.tried},
+          {"known", k.known},
+          {"complete", k.complete},
+          {"kept", k.kept},
+          {"top", std::move(top)}};
 }
 
 // At most `width` characters, the end replaced by dots.
@@ -53,17 +71,18 @@ std::string ratio_text(double ratio, double low, double high) {
 }
 
 std::string head_text(const TuneReport& r) {
-  std::string text = fmt::format("{}  ({} thread{}, {})\n", r.program, r.target.threads,
-                                 r.target.threads == 1 ? "" : "s", r.host);
+  std::string text =
+      fmt::format("{}  ({} thread{}, {})\n", r.program, r.target.threads, r.target.threads == 1 ? "" : "s", r.host);
   text += fmt::format("  default XLA  {:>12}\n", human_ns(r.default_ns));
-  text += fmt::format("  tuned        {:>12}   {}\n", human_ns(r.tuned_ns),
-                      r.decisions.empty() ? "default XLA is the best found"
-                                          : ratio_text(r.speedup, r.speedup_low, r.speedup_high));
-  text += fmt::format("  outputs      {}{}\n", !r.verified        ? "NOT verified"
-                                             : r.max_error == 0 ? "verified, equal to default XLA's"
-                                                                : fmt::format("verified, largest difference {:.2g} of the tolerance",
-                                                                              r.max_error),
-                      r.interpreted ? ", also by XLA's interpreter" : "");
+  text += fmt::format(
+      "  tuned        {:>12}   {}\n", human_ns(r.tuned_ns),
+      r.decisions.empty() ? "default XLA is the best found" : ratio_text(r.speedup, r.speedup_low, r.speedup_high));
+  text +=
+      fmt::format("  outputs      {}{}\n",
+                  !r.verified        ? "NOT verified"
+                  : r.max_error == 0 ? "verified, equal to default XLA's"
+                                     : fmt::format("verified, largest difference {:.2g} of the tolerance", r.max_error),
+                  r.interpreted ? ", also by XLA's interpreter" : "");
   if (!r.note.empty()) text += fmt::format("  note         {}\n", r.note);
   return text;
 }
@@ -73,8 +92,8 @@ std::string kernels_text(const TuneReport& r) {
   for (const KernelReport& k : r.kernels) rows.push_back(&k);
   std::stable_sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return a->share > b->share; });
   if (rows.empty()) return "";
-  std::string text =
-      fmt::format("\n  {:<28} {:<11} {:>6} {:<14} {:<18} {:>7}\n", "kernel", "kind", "share", "default", "best", "gain");
+  std::string text = fmt::format("\n  {:<28} {:<11} {:>6} {:<14} {:<18} {:>7}\n", "kernel", "kind", "share", "default",
+                                 "best", "gain");
   for (size_t i = 0; i < rows.size() && i < kTableKernels; ++i) {
     const KernelReport& k = *rows[i];
     const char* mark = k.kept ? " *" : "";
@@ -83,8 +102,10 @@ std::string kernels_text(const TuneReport& r) {
                         100 * k.share, clipped(k.default_value, 14), clipped(k.improved() ? k.chosen : "-", 18), k.gain,
                         mark);
   }
-  if (rows.size() > kTableKernels) text += fmt::format("  and {} more; * = part of the result\n", rows.size() - kTableKernels);
-  else text += "  * = part of the result\n";
+  if (rows.size() > kTableKernels)
+    text += fmt::format("  and {} more; * = part of the result\n", rows.size() - kTableKernels);
+  else
+    text += "  * = part of the result\n";
   return text;
 }
 
@@ -164,7 +185,9 @@ Decisions decisions_from_list(const json& list, const std::string& where) {
 }
 
 json to_json(const Target& target) {
-  return {{"threads", target.threads}, {"seed", target.seed}, {"weights", target.weights},
+  return {{"threads", target.threads},
+          {"seed", target.seed},
+          {"weights", target.weights},
           {"allow_fast_math", target.allow_fast_math}};
 }
 

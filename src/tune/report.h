@@ -19,22 +19,22 @@ struct TuneReport {
   Target target;
   std::string inputs = "generated";  // or the file they came from
   std::string xla_version, host;
-  Decisions decisions;            // empty = default XLA
+  Decisions decisions;  // empty = default XLA
   double default_ns = 0, tuned_ns = 0;
   double speedup = 1, speedup_low = 1, speedup_high = 1;  // default over tuned
-  int rounds = 0;                 // of the final duel
+  int rounds = 0;                                         // of the final duel
   bool verified = false;
-  double max_error = 0;           // in units of the tolerance
-  bool interpreted = false;       // the outputs agree with XLA's HLO interpreter as well
+  double max_error = 0;      // in units of the tolerance
+  bool interpreted = false;  // the outputs agree with XLA's HLO interpreter as well
   Counters counters;
   double seconds = 0;
   double budget_s = 0;
-  bool known = false;             // decisions came from the database
-  bool stopped = false;           // by the user or the end of the budget
+  bool known = false;    // decisions came from the database
+  bool stopped = false;  // by the user or the end of the budget
   std::string note;
   std::vector<KernelReport> kernels;
   std::vector<Step> steps;
-  std::string output;             // the package, empty when none was written
+  std::string output;  // the package, empty when none was written
 };
 
 TuneReport make_report(Session& session, const ProgramResult& result);

@@ -278,9 +278,11 @@ Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel) {
       m.outcome = Outcome::RunFailed;
       m.note = "the worker's times make no sense";
     }
-    spdlog::debug("{}: {} {:.3f}x [{:.3f}, {:.3f}] of {:.4f} ms, {} rounds, compiled in {:.0f} ms, {:.0f} ms in all, worker {} MiB{}",
-                  what, outcome_name(m.outcome), m.ratio, m.ratio_low, m.ratio_high, m.baseline_ns / 1e6, m.rounds, m.compile_ms,
-                  1e3 * Seconds(Clock::now() - start).count(), reply.rss_bytes >> 20, m.note.empty() ? "" : ": " + m.note);
+    spdlog::debug(
+        "{}: {} {:.3f}x [{:.3f}, {:.3f}] of {:.4f} ms, {} rounds, compiled in {:.0f} ms, {:.0f} ms in all, worker {} "
+        "MiB{}",
+        what, outcome_name(m.outcome), m.ratio, m.ratio_low, m.ratio_high, m.baseline_ns / 1e6, m.rounds, m.compile_ms,
+        1e3 * Seconds(Clock::now() - start).count(), reply.rss_bytes >> 20, m.note.empty() ? "" : ": " + m.note);
     return m;
   } catch (const wire::WorkerFailure& died) {
     const bool late = died.kind() == wire::WorkerFailure::Kind::TimedOut;

@@ -18,8 +18,8 @@ namespace hone::tune {
 // How a program is compiled and run.
 struct Target {
   int threads = 1;
-  uint64_t seed = 0;            // of generated inputs
-  std::vector<int> weights;     // parameters declared constant between calls, ascending
+  uint64_t seed = 0;         // of generated inputs
+  std::vector<int> weights;  // parameters declared constant between calls, ascending
   bool allow_fast_math = false;
 
   void validate() const;  // throws Error
@@ -31,7 +31,7 @@ std::string index_list_text(const std::vector<int>& indices);
 struct SessionOptions {
   Target target;
   wire::WorkerOptions worker;
-  double budget_s = 0;      // of the search, from begin_search() or else the start of the session; 0 = no limit
+  double budget_s = 0;  // of the search, from begin_search() or else the start of the session; 0 = no limit
 };
 
 // Distinct candidates: kernel options and decision lists.
@@ -61,8 +61,8 @@ class Session : public Bench {
 
   const wire::LoadReplyT& program() const { return program_; }
   const std::string& name() const { return name_; }  // as given to load()
-  const wire::HelloReplyT& worker_info();  // asks at the first call
-  std::string host();                      // CPU model and cores, as records name it
+  const wire::HelloReplyT& worker_info();            // asks at the first call
+  std::string host();                                // CPU model and cores, as records name it
   const Target& target() const { return options_.target; }
   const Counters& counters() const { return counters_; }
   // Of given or snapshot inputs; empty when they are generated.
@@ -98,7 +98,7 @@ class Session : public Bench {
   std::chrono::steady_clock::time_point start_;
   std::optional<std::chrono::steady_clock::time_point> interrupted_at_;
   std::set<std::string> interpreted_;  // decisions whose outputs the HLO interpreter has seen
-  bool killed_ = false;  // the worker of the last duel, by a signal from outside
+  bool killed_ = false;                // the worker of the last duel, by a signal from outside
   bool confirming_ = false;
   wire::LoadReplyT program_;
   std::optional<wire::HelloReplyT> info_;

@@ -13,10 +13,10 @@
 namespace hone::wire {
 
 struct WorkerOptions {
-  std::string program;                 // path of hone-xla; empty = beside the running executable
-  double timeout_s = 120;              // for one call, unless the call says otherwise
-  int64_t memory_limit_bytes = 0;      // RLIMIT_AS headroom above idle_address_space_bytes(); 0 = none
-  std::vector<int> cpus;               // CPUs the worker may use; empty = as inherited
+  std::string program;                   // path of hone-xla; empty = beside the running executable
+  double timeout_s = 120;                // for one call, unless the call says otherwise
+  int64_t memory_limit_bytes = 0;        // RLIMIT_AS headroom above idle_address_space_bytes(); 0 = none
+  std::vector<int> cpus;                 // CPUs the worker may use; empty = as inherited
   std::vector<std::string> environment;  // extra NAME=VALUE
 };
 
@@ -57,10 +57,11 @@ class Worker {
     return std::move(*body);
   }
 
-  void kill();          // ends the process now; the next call starts another
-  int pid() const;      // -1 when none runs
-  int restarts() const; // processes started after the first
-  void on_wait(std::function<void()> poll);  // called about 10 times a second while waiting; may throw to give up (kills the worker)
+  void kill();           // ends the process now; the next call starts another
+  int pid() const;       // -1 when none runs
+  int restarts() const;  // processes started after the first
+  void on_wait(std::function<void()>
+                   poll);  // called about 10 times a second while waiting; may throw to give up (kills the worker)
 
  private:
   ReplyT exchange(RequestT request, double timeout_s);

@@ -7,9 +7,9 @@
 #include "status.h"
 #include "xla_pch.h"
 #define EIGEN_USE_THREADS
-#include "unsupported/Eigen/CXX11/Tensor"
 #include "tsl/platform/env.h"
 #include "tsl/platform/threadpool.h"
+#include "unsupported/Eigen/CXX11/Tensor"
 #include "xla/executable_run_options.h"
 #include "xla/service/buffer_assignment.h"
 
@@ -35,8 +35,7 @@ AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
 }
 
 struct Executable::Pool {
-  explicit Pool(int threads)
-      : pool(tsl::Env::Default(), "hone", threads), device(pool.AsEigenThreadPool(), threads) {}
+  explicit Pool(int threads) : pool(tsl::Env::Default(), "hone", threads), device(pool.AsEigenThreadPool(), threads) {}
   tsl::thread::ThreadPool pool;
   Eigen::ThreadPoolDevice device;
 };

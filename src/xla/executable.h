@@ -42,9 +42,9 @@ class Executable {
   const std::vector<Leaf>& outputs() const { return outputs_; }
   // The caller's memory, 64-byte aligned and alive while runs go on.
   void set_input(size_t leaf, const void* data);
-  void refresh_donated();            // must come before each run when has_donated()
+  void refresh_donated();  // must come before each run when has_donated()
   bool has_donated() const { return !donated_.empty(); }
-  void run();                        // throws RunError
+  void run();  // throws RunError
   const void* output(size_t leaf) const { return output_pointers_[leaf]; }
   xla::Literal output_literal(size_t leaf) const;
   const xla::HloModule& module() const { return compiled_->module(); }
@@ -63,9 +63,9 @@ class Executable {
   std::shared_ptr<Pool> pool_;
   std::vector<Leaf> inputs_, outputs_;
   std::vector<AlignedBuffer> owned_;
-  std::vector<void*> addresses_;                 // per allocation
-  std::vector<int> input_allocation_;            // per input leaf, -1 when the program does not read it
-  std::vector<std::vector<void*>> tuple_tables_; // for tuple parameters
+  std::vector<void*> addresses_;                  // per allocation
+  std::vector<int> input_allocation_;             // per input leaf, -1 when the program does not read it
+  std::vector<std::vector<void*>> tuple_tables_;  // for tuple parameters
   std::vector<Donated> donated_;
   std::vector<const void*> output_pointers_;
   std::vector<xla::MaybeOwningDeviceAddress> buffers_;

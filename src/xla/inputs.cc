@@ -13,7 +13,7 @@ namespace {
 struct Use {
   int64_t index_bound = 0;  // > 0: an index below this
   bool positive = false;
-  int64_t fan_in = 0;       // > 0: a weight contracted over this many values
+  int64_t fan_in = 0;  // > 0: a weight contracted over this many values
 };
 
 // Follows a value through operations that keep its elements, into calls and fusions, to see how it is used.
@@ -69,7 +69,8 @@ class UseScan {
       case HloOpcode::kConditional:
         if (k > 0) visit(user->branch_computation(k - 1)->parameter_instruction(0), path, depth + 1);
         return true;
-      case HloOpcode::kFusion: case HloOpcode::kCall:
+      case HloOpcode::kFusion:
+      case HloOpcode::kCall:
         visit(user->called_computations()[0]->parameter_instruction(k), path, depth + 1);
         return true;
       default:
@@ -81,9 +82,16 @@ class UseScan {
     using xla::HloOpcode;
     const auto& shape = user->operand(0)->shape();
     switch (user->opcode()) {
-      case HloOpcode::kReshape: case HloOpcode::kBroadcast: case HloOpcode::kTranspose: case HloOpcode::kBitcast:
-      case HloOpcode::kCopy: case HloOpcode::kConvert: case HloOpcode::kSlice: case HloOpcode::kConcatenate:
-      case HloOpcode::kOptimizationBarrier: case HloOpcode::kClamp:
+      case HloOpcode::kReshape:
+      case HloOpcode::kBroadcast:
+      case HloOpcode::kTranspose:
+      case HloOpcode::kBitcast:
+      case HloOpcode::kCopy:
+      case HloOpcode::kConvert:
+      case HloOpcode::kSlice:
+      case HloOpcode::kConcatenate:
+      case HloOpcode::kOptimizationBarrier:
+      case HloOpcode::kClamp:
         return visit(user, {}, depth + 1);
       case HloOpcode::kSelect:
         if (k > 0) visit(user, {}, depth + 1);
@@ -103,15 +111,22 @@ class UseScan {
       case HloOpcode::kDynamicUpdateSlice:
         if (k >= 2) bound(shape.dimensions(k - 2) - user->operand(1)->shape().dimensions(k - 2) + 1);
         return;
-      case HloOpcode::kSqrt: case HloOpcode::kRsqrt: case HloOpcode::kLog: case HloOpcode::kCbrt: case HloOpcode::kLog1p:
+      case HloOpcode::kSqrt:
+      case HloOpcode::kRsqrt:
+      case HloOpcode::kLog:
+      case HloOpcode::kCbrt:
+      case HloOpcode::kLog1p:
         use_.positive = true;
         return;
-      case HloOpcode::kDivide: case HloOpcode::kRemainder:
+      case HloOpcode::kDivide:
+      case HloOpcode::kRemainder:
         if (k == 1) use_.positive = true;
         return;
-      case HloOpcode::kAdd: case HloOpcode::kMaximum:  // sqrt(v + eps), log(max(v, tiny)): v must be positive
+      case HloOpcode::kAdd:
+      case HloOpcode::kMaximum:  // sqrt(v + eps), log(max(v, tiny)): v must be positive
         for (const auto* next : user->users())
-          if (next->opcode() == HloOpcode::kSqrt || next->opcode() == HloOpcode::kRsqrt || next->opcode() == HloOpcode::kLog)
+          if (next->opcode() == HloOpcode::kSqrt || next->opcode() == HloOpcode::kRsqrt ||
+              next->opcode() == HloOpcode::kLog)
             use_.positive = true;
         return;
       case HloOpcode::kDot: {
@@ -124,9 +139,10 @@ class UseScan {
       }
       case HloOpcode::kConvolution:
         if (k == 1)
-          use_.fan_in = std::max<int64_t>(1, xla::ShapeUtil::ElementsIn(user->operand(1)->shape()) /
-                                                 std::max<int64_t>(1, user->shape().dimensions(
-                                                     user->convolution_dimension_numbers().output_feature_dimension())));
+          use_.fan_in = std::max<int64_t>(
+              1, xla::ShapeUtil::ElementsIn(user->operand(1)->shape()) /
+                     std::max<int64_t>(1, user->shape().dimensions(
+                                              user->convolution_dimension_numbers().output_feature_dimension())));
         return;
       case HloOpcode::kMap:
         if (k < user->called_computations()[0]->num_parameters())
@@ -163,20 +179,33 @@ void fill_int(xla::MutableLiteralBase& literal, const xla::ShapeIndex& index, co
   for (T& x : literal.data<T>(index)) x = static_cast<T>(base + rng.below(std::max<int64_t>(1, wide)));
 }
 
-void fill(xla::MutableLiteralBase& literal, const xla::Shape& shape, const xla::ShapeIndex& index, const Use& use, Rng& rng) {
+void fill(xla::MutableLiteralBase& literal, const xla::Shape& shape, const xla::ShapeIndex& index, const Use& use,
+          Rng& rng) {
   switch (shape.element_type()) {
-    case xla::F32: return fill_float<float>(literal, index, use, rng);
-    case xla::F64: return fill_float<double>(literal, index, use, rng);
-    case xla::BF16: return fill_float<xla::bfloat16>(literal, index, use, rng);
-    case xla::F16: return fill_float<xla::half>(literal, index, use, rng);
-    case xla::S8: return fill_int<int8_t>(literal, index, use, rng);
-    case xla::S16: return fill_int<int16_t>(literal, index, use, rng);
-    case xla::S32: return fill_int<int32_t>(literal, index, use, rng);
-    case xla::S64: return fill_int<int64_t>(literal, index, use, rng);
-    case xla::U8: return fill_int<uint8_t>(literal, index, use, rng);
-    case xla::U16: return fill_int<uint16_t>(literal, index, use, rng);
-    case xla::U32: return fill_int<uint32_t>(literal, index, use, rng);
-    case xla::U64: return fill_int<uint64_t>(literal, index, use, rng);
+    case xla::F32:
+      return fill_float<float>(literal, index, use, rng);
+    case xla::F64:
+      return fill_float<double>(literal, index, use, rng);
+    case xla::BF16:
+      return fill_float<xla::bfloat16>(literal, index, use, rng);
+    case xla::F16:
+      return fill_float<xla::half>(literal, index, use, rng);
+    case xla::S8:
+      return fill_int<int8_t>(literal, index, use, rng);
+    case xla::S16:
+      return fill_int<int16_t>(literal, index, use, rng);
+    case xla::S32:
+      return fill_int<int32_t>(literal, index, use, rng);
+    case xla::S64:
+      return fill_int<int64_t>(literal, index, use, rng);
+    case xla::U8:
+      return fill_int<uint8_t>(literal, index, use, rng);
+    case xla::U16:
+      return fill_int<uint16_t>(literal, index, use, rng);
+    case xla::U32:
+      return fill_int<uint32_t>(literal, index, use, rng);
+    case xla::U64:
+      return fill_int<uint64_t>(literal, index, use, rng);
     case xla::PRED:
       for (bool& x : literal.data<bool>(index)) x = rng() & 1;
       return;
@@ -204,8 +233,8 @@ std::vector<xla::Literal> generate_inputs(const xla::HloModule& program, uint64_
       total += bytes;
     });
   if (total > static_cast<double>(limit_bytes))
-    throw Error("the inputs need " + std::to_string(static_cast<int64_t>(total / 1048576)) + " MiB, more than the limit of " +
-                std::to_string(limit_bytes >> 20) + " MiB");
+    throw Error("the inputs need " + std::to_string(static_cast<int64_t>(total / 1048576)) +
+                " MiB, more than the limit of " + std::to_string(limit_bytes >> 20) + " MiB");
   std::vector<xla::Literal> literals;
   for (const auto* p : entry->parameter_instructions()) {
     xla::Shape shape = p->shape();

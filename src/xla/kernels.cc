@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kMaxTileElements = 32768;  // XLA's lowering aborts at 65,536
 constexpr double kMaxTilings = 50000;       // enumerating more takes seconds
-constexpr double kCompiledDotFlops = 4e6;    // above, compiled loops lose to libraries 50-fold
+constexpr double kCompiledDotFlops = 4e6;   // above, compiled loops lose to libraries 50-fold
 
 std::string join(absl::Span<const int64_t> sizes) {
   std::string text;
@@ -28,7 +28,8 @@ std::string join(absl::Span<const int64_t> sizes) {
 
 double padded_elements(absl::Span<const int64_t> tile) {
   double product = 1;
-  for (int64_t size : tile) product *= std::pow(2.0, std::ceil(std::log2(static_cast<double>(std::max<int64_t>(size, 1)))));
+  for (int64_t size : tile)
+    product *= std::pow(2.0, std::ceil(std::log2(static_cast<double>(std::max<int64_t>(size, 1)))));
   return product;
 }
 
@@ -108,11 +109,14 @@ void count_costs(const xla::HloModule& module, KernelInfo& kernel) {
   kernel.transcendentals = std::max(0.0f, cost.transcendental_count());
   kernel.bytes = std::max(0.0f, cost.bytes_accessed());
   // Less than the output where a part of it is updated in place.
-  kernel.bytes_written = std::max<double>(0, cost.output_bytes_accessed(*module.entry_computation()->root_instruction()));
+  kernel.bytes_written =
+      std::max<double>(0, cost.output_bytes_accessed(*module.entry_computation()->root_instruction()));
   kernel.bytes_read = std::max(0.0, kernel.bytes - kernel.bytes_written);
 }
 
-std::string kind_of(const xla::HloInstruction& instruction) { return std::string(xla::HloOpcodeString(instruction.opcode())); }
+std::string kind_of(const xla::HloInstruction& instruction) {
+  return std::string(xla::HloOpcodeString(instruction.opcode()));
+}
 
 }  // namespace
 

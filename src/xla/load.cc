@@ -64,7 +64,8 @@ bool parse(const std::string& bytes, bool text, Proto& proto) {
 
 LoadedModule from_mlir(absl::string_view text, const char* format) {
   xla::XlaComputation computation;
-  check(xla::ParseMlirModuleStringAndConvertToXlaComputation(text, computation, false, false), "cannot read StableHLO", true);
+  check(xla::ParseMlirModuleStringAndConvertToXlaComputation(text, computation, false, false), "cannot read StableHLO",
+        true);
   LoadedModule loaded;
   loaded.module = module_from_proto(computation.proto());
   loaded.format = format;

@@ -11,8 +11,8 @@ namespace hone::xla_side {
 
 struct LoadedModule {
   std::unique_ptr<xla::HloModule> module;
-  std::string format;                  // "hlo-text", "hlo-module-proto", "mlir-text", "jax-export", ...
-  std::vector<xla::Literal> inputs;    // of a snapshot; else empty
+  std::string format;                // "hlo-text", "hlo-module-proto", "mlir-text", "jax-export", ...
+  std::vector<xla::Literal> inputs;  // of a snapshot; else empty
 };
 
 // Recognises the format by content. Throws Error when the bytes are no program. XLA may abort on some inputs: call it

@@ -38,19 +38,45 @@ void set_ynn_types(xla::DebugOptions& options, std::initializer_list<int> types)
 const std::vector<ProgramOption>& program_options() {
   using D = xla::DebugOptions;
   static const std::vector<ProgramOption> options = {
-      {DecisionKind::Option, "multi_output_fusion", {"off", "on"}, false,
-       [](D& d, const std::string& v) { if (v == "on") set_extra(d, "xla_cpu_use_multi_output_fusion"); }},
+      {DecisionKind::Option,
+       "multi_output_fusion",
+       {"off", "on"},
+       false,
+       [](D& d, const std::string& v) {
+         if (v == "on") set_extra(d, "xla_cpu_use_multi_output_fusion");
+       }},
       {DecisionKind::Option, "fusion_duplication", {"allow", "forbid"}, false, [](D&, const std::string&) {}},
-      {DecisionKind::Option, "vector_width", {"default", "512", "128"}, false,
+      {DecisionKind::Option,
+       "vector_width",
+       {"default", "512", "128"},
+       false,
        [](D& d, const std::string& v) { d.set_xla_cpu_prefer_vector_width(std::atoi(v.c_str())); }},
       {DecisionKind::Option, "huge_pages", {"off", "on"}, false, [](D&, const std::string&) {}},
-      {DecisionKind::Option, "tiled_emitter", {"on", "off"}, false,
-       [](D& d, const std::string& v) { if (v == "off") set_extra(d, "xla_cpu_disable_tiled_emitter"); }},
-      {DecisionKind::Option, "loop_unrolling", {"on", "off"}, false,
-       [](D& d, const std::string& v) { if (v == "off") set_extra(d, "xla_cpu_disable_loop_unrolling"); }},
-      {DecisionKind::Option, "slp_vectorizer", {"on", "off"}, false,
-       [](D& d, const std::string& v) { if (v == "off") set_extra(d, "xla_cpu_disable_slp_vectorizer"); }},
-      {DecisionKind::Option, "fast_math", {"off", "on"}, true,
+      {DecisionKind::Option,
+       "tiled_emitter",
+       {"on", "off"},
+       false,
+       [](D& d, const std::string& v) {
+         if (v == "off") set_extra(d, "xla_cpu_disable_tiled_emitter");
+       }},
+      {DecisionKind::Option,
+       "loop_unrolling",
+       {"on", "off"},
+       false,
+       [](D& d, const std::string& v) {
+         if (v == "off") set_extra(d, "xla_cpu_disable_loop_unrolling");
+       }},
+      {DecisionKind::Option,
+       "slp_vectorizer",
+       {"on", "off"},
+       false,
+       [](D& d, const std::string& v) {
+         if (v == "off") set_extra(d, "xla_cpu_disable_slp_vectorizer");
+       }},
+      {DecisionKind::Option,
+       "fast_math",
+       {"off", "on"},
+       true,
        [](D& d, const std::string& v) {
          if (v != "on") return;
          d.set_xla_cpu_enable_fast_math(true);
@@ -59,7 +85,10 @@ const std::vector<ProgramOption>& program_options() {
          d.set_xla_cpu_fast_math_honor_division(false);
          d.set_xla_cpu_fast_math_honor_functions(false);
        }},
-      {DecisionKind::Library, kProgramLibraryKey, {"default", "eigen", "ynn-dot", "ynn-dot-conv", "ynn-dot-conv-reduce"}, false,
+      {DecisionKind::Library,
+       kProgramLibraryKey,
+       {"default", "eigen", "ynn-dot", "ynn-dot-conv", "ynn-dot-conv-reduce"},
+       false,
        [](D& d, const std::string& v) {
          if (v == "eigen") set_ynn_types(d, {});
          if (v == "ynn-dot") set_ynn_types(d, {4});
@@ -96,7 +125,8 @@ void fill_reduce_table(xla::DebugOptions& debug, const Decisions& decisions) {
   }
   if (table.reduce_ynn.empty()) return;
   const auto& types = debug.xla_cpu_experimental_ynn_fusion_type();
-  table.reduce_ynn_default = std::find(types.begin(), types.end(), xla::DebugOptions::LIBRARY_FUSION_TYPE_REDUCE) != types.end();
+  table.reduce_ynn_default =
+      std::find(types.begin(), types.end(), xla::DebugOptions::LIBRARY_FUSION_TYPE_REDUCE) != types.end();
   if (!table.reduce_ynn_default)
     debug.add_xla_cpu_experimental_ynn_fusion_type(xla::DebugOptions::LIBRARY_FUSION_TYPE_REDUCE);
 }

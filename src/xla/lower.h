@@ -23,9 +23,9 @@ enum class Storage { AsIs, Transposed, Constant };
 
 struct Lowered {
   std::unique_ptr<xla::HloModule> module;
-  std::vector<FusionEdge> edges;    // legal fusion edges, when recorded
+  std::vector<FusionEdge> edges;                // legal fusion edges, when recorded
   std::map<std::string, Reduction> reductions;  // by key: those a library can run
-  std::vector<Storage> storage;     // per entry parameter
+  std::vector<Storage> storage;                 // per entry parameter
   bool huge_pages = false;
   double pass_ms = 0;
 };

@@ -18,11 +18,18 @@ double now_ns(bool cpu) {
 
 double tolerance_of(xla::PrimitiveType type) {
   switch (type) {
-    case xla::F64: case xla::C128: return 1024 * 0x1p-52;
-    case xla::BF16: return 16 * 0x1p-8;
-    case xla::F16: return 16 * 0x1p-11;
-    case xla::F32: case xla::C64: return 1024 * 0x1p-23;
-    default: return 0;
+    case xla::F64:
+    case xla::C128:
+      return 1024 * 0x1p-52;
+    case xla::BF16:
+      return 16 * 0x1p-8;
+    case xla::F16:
+      return 16 * 0x1p-11;
+    case xla::F32:
+    case xla::C64:
+      return 1024 * 0x1p-23;
+    default:
+      return 0;
   }
 }
 
@@ -62,11 +69,16 @@ void compare_one(const xla::Literal& reference, const xla::Literal& candidate, C
   const auto type = reference.shape().element_type();
   const double tolerance = tolerance_of(type);
   switch (type) {
-    case xla::F32: return compare_floats<float>(reference, candidate, tolerance, out);
-    case xla::F64: return compare_floats<double>(reference, candidate, tolerance, out);
-    case xla::BF16: return compare_floats<xla::bfloat16>(reference, candidate, tolerance, out);
-    case xla::F16: return compare_floats<xla::half>(reference, candidate, tolerance, out);
-    default: break;
+    case xla::F32:
+      return compare_floats<float>(reference, candidate, tolerance, out);
+    case xla::F64:
+      return compare_floats<double>(reference, candidate, tolerance, out);
+    case xla::BF16:
+      return compare_floats<xla::bfloat16>(reference, candidate, tolerance, out);
+    case xla::F16:
+      return compare_floats<xla::half>(reference, candidate, tolerance, out);
+    default:
+      break;
   }
   const char* a = static_cast<const char*>(reference.untyped_data());
   const char* b = static_cast<const char*>(candidate.untyped_data());
@@ -189,7 +201,8 @@ DuelResult duel(Executable& baseline, Executable& candidate, const DuelOptions& 
     ratios.push_back(a / b);
     summarise(ratios, result);
     result.rounds = round + 1;
-    const bool surely_slow = result.rounds >= 2 && *std::max_element(ratios.begin(), ratios.end()) < options.abandon_ratio;
+    const bool surely_slow =
+        result.rounds >= 2 && *std::max_element(ratios.begin(), ratios.end()) < options.abandon_ratio;
     if (surely_slow) break;
     if (result.rounds < options.min_rounds) {
       if (now_ns(false) > deadline + options.budget_ms * 3e6) break;  // far over: a very slow candidate

@@ -22,14 +22,14 @@ Comparison compare(const std::vector<xla::Literal>& reference, const std::vector
 struct DuelOptions {
   int min_rounds = 5, max_rounds = 30;
   double budget_ms = 1000;
-  double precision = 0.01;    // half width of the interval at which to stop
-  double abandon_ratio = 0;   // stop when the ratio is surely below
-  bool cpu_time = true;       // process CPU time on one pinned CPU (one thread) instead of wall time
+  double precision = 0.01;   // half width of the interval at which to stop
+  double abandon_ratio = 0;  // stop when the ratio is surely below
+  bool cpu_time = true;      // process CPU time on one pinned CPU (one thread) instead of wall time
 };
 
 struct DuelResult {
-  double baseline_ns = 0, candidate_ns = 0;       // least time of a run
-  double ratio = 1, ratio_low = 1, ratio_high = 1; // median of paired ratios baseline/candidate, 95 % interval
+  double baseline_ns = 0, candidate_ns = 0;         // least time of a run
+  double ratio = 1, ratio_low = 1, ratio_high = 1;  // median of paired ratios baseline/candidate, 95 % interval
   int rounds = 0;
 };
 

@@ -24,11 +24,13 @@ void Program::set_inputs(std::vector<xla::Literal> inputs) {
   const auto* entry = module_->entry_computation();
   if (static_cast<int64_t>(inputs.size()) != entry->num_parameters())
     throw Error("the program takes " + std::to_string(entry->num_parameters()) + " inputs, " +
-                std::to_string(inputs.size()) + " were given", "--inputs");
+                    std::to_string(inputs.size()) + " were given",
+                "--inputs");
   for (size_t i = 0; i < inputs.size(); ++i)
     if (!xla::ShapeUtil::Compatible(inputs[i].shape(), entry->parameter_instruction(i)->shape()))
-      throw Error("input " + std::to_string(i) + " is " + xla::ShapeUtil::HumanString(inputs[i].shape()) + ", the program takes " +
-                  xla::ShapeUtil::HumanString(entry->parameter_instruction(i)->shape()), "--inputs");
+      throw Error("input " + std::to_string(i) + " is " + xla::ShapeUtil::HumanString(inputs[i].shape()) +
+                      ", the program takes " + xla::ShapeUtil::HumanString(entry->parameter_instruction(i)->shape()),
+                  "--inputs");
   inputs_ = std::move(inputs);
   given_ = drawn_ = true;
   variants_.clear();
@@ -76,8 +78,8 @@ Variant& Program::variant(const CompileTarget& target, const Decisions& decision
   Variant variant;
   variant.fingerprint = module_fingerprint(*lowered.module);
   variant.storage = lowered.storage;
-  variant.executable =
-      std::make_unique<Executable>(generate(std::move(lowered.module), target.threads), target.threads, lowered.huge_pages);
+  variant.executable = std::make_unique<Executable>(generate(std::move(lowered.module), target.threads), target.threads,
+                                                    lowered.huge_pages);
   variant.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   bind(variant);
   variants_.emplace_front(key, std::move(variant));
@@ -100,7 +102,9 @@ void Program::bind(Variant& variant) {
     if (storage == Storage::Transposed) {
       auto it = transposed_.find(number);
       if (it == transposed_.end())
-        it = transposed_.emplace(number, inputs_[number].Transpose({1, 0}).Relayout(xla::LayoutUtil::MakeDescendingLayout(2))).first;
+        it = transposed_
+                 .emplace(number, inputs_[number].Transpose({1, 0}).Relayout(xla::LayoutUtil::MakeDescendingLayout(2)))
+                 .first;
       variant.executable->set_input(i, it->second.untyped_data());
     } else {
       variant.executable->set_input(i, inputs_[number].untyped_data(leaves[i].index));
@@ -112,7 +116,8 @@ std::vector<xla::Literal> Program::run_outputs(Variant& variant) {
   variant.executable->refresh_donated();
   variant.executable->run();
   std::vector<xla::Literal> outputs;
-  for (size_t i = 0; i < variant.executable->outputs().size(); ++i) outputs.push_back(variant.executable->output_literal(i));
+  for (size_t i = 0; i < variant.executable->outputs().size(); ++i)
+    outputs.push_back(variant.executable->output_literal(i));
   return outputs;
 }
 

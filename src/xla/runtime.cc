@@ -1,6 +1,4 @@
 // libhone_runtime.so: tuned programs inside a user's process (see runtime_api.h).
-#include "runtime_api.h"
-
 #include <fstream>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -10,6 +8,7 @@
 #include "executable.h"
 #include "load.h"
 #include "lower.h"
+#include "runtime_api.h"
 #include "status.h"
 #include "weights.h"
 #include "xla_pch.h"
@@ -48,9 +47,10 @@ class RuntimeProgram {
       if (!p->shape().IsArray()) throw Error("parameter " + std::to_string(p->parameter_number()) + " is a tuple");
       inputs_.push_back(p->shape());
     }
-    xla::ShapeUtil::ForEachSubshape(entry->root_instruction()->shape(), [&](const xla::Shape& sub, const xla::ShapeIndex&) {
-      if (sub.IsArray()) outputs_.push_back(sub);
-    });
+    xla::ShapeUtil::ForEachSubshape(entry->root_instruction()->shape(),
+                                    [&](const xla::Shape& sub, const xla::ShapeIndex&) {
+                                      if (sub.IsArray()) outputs_.push_back(sub);
+                                    });
     storage_ = weight_storage(*module_, target_.weights, decisions_);
     weights_.resize(inputs_.size());
     scratch_.resize(inputs_.size());
@@ -65,7 +65,8 @@ class RuntimeProgram {
   void set_weight(int i, const void* data) {
     if (!is_weight(i)) throw Error("input " + std::to_string(i) + " was not declared a weight");
     std::lock_guard lock(mutex_);
-    xla::Literal literal(xla::ShapeUtil::MakeShapeWithDescendingLayout(inputs_[i].element_type(), inputs_[i].dimensions()));
+    xla::Literal literal(
+        xla::ShapeUtil::MakeShapeWithDescendingLayout(inputs_[i].element_type(), inputs_[i].dimensions()));
     memcpy(literal.untyped_data(), data, literal.size_bytes());
     if (storage_[i] == Storage::Constant) executable_.reset();  // folded: compile again
     weights_[i] = std::make_unique<xla::Literal>(std::move(literal));
@@ -85,7 +86,8 @@ class RuntimeProgram {
     executable_->refresh_donated();
     executable_->run();
     for (size_t i = 0; i < outputs_.size(); ++i)
-      memcpy(outputs[i], executable_->output(i), xla::ShapeUtil::ByteSizeOf(executable_->outputs()[i].shape, sizeof(void*)));
+      memcpy(outputs[i], executable_->output(i),
+             xla::ShapeUtil::ByteSizeOf(executable_->outputs()[i].shape, sizeof(void*)));
   }
 
  private:

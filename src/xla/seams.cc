@@ -5,9 +5,9 @@
 #include <cstring>
 #include <optional>
 
-#include "graph/library_keys.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/library_keys.h"
 #include "xla/backends/cpu/codegen/tiled/tiled_fusion_emitter.h"
 #include "xla/backends/cpu/ynn_support.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
@@ -65,22 +65,35 @@ std::vector<int64_t> parse_tile(const std::string& text) {
 
 using SupportFn = absl::Status (*)(const xla::HloFusionInstruction&);
 SupportFn original_support() {
-  static SupportFn fn = original<SupportFn>(
-      kTiledSupport, "_ZN3xla3cpu22IsSupportedTiledFusionERKNS_20HloFusionInstructionE");
+  static SupportFn fn =
+      original<SupportFn>(kTiledSupport, "_ZN3xla3cpu22IsSupportedTiledFusionERKNS_20HloFusionInstructionE");
   return fn;
 }
 
 bool relaxed_op(const xla::HloInstruction& op) {
   using xla::HloOpcode;
   switch (op.opcode()) {
-    case HloOpcode::kBroadcast: case HloOpcode::kBitcast: case HloOpcode::kIota: case HloOpcode::kReshape:
-    case HloOpcode::kTranspose: case HloOpcode::kParameter: case HloOpcode::kSlice:
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kIota:
+    case HloOpcode::kReshape:
+    case HloOpcode::kTranspose:
+    case HloOpcode::kParameter:
+    case HloOpcode::kSlice:
       return true;
     case HloOpcode::kConstant:
       return xla::ShapeUtil::IsEffectiveScalar(op.shape());
-    case HloOpcode::kBitcastConvert: case HloOpcode::kMap: case HloOpcode::kPopulationCount: case HloOpcode::kReal:
-    case HloOpcode::kImag: case HloOpcode::kSign: case HloOpcode::kRoundNearestAfz: case HloOpcode::kRoundNearestEven:
-    case HloOpcode::kShiftLeft: case HloOpcode::kShiftRightArithmetic: case HloOpcode::kShiftRightLogical:
+    case HloOpcode::kBitcastConvert:
+    case HloOpcode::kMap:
+    case HloOpcode::kPopulationCount:
+    case HloOpcode::kReal:
+    case HloOpcode::kImag:
+    case HloOpcode::kSign:
+    case HloOpcode::kRoundNearestAfz:
+    case HloOpcode::kRoundNearestEven:
+    case HloOpcode::kShiftLeft:
+    case HloOpcode::kShiftRightArithmetic:
+    case HloOpcode::kShiftRightLogical:
     case HloOpcode::kClz:
       return false;
     default:
@@ -97,9 +110,8 @@ SeamTable& seam_table() {
 
 std::vector<SeamState>& seam_states() {
   static std::vector<SeamState> states = {
-      make_state("tile"), make_state("tiled-support"), make_state("fusion"), make_state("dot-strategy"),
-      make_state("dot-ynn"), make_state("dot-ynn-shape"), make_state("conv-ynn"),
-      make_state("reduce-ynn")};
+      make_state("tile"),    make_state("tiled-support"), make_state("fusion"),   make_state("dot-strategy"),
+      make_state("dot-ynn"), make_state("dot-ynn-shape"), make_state("conv-ynn"), make_state("reduce-ynn")};
   return states;
 }
 
@@ -112,7 +124,8 @@ bool seam_on(const char* name) {
 // This XLA takes a clamp with scalar bounds for tileable and then aborts on it ("Failed to infer result type(s)").
 bool has_scalar_clamp(const xla::HloFusionInstruction& fusion) {
   for (const auto* op : fusion.fused_instructions())
-    if (op->opcode() == xla::HloOpcode::kClamp && op->operand(0)->shape().dimensions().size() != op->shape().dimensions().size())
+    if (op->opcode() == xla::HloOpcode::kClamp &&
+        op->operand(0)->shape().dimensions().size() != op->shape().dimensions().size())
       return true;
   return false;
 }
@@ -172,9 +185,18 @@ bool loop_fusible(const xla::HloInstruction& op) {
   using xla::HloOpcode;
   if (op.IsElementwise()) return true;
   switch (op.opcode()) {
-    case HloOpcode::kBitcast: case HloOpcode::kBroadcast: case HloOpcode::kConcatenate: case HloOpcode::kDynamicSlice:
-    case HloOpcode::kDynamicUpdateSlice: case HloOpcode::kGather: case HloOpcode::kIota: case HloOpcode::kPad:
-    case HloOpcode::kReduce: case HloOpcode::kReshape: case HloOpcode::kReverse: case HloOpcode::kSlice:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kConcatenate:
+    case HloOpcode::kDynamicSlice:
+    case HloOpcode::kDynamicUpdateSlice:
+    case HloOpcode::kGather:
+    case HloOpcode::kIota:
+    case HloOpcode::kPad:
+    case HloOpcode::kReduce:
+    case HloOpcode::kReshape:
+    case HloOpcode::kReverse:
+    case HloOpcode::kSlice:
     case HloOpcode::kTranspose:
       return true;
     default:
@@ -219,7 +241,8 @@ absl::Status IsSupportedTiledFusion(const HloFusionInstruction& fusion) {
   using namespace hone::xla_side;
   ++state(kTiledSupport).calls;
   auto emitter = attribute(fusion, kEmitterAttribute);
-  if (state(kTiledSupport).on && has_scalar_clamp(fusion)) return absl::UnimplementedError("a clamp with scalar bounds");
+  if (state(kTiledSupport).on && has_scalar_clamp(fusion))
+    return absl::UnimplementedError("a clamp with scalar bounds");
   if (!emitter || !state(kTiledSupport).on) return original_support()(fusion);
   if (*emitter == "loop") return absl::UnimplementedError("the loop emitter was chosen");
   return tiled_emitter_can(fusion) ? absl::OkStatus() : absl::UnimplementedError("not tileable");
@@ -274,7 +297,8 @@ FusionDecision CpuInstructionFusion::ShouldFuse(HloInstruction* consumer, int64_
 DotImplementationStrategy GetDotImplementationStrategy(const HloModuleConfig& config, const HloInstruction& dot,
                                                        const TargetMachineFeatures& features, bool allow_runtime) {
   using namespace hone::xla_side;
-  using Fn = DotImplementationStrategy (*)(const HloModuleConfig&, const HloInstruction&, const TargetMachineFeatures&, bool);
+  using Fn =
+      DotImplementationStrategy (*)(const HloModuleConfig&, const HloInstruction&, const TargetMachineFeatures&, bool);
   static Fn fn = original<Fn>(kDotStrategy,
                               "_ZN3xla3cpu28GetDotImplementationStrategyERKNS_15HloModuleConfigERKNS_14HloInstructionER"
                               "KNS0_21TargetMachineFeaturesEb");
@@ -300,7 +324,8 @@ absl::StatusOr<bool> IsDotSupportedByYnn(const DotDimensionNumbers& numbers, con
                                          const Shape& out) {
   using namespace hone::xla_side;
   using Fn = absl::StatusOr<bool> (*)(const DotDimensionNumbers&, const Shape&, const Shape&, const Shape&);
-  static Fn fn = original<Fn>(kDotYnnShape, "_ZN3xla3cpu19IsDotSupportedByYnnERKNS_19DotDimensionNumbersERKNS_5ShapeES6_S6_");
+  static Fn fn =
+      original<Fn>(kDotYnnShape, "_ZN3xla3cpu19IsDotSupportedByYnnERKNS_19DotDimensionNumbersERKNS_5ShapeES6_S6_");
   ++state(kDotYnnShape).calls;
   if (state(kDotYnnShape).on && seam_table().dot_library.count(dot_shape_key(numbers, lhs, rhs))) return false;
   return fn(numbers, lhs, rhs, out);

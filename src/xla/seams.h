@@ -32,14 +32,15 @@ struct Reduction {
 
 // What the seams consult. One module compiles at a time in a process; set before, cleared after (see SeamScope).
 struct SeamTable {
-  std::unordered_map<std::string, bool> fusion;            // edge key -> fuse
-  bool forbid_duplication = false;                         // a producer with several users stays by itself
+  std::unordered_map<std::string, bool> fusion;  // edge key -> fuse
+  bool forbid_duplication = false;               // a producer with several users stays by itself
   bool record_edges = false;
-  std::vector<FusionEdge> edges;                           // out: legal edges asked about, first answer each
-  std::unordered_map<std::string, std::string> dot_library;  // dot shape key -> library, for the overload without an instruction
-  std::unordered_map<std::string, bool> reduce_ynn;        // reduction key -> YNNPACK runs it
-  bool reduce_ynn_default = true;                          // those without an entry: XLA's own choice, or never
-  std::map<std::string, Reduction> reductions;             // out: those YNNPACK can run, as XLA asked about them
+  std::vector<FusionEdge> edges;  // out: legal edges asked about, first answer each
+  std::unordered_map<std::string, std::string>
+      dot_library;  // dot shape key -> library, for the overload without an instruction
+  std::unordered_map<std::string, bool> reduce_ynn;  // reduction key -> YNNPACK runs it
+  bool reduce_ynn_default = true;                    // those without an entry: XLA's own choice, or never
+  std::map<std::string, Reduction> reductions;       // out: those YNNPACK can run, as XLA asked about them
 };
 SeamTable& seam_table();
 
@@ -60,9 +61,9 @@ std::string dot_shape_key(const xla::DotDimensionNumbers& numbers, const xla::Sh
 // A seam is on when its original is found in the wheel and a compile in this process reached it.
 struct SeamState {
   std::string name;
-  bool found = false;    // the original symbol exists
-  long calls = 0;        // times XLA came through
-  bool on = true;        // off = always the original
+  bool found = false;  // the original symbol exists
+  long calls = 0;      // times XLA came through
+  bool on = true;      // off = always the original
 };
 std::vector<SeamState>& seam_states();
 bool seam_on(const char* name);

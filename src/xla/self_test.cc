@@ -2,12 +2,12 @@
 
 #include <iostream>
 
+#include "executable.h"
+#include "inputs.h"
 #include "kernels.h"
 #include "load.h"
 #include "lower.h"
-#include "executable.h"
 #include "measure.h"
-#include "inputs.h"
 #include "seams.h"
 #include "status.h"
 #include "xla_pch.h"
@@ -58,7 +58,8 @@ void test_fusion(const xla::HloModule& program) {
   bool changed = false;
   for (const FusionEdge& edge : lowered.edges)
     if (edge.default_fuse)
-      changed |= module_fingerprint(*lower(program, {}, {{DecisionKind::Fusion, edge.key, "keep"}}, nullptr, false).module) != before;
+      changed |= module_fingerprint(
+                     *lower(program, {}, {{DecisionKind::Fusion, edge.key, "keep"}}, nullptr, false).module) != before;
   if (calls("fusion") == 0 || !changed) turn_off("fusion", "XLA's fusion pass does not ask it");
 }
 
@@ -99,7 +100,8 @@ void test_kernels(const xla::HloModule& program, const std::vector<xla::Literal>
       if (!tile && option != "eigen") continue;
       const long before = calls("tile");
       const bool fine = obeyed(program, inputs, {{kernel.dimension.kind, kernel.fingerprint, option}}, expected);
-      if (tile && (!fine || calls("tile") == before)) turn_off("tile", fine ? "XLA does not ask it" : "a tile changed results");
+      if (tile && (!fine || calls("tile") == before))
+        turn_off("tile", fine ? "XLA does not ask it" : "a tile changed results");
       if (!tile && !fine) turn_off(kernel.kind == "dot" ? "dot-strategy" : "conv-ynn", "Eigen changed results");
       break;
     }

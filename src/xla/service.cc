@@ -59,8 +59,8 @@ xla::Literal to_literal(const wire::ArrayT& array, size_t number) {
   auto type = take(xla::primitive_util::StringToPrimitiveType(array.type), "input " + std::to_string(number), true);
   xla::Literal literal(xla::ShapeUtil::MakeShapeWithDescendingLayout(type, array.dims));
   if (literal.size_bytes() != static_cast<int64_t>(array.data.size()))
-    throw Error("input " + std::to_string(number) + " has " + std::to_string(array.data.size()) + " bytes, its shape needs " +
-                std::to_string(literal.size_bytes()));
+    throw Error("input " + std::to_string(number) + " has " + std::to_string(array.data.size()) +
+                " bytes, its shape needs " + std::to_string(literal.size_bytes()));
   memcpy(literal.untyped_data(), array.data.data(), array.data.size());
   return literal;
 }
@@ -114,7 +114,8 @@ std::vector<xla::Literal> outputs_of(Executable& executable) {
   return outputs;
 }
 
-std::unique_ptr<Executable> compile_kernel(const std::string& hlo, const std::string& value, const CompileTarget& target) {
+std::unique_ptr<Executable> compile_kernel(const std::string& hlo, const std::string& value,
+                                           const CompileTarget& target) {
   auto module = kernel_module(hlo);
   auto* root = module->entry_computation()->root_instruction();
   if (root->opcode() == xla::HloOpcode::kFusion && target.threads == 1) {
@@ -215,10 +216,13 @@ wire::LoadReplyT Service::State::load(const wire::LoadRequestT& request) {
     reply.bytes_accessed = std::max(0.0f, cost.bytes_accessed());
   }
   const auto* entry = loaded.module->entry_computation();
-  for (const auto* p : entry->parameter_instructions()) reply.parameters.push_back(xla::ShapeUtil::HumanString(p->shape()));
+  for (const auto* p : entry->parameter_instructions())
+    reply.parameters.push_back(xla::ShapeUtil::HumanString(p->shape()));
   const xla::Shape& result = entry->root_instruction()->shape();
-  if (!result.IsTuple()) reply.results.push_back(xla::ShapeUtil::HumanString(result));
-  else for (const auto& sub : result.tuple_shapes()) reply.results.push_back(xla::ShapeUtil::HumanString(sub));
+  if (!result.IsTuple())
+    reply.results.push_back(xla::ShapeUtil::HumanString(result));
+  else
+    for (const auto& sub : result.tuple_shapes()) reply.results.push_back(xla::ShapeUtil::HumanString(sub));
   loaded.module->input_output_alias_config().ForEachAlias(
       [&](const xla::ShapeIndex&, const xla::HloInputOutputAliasConfig::Alias& alias) {
         reply.donated.push_back(alias.parameter_number);
@@ -269,7 +273,8 @@ wire::LowerReplyT Service::State::lower(const wire::LowerRequestT& request) {
         {DecisionKind::Library, key, {"compiled", "ynnpack"}, reduction.default_ynn ? 1 : 0, reduction.bytes}));
   if (seam_on("fusion"))
     for (const FusionEdge& edge : lowered.edges)
-      reply.dimensions.push_back(to_wire_dimension({DecisionKind::Fusion, edge.key, {"keep", "fuse"}, edge.default_fuse, 0}));
+      reply.dimensions.push_back(
+          to_wire_dimension({DecisionKind::Fusion, edge.key, {"keep", "fuse"}, edge.default_fuse, 0}));
   if (!request.want_kernels) return reply;
   for (KernelInfo& kernel : distinct_kernels(*lowered.module, target.threads, 96, request.want_protos)) {
     auto out = std::make_unique<wire::KernelT>();
@@ -356,7 +361,8 @@ wire::MeasureReplyT Service::State::measure(const wire::MeasureRequestT& request
   if (reply.verified && request.check_evaluator) check_evaluator(p, reference, outputs, reply);
   if (request.want_outputs)
     for (const auto& literal : outputs) reply.outputs.push_back(to_array(literal));
-  if (reply.verified || decisions.empty()) run_duel(*baseline.executable, *candidate.executable, request, target.threads, reply);
+  if (reply.verified || decisions.empty())
+    run_duel(*baseline.executable, *candidate.executable, request, target.threads, reply);
   reply.rss_bytes = resident_bytes();
   return reply;
 }
@@ -404,13 +410,20 @@ wire::ReplyT Service::handle(const wire::RequestT& request) {
   };
   try {
     const auto& body = request.body;
-    if (auto* r = body.AsHelloRequest()) reply.body.Set(state_->hello());
-    else if (auto* r = body.AsLoadRequest()) reply.body.Set(state_->load(*r));
-    else if (auto* r = body.AsInputsRequest()) reply.body.Set(state_->inputs(*r));
-    else if (auto* r = body.AsLowerRequest()) reply.body.Set(state_->lower(*r));
-    else if (auto* r = body.AsMeasureRequest()) reply.body.Set(state_->measure(*r));
-    else if (auto* r = body.AsRunRequest()) reply.body.Set(state_->run(*r));
-    else fail(1, "unknown request", "", "");
+    if (auto* r = body.AsHelloRequest())
+      reply.body.Set(state_->hello());
+    else if (auto* r = body.AsLoadRequest())
+      reply.body.Set(state_->load(*r));
+    else if (auto* r = body.AsInputsRequest())
+      reply.body.Set(state_->inputs(*r));
+    else if (auto* r = body.AsLowerRequest())
+      reply.body.Set(state_->lower(*r));
+    else if (auto* r = body.AsMeasureRequest())
+      reply.body.Set(state_->measure(*r));
+    else if (auto* r = body.AsRunRequest())
+      reply.body.Set(state_->run(*r));
+    else
+      fail(1, "unknown request", "", "");
   } catch (const RunError& e) {
     fail(1, e.what(), e.where(), e.hint());
   } catch (const Error& e) {

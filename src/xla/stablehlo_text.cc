@@ -8,8 +8,8 @@ namespace hone::xla_side {
 namespace {
 
 const std::set<std::string>& known_dialects() {
-  static const std::set<std::string> dialects = {"stablehlo", "mhlo", "chlo", "sdy", "func", "tf", "jax", "builtin",
-                                                  "arith", "vhlo", "quant", "shape", "tensor"};
+  static const std::set<std::string> dialects = {"stablehlo", "mhlo",  "chlo", "sdy",   "func",  "tf",    "jax",
+                                                 "builtin",   "arith", "vhlo", "quant", "shape", "tensor"};
   return dialects;
 }
 
@@ -28,9 +28,12 @@ std::string splat_resources(const std::string& text) {
     const size_t last = type.find_last_of("x<");
     const std::string element = type.substr(last + 1);
     const char* zero = "0";
-    if (element.rfind("i1>", 0) == 0) zero = "false";
-    else if (type.find("complex") != std::string::npos) zero = "(0.0,0.0)";
-    else if (element[0] == 'f' || element.rfind("bf", 0) == 0) zero = "0.0";
+    if (element.rfind("i1>", 0) == 0)
+      zero = "false";
+    else if (type.find("complex") != std::string::npos)
+      zero = "(0.0,0.0)";
+    else if (element[0] == 'f' || element.rfind("bf", 0) == 0)
+      zero = "0.0";
     out += text.substr(at, hit - at) + "dense<" + zero + "> : " + type;
     at = end + 1;
   }
@@ -44,8 +47,10 @@ size_t value_end(const std::string& s, size_t i) {
   for (; i < s.size(); ++i) {
     const char c = s[i];
     if (quoted) {
-      if (c == '\\') ++i;
-      else if (c == '"') quoted = false;
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        quoted = false;
     } else if (c == '"') {
       quoted = true;
     } else if (std::string("<([{").find(c) != std::string::npos) {
@@ -67,7 +72,8 @@ std::string drop_foreign_attributes(const std::string& s) {
   size_t i = 0;
   while (i < s.size()) {
     const char c = s[i];
-    const bool start = (std::isalpha(static_cast<unsigned char>(c)) || c == '_') && (i == 0 || (!ident(s[i - 1]) && std::string("%@#!.\"").find(s[i - 1]) == std::string::npos));
+    const bool start = (std::isalpha(static_cast<unsigned char>(c)) || c == '_') &&
+                       (i == 0 || (!ident(s[i - 1]) && std::string("%@#!.\"").find(s[i - 1]) == std::string::npos));
     if (!start) {
       out += c;
       ++i;

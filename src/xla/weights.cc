@@ -10,7 +10,8 @@ bool is_matrix(const xla::Shape& shape) { return shape.IsArray() && shape.dimens
 
 // A dot that reads the parameter as its right matrix, without batch dimensions.
 bool is_plain_rhs(const xla::HloInstruction& user, const xla::HloInstruction* parameter) {
-  if (user.opcode() != xla::HloOpcode::kDot || user.operand(1) != parameter || user.operand(0) == parameter) return false;
+  if (user.opcode() != xla::HloOpcode::kDot || user.operand(1) != parameter || user.operand(0) == parameter)
+    return false;
   const auto& numbers = user.dot_dimension_numbers();
   return numbers.rhs_batch_dimensions_size() == 0 && numbers.rhs_contracting_dimensions_size() == 1;
 }
@@ -27,7 +28,8 @@ void store_transposed(xla::HloComputation& entry, int number) {
       number, xla::HloInstruction::CreateParameter(number, swapped, std::string(parameter->name()) + "_transposed"));
   xla::HloInstruction* restored = nullptr;  // made only when some user needs the matrix as it was
   auto as_before = [&] {
-    if (restored == nullptr) restored = entry.AddInstruction(xla::HloInstruction::CreateTranspose(plain, stored, {1, 0}));
+    if (restored == nullptr)
+      restored = entry.AddInstruction(xla::HloInstruction::CreateTranspose(plain, stored, {1, 0}));
     return restored;
   };
   for (auto* user : users) {
@@ -55,10 +57,14 @@ std::vector<Storage> weight_storage(const xla::HloModule& module, const std::vec
     if (std::find(declared.begin(), declared.end(), number) == declared.end())
       throw Error("parameter " + std::to_string(number) + " was not declared a weight", "", "name it with --weights");
     const auto& shape = entry->parameter_instruction(number)->shape();
-    if (value == "as-is") storage[number] = Storage::AsIs;
-    else if (value == "constant") storage[number] = Storage::Constant;
-    else if (value != "transposed") throw Error("unknown weight storage '" + value + "'");
-    else if (is_matrix(shape)) storage[number] = Storage::Transposed;
+    if (value == "as-is")
+      storage[number] = Storage::AsIs;
+    else if (value == "constant")
+      storage[number] = Storage::Constant;
+    else if (value != "transposed")
+      throw Error("unknown weight storage '" + value + "'");
+    else if (is_matrix(shape))
+      storage[number] = Storage::Transposed;
   };
   for (const Decision& d : decisions)  // "all" first, single parameters override it
     if (d.kind == DecisionKind::Weights && d.key == "all")

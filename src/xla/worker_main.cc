@@ -33,7 +33,8 @@ int main(int argc, char** argv) {
     message->UnPackTo(&request);
     if (request.body.AsHelloRequest() != nullptr) hone::xla_side::self_test();
     flatbuffers::FlatBufferBuilder builder(1 << 16);
-    builder.Finish(hone::wire::CreateReply(builder, std::make_unique<hone::wire::ReplyT>(service.handle(request)).get()));
+    builder.Finish(
+        hone::wire::CreateReply(builder, std::make_unique<hone::wire::ReplyT>(service.handle(request)).get()));
     if (!hone::wire::write_frame(fd, builder.GetBufferPointer(), builder.GetSize())) break;
   }
   std::_Exit(0);  // XLA's static destructors are slow and race with its threads

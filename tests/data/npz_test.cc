@@ -74,8 +74,8 @@ std::vector<uint8_t> npy(const std::string& header, size_t data_bytes, int versi
 std::vector<NamedArray> one_of_each() {
   Rng rng(1);
   std::vector<NamedArray> arrays;
-  for (const char* type : {"pred", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64",
-                           "c64", "c128"}) {
+  for (const char* type :
+       {"pred", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64", "c64", "c128"}) {
     for (const auto& dims : std::vector<std::vector<int64_t>>{{}, {5}, {2, 3, 4}, {3, 0}}) {
       NamedArray array{std::string(type) + "." + std::to_string(dims.size()), type, dims, {}};
       size_t bytes = element_bytes(type);
@@ -192,8 +192,7 @@ TEST_CASE("every truncation and most damage of an archive is noticed", "[data]")
   const NamedArray array{"x", "f32", {8}, std::vector<uint8_t>(32, 7)};
   for (bool compressed : {false, true}) {
     const std::vector<uint8_t> file = encode_npz({&array, 1}, compressed);
-    for (size_t size = 0; size < file.size(); ++size)
-      CHECK_THROWS_AS(decode_npz({file.data(), size}, "cut"), Error);
+    for (size_t size = 0; size < file.size(); ++size) CHECK_THROWS_AS(decode_npz({file.data(), size}, "cut"), Error);
     // Damage either shows as an Error or does not change the array's content (dates, versions, its name).
     int noticed = 0;
     for (size_t at = 0; at < file.size(); ++at) {
@@ -208,8 +207,7 @@ TEST_CASE("every truncation and most damage of an archive is noticed", "[data]")
     CHECK(noticed > static_cast<int>(file.size()) / 2);
   }
   const std::vector<uint8_t> numpy = from_base64(kDeflatedFile);
-  for (size_t size = 0; size < numpy.size(); ++size)
-    CHECK_THROWS_AS(decode_npz({numpy.data(), size}, "cut"), Error);
+  for (size_t size = 0; size < numpy.size(); ++size) CHECK_THROWS_AS(decode_npz({numpy.data(), size}, "cut"), Error);
 }
 
 TEST_CASE("random bytes behind a zip's or an array's first bytes never crash", "[data]") {

@@ -20,7 +20,8 @@ Shape f32(std::vector<int64_t> dims, std::vector<int64_t> layout = {}) {
   return shape;
 }
 
-Node node(const std::string& opcode, Shape shape, std::vector<int32_t> operands = {}, std::vector<int64_t> dimensions = {}) {
+Node node(const std::string& opcode, Shape shape, std::vector<int32_t> operands = {},
+          std::vector<int64_t> dimensions = {}) {
   Node n;
   n.name = n.opcode = opcode;
   n.shape = std::move(shape);
@@ -49,7 +50,8 @@ struct TestKernel {
   }
 };
 
-TestKernel kernel_of(std::vector<Node> nodes, const std::vector<std::string>& options, features::KernelCosts costs = {}) {
+TestKernel kernel_of(std::vector<Node> nodes, const std::vector<std::string>& options,
+                     features::KernelCosts costs = {}) {
   HloGraph module;
   nodes.back().is_root = true;
   module.nodes = std::move(nodes);
@@ -70,7 +72,8 @@ TestKernel negation(int64_t elements) {
 }
 
 TestKernel transposition(int64_t rows, int64_t columns, const std::vector<std::string>& options) {
-  return kernel_of({node("parameter", f32({columns, rows})), node("transpose", f32({rows, columns}), {0}, {1, 0})}, options);
+  return kernel_of({node("parameter", f32({columns, rows})), node("transpose", f32({rows, columns}), {0}, {1, 0})},
+                   options);
 }
 
 features::Cpu small_cpu() {
@@ -160,9 +163,9 @@ TEST_CASE("kernels are told apart by what dominates them") {
   CHECK(anatomy.extent == std::vector<double>{32, 64});
   CHECK(anatomy.reduces_minor);
   CHECK(demand(reduce).scalar_ops == Approx(32 * 64));  // a chain of additions
-  const TestKernel dot =
-      kernel_of({node("parameter", f32({32, 64})), node("parameter", f32({64, 16})), node("dot", f32({32, 16}), {0, 1})},
-                {"loop"}, {.flops = 2.0 * 32 * 64 * 16});
+  const TestKernel dot = kernel_of(
+      {node("parameter", f32({32, 64})), node("parameter", f32({64, 16})), node("dot", f32({32, 16}), {0, 1})},
+      {"loop"}, {.flops = 2.0 * 32 * 64 * 16});
   CHECK(anatomy_of(dot.view()).kind == KernelClass::Dot);
 }
 
@@ -174,8 +177,9 @@ std::vector<TestKernel> measured_by(const AnalyticalModel& model, double deviati
   std::vector<TestKernel> kernels;
   for (int i = 0; i < 120; ++i) {
     const int64_t size = int64_t{1} << (6 + i % 6);
-    kernels.push_back(i % 2 ? transposition(size, 2 * size, {"loop", "tile=16,16", "tile=1,64", "tile=8,32", "loop;slp=0"})
-                            : negation(size * 64));
+    kernels.push_back(
+        i % 2 ? transposition(size, 2 * size, {"loop", "tile=16,16", "tile=1,64", "tile=8,32", "loop;slp=0"})
+              : negation(size * 64));
     TestKernel& k = kernels.back();
     k.runtime_ns = model.predict(k.view());
     for (double& ns : k.runtime_ns) ns *= std::exp(deviation * (2 * rng.uniform() - 1));

@@ -12,8 +12,13 @@
 namespace hone::tune {
 
 inline Measurement measured(double ratio, double spread = 0.002) {
-  Measurement m{.outcome = Outcome::Ok, .baseline_ns = 1e6, .candidate_ns = 1e6 / ratio, .ratio = ratio,
-                .ratio_low = ratio - spread, .ratio_high = ratio + spread, .rounds = 9};
+  Measurement m{.outcome = Outcome::Ok,
+                .baseline_ns = 1e6,
+                .candidate_ns = 1e6 / ratio,
+                .ratio = ratio,
+                .ratio_low = ratio - spread,
+                .ratio_high = ratio + spread,
+                .rounds = 9};
   return m;
 }
 
@@ -31,8 +36,8 @@ class FakeBench : public Bench {
   std::function<Outcome(const Decisions&)> outcome = [](auto&) { return Outcome::Ok; };
   std::function<Lowered(const Decisions&, bool)> lowering = [](auto&, bool) { return Lowered{}; };
   double left_s = 1e9;
-  double each_s = 0;       // simulated time of one measurement
-  int stop_after = -1;     // throws Stopped at this measurement; -1 = never
+  double each_s = 0;    // simulated time of one measurement
+  int stop_after = -1;  // throws Stopped at this measurement; -1 = never
 
   std::vector<std::string> kernel_calls, program_calls;
   std::map<std::string, KnownKernel> database;

@@ -56,8 +56,8 @@ TEST_CASE("first options start with other emitters and spread over the rest", "[
   REQUIRE(first.size() == 14);
   CHECK(first[0] == 101);
   CHECK(first[1] == 102);
-  for (int s = 0; s < 9; ++s) CHECK(first[s + 2] / 10 == s);   // one of each stratum of ten small tiles
-  for (int s = 11; s < 14; ++s) CHECK(first[s] / 10 == 9);     // three large ones
+  for (int s = 0; s < 9; ++s) CHECK(first[s + 2] / 10 == s);  // one of each stratum of ten small tiles
+  for (int s = 11; s < 14; ++s) CHECK(first[s] / 10 == 9);    // three large ones
   Rng again(3);
   CHECK(first_options(d, 12, again) == first);
 
@@ -68,7 +68,8 @@ TEST_CASE("first options start with other emitters and spread over the rest", "[
 }
 
 TEST_CASE("shares of kernels: known weights stay, unknown ones are estimated from what is left", "[tune]") {
-  std::vector<Kernel> kernels = {a_kernel("a", {"x", "y"}, 0, 0.6), a_kernel("b", {"x", "y"}), a_kernel("c", {"x", "y"})};
+  std::vector<Kernel> kernels = {a_kernel("a", {"x", "y"}, 0, 0.6), a_kernel("b", {"x", "y"}),
+                                 a_kernel("c", {"x", "y"})};
   kernels[1].bytes = 3e9;
   kernels[2].bytes = 1e9;
   std::vector<double> shares = kernel_shares(kernels);

@@ -191,7 +191,8 @@ TEST_CASE("the budget ends the search with time left for the confirmation", "[tu
   bench.each_s = 0.5;
   bench.lowering = [](auto&, bool) {
     Lowered l;
-    for (int i = 0; i < 100; ++i) l.dimensions.push_back(dimension(DecisionKind::Option, std::to_string(i), {"0", "1"}));
+    for (int i = 0; i < 100; ++i)
+      l.dimensions.push_back(dimension(DecisionKind::Option, std::to_string(i), {"0", "1"}));
     return l;
   };
   const ProgramResult result = tune_program(bench, with_budget(20));
@@ -217,7 +218,8 @@ TEST_CASE("a strategy of the library finds the best pair", "[tune]") {
     FakeBench bench;
     bench.lowering = [](auto&, bool) {
       Lowered l;
-      l.dimensions = {dimension(DecisionKind::Option, "a", {"0", "1", "2"}), dimension(DecisionKind::Option, "b", {"0", "1"})};
+      l.dimensions = {dimension(DecisionKind::Option, "a", {"0", "1", "2"}),
+                      dimension(DecisionKind::Option, "b", {"0", "1"})};
       return l;
     };
     bench.speed = [](const Decisions& d) {

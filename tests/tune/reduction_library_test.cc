@@ -31,7 +31,7 @@ ENTRY main {
 
 class Sums {
  public:
-  Sums() : worker_({.program = HONE_BUILD_DIR "/hone-xla"}) {
+  Sums() : worker_(options()) {
     wire::LoadRequestT load;
     load.name = "sums.hlo";
     load.bytes.assign(kProgram, kProgram + sizeof(kProgram) - 1);
@@ -55,6 +55,12 @@ class Sums {
   }
 
  private:
+  static wire::WorkerOptions options() {
+    wire::WorkerOptions options;
+    options.program = HONE_BUILD_DIR "/hone-xla";
+    return options;
+  }
+
   wire::Worker worker_;
   std::string program_;
 };
@@ -91,7 +97,8 @@ TEST_CASE("one reduction changes hands and the other stays", "[tune]") {
   CHECK(sums.in_library({{DecisionKind::Library, kSumA, "compiled"}, {DecisionKind::Library, kSumB, "compiled"}}) == 0);
   // Where the program leaves all libraries but Eigen out, one reduction can still be given back.
   CHECK(sums.in_library({{DecisionKind::Library, kProgramLibraryKey, "eigen"}}) == 0);
-  CHECK(sums.in_library({{DecisionKind::Library, kProgramLibraryKey, "eigen"}, {DecisionKind::Library, kSumB, "ynnpack"}}) == 1);
+  CHECK(sums.in_library(
+            {{DecisionKind::Library, kProgramLibraryKey, "eigen"}, {DecisionKind::Library, kSumB, "ynnpack"}}) == 1);
 }
 
 TEST_CASE("an unknown library for a reduction is refused by name", "[tune]") {

@@ -43,8 +43,8 @@ TuneReport a_report() {
 
 TEST_CASE("the summary has the fields the command line promises", "[tune]") {
   const auto j = summary_json(a_report());
-  for (const char* field : {"program", "fingerprint", "default_ns", "tuned_ns", "speedup", "speedup_interval", "verified",
-                            "candidates", "rejected", "failed", "seconds", "seed", "decisions", "output"})
+  for (const char* field : {"program", "fingerprint", "default_ns", "tuned_ns", "speedup", "speedup_interval",
+                            "verified", "candidates", "rejected", "failed", "seconds", "seed", "decisions", "output"})
     CHECK(j.contains(field));
   CHECK(j["speedup_interval"] == nlohmann::json({1.24, 1.26}));
   CHECK(j["decisions"]["kernel"]["k1"] == "tile=8,8");

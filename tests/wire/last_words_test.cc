@@ -11,8 +11,9 @@ TEST_CASE("last words are the most telling line of what a program said") {
   CHECK(last_words("W xla/a.cc:1] old\n2026-08-01 10:00:00.5: F xla/b.cc:2] Check failed: x == y\n"
                    "*** Check failure stack trace: ***\n  @ 0x1\n*** SIGABRT received ***\n") ==
         "xla/b.cc:2] Check failed: x == y");
-  CHECK(last_words("why it ended\nWARNING: All log messages before absl::InitializeLog() is called are written to STDERR\n"
-                   "I0000 00:00:1.5 7 port.cc:153] oneDNN is on\n2026-08-01 10:00:00.5: W a.cc:1] slow\n") == "why it ended");
+  CHECK(last_words(
+            "why it ended\nWARNING: All log messages before absl::InitializeLog() is called are written to STDERR\n"
+            "I0000 00:00:1.5 7 port.cc:153] oneDNN is on\n2026-08-01 10:00:00.5: W a.cc:1] slow\n") == "why it ended");
   CHECK(last_words("F0801 10:00:00.1 7 b.cc:2] no layout\nF0801 10:00:00.1 7 c.cc:2] second\n") ==
         "F0801 10:00:00.1 7 b.cc:2] no layout");
   CHECK(last_words("terminate called after throwing an instance of 'std::length_error'\n  what():  too long\n") ==

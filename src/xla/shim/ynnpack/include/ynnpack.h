@@ -7,7 +7,10 @@ typedef struct ynn_subgraph* ynn_subgraph_t;
 typedef struct ynn_runtime* ynn_runtime_t;
 typedef struct ynn_threadpool* ynn_threadpool_t;
 enum ynn_status {
-  ynn_status_success, ynn_status_deprecated, ynn_status_error, ynn_status_invalid_parameter,
+  ynn_status_success,
+  ynn_status_deprecated,
+  ynn_status_error,
+  ynn_status_invalid_parameter,
   ynn_status_unsupported_parameter
 };
 enum ynn_type { ynn_type_invalid };
