@@ -5,9 +5,11 @@ DEMO = examples/transformer_block.mlir
 DEMO_WEIGHTS = 0-11
 DEMO_BUDGET ?= 20s
 CORPUS ?= ../shared/corpus
+TILE_MODEL = --model fast --steps 20000 --seed 0
+FUSION_MODEL = --model sage+transformer --steps 6000 --seed 0
 CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'python/*.cc')
 
-.PHONY: setup setup-examples setup-models setup-dev build demo test bench corpus examples lint tidy format clean
+.PHONY: setup setup-examples setup-models setup-test setup-dev build demo test bench corpus examples lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -17,6 +19,9 @@ setup-examples:
 
 setup-models:
 	@scripts/setup.sh --models
+
+setup-test:
+	@scripts/setup.sh --examples --test
 
 setup-dev:
 	@scripts/setup.sh --dev
@@ -29,7 +34,7 @@ build: setup
 demo: build
 	$(BUILD)/hone tune $(DEMO) --weights $(DEMO_WEIGHTS) --budget $(DEMO_BUDGET) --seed 0 --db $(BUILD)/demo.db -o $(BUILD)/demo.hone
 
-test: setup-examples build
+test: setup-test build
 	@BUILD=$(BUILD) tests/run.sh
 
 bench: build
@@ -40,6 +45,17 @@ bench: build
 corpus: setup-models build
 	$(PYTHON) scripts/export_models.py --hone $(BUILD)/hone
 	$(PYTHON) scripts/read_corpus.py --hone $(BUILD)/hone --corpus $(CORPUS)
+
+# The shipped measurements as data sets for `hone train`: build/data/tile and build/data/fusion.
+dataset: build
+	$(PYTHON) scripts/dataset.py unpack data/kernels.db.xz $(BUILD)/data/kernels.db
+	for kind in tile fusion; do rm -rf $(BUILD)/data/$$kind; \
+	  $(BUILD)/hone collect export --db $(BUILD)/data/kernels.db --kind $$kind --out $(BUILD)/data/$$kind || exit 1; done
+
+# Trains the shipped weights again.
+models: dataset
+	$(BUILD)/hone train tile $(BUILD)/data/tile --split data/splits/random.txt $(TILE_MODEL) -o data/models/tile.safetensors
+	$(BUILD)/hone train fusion $(BUILD)/data/fusion --split data/splits/random.txt $(FUSION_MODEL) -o data/models/fusion.safetensors
 
 # Writes examples/*.mlir and examples/examples.json again from their JAX and Keras sources.
 examples: setup-examples
