@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "graph/library_keys.h"
+#include "passes.h"
 #include "status.h"
 #include "weights.h"
 #include "xla_pch.h"
@@ -202,6 +203,7 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
     if (d.kind == DecisionKind::Option && d.key == "huge_pages") out.huge_pages = d.value == "on";
 
   const auto start = Clock::now();
+  run_pass_decisions(*module, decisions);
   out.module = take(compiler().RunHloPasses(std::move(module), nullptr, {}), "HLO passes");
   out.pass_ms = ms_since(start);
   std::map<std::string, bool> seen;

@@ -6,6 +6,7 @@
 #include "inputs.h"
 #include "kernels.h"
 #include "load.h"
+#include "pass_states.h"
 #include "program.h"
 #include "status.h"
 #include "wire/client.h"
@@ -159,6 +160,7 @@ void run_duel(Executable& baseline, Executable& candidate, const wire::MeasureRe
 struct Service::State {
   std::map<std::string, std::unique_ptr<Program>> programs;
   std::list<KernelBench> kernels;  // most recent first, at most 3
+  std::map<std::string, PassStates> states;  // of programs passes are run on
 
   Program& program(const std::string& key) {
     auto it = programs.find(key);
@@ -199,6 +201,9 @@ struct Service::State {
   void check_evaluator(Program& program, const std::vector<xla::Literal>& reference,
                        const std::vector<xla::Literal>& outputs, wire::MeasureReplyT& reply);
   wire::RunReplyT run(const wire::RunRequestT& request);
+  wire::ApplyReplyT apply(const wire::ApplyRequestT& request) {
+    return states.try_emplace(request.program, program(request.program).module()).first->second.apply(request);
+  }
 };
 
 wire::LoadReplyT Service::State::load(const wire::LoadRequestT& request) {
@@ -422,6 +427,10 @@ wire::ReplyT Service::handle(const wire::RequestT& request) {
       reply.body.Set(state_->measure(*r));
     else if (auto* r = body.AsRunRequest())
       reply.body.Set(state_->run(*r));
+    else if (body.AsPassesRequest())
+      reply.body.Set(list_passes());
+    else if (auto* r = body.AsApplyRequest())
+      reply.body.Set(state_->apply(*r));
     else
       fail(1, "unknown request", "", "");
   } catch (const RunError& e) {

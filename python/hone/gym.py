@@ -1,0 +1,191 @@
+"""XLA Gym: ordering XLA's own passes, for Gymnasium.
+
+import gymnasium
+import hone.gym  # registers the environments
+env = gymnasium.make("hone/XlaPassOrder-v0", programs=["model.mlir"])
+"""
+
+import ctypes
+import json
+import os
+from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_uint8, c_uint64, c_void_p
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from . import files
+
+LIBRARY = "libhone_gym.so"
+WORKER = "hone-xla"
+IDS = tuple(f"hone/XlaPassOrder{kind}-v0" for kind in ("", "Shaped", "Costs", "Graph", "RunTime"))
+
+_HIGH = 1e9  # of counts and costs: more instructions than any module has
+_FUNCTIONS = {  # name: (result, arguments); see src/rl/gym_api.h
+    "hone_gym_error": (c_char_p, []),
+    "hone_env_make": (c_void_p, [c_char_p]),
+    "hone_env_clone": (c_void_p, [c_void_p]),
+    "hone_env_free": (None, [c_void_p]),
+    "hone_env_spec": (c_char_p, [c_void_p]),
+    "hone_env_info": (c_char_p, [c_void_p]),
+    "hone_env_render": (c_char_p, [c_void_p]),
+    "hone_env_reset": (c_int, [c_void_p, c_uint64, c_char_p, POINTER(c_float), POINTER(c_float)]),
+    "hone_env_step": (
+        c_int,
+        [c_void_p, c_int64, POINTER(c_float), POINTER(c_float), POINTER(c_double), POINTER(c_int)],
+    ),
+    "hone_env_graph_size": (None, [c_void_p, POINTER(c_int64), POINTER(c_int64)]),
+    "hone_env_graph": (None, [c_void_p, POINTER(c_uint8), POINTER(c_float), POINTER(c_int32)]),
+}
+_TERMINATED, _TRUNCATED, _FAILED = 1, 2, 4
+
+_libraries = {}
+
+
+def _open_library(path):
+    """The environments' library; calls release the GIL, since it is no PyDLL."""
+    path = os.path.realpath(path)
+    if path not in _libraries:
+        library = ctypes.CDLL(path, mode=os.RTLD_LOCAL | os.RTLD_NOW)
+        for name, (result, arguments) in _FUNCTIONS.items():
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, arguments
+        _libraries[path] = library
+    return _libraries[path]
+
+
+def _raise(library):
+    """Bad input is a ValueError, everything else a RuntimeError."""
+    error = json.loads(library.hone_gym_error())
+    text = f"{error['where']}: {error['message']}" if error.get("where") else error.get("message", "failed")
+    text += f" ({error['hint']})" if error.get("hint") else ""
+    raise (ValueError if error.get("kind") == "input" else RuntimeError)(text)
+
+
+def _pointer(array, kind):
+    return None if array is None else array.ctypes.data_as(POINTER(kind))
+
+
+class XlaPassOrder(gymnasium.Env):
+    """One program at a time; an action is a pass. The state is the program and the passes so far.
+
+    programs: a file or a list of files, one of which the seed of an episode chooses (`reset(options={"program": NAME})`
+    names one). passes: names of the actions; None is the default action set. Further options are those of PassEnvOptions
+    (src/rl/pass_env.h): traj_limit, reward_scale, gamma, shaping_scale, log_counts, failure_penalty, measure_ms, threads.
+    """
+
+    metadata = {"render_modes": ["ansi", "human"], "render_fps": 4}
+
+    def __init__(self, id=IDS[0], programs=(), passes=None, render_mode=None, build=None, info=True, _handle=None, **options):
+        self.render_mode, self._want_info, self._build = render_mode, info, build
+        self._library = _open_library(files.find(LIBRARY, build))
+        self._handle = _handle
+        if _handle is None:
+            programs = [programs] if isinstance(programs, (str, os.PathLike)) else programs
+            options |= {"id": id, "programs": [os.fspath(p) for p in programs], "worker": str(files.find(WORKER, build))}
+            if passes is not None:
+                options["passes"] = list(passes)
+            self._handle = self._library.hone_env_make(json.dumps(options).encode())
+        if not self._handle:
+            _raise(self._library)
+        layout = json.loads(self._library.hone_env_spec(self._handle))
+        self.passes, self.programs = layout["actions"], layout["programs"]
+        self.action_space = spaces.Discrete(len(self.passes))
+        width, costs, self._node_width = layout["observation_width"], layout["cost_width"], layout["node_width"]
+        self._values = np.zeros(width, np.float32) if width else None
+        self._costs = np.zeros(costs, np.float32) if costs else None
+        self.observation_space = self._space(width, costs)
+
+    def _space(self, width, costs):
+        if self._node_width:
+            high = np.finfo(np.float32).max
+            return spaces.Graph(spaces.Box(-high, high, (self._node_width + 1,), np.float32), None)
+        counts = spaces.Box(0, _HIGH, (width,), np.float32)
+        if not costs:
+            return counts
+        return spaces.Dict({"counts": counts, "costs": spaces.Box(0, _HIGH, (costs,), np.float32)})
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        program = (options or {}).get("program", "")
+        draw = int(self.np_random.integers(np.iinfo(np.int64).max))
+        values, costs = _pointer(self._values, c_float), _pointer(self._costs, c_float)
+        if not self._library.hone_env_reset(self._open(), draw, os.fsencode(program), values, costs):
+            _raise(self._library)
+        return self._observation(), self._info()
+
+    def step(self, action):
+        if not self.action_space.contains(action):
+            raise ValueError(f"action {action!r} is out of range (0 to {len(self.passes) - 1})")
+        reward, flags = c_double(), c_int()
+        values, costs = _pointer(self._values, c_float), _pointer(self._costs, c_float)
+        done = self._library.hone_env_step(self._open(), int(action), values, costs, byref(reward), byref(flags))
+        if not done:
+            _raise(self._library)
+        if self.render_mode == "human":
+            print(self._text())
+        terminated, truncated = bool(flags.value & _TERMINATED), bool(flags.value & _TRUNCATED)
+        return self._observation(), reward.value, terminated, truncated, self._info()
+
+    def render(self):
+        if self.render_mode == "ansi":
+            return self._text()
+        if self.render_mode == "human":
+            print(self._text())
+        return None
+
+    def clone(self):
+        """An environment in the same state that goes its own way; shares the worker process."""
+        copy = XlaPassOrder(
+            render_mode=self.render_mode,
+            build=self._build,
+            info=self._want_info,
+            _handle=self._library.hone_env_clone(self._open()) or _raise(self._library),
+        )
+        return copy
+
+    def info(self):
+        """What `step` returns as info, whatever the option `info` says."""
+        return json.loads(self._library.hone_env_info(self._open()) or _raise(self._library))
+
+    def close(self):
+        if getattr(self, "_handle", None):
+            self._library.hone_env_free(self._handle)
+            self._handle = None
+
+    def __del__(self):
+        self.close()
+
+    def _open(self):
+        if not self._handle:
+            raise RuntimeError("the environment is closed")
+        return self._handle
+
+    def _text(self):
+        return (self._library.hone_env_render(self._open()) or _raise(self._library)).decode()
+
+    def _info(self):
+        return self.info() if self._want_info else {}
+
+    def _observation(self):
+        if self._node_width:
+            return self._graph()
+        if self._costs is None:
+            return self._values.copy()
+        return {"counts": self._values.copy(), "costs": self._costs.copy()}
+
+    def _graph(self):
+        """Nodes [nodes, 1 + features]: the opcode's number, then src/features' columns; edges [edges, 2]: producer, user."""
+        nodes, edges = c_int64(), c_int64()
+        self._library.hone_env_graph_size(self._open(), byref(nodes), byref(edges))
+        opcodes = np.empty(nodes.value, np.uint8)
+        features = np.empty((nodes.value, self._node_width), np.float32)
+        links = np.empty((edges.value, 2), np.int32)
+        self._library.hone_env_graph(
+            self._open(), _pointer(opcodes, c_uint8), _pointer(features, c_float), _pointer(links, c_int32)
+        )
+        return spaces.GraphInstance(np.column_stack([opcodes.astype(np.float32), features]), None, links)
+
+
+for _id in IDS:
+    gymnasium.register(_id, entry_point="hone.gym:XlaPassOrder", kwargs={"id": _id}, order_enforce=True)

@@ -1,0 +1,129 @@
+#include <fmt/core.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/interrupt.h"
+#include "base/progress.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "data/npz.h"
+#include "rl/pass_order.h"
+
+namespace hone::cli {
+
+namespace {
+
+using nlohmann::json;
+
+struct OrderCommand {
+  std::shared_ptr<OutputOptions> output;
+  std::string program, metric = "operations", budget = "30s", inputs, out;
+  std::vector<std::string> passes;
+  rl::OrderOptions options;
+  int threads = 1;
+};
+
+json to_json(const rl::Ordered& ordered) {
+  return {{"passes", ordered.passes},
+          {"operations", ordered.state->instructions},
+          {"flops", ordered.state->flops},
+          {"transcendentals", ordered.state->transcendentals},
+          {"cost", ordered.state->cost()},
+          {"bytes", ordered.state->bytes},
+          {"run_ns", ordered.duel.candidate_ns},
+          {"speedup", ordered.duel.ratio},
+          {"speedup_interval", {ordered.duel.ratio_low, ordered.duel.ratio_high}},
+          {"verified", ordered.duel.verified},
+          {"note", ordered.duel.error}};
+}
+
+void print_row(const char* label, const rl::Ordered& ordered) {
+  const bool ran = ordered.duel.candidate_ns > 0;
+  fmt::print("  {:<10} {:>8} operations  {:>11.5g} FLOPs + 2 transcendentals  {:>10}{}\n", label,
+             ordered.state->instructions, ordered.state->cost(), ran ? human_ns(ordered.duel.candidate_ns) : "not run",
+             ordered.duel.verified ? "" : "  " + ordered.duel.error);
+}
+
+std::string joined(const rl::PassHistory& passes) {
+  std::string text;
+  for (const std::string& pass : passes) text += (text.empty() ? "" : ",") + pass;
+  return text;
+}
+
+int order_command(const OrderCommand& command) {
+  rl::OrderOptions options = command.options;
+  options.metric = rl::order_metric_from_name(command.metric);
+  options.budget_s = parse_duration_s(command.budget, "--budget");
+  options.passes = command.passes;
+  options.validate();
+  const tune::ProgramFile file = tune::read_program(command.program);
+  rl::PassSessionOptions session_options;
+  session_options.threads = command.threads;
+  session_options.seed = options.seed;
+  rl::PassSession session(session_options);
+  const std::string program = session.load(file.bytes, file.name);
+  if (!command.inputs.empty()) session.set_inputs(program, read_npz(command.inputs));
+
+  ProgressOptions shown;
+  shown.budget_s = options.budget_s;
+  shown.quiet = command.output->quiet;
+  Progress progress("ordering passes", shown);
+  int64_t evaluations = 0;
+  options.should_stop = interrupted;
+  options.on_progress = [&](const std::string& best) { progress.update(static_cast<double>(++evaluations), best); };
+  const rl::OrderReport report = rl::order_passes(session, program, options);
+  progress.finish();
+
+  rl::Ordered untouched{{}, report.initial, session.measure(program, {}, options.measure_ms)};
+  const bool verified = report.found.duel.verified;
+  if (verified && !command.out.empty()) write_file(command.out, session.hlo(program, report.found.passes));
+  if (command.output->json) {
+    json result = {{"program", file.name},
+                   {"metric", command.metric},
+                   {"strategy", options.strategy},
+                   {"initial", to_json(untouched)},
+                   {"default", to_json(report.xla)},
+                   {"found", to_json(report.found)},
+                   {"passes", report.found.passes},
+                   {"verified", verified},
+                   {"evaluations", report.evaluations},
+                   {"applications", report.applications},
+                   {"rejected", report.rejected},
+                   {"seconds", report.seconds},
+                   {"seed", options.seed}};
+    result["output"] = verified && !command.out.empty() ? json(command.out) : json(nullptr);
+    print(result);
+  } else {
+    fmt::print("{}: {} orders, {} passes run in {:.1f} s\n", file.name, report.evaluations, report.applications,
+               report.seconds);
+    print_row("untouched", untouched);
+    print_row("default", report.xla);
+    print_row("found", report.found);
+    fmt::print("  passes     {}\n", joined(report.found.passes));
+    if (verified && !command.out.empty()) fmt::print("  written to {}\n", command.out);
+  }
+  if (!verified) fmt::print(stderr, "hone: the outputs could not be verified: {}\n", report.found.duel.error);
+  return verified ? 0 : 1;
+}
+
+}  // namespace
+
+Runner declare_order(CLI::App& app) {
+  const auto command = std::make_shared<OrderCommand>();
+  command->output = add_output_options(app);
+  app.add_option("PROGRAM", command->program, "a program in any format hone inspect reads")->required();
+  app.add_option("--strategy", command->options.strategy, "random, greedy, beam, anneal or genetic (default greedy)");
+  app.add_option("--metric", command->metric, "operations, cost (FLOPs + 2 transcendentals) or run-time (default operations)");
+  app.add_option("--budget", command->budget, "time for the search (default 30s)");
+  app.add_option("--max-applications", command->options.max_applications, "passes run at most (default: no limit)");
+  app.add_option("--length", command->options.length, "passes of an order at most (default 45)");
+  app.add_option("--passes", command->passes, "to choose from, separated by commas (default: the default action set)")
+      ->delimiter(',');
+  app.add_option("--threads", command->threads, "threads of a measured run (default 1)")->check(CLI::Range(1, 1024));
+  app.add_option("--seed", command->options.seed, "of the search and of generated inputs (default 0)");
+  app.add_option("--inputs", command->inputs, "an .npz file with the parameters in their order");
+  app.add_option("-o,--output", command->out, "write the ordered program here as HLO text");
+  return [command] { return order_command(*command); };
+}
+
+}  // namespace hone::cli
