@@ -5,6 +5,7 @@
 #   scripts/setup.sh              what the product needs
 #   scripts/setup.sh --examples   also JAX and Keras (example export, JAX tests)
 #   scripts/setup.sh --models     what --examples installs, and the model libraries (corpus export)
+#   scripts/setup.sh --test       also the Debian packages that only tests need, as far as they can be had
 #   scripts/setup.sh --dev        also the formatters and linters
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,11 +17,12 @@ installed_versions() {
   dpkg-query -W -f='${db:Status-Status} ${Package} ${Version}\n' "$@" 2>/dev/null | sed -n 's/^installed //p'
 }
 
+# install_apt_packages LIST: those of the list that are missing.
 install_apt_packages() {
   local -A wanted=() present=()
   local -a missing=() request=()
   local name version
-  while read -r name version; do wanted[$name]=$version; done < <(grep -v '^#' scripts/apt-packages.txt)
+  while read -r name version; do wanted[$name]=$version; done < <(grep -v '^#' "$1")
   while read -r name version; do present[$name]=$version; done < <(installed_versions "${!wanted[@]}")
   for name in "${!wanted[@]}"; do
     [[ -n ${present[$name]:-} ]] || missing+=("$name")
@@ -32,13 +34,13 @@ install_apt_packages() {
       as_root=(sudo)
     fi
     say "installing ${missing[*]}"
-    "${as_root[@]}" apt-get update -qq
+    "${as_root[@]}" apt-get update -qq || return 1
     for name in "${missing[@]}"; do
       version=${wanted[$name]}
       if apt-cache madison "$name" | grep -F " $version |" >/dev/null; then name+="=$version"; fi
       request+=("$name")
     done
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${request[@]}" >&2
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${request[@]}" >&2 || return 1
     while read -r name version; do present[$name]=$version; done < <(installed_versions "${!wanted[@]}")
   fi
   for name in "${!wanted[@]}"; do
@@ -55,17 +57,21 @@ install_wheels() {
   cp "$list" "$stamp"
 }
 
-lists=(requirements.txt)
+lists=(requirements.txt) test_packages=false
 for option in "$@"; do
   case $option in
     --examples) lists+=(requirements-examples.txt) ;;
     --models) lists+=(requirements-examples.txt requirements-models.txt) ;;
+    --test) test_packages=true ;;
     --dev) lists+=(requirements-dev.txt) ;;
     *) say "unknown option $option"; exit 2 ;;
   esac
 done
 
-install_apt_packages
+install_apt_packages scripts/apt-packages.txt
+if $test_packages && ! (install_apt_packages scripts/apt-packages-test.txt); then
+  say "warning: packages of scripts/apt-packages-test.txt could not be installed: tests that need them are skipped"
+fi
 if [[ ! -x .venv/bin/python ]]; then
   say "making .venv"
   /usr/bin/python3 -m venv .venv

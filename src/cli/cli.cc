@@ -57,6 +57,7 @@ const std::vector<Command>& commands() {
       {"inspect", "what a program consists of and what there is to decide", declare_inspect},
       {"run", "run a program or a tuned package; --compare duels it against default XLA", declare_run},
       {"tune", "make a program faster and keep the result", declare_tune},
+      {"report", "a tuned package as a page to read and a trace of its search", declare_report},
       {"collect", "measure kernels of programs for the performance model's data sets", declare_collect},
       {"generate", "write random valid programs as HLO text", declare_generate},
       {"train", "train a performance model on a data set", declare_train},

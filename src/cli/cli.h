@@ -74,6 +74,7 @@ Runner declare_db(CLI::App& app);
 Runner declare_generate(CLI::App& app);
 Runner declare_train(CLI::App& app);
 Runner declare_predict(CLI::App& app);
+Runner declare_report(CLI::App& app);
 Runner declare_eval(CLI::App& app);
 Runner declare_worker(CLI::App& app);
 

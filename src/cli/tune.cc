@@ -49,18 +49,18 @@ Tuned key_of(const OpenedProgram& opened, bool fusion) {
 }
 
 // The result of an earlier tune, if it still holds.
-std::optional<tune::ProgramResult> from_database(const Database& database, const Tuned& key, tune::Session& session) {
+std::optional<tune::ProgramResult> from_database(const Database& database, const Tuned& key, tune::Bench& bench) {
   const std::optional<Tuned> known = database.find_tuned(key);
   if (!known) return std::nullopt;
   const auto list = nlohmann::json::parse(known->decisions, nullptr, /*allow_exceptions=*/false);
   const Decisions decisions = tune::decisions_from_list(list, "the database");
   tune::ProgramResult result;
   for (const Duel& duel : {kReconfirm, kReconfirmLonger}) {
-    result = tune::confirm_decisions(session, decisions, duel);
+    result = tune::confirm_decisions(bench, decisions, duel);
     if (!result.steps.back().kept) continue;
     spdlog::info("known from the database ({:.0f} s of search, {} candidates); --fresh searches again", known->seconds,
                  known->candidates);
-    result.kernels = tune::known_kernels(result.lowered.kernels, session);
+    result.kernels = tune::known_kernels(result.lowered.kernels, bench);
     tune::mark_kept(result);
     return result;
   }
@@ -84,7 +84,7 @@ void save(Database& database, Tuned key, const tune::TuneReport& report) {
   database.save_tuned(key);
 }
 
-tune::ProgramResult search(const TuneCommand& command, tune::Session& session, double budget_s) {
+tune::ProgramResult search(const TuneCommand& command, tune::Session& session, tune::Bench& bench, double budget_s) {
   ProgressOptions shown;
   shown.budget_s = budget_s;
   shown.quiet = command.output->quiet;
@@ -102,7 +102,7 @@ tune::ProgramResult search(const TuneCommand& command, tune::Session& session, d
   options.on_progress = [&](const std::string& what, double gain) {
     progress.update(static_cast<double>(session.counters().candidates), fmt::format("{:.3f}x, {}", gain, what));
   };
-  return tune::tune_program(session, options);
+  return tune::tune_program(bench, options);
 }
 
 int tune_command(const TuneCommand& command) {
@@ -123,16 +123,18 @@ int tune_command(const TuneCommand& command) {
   session.use_database(database, /*reuse_kernels=*/!again);
   const Tuned key = key_of(opened, !command.no_fusion);
   std::optional<tune::ProgramResult> result;
-  if (!again) result = from_database(database, key, session);
+  tune::Timeline timeline(session);
+  if (!again) result = from_database(database, key, timeline);
   const bool known = result.has_value();
   if (!known) {
     session.begin_search();
-    result = search(command, session, budget_s);
+    result = search(command, session, timeline, budget_s);
   }
 
   tune::Package package;
   package.report = tune::make_report(session, *result);
   package.report.known = known;
+  package.report.timeline = timeline.trials();
   package.report.inputs = opened.inputs;
   package.report.budget_s = budget_s;
   package.report.output = path;

@@ -73,6 +73,7 @@ class Search {
     report.decision = kernel_.dimension.kind;
     report.key = kernel_.dimension.key;
     report.default_value = report.chosen = kernel_.default_value();
+    report.default_tile = kernel_.default_tile;
     report.options = static_cast<int>(measured_.size());
     return report;
   }

@@ -35,6 +35,7 @@ struct KernelReport {
   double share = 0;  // of the program's time, measured or estimated
   DecisionKind decision = DecisionKind::Kernel;
   std::string key;                    // of the decision
+  std::string default_tile;           // XLA's own, "1,128", where its default is the tiled emitter
   std::string default_value, chosen;  // equal when nothing beat the default
   double default_ns = 0, chosen_ns = 0;
   double gain = 1, gain_low = 1, gain_high = 1;

@@ -48,6 +48,7 @@ json to_json(const KernelReport& k) {
           {"decision", decision_kind_name(k.decision)},
           {"key", k.key},
           {"default", k.default_value},
+          {"default_tile", k.default_tile},
           {"chosen", k.chosen},
           {"default_ns", finite(k.default_ns)},
           {"chosen_ns", finite(k.chosen_ns)},
@@ -59,6 +60,25 @@ json to_json(const KernelReport& k) {
           {"complete", k.complete},
           {"kept", k.kept},
           {"top", std::move(top)}};
+}
+
+json to_json(const Trial& t) {
+  json j = {{"scope", t.scope},
+            {"what", t.what},
+            {"start_s", t.start_s},
+            {"end_s", t.end_s},
+            {"outcome", outcome_name(t.outcome)},
+            {"ratio", finite(t.ratio)},
+            {"interval", {finite(t.ratio_low), finite(t.ratio_high)}},
+            {"candidate_ns", finite(t.candidate_ns)},
+            {"compile_ms", finite(t.compile_ms)},
+            {"rounds", t.rounds}};
+  if (!t.kernel.empty()) j["kernel"] = t.kernel;
+  if (t.scope == "program") {
+    j["against"] = t.against;
+    j["confirms"] = t.confirms;
+  }
+  return j;
 }
 
 // At most `width` characters, the end replaced by dots.
@@ -233,6 +253,8 @@ json full_json(const TuneReport& r) {
     row["kept"] = s.kept;
     j["steps"].push_back(std::move(row));
   }
+  j["timeline"] = json::array();
+  for (const Trial& t : r.timeline) j["timeline"].push_back(to_json(t));
   return j;
 }
 

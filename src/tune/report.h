@@ -9,6 +9,7 @@
 #include "graph/decision.h"
 #include "tune/program_tuner.h"
 #include "tune/session.h"
+#include "tune/timeline.h"
 
 namespace hone::tune {
 
@@ -34,15 +35,19 @@ struct TuneReport {
   std::string note;
   std::vector<KernelReport> kernels;
   std::vector<Step> steps;
-  std::string output;  // the package, empty when none was written
+  std::vector<Trial> timeline;  // every candidate measured; empty in packages of older versions
+  std::string output;           // the package, empty when none was written
 };
 
 TuneReport make_report(Session& session, const ProgramResult& result);
 
 // The object `hone tune --json` prints: the fields the command line promises.
 nlohmann::json summary_json(const TuneReport& report);
-// summary_json and everything else: kernels with their top lists, steps, target, host.
+// summary_json and everything else: kernels with their top lists, steps, timeline, target, host.
 nlohmann::json full_json(const TuneReport& report);
+// The inverse of full_json, apart from the decisions, of which the package's decisions.json has the order. Fields that
+// older versions did not write keep their defaults. Throws Error (where = `where`) naming the field that is missing or wrong.
+TuneReport report_from_json(const nlohmann::json& object, const std::string& where);
 // A table of at most 100 columns, ending in a newline.
 std::string report_text(const TuneReport& report);
 

@@ -1,0 +1,136 @@
+// hone report NAME.hone: what a tune found and how, as one HTML page; with --trace also as a trace for Perfetto.
+#include <fmt/core.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "graph/hlo_reader.h"
+#include "tune/html_report.h"
+#include "tune/perfetto_trace.h"
+
+namespace hone::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ReportCommand {
+  std::shared_ptr<OutputOptions> output;
+  std::shared_ptr<std::string> db;
+  std::string package, out, trace;
+  bool no_graph = false, force = false;
+};
+
+tune::TuneReport read_report(const std::string& package, const tune::LoadedPackage& loaded) {
+  const std::string path = (fs::path(package) / "report.json").string();
+  if (!fs::exists(path)) throw Error("the package has no report.json", package, "tune the program again");
+  const auto object = nlohmann::json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
+  if (object.is_discarded()) throw Error("the report is damaged: not JSON", path, "tune the program again");
+  tune::TuneReport report = tune::report_from_json(object, path);
+  report.decisions = loaded.decisions;
+  return report;
+}
+
+// The page may be written where nothing is, or over an older page.
+void check_output(const ReportCommand& c, const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) throw Error("the output is a folder", path, "name a file with -o");
+  if (c.force || !fs::is_regular_file(path, ignored)) return;
+  if (!tune::is_html_page(read_file(path)))
+    throw Error("the output exists and is no report of ours", path, "name another with -o, or use --force");
+}
+
+void add_rows(const ReportCommand& c, tune::ReportInput& input) {
+  if (c.db->empty() && !fs::exists(database_path(*c.db))) return;
+  const Database database = open_existing_database(*c.db);
+  const tune::TuneReport& r = input.report;
+  for (const tune::KernelReport& k : r.kernels)
+    input.rows[k.fingerprint] = database.find_kernel(k.fingerprint, r.host, r.target.threads, r.xla_version);
+}
+
+tune::DrawnGraph draw(const wire::LowerReplyT& lowered) {
+  std::map<std::string, std::string> kernels;
+  for (const auto& kernel : lowered.kernels)
+    for (const std::string& name : kernel->instructions) kernels[name] = kernel->fingerprint;
+  const std::string_view proto(reinterpret_cast<const char*>(lowered.module_proto.data()), lowered.module_proto.size());
+  return tune::draw_graph(read_hlo_graph(proto), kernels);
+}
+
+// Lowers the program twice, as default XLA does and under the decisions. A report is worth having without the drawings
+// too, on a machine whose XLA cannot read the program, say: a failure is told in their place.
+void add_graphs(const ReportCommand& c, tune::ReportInput& input) {
+  if (c.no_graph) {
+    input.no_graphs = "It was left out by --no-graph.";
+    return;
+  }
+  try {
+    ProgramOptions program;
+    program.program = c.package;
+    const OpenedProgram opened = open_program(program);
+    const wire::LowerReplyT before = opened.session->lower_reply({}, false);
+    const wire::LowerReplyT after = opened.session->lower_reply(input.report.decisions, false);
+    // Packages of older versions do not say which tile XLA takes by itself.
+    for (tune::KernelReport& report : input.report.kernels)
+      for (const auto* reply : {&before, &after})
+        for (const auto& kernel : reply->kernels)
+          if (kernel->fingerprint == report.fingerprint && report.default_tile.empty())
+            report.default_tile = kernel->default_tile;
+    input.before = draw(before);
+    input.after = draw(after);
+    if (after.fingerprint != input.report.tuned_fingerprint)
+      input.no_graphs = "XLA lowers the tuned program differently here than where it was tuned.";
+  } catch (const Error& failed) {
+    spdlog::warn("the report has no graphs: {}", failed.what());
+    input.no_graphs = fmt::format("The program could not be lowered again: {}", failed.what());
+  }
+}
+
+int report_command(const ReportCommand& c, const std::string& version) {
+  const tune::LoadedPackage package = tune::read_package(c.package);
+  tune::ReportInput input;
+  input.report = read_report(c.package, package);
+  input.file = package.file;
+  input.hone_version = version;
+  const std::string path = c.out.empty() ? tune::program_name(c.package) + ".html" : c.out;
+  check_output(c, path);
+  std::string trace;
+  if (!c.trace.empty()) trace = tune::perfetto_trace(input.report);
+  add_rows(c, input);
+  add_graphs(c, input);
+  const std::string page = tune::html_page(tune::page_model(input));
+  write_file(path, page);
+  if (!c.trace.empty()) write_file(c.trace, trace);
+  if (c.output->json) {
+    print({{"program", input.report.program},
+           {"output", path},
+           {"bytes", page.size()},
+           {"trace", c.trace.empty() ? nlohmann::json(nullptr) : nlohmann::json(c.trace)},
+           {"kernels", input.report.kernels.size()},
+           {"candidates", input.report.timeline.size()},
+           {"graphs", input.before.has_value()}});
+  } else {
+    fmt::print("written to {} ({})\n", path, human_bytes(static_cast<double>(page.size())));
+    if (!c.trace.empty()) fmt::print("trace written to {}: open it at ui.perfetto.dev\n", c.trace);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Runner declare_report(CLI::App& app) {
+  const auto c = std::make_shared<ReportCommand>();
+  c->output = add_output_options(app);
+  c->db = add_database_option(app);
+  app.add_option("PACKAGE", c->package, "a tuned program, NAME.hone")->required();
+  app.add_option("-o,--output", c->out, "the page to write (default NAME.html)");
+  app.add_option("--trace", c->trace, "also write the search as a trace for Perfetto");
+  app.add_flag("--no-graph", c->no_graph, "leave out the fusion graphs: XLA is not started");
+  app.add_flag("--force", c->force, "replace the output even if it is no report");
+  return [c, &app] { return report_command(*c, app.get_parent()->version()); };
+}
+
+}  // namespace hone::cli
