@@ -124,19 +124,18 @@ std::span<float> values_of(const torch::Tensor& tensor) {
 
 }  // namespace
 
-std::shared_ptr<GraphBatch> make_batch(const std::vector<BatchItem>& items, const FeatureScale& scale,
-                                       int64_t neighbour_cap) {
+std::shared_ptr<GraphBatch> make_unscaled_batch(const std::vector<BatchItem>& items, const FeatureWidths& widths,
+                                                int64_t neighbour_cap) {
   const auto batch = std::make_shared<GraphBatch>();
   for (Rows* rows : {&batch->per_option, &batch->per_kernel})
     rows->node_begin = rows->copy_begin = rows->row_begin = {0};
   bool measured = true;
   for (const BatchItem& item : items) {
-    check(item, scale.widths());
+    check(item, widths);
     add_rows(batch->per_option, item.kernel.nodes(), static_cast<int64_t>(item.options.size()));
     add_rows(batch->per_kernel, item.kernel.nodes(), 1);
     measured = measured && !item.kernel.runtime_ns.empty();
   }
-  const FeatureWidths widths = scale.widths();
   const int64_t kernels = batch->kernels(), nodes = batch->per_kernel.nodes(), options = batch->options();
   batch->opcodes = torch::empty({nodes}, torch::kLong);
   batch->node_features = torch::empty({nodes, widths.node});
@@ -158,12 +157,18 @@ std::shared_ptr<GraphBatch> make_batch(const std::vector<BatchItem>& items, cons
       both.push_back({from, to});
     }
   }
-  scale.node.apply(values_of(batch->node_features));
-  scale.static_.apply(values_of(batch->static_features));
-  scale.tile.apply(values_of(batch->tiles));
   batch->producers = make_adjacency(producers, nodes, neighbour_cap);
   batch->users = make_adjacency(users, nodes, neighbour_cap);
   batch->both = make_adjacency(both, nodes, neighbour_cap);
+  return batch;
+}
+
+std::shared_ptr<GraphBatch> make_batch(const std::vector<BatchItem>& items, const FeatureScale& scale,
+                                       int64_t neighbour_cap) {
+  const auto batch = make_unscaled_batch(items, scale.widths(), neighbour_cap);
+  scale.node.apply(values_of(batch->node_features));
+  scale.static_.apply(values_of(batch->static_features));
+  scale.tile.apply(values_of(batch->tiles));
   return batch;
 }
 

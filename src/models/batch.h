@@ -59,5 +59,8 @@ struct BatchItem {
 // that leave their kernel, cycles, and kernels without nodes.
 std::shared_ptr<GraphBatch> make_batch(const std::vector<BatchItem>& items, const FeatureScale& scale,
                                        int64_t neighbour_cap);
+// The same with features as they came.
+std::shared_ptr<GraphBatch> make_unscaled_batch(const std::vector<BatchItem>& items, const FeatureWidths& widths,
+                                                int64_t neighbour_cap);
 
 }  // namespace hone::models

@@ -26,7 +26,7 @@ void find(void* handle, const char* name, F& function) {
   if (!function) throw RunError(std::string(kLibrary) + " has no " + name, "", "it does not belong to this program");
 }
 
-Library open_library() {
+void* open_handle() {
   const std::filesystem::path folder = executable_dir();
   void* handle = nullptr;
   for (const auto& candidate : {folder / kLibrary, folder / ".." / "lib" / kLibrary}) {
@@ -41,11 +41,21 @@ Library open_library() {
   find(handle, "hone_learn_abi", abi);
   if (abi() != kHoneLearnAbi)
     throw RunError(std::string(kLibrary) + " is of another build", folder.string(), "build all targets");
+  return handle;  // never closed: libtorch cannot be unloaded
+}
+
+void* opened_handle() {
+  static void* const handle = open_handle();
+  return handle;
+}
+
+Library open_library() {
+  void* const handle = opened_handle();
   Library library;
   find(handle, "hone_learn_run", library.run);
   find(handle, "hone_learn_open", library.open);
   find(handle, "hone_learn_free", library.free);
-  return library;  // never closed: libtorch cannot be unloaded
+  return library;
 }
 
 const Library& library() {
@@ -68,6 +78,14 @@ std::string take(char* text) {
 }
 
 }  // namespace
+
+void* learn_symbol(const char* name) {
+  int (*function)() = nullptr;
+  find(opened_handle(), name, function);
+  return reinterpret_cast<void*>(function);
+}
+
+void throw_learn_error(char* text) { throw_error(take(text)); }
 
 std::unique_ptr<LearnedModel> load_learned_model(const std::string& weights_path, int threads) {
   char* error = nullptr;

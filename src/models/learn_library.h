@@ -40,4 +40,10 @@ struct LearnHost {
 // Errors of the command arrive as the exceptions they were: Error, RunError, InternalError.
 nlohmann::json run_learn_command(const std::string& command, const nlohmann::json& request, const LearnHost& host);
 
+// For folders that know more of the library: an exported function, opening the library first. Throws RunError when there is
+// none.
+void* learn_symbol(const char* name);
+// Throws the exception that an error text of the library describes, and frees the text.
+[[noreturn]] void throw_learn_error(char* text);
+
 }  // namespace hone::models

@@ -34,10 +34,12 @@ void from_json(const nlohmann::json& json, Progress& p) {
   json.at("without_better").get_to(p.without_better);
 }
 
+}  // namespace
+
 using torch::optim::AdamParamState;
 
-void put_optimizer(torch::optim::Adam& optimizer, const torch::nn::Module& network, models::TensorFile& file) {
-  for (const auto& parameter : network.named_parameters()) {
+void put_optimizer(torch::optim::Adam& optimizer, const torch::nn::Module& module, models::TensorFile& file) {
+  for (const auto& parameter : module.named_parameters()) {
     const auto found = optimizer.state().find(parameter.value().unsafeGetTensorImpl());
     if (found == optimizer.state().end()) continue;  // never had a gradient
     const auto& state = static_cast<const AdamParamState&>(*found->second);
@@ -47,8 +49,8 @@ void put_optimizer(torch::optim::Adam& optimizer, const torch::nn::Module& netwo
   }
 }
 
-void take_optimizer(const models::TensorFile& file, const torch::nn::Module& network, torch::optim::Adam& optimizer) {
-  for (const auto& parameter : network.named_parameters()) {
+void take_optimizer(const models::TensorFile& file, const torch::nn::Module& module, torch::optim::Adam& optimizer) {
+  for (const auto& parameter : module.named_parameters()) {
     const auto found = file.tensors.find("adam_step." + parameter.key());
     if (found == file.tensors.end()) continue;
     auto state = std::make_unique<AdamParamState>();
@@ -63,8 +65,6 @@ void take_optimizer(const models::TensorFile& file, const torch::nn::Module& net
     optimizer.state()[parameter.value().unsafeGetTensorImpl()] = std::move(state);
   }
 }
-
-}  // namespace
 
 void save_checkpoint(const std::string& path, const TrainOptions& options, const RunState& state) {
   models::TensorFile file;

@@ -24,6 +24,11 @@ struct RunState {
   Progress* progress;
 };
 
+// Adam's moments of every parameter of a module, by name.
+void put_optimizer(torch::optim::Adam& optimizer, const torch::nn::Module& module, models::TensorFile& file);
+// Throws Error or std::out_of_range for moments that do not fit.
+void take_optimizer(const models::TensorFile& file, const torch::nn::Module& module, torch::optim::Adam& optimizer);
+
 void save_checkpoint(const std::string& path, const TrainOptions& options, const RunState& state);
 // False when there is no such file. Throws Error (where = path) for damage, and for a run of other options; the number of
 // steps, patience, threads and the rendezvous may differ.
