@@ -25,7 +25,7 @@ RANKS = {
     "tune": 6,
     "cli": 7,
 }
-SAME_RANK = {("wire", "graph")}  # beside each folder's own headers
+SAME_RANK = {("wire", "graph"), ("rl", "train")}  # beside each folder's own headers
 XLA_PREFIXES = ("xla/", "tsl/", "tensorflow/", "mlir/", "absl/", "stablehlo/", "llvm/")
 TORCH_PREFIXES = ("torch/", "ATen/", "c10/")
 TORCH_FOLDERS = {"models", "train", "rl"}
