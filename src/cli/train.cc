@@ -37,13 +37,6 @@ std::vector<std::string> command_words() {
   return words;
 }
 
-std::string command_line() {
-  std::string text = "hone";  // the way here is nobody's business
-  const std::vector<std::string> words = command_words();
-  for (size_t i = 1; i < words.size(); ++i) text += " " + words[i];
-  return text;
-}
-
 // The preset's values, replaced by those given on the command line.
 train::TrainOptions settled(const TrainCommand& c) {
   train::TrainOptions o = train::paper_options(c.task, c.model);
@@ -197,6 +190,13 @@ void add_run_options(CLI::App& app, TrainCommand& c) {
 }
 
 }  // namespace
+
+std::string command_line() {
+  std::string text = "hone";  // the way here is nobody's business
+  const std::vector<std::string> words = command_words();
+  for (size_t i = 1; i < words.size(); ++i) text += " " + words[i];
+  return text;
+}
 
 Runner declare_train(CLI::App& app) {
   app.require_subcommand(1);
