@@ -36,6 +36,7 @@ struct OutputOptions {
 };
 std::shared_ptr<OutputOptions> add_output_options(CLI::App& app);
 void print(const nlohmann::json& object);  // one object and a newline
+std::string command_line();                // how this process was called, for the record
 
 // How a program is compiled and run: every command that opens one.
 struct ProgramOptions {
@@ -73,9 +74,13 @@ Runner declare_collect(CLI::App& app);
 Runner declare_db(CLI::App& app);
 Runner declare_generate(CLI::App& app);
 Runner declare_train(CLI::App& app);
+Runner declare_gym(CLI::App& app);
 Runner declare_predict(CLI::App& app);
 Runner declare_report(CLI::App& app);
 Runner declare_eval(CLI::App& app);
+Runner declare_passes(CLI::App& app);
+Runner declare_opt(CLI::App& app);
+Runner declare_order(CLI::App& app);
 Runner declare_worker(CLI::App& app);
 
 }  // namespace hone::cli
