@@ -118,7 +118,7 @@ void order(Grid& grid, int sweeps) {
   for (int sweep = 0; sweep < sweeps; ++sweep) {
     for (size_t l = 1; l < grid.layers.size(); ++l) sort_layer(grid.layers[l], grid.above);
     if (sweep + 1 == sweeps) break;  // the last word is a downward sweep: results under what they come from
-    for (size_t l = grid.layers.size() - 1; l-- > 0;) sort_layer(grid.layers[l], grid.below);
+    for (size_t l = grid.layers.size(); l-- > 1;) sort_layer(grid.layers[l - 1], grid.below);
   }
 }
 

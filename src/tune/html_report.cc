@@ -18,7 +18,7 @@ constexpr char kSignature[] = "<!doctype html><!-- hone report -->";
 json finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 // Seconds and ratios with as many digits as the page can show, so that long searches stay small.
-double rounded(double value, double step) { return std::round(value / step) * step; }
+double rounded(double value, double per_unit) { return std::round(value * per_unit) / per_unit; }
 
 std::vector<int64_t> tile_sizes(const std::string& text) {
   std::vector<int64_t> sizes;
@@ -57,7 +57,7 @@ std::map<std::string, Measured> measured_options(const KernelReport& kernel, con
 json kernel_model(const KernelReport& k, const ReportInput& input) {
   json tiles = json::array(), others = json::array();
   for (const auto& [value, measured] : measured_options(k, input)) {
-    json row = {{"ratio", rounded(measured.ratio, 1e-4)}, {"outcome", outcome_name(measured.outcome)}};
+    json row = {{"ratio", rounded(measured.ratio, 1e4)}, {"outcome", outcome_name(measured.outcome)}};
     if (is_tile(value)) {
       row["tile"] = tile_sizes(value.substr(5));
       tiles.push_back(std::move(row));
@@ -103,11 +103,11 @@ json search_model(const TuneReport& report) {
     compile_s += t.compile_ms / 1e3;
     json row = {{"scope", t.scope},
                 {"what", t.scope == "kernel" ? value_in_words(t.what) : t.what},
-                {"start", rounded(t.start_s, 1e-3)},
-                {"end", rounded(t.end_s, 1e-3)},
+                {"start", rounded(t.start_s, 1e3)},
+                {"end", rounded(t.end_s, 1e3)},
                 {"outcome", outcome_name(t.outcome)},
-                {"ratio", rounded(t.ratio, 1e-4)}};
-    if (t.scope == "program") row["gain"] = gains[i] > 0 ? json(rounded(gains[i], 1e-4)) : json(nullptr);
+                {"ratio", rounded(t.ratio, 1e4)}};
+    if (t.scope == "program") row["gain"] = gains[i] > 0 ? json(rounded(gains[i], 1e4)) : json(nullptr);
     if (adopted[i]) row["adopted"] = true;
     if (t.confirms) row["confirms"] = true;
     if (const auto name = names.find(t.kernel); name != names.end()) row["kernel"] = name->second;

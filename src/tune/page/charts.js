@@ -87,7 +87,7 @@ function search_chart(width) {
   const programs = timed ? trials.filter((t) => t.scope === "program") : model.search.steps.map((s, i) => ({ ...s, end: i + 1, scope: "program" }));
   const pieces = timed ? trials.filter((t) => t.scope === "kernel") : [];
   const last = timed ? Math.max(...trials.map((t) => t.end)) : programs.length + 0.5;
-  const left = 44, right = 14, top = 14, plot = narrow ? 200 : 240, lane = pieces.length ? 54 : 0, height = top + plot + lane + 30;
+  const left = 54, right = 14, top = 14, plot = narrow ? 200 : 240, lane = pieces.length ? 54 : 0, height = top + plot + lane + 30;
   const known = programs.filter((t) => t.outcome === "ok" && t.gain > 0).map((t) => t.gain);
   const high = Math.max(1.05, model.speedup, ...known) * 1.02, low = Math.max(0.5, Math.min(0.97, ...known) - 0.02);
   const x = (t) => left + ((width - left - right) * t) / last, y = (g) => top + plot * (1 - (Math.max(low, g) - low) / (high - low));

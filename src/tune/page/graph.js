@@ -9,6 +9,9 @@ class GraphView {
     this.title = title;
     this.known = new Set(other.nodes.map((n) => n.kernel).filter(Boolean));
     this.kernels = new Map(model.kernels.map((k) => [k.fingerprint, k]));
+    const profile = model.profile && (graph === model.before ? model.profile.before : graph === model.after ? model.profile.after : null);
+    this.times = profile ? profile.parts : {};
+    this.whole = profile ? time_by_class(graph, profile).inside : 0;
     this.canvas = h("canvas", { tabindex: "0", role: "img", "aria-label": `${title}: ${counted(graph.nodes.length, "box", "boxes")}` });
     this.selected = this.hover = null;
     this.pointers = new Map();
@@ -150,8 +153,16 @@ class GraphView {
     if (node.inside) lines.push("fused: " + node.inside.map(([op, n]) => (n > 1 ? `${n} ${op}` : op)).join(", "));
     if (node.inputs) lines.push("reads " + (node.inputs.length > 6 ? counted(node.inputs.length, "input") : node.inputs.join(", ")));
     if (kernel) lines.push(`${time(kernel.default_ns)} by default, ${percent(kernel.share)} of the program` + (kernel.chosen ? `; ${kernel.chosen}: ${faster(kernel.gain)}` : ""));
+    if (this.times[node.name]) lines.push(`${time(this.times[node.name])} in a run, ${percent(this.share(node))}`);
     if (this.state(node) === "changed") lines.push(this.graph === model.after ? "not a kernel of default XLA" : "not a kernel of the tuned program");
     return lines.join("\n");
+  }
+
+  // Of the program's time: by the profiler, else as the kernel was measured alone.
+  share(node) {
+    if (this.whole) return (this.times[node.name] || 0) / this.whole;
+    const kernel = this.kernels.get(node.kernel);
+    return kernel ? (kernel.share || 0) / kernel.count : 0;
   }
 
   draw() {
@@ -218,7 +229,7 @@ class GraphView {
     step(to.x + to.w / 2, to.y);
   }
   paint_node(context, node) {
-    const tall = this.graph.box_height, state = this.state(node), kernel = this.kernels.get(node.kernel);
+    const tall = this.graph.box_height, state = this.state(node);
     const focus = node === this.hover || node === this.selected;
     context.beginPath();
     context.roundRect(node.x, node.y, node.w, tall, 5);
@@ -231,9 +242,10 @@ class GraphView {
     context.strokeStyle = this.colour(focus ? "ink" : state === "decided" ? "accent" : state === "changed" ? "change" : "bar");
     context.lineWidth = Math.max(focus || state ? 2 : 1, (state ? 1.4 : 0.7) / this.scale);
     context.stroke();
-    if (kernel && kernel.share > 0.004) {
+    const share = this.share(node);
+    if (share > 0.002) {
       context.fillStyle = this.colour("faint");
-      context.fillRect(node.x + 6, node.y + tall - 4, Math.max(2, (node.w - 12) * Math.min(1, kernel.share / kernel.count)), 2.5);
+      context.fillRect(node.x + 6, node.y + tall - 4, Math.max(2, (node.w - 12) * Math.min(1, share)), 2.5);
     }
     if (12 * this.scale < smallest_label) return;
     context.font = "12px " + this.colour("sans");

@@ -16,5 +16,5 @@ function about() {
 }
 
 document.getElementById("page").append(
-  ...[overview(), decisions(), kernels(), tiles(), graphs(), search(), predictions(), about()].flat().filter((part) => part !== null));
+  ...[overview(), decisions(), profile(), kernels(), tiles(), graphs(), search(), predictions(), about()].flat().filter((part) => part !== null));
 document.body.append(tip);

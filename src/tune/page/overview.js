@@ -42,12 +42,57 @@ function decisions() {
     return section("decisions", "Decisions", "None: no other way of compiling this program was surely faster.");
   const items = model.decisions.map((d) =>
     h("li", {}, h("span", {}, d.text, d.gain ? [", ", h("b", { class: d.gain < 1 ? "slow" : "accent" }, faster(d.gain))] : null),
-      d.kernel ? h("span", { class: "mono faint" }, d.kernel) : h("span", { class: "faint" }, d.gain ? "whole program" : d.kind)));
+      d.kernel ? h("span", { class: "mono faint" }, d.kernel, shape_of(d.kernel)) : h("span", { class: "faint" }, d.gain ? "whole program" : d.kind)));
   const alone = model.decisions.some((d) => !d.gain);
   return section("decisions", "Decisions",
     "What was decided otherwise than XLA does by itself. Gains of kernels are of the kernel alone, measured against its default." +
     (alone ? " Decisions without a gain were tried together with others." : ""),
     folded(h("ol", { class: "decisions" }), items, 12));
+}
+
+// The shape an instruction of the tuned program makes, where the graph is there to tell.
+function shape_of(name) {
+  const node = model.after && model.after.nodes.find((n) => n.name === name);
+  return node ? " " + node.shape : "";
+}
+
+// Where the time of a run goes, by what its instructions are.
+const classes = [
+  { id: "products", title: "dots and convolutions", colour: "--change", has: ["dot", "convolution"] },
+  { id: "reductions", title: "reductions", colour: "--slow", has: ["reduce", "reduce-window", "sort", "scatter", "select-and-scatter"] },
+  { id: "fusions", title: "other fusions", colour: "--accent", has: ["fusion"] },
+  { id: "moves", title: "copies and other single operations", colour: "--faint", has: [] },
+];
+function time_by_class(graph, profile) {
+  const sums = new Map(classes.map((c) => [c.id, 0]));
+  let inside = 0;
+  for (const node of graph.nodes) {
+    const ns = profile.parts[node.name];
+    if (!ns || ["while", "call", "conditional"].includes(node.op)) continue; // their bodies are counted
+    const names = [node.op, ...(node.inside || []).map(([op]) => op)];
+    const found = classes.find((c) => c.has.some((op) => names.includes(op))) || classes[3];
+    sums.set(found.id, sums.get(found.id) + ns);
+    inside += ns;
+  }
+  return { sums, inside };
+}
+function profile() {
+  if (!model.profile || !model.before) return null;
+  const rows = [["default XLA", time_by_class(model.before, model.profile.before)], ["tuned", time_by_class(model.after, model.profile.after)]];
+  const longest = Math.max(...rows.map(([, row]) => row.inside));
+  const bars = rows.map(([name, row]) => [
+    h("span", { class: "soft" }, name),
+    h("div", { class: "track stack" }, classes.map((c) => h("span", { style: `width:${(100 * row.sums.get(c.id)) / longest}%;background:var(${c.colour})`,
+      "data-tip": `${name}, ${c.title}: ${time(row.sums.get(c.id))}, ${percent(row.sums.get(c.id) / row.inside)}` }))),
+    h("b", {}, time(row.inside)),
+  ]);
+  const used = classes.filter((c) => rows.some(([, row]) => row.sums.get(c.id) > 0.002 * longest));
+  const products = rows[0][1].sums.get("products") / Math.max(1, rows[0][1].inside);
+  return section("profile", "Where the time goes",
+    `By XLA’s own profiler, mean of ${counted(model.profile.before.runs, "run")}; with it on a run takes longer, so only the parts can be compared. ` +
+    (products > 0.005 ? `Dots and convolutions, which mostly run in libraries, take ${percent(products)} of default XLA’s time.` : "No dots or convolutions are among it."),
+    h("div", { class: "bars", style: "margin-top:14px" }, bars),
+    h("div", { class: "legend" }, used.map((c) => h("span", {}, h("span", { class: "swatch", style: `background:var(${c.colour})` }), c.title))));
 }
 
 const columns = [
