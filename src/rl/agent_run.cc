@@ -25,11 +25,11 @@ double now_wall_s() {
 }
 
 // What must be equal for a run to go on. The number of steps may grow, except where exploration depends on it.
-std::string identity_of(AgentOptions options, const EnvironmentSpec& spec) {
+std::string identity_of(AgentOptions options, const EnvironmentSpec& spec, const std::string& environment) {
   if (options.agent != "dqn") options.steps = 1;
   options.threads = 1;
   options.environment_threads = true;
-  return to_json(options).dump() + to_json(spec).dump();
+  return to_json(options).dump() + to_json(spec).dump() + environment;
 }
 
 double mean_of(const std::deque<double>& values) {
@@ -117,7 +117,7 @@ class AgentRun {
     if (files_.checkpoint.empty()) return;
     models::TensorFile file;
     file.metadata = {{"format", kRunFormat},
-                     {"run", identity_of(options_, environments_.spec())},
+                     {"run", identity_of(options_, environments_.spec(), files_.environment)},
                      {"environments", environments.dump()},
                      {"progress", nlohmann::json{{"steps", place_.steps},
                                                  {"rounds", place_.rounds},
@@ -138,7 +138,7 @@ class AgentRun {
       return found == file.metadata.end() ? std::string() : found->second;
     };
     if (text("format") != kRunFormat) throw Error("not a checkpoint of an agent", path);
-    if (text("run") != identity_of(options_, environments_.spec()))
+    if (text("run") != identity_of(options_, environments_.spec(), files_.environment))
       throw Error("the checkpoint is of a run with other options or another environment", path,
                   "give the same ones or another file");
     try {

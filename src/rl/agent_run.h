@@ -13,8 +13,9 @@ namespace hone::rl {
 struct AgentFiles {
   std::string checkpoint;  // written every `checkpoint_every` steps and at the end; empty = none
   int64_t checkpoint_every = 20000;
-  bool resume = false;  // go on from the checkpoint, if there is one
-  std::string log_dir;  // TensorBoard events; empty = none
+  bool resume = false;      // go on from the checkpoint, if there is one
+  std::string log_dir;      // TensorBoard events; empty = none
+  std::string environment;  // how the environments are made: a checkpoint where it differs is refused
 };
 
 struct AgentReport {

@@ -41,7 +41,7 @@ nlohmann::json run_gym_train(const nlohmann::json& request, const models::LearnH
   Workers workers{pass_env_options_from_json(environment), request.value("workers", int64_t{1}), {}};
   const auto text = [&](const char* name) { return request.value(name, std::string()); };
   const AgentFiles files{text("checkpoint"), request.value("checkpoint_every", int64_t{20000}),
-                         request.value("resume", false), text("log_dir")};
+                         request.value("resume", false), text("log_dir"), environment.dump()};
   ProgressOptions shown;
   shown.total = static_cast<double>(options.steps);
   shown.quiet = request.value("quiet", false);
