@@ -6,15 +6,13 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "features/encode.h"
-#include "graph/hlo_reader.h"
 #include "models/analytical.h"
 #include "models/learn_library.h"
 #include "models/metrics.h"
+#include "tune/kernel_ranker.h"
 
 namespace hone::cli {
 
@@ -33,83 +31,30 @@ struct PredictCommand {
 // The network, or the analytical model when there is no network.
 class Predictor {
  public:
-  explicit Predictor(const PredictCommand& c) : analytical_(features::this_cpu(c.program.threads.value_or(1))) {
-    if (!c.weights.empty())
+  explicit Predictor(const PredictCommand& c) {
+    if (!c.weights.empty()) {
       learned_ = models::load_learned_model(c.weights);
-    else if (!c.analytical.empty())
-      analytical_ = models::AnalyticalModel::from_json(parsed(c.analytical), c.analytical);
+    } else {
+      analytical_ = models::AnalyticalModel::load(c.analytical, features::this_cpu(c.program.threads.value_or(1)));
+    }
   }
   std::string name() const { return learned_ ? learned_->name() : "analytical"; }
   bool predicts_runtime() const { return !learned_ || learned_->predicts_runtime(); }
-  std::vector<double> predict(const KernelView& kernel) {
-    return learned_ ? learned_->predict(kernel) : analytical_.predict(kernel);
+  std::vector<double> predict(const tune::Kernel& kernel, const std::vector<std::string>& options) {
+    const tune::EncodedOptions encoded(kernel, options);
+    return learned_ ? learned_->predict(encoded.view()) : analytical_.predict(encoded.view());
   }
 
  private:
-  static json parsed(const std::string& path) {
-    json model = json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
-    if (model.is_discarded()) throw Error("this is no JSON", path, "hone eval --save writes an analytical model");
-    return model;
-  }
   std::unique_ptr<models::LearnedModel> learned_;
   models::AnalyticalModel analytical_;
 };
 
-// A kernel of the program, as models see it.
-struct Candidate {
-  tune::Kernel kernel;
-  features::EncodedKernel encoded;
-  Shape output;
-};
-
-std::vector<Candidate> kernels_of(tune::Session& session) {
-  const wire::LowerReplyT reply = session.lower_reply({}, /*want_fusion=*/false, /*want_protos=*/true);
-  std::vector<Candidate> found;
-  for (const auto& k : reply.kernels) {
-    if (k->module_proto.empty() || !k->dimension) continue;
-    Candidate c;
-    c.kernel = {.fingerprint = k->fingerprint,
-                .name = k->name,
-                .kind = k->kind,
-                .count = std::max(1, k->count),
-                .hlo = k->hlo,
-                .flops = k->flops,
-                .bytes = k->bytes,
-                .default_tile = k->default_tile,
-                .dimension = wire::from_wire(*k->dimension)};
-    if (c.kernel.dimension.options.empty()) continue;
-    const HloGraph module =
-        read_hlo_graph({reinterpret_cast<const char*>(k->module_proto.data()), k->module_proto.size()});
-    c.encoded = features::encode_kernel(module, {.flops = k->flops,
-                                                 .bytes_read = k->bytes_read,
-                                                 .bytes_written = k->bytes_written,
-                                                 .special_functions = k->transcendentals});
-    c.output = features::kernel_output(module);
-    found.push_back(std::move(c));
-  }
+std::vector<tune::Kernel> kernels_of(tune::Session& session) {
+  std::vector<tune::Kernel> found = session.lower({}, /*want_fusion=*/false).kernels;
+  std::erase_if(found, [](const tune::Kernel& kernel) { return kernel.module.empty(); });
   if (found.empty()) throw Error("the program has no kernel that can be predicted", session.name());
   return found;
-}
-
-std::vector<double> predict_options(Predictor& predictor, const Candidate& c, const std::vector<std::string>& options) {
-  std::vector<float> tiles;
-  for (const std::string& option : options) {
-    const features::EncodedTile tile = features::encode_option(c.output, option, option == c.kernel.default_value(),
-                                                               c.kernel.default_tile, c.kernel.kind);
-    tiles.insert(tiles.end(), tile.begin(), tile.end());
-  }
-  const std::vector<double> unknown(options.size(), 1);  // run times, which no model reads
-  KernelView view;
-  view.fingerprint = c.kernel.fingerprint;
-  view.kind = c.kernel.kind;
-  view.opcodes = c.encoded.opcodes;
-  view.node_features = c.encoded.node_features;
-  view.static_features = c.encoded.static_features;
-  view.edge_from = c.encoded.edge_from;
-  view.edge_to = c.encoded.edge_to;
-  view.tiles = tiles;
-  view.runtime_ns = unknown;
-  return predictor.predict(view);
 }
 
 json number_or_null(double ns) { return ns > 0 ? json(ns) : json(); }
@@ -133,7 +78,7 @@ struct Errors {
 };
 
 json predict_program(const PredictCommand& c, Predictor& predictor, tune::Session& session,
-                     const std::vector<Candidate>& kernels) {
+                     const std::vector<tune::Kernel>& kernels) {
   if (!predictor.predicts_runtime())
     throw Error("these weights rank options and predict no run times", c.weights,
                 "--kernel FINGERPRINT --tiles ranks, weights of hone train fusion predict run times");
@@ -145,21 +90,21 @@ json predict_program(const PredictCommand& c, Predictor& predictor, tune::Sessio
   Errors errors;
   double predicted_sum = 0, measured_sum = 0;
   int unmeasured = 0;
-  for (const Candidate& k : kernels) {
-    const double predicted = predict_options(predictor, k, {k.kernel.default_value()})[0];
-    json row = {{"name", k.kernel.name},
-                {"fingerprint", k.kernel.fingerprint},
-                {"kind", k.kernel.kind},
-                {"count", k.kernel.count},
+  for (const tune::Kernel& k : kernels) {
+    const double predicted = predictor.predict(k, {k.default_value()})[0];
+    json row = {{"name", k.name},
+                {"fingerprint", k.fingerprint},
+                {"kind", k.kind},
+                {"count", k.count},
                 {"predicted_ns", predicted}};
-    predicted_sum += predicted * k.kernel.count;
+    predicted_sum += predicted * k.count;
     if (c.measure) {
-      const double measured = measured_default(session, k.kernel);
+      const double measured = measured_default(session, k);
       row["measured_ns"] = number_or_null(measured);
       errors.add(predicted, measured);
       unmeasured += measured <= 0;
-      measured_sum += measured * k.kernel.count;
-      progress.update(static_cast<double>(rows.size() + 1), k.kernel.name);
+      measured_sum += measured * k.count;
+      progress.update(static_cast<double>(rows.size() + 1), k.name);
     }
     rows.push_back(row);
   }
@@ -175,25 +120,25 @@ json predict_program(const PredictCommand& c, Predictor& predictor, tune::Sessio
   return result;
 }
 
-const Candidate& kernel_named(const std::vector<Candidate>& kernels, const std::string& fingerprint) {
-  for (const Candidate& k : kernels)
-    if (k.kernel.fingerprint == fingerprint || k.kernel.name == fingerprint) return k;
+const tune::Kernel& kernel_named(const std::vector<tune::Kernel>& kernels, const std::string& fingerprint) {
+  for (const tune::Kernel& k : kernels)
+    if (k.fingerprint == fingerprint || k.name == fingerprint) return k;
   throw Error("the program has no such kernel", fingerprint, "hone predict PROGRAM lists them");
 }
 
-json predict_tiles(const PredictCommand& c, Predictor& predictor, tune::Session& session, const Candidate& k) {
-  const std::vector<std::string>& options = k.kernel.dimension.options;
-  const std::vector<double> predicted = predict_options(predictor, k, options);
+json predict_tiles(const PredictCommand& c, Predictor& predictor, tune::Session& session, const tune::Kernel& k) {
+  const std::vector<std::string>& options = k.dimension.options;
+  const std::vector<double> predicted = predictor.predict(k, options);
   std::vector<size_t> order(options.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return predicted[a] < predicted[b]; });
   if (c.top > 0 && order.size() > static_cast<size_t>(c.top)) order.resize(c.top);
   // The default is always among them: it is what the others are compared with.
-  const auto own = static_cast<size_t>(k.kernel.dimension.default_option);
+  const auto own = static_cast<size_t>(k.dimension.default_option);
   if (std::find(order.begin(), order.end(), own) == order.end()) order.push_back(own);
   const std::string field = predictor.predicts_runtime() ? "predicted_ns" : "score";
-  const double default_ns = c.measure ? measured_default(session, k.kernel) : 0;
-  if (c.measure && default_ns <= 0) throw RunError("the kernel cannot be measured", k.kernel.name);
+  const double default_ns = c.measure ? measured_default(session, k) : 0;
+  if (c.measure && default_ns <= 0) throw RunError("the kernel cannot be measured", k.name);
   json rows = json::array();
   models::RankedKernel ranked;
   for (size_t o : order) {
@@ -202,7 +147,7 @@ json predict_tiles(const PredictCommand& c, Predictor& predictor, tune::Session&
       double measured = default_ns;
       if (o != own) {
         const tune::Duel duel{.min_rounds = 5, .max_rounds = 16, .budget_ms = 80, .limit_s = 20};
-        const tune::Measurement m = session.measure_kernel(k.kernel, options[o], duel);
+        const tune::Measurement m = session.measure_kernel(k, options[o], duel);
         measured = m.ok() && m.ratio > 0 ? default_ns / m.ratio : 0;
       }
       row["measured_ns"] = number_or_null(measured);
@@ -210,8 +155,8 @@ json predict_tiles(const PredictCommand& c, Predictor& predictor, tune::Session&
     }
     rows.push_back(row);
   }
-  json result = {{"program", session.name()},           {"model", predictor.name()}, {"kernel", k.kernel.name},
-                 {"fingerprint", k.kernel.fingerprint}, {"options", options.size()}, {"choices", rows}};
+  json result = {{"program", session.name()},    {"model", predictor.name()}, {"kernel", k.name},
+                 {"fingerprint", k.fingerprint}, {"options", options.size()}, {"choices", rows}};
   if (c.measure) {
     const std::vector<models::RankedKernel> one = {ranked};
     result["ape_top1"] = models::tile_size_ape(one, 1);
@@ -261,7 +206,7 @@ int run_predict(const PredictCommand& c) {
     throw Error("one model predicts", "--analytical", "leave out one of --weights and --analytical");
   Predictor predictor(c);  // before the worker starts: broken weights need no program
   OpenedProgram opened = open_program(c.program);
-  const std::vector<Candidate> kernels = kernels_of(*opened.session);
+  const std::vector<tune::Kernel> kernels = kernels_of(*opened.session);
   const json result = c.tiles ? predict_tiles(c, predictor, *opened.session, kernel_named(kernels, c.kernel))
                               : predict_program(c, predictor, *opened.session, kernels);
   if (c.output->json)

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "search/strategies.h"
+#include "tune/kernel_ranker.h"
 #include "tune/program_tuner.h"
 #include "tune/report.h"
 
@@ -24,7 +25,8 @@ struct TuneCommand {
   std::shared_ptr<OutputOptions> output;
   std::shared_ptr<ProgramOptions> program;
   std::shared_ptr<std::string> db;
-  std::string budget = "60s", out, strategy;
+  std::string budget = "60s", out, strategy, tile_model = "shipped";
+  int top_k = 0;
   bool force = false, fresh = false, no_fusion = false, exhaustive = false;
 };
 
@@ -84,7 +86,24 @@ void save(Database& database, Tuned key, const tune::TuneReport& report) {
   database.save_tuned(key);
 }
 
-tune::ProgramResult search(const TuneCommand& command, tune::Session& session, tune::Bench& bench, double budget_s) {
+// Null without a model: none was wanted, or none is shipped with this build.
+std::unique_ptr<tune::KernelRanker> ranker_of(const TuneCommand& command) {
+  const std::string& model = command.tile_model;
+  if (model == "none" || command.exhaustive) return nullptr;
+  if (model == "analytical") return tune::analytical_ranker("", command.program->threads.value_or(1));
+  if (model != "shipped") return tune::learned_ranker(model);
+  const std::string weights = tune::shipped_tile_weights();
+  if (weights.empty()) return nullptr;
+  try {
+    return tune::learned_ranker(weights);
+  } catch (const Error& e) {
+    spdlog::debug("tuning without a model of tiles: {}", e.what());
+    return nullptr;
+  }
+}
+
+tune::ProgramResult search(const TuneCommand& command, tune::KernelRanker* ranker, tune::Session& session,
+                           tune::Bench& bench, double budget_s) {
   ProgressOptions shown;
   shown.budget_s = budget_s;
   shown.quiet = command.output->quiet;
@@ -95,6 +114,8 @@ tune::ProgramResult search(const TuneCommand& command, tune::Session& session, t
   options.strategy = command.strategy;
   options.fusion = !command.no_fusion;
   options.kernels_only = command.exhaustive;
+  options.kernel.ranker = ranker;
+  options.kernel.top_k = command.top_k;
   if (command.exhaustive) {
     options.kernel.exhaustive_limit = std::numeric_limits<int>::max() / 2;
     options.kernel.quick = options.kernel.careful;
@@ -112,6 +133,9 @@ int tune_command(const TuneCommand& command) {
   tune::TuneOptions options;
   options.budget_s = budget_s;
   options.strategy = command.strategy;
+  const std::unique_ptr<tune::KernelRanker> ranker = ranker_of(command);
+  options.kernel.ranker = ranker.get();
+  options.kernel.top_k = command.top_k;
   options.validate();
   const std::string path = tune::package_path(command.out, tune::program_name(command.program->program));
   tune::check_replaceable(path, command.force);
@@ -128,7 +152,7 @@ int tune_command(const TuneCommand& command) {
   const bool known = result.has_value();
   if (!known) {
     session.begin_search();
-    result = search(command, session, timeline, budget_s);
+    result = search(command, ranker.get(), session, timeline, budget_s);
   }
 
   tune::Package package;
@@ -164,6 +188,12 @@ Runner declare_tune(CLI::App& app) {
   app.add_option("--strategy", command->strategy,
                  "search of the program's own decisions: " + fmt::format("{}", fmt::join(strategy_names(), ", ")) +
                      " (default: group moves, then one by one)");
+  app.add_option(
+      "--tile-model", command->tile_model,
+      "ranks the options of each kernel: weights of hone train tile, analytical, or none (default: the weights "
+      "shipped with hone)");
+  app.add_option("--top-k", command->top_k,
+                 "measure only the best K options of each kernel (default: begin with the best, then climb)");
   app.add_flag("--no-fusion", command->no_fusion, "leave XLA's fusion as it is");
   app.add_flag(
       "--exhaustive", command->exhaustive,

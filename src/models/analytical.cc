@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "features/columns.h"
 #include "features/encoded.h"
 
@@ -314,6 +315,13 @@ AnalyticalModel AnalyticalModel::from_json(const json& j, const std::string& wha
   } catch (const json::exception& e) {
     throw Error("this is no analytical model", what, e.what());
   }
+}
+
+AnalyticalModel AnalyticalModel::load(const std::string& path, features::Cpu cpu) {
+  if (path.empty()) return AnalyticalModel(cpu);
+  const json model = json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
+  if (model.is_discarded()) throw Error("this is no JSON", path, "hone eval --save writes an analytical model");
+  return from_json(model, path);
 }
 
 }  // namespace hone::models

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
-#include <unordered_map>
 
 #include "base/error.h"
 #include "features/columns.h"
@@ -53,46 +52,31 @@ struct OpCost {
   double cost;
   bool special;
 };
+struct OpGroup {
+  OpCost each;
+  std::vector<std::string_view> opcodes;
+};
 OpCost op_cost(std::string_view opcode) {
-  static const std::unordered_map<std::string_view, OpCost> costs = {{"parameter", {0, false}},
-                                                                     {"constant", {0, false}},
-                                                                     {"broadcast", {0, false}},
-                                                                     {"bitcast", {0, false}},
-                                                                     {"reshape", {0, false}},
-                                                                     {"tuple", {0, false}},
-                                                                     {"get-tuple-element", {0, false}},
-                                                                     {"transpose", {0.5, false}},
-                                                                     {"copy", {0.5, false}},
-                                                                     {"iota", {0.5, false}},
-                                                                     {"slice", {0.2, false}},
-                                                                     {"dynamic-slice", {0.5, false}},
-                                                                     {"pad", {1.5, false}},
-                                                                     {"concatenate", {1.5, false}},
-                                                                     {"dynamic-update-slice", {1, false}},
-                                                                     {"gather", {4, false}},
-                                                                     {"reverse", {1, false}},
-                                                                     {"divide", {4, false}},
-                                                                     {"sqrt", {5, false}},
-                                                                     {"rsqrt", {6, false}},
-                                                                     {"remainder", {20, false}},
-                                                                     {"exponential", {12, true}},
-                                                                     {"exponential-minus-one", {20, true}},
-                                                                     {"log", {14, true}},
-                                                                     {"log-plus-one", {20, true}},
-                                                                     {"tanh", {16, true}},
-                                                                     {"logistic", {16, true}},
-                                                                     {"erf", {18, true}},
-                                                                     {"sine", {20, true}},
-                                                                     {"cosine", {20, true}},
-                                                                     {"tan", {30, true}},
-                                                                     {"power", {40, true}},
-                                                                     {"atan2", {40, true}},
-                                                                     {"cbrt", {30, true}},
-                                                                     {"round-nearest-even", {1, false}},
-                                                                     {"convert", {1, false}},
-                                                                     {"reduce", {1, false}}};
-  const auto it = costs.find(opcode);
-  return it == costs.end() ? OpCost{1, false} : it->second;
+  static const std::vector<OpGroup> groups = {
+      {{0, false}, {"parameter", "constant", "broadcast", "bitcast", "reshape", "tuple", "get-tuple-element"}},
+      {{0.2, false}, {"slice"}},
+      {{0.5, false}, {"transpose", "copy", "iota", "dynamic-slice"}},
+      {{1, false}, {"dynamic-update-slice", "reverse", "round-nearest-even", "convert", "reduce"}},
+      {{1.5, false}, {"pad", "concatenate"}},
+      {{4, false}, {"gather", "divide"}},
+      {{5, false}, {"sqrt"}},
+      {{6, false}, {"rsqrt"}},
+      {{20, false}, {"remainder"}},
+      {{12, true}, {"exponential"}},
+      {{14, true}, {"log"}},
+      {{16, true}, {"tanh", "logistic"}},
+      {{18, true}, {"erf"}},
+      {{20, true}, {"exponential-minus-one", "log-plus-one", "sine", "cosine"}},
+      {{30, true}, {"tan", "cbrt"}},
+      {{40, true}, {"power", "atan2"}}};
+  for (const OpGroup& group : groups)
+    if (std::find(group.opcodes.begin(), group.opcodes.end(), opcode) != group.opcodes.end()) return group.each;
+  return {1, false};
 }
 
 // Which loop moves each dimension of a node's value, and by how many elements.

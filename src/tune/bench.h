@@ -46,6 +46,8 @@ struct Kernel {
   int count = 1;                        // how often it occurs
   std::string hlo;
   double flops = 0, bytes = 0;  // of one run
+  double bytes_read = 0, bytes_written = 0, transcendentals = 0;
+  std::string module;  // HloModuleProto, for models; may be empty
   std::string default_tile;
   Dimension dimension;
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "tune/kernel_moves.h"
+#include "tune/kernel_ranker.h"
 
 namespace hone::tune {
 
@@ -38,8 +39,10 @@ class Search {
   KernelReport run() {
     KernelReport report = empty_report();
     if (best_known_) return fill_known(report);
-    const int size = static_cast<int>(measured_.size());
-    if (size <= options_.exhaustive_limit)
+    if (options_.ranker) ranked_ = ranked_options(kernel_, *options_.ranker);
+    if (options_.top_k > 0)
+      try_best_ranked();
+    else if (static_cast<int>(measured_.size()) <= options_.exhaustive_limit)
       cover();
     else
       climb();
@@ -111,15 +114,24 @@ class Search {
     return unproven_ < kUnproven || unproven_ < tried_;
   }
 
+  // What cannot be ranked keeps its default.
+  void try_best_ranked() {
+    for (size_t place = 0; place < ranked_.size() && place < static_cast<size_t>(options_.top_k); ++place)
+      if (!try_option(ranked_[place])) return;
+  }
+
   void cover() {
     // The strata of a sample as large as the space are single options: the same order of importance as for large spaces.
     for (int i : first_options(kernel_.dimension, 2 * options_.exhaustive_limit, rng_))
       if (!try_option(i)) return;
   }
 
+  // Other emitters first, then the best ranked or else a sample of tiles, then from the best found to its neighbours.
   void climb() {
-    for (int i : first_options(kernel_.dimension, options_.samples, rng_))
+    for (int i : first_options(kernel_.dimension, ranked_.empty() ? options_.samples : 0, rng_))
       if (!try_option(i)) return;
+    for (size_t place = 0; place < ranked_.size() && place < static_cast<size_t>(options_.samples); ++place)
+      if (!try_option(ranked_[place])) return;
     std::vector<bool> expanded(measured_.size());
     while (tried_ < options_.max_tried) {
       const std::optional<int> from = best_unexpanded(expanded);
@@ -183,6 +195,7 @@ class Search {
   const KernelOptions& options_;
   Rng& rng_;
   std::vector<std::optional<Measurement>> measured_;
+  std::vector<int> ranked_;  // best first, without the default; empty without a ranker
   std::optional<KnownKernel::Best> best_known_;
   std::vector<Tried> finals_;
   int tried_ = 0, unproven_ = 0;
@@ -194,6 +207,8 @@ class Search {
 void KernelOptions::validate() const {
   if (exhaustive_limit < 1 || samples < 1 || finalists < 1 || max_tried < 1)
     throw Error("kernel tuning needs at least one option, sample and finalist");
+  if (top_k < 0) throw Error("a count of options is not negative", "--top-k");
+  if (top_k > 0 && !ranker) throw Error("the best options of a kernel need a model to rank them", "--top-k");
   if (min_gain < 1) throw Error("a kernel's least gain must be at least 1");
 }
 

@@ -10,7 +10,14 @@
 
 namespace hone::tune {
 
+class KernelRanker;
+
 struct KernelOptions {
+  // With a ranker its best options are the first that are tried. With `top_k` above 0 they are the only ones: the best
+  // `top_k` of every kernel are measured and the search ends.
+  KernelRanker* ranker = nullptr;
+  int top_k = 0;
+
   int exhaustive_limit = 60;  // spaces up to this size are covered completely
   int samples = 16;           // first options of larger spaces
   int max_tried = 160;        // of larger spaces

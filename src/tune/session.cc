@@ -60,6 +60,10 @@ Kernel kernel_from_wire(const wire::KernelT& from) {
   kernel.hlo = from.hlo;
   kernel.flops = from.flops;
   kernel.bytes = from.bytes;
+  kernel.bytes_read = from.bytes_read;
+  kernel.bytes_written = from.bytes_written;
+  kernel.transcendentals = from.transcendentals;
+  kernel.module.assign(from.module_proto.begin(), from.module_proto.end());
   kernel.default_tile = from.default_tile;
   if (from.dimension) kernel.dimension = wire::from_wire(*from.dimension);
   return kernel;
@@ -238,7 +242,7 @@ wire::LowerReplyT Session::lower_reply(const Decisions& decisions, bool want_fus
 }
 
 Lowered Session::lower(const Decisions& decisions, bool want_fusion) {
-  const wire::LowerReplyT reply = lower_reply(decisions, want_fusion);
+  const wire::LowerReplyT reply = lower_reply(decisions, want_fusion, /*want_protos=*/true);
   Lowered lowered;
   lowered.fingerprint = reply.fingerprint;
   lowered.hlo = reply.hlo;

@@ -1,0 +1,108 @@
+#include "tune/kernel_ranker.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "features/encode.h"
+#include "graph/hlo_reader.h"
+#include "models/analytical.h"
+#include "models/learn_library.h"
+
+namespace hone::tune {
+
+namespace {
+
+class LearnedRanker : public KernelRanker {
+ public:
+  explicit LearnedRanker(const std::string& path) : model_(models::load_learned_model(path)) {}
+  std::string name() const override { return model_->name(); }
+  std::vector<double> scores(const Kernel& kernel, const std::vector<std::string>& options) override {
+    return model_->predict(EncodedOptions(kernel, options).view());
+  }
+
+ private:
+  std::unique_ptr<models::LearnedModel> model_;
+};
+
+class AnalyticalRanker : public KernelRanker {
+ public:
+  explicit AnalyticalRanker(models::AnalyticalModel model) : model_(std::move(model)) {}
+  std::string name() const override { return "analytical"; }
+  std::vector<double> scores(const Kernel& kernel, const std::vector<std::string>& options) override {
+    return model_.predict(EncodedOptions(kernel, options).view());
+  }
+
+ private:
+  models::AnalyticalModel model_;
+};
+
+}  // namespace
+
+EncodedOptions::EncodedOptions(const Kernel& kernel, const std::vector<std::string>& options)
+    : fingerprint_(kernel.fingerprint), kind_(kernel.kind), unknown_(options.size(), 1) {
+  if (kernel.module.empty()) throw Error("a kernel without its module cannot be encoded", kernel.name);
+  const HloGraph module = read_hlo_graph(kernel.module);
+  encoded_ = features::encode_kernel(module, {.flops = kernel.flops,
+                                              .bytes_read = kernel.bytes_read,
+                                              .bytes_written = kernel.bytes_written,
+                                              .special_functions = kernel.transcendentals});
+  const Shape output = features::kernel_output(module);
+  for (const std::string& option : options) {
+    const features::EncodedTile tile =
+        features::encode_option(output, option, option == kernel.default_value(), kernel.default_tile, kernel.kind);
+    tiles_.insert(tiles_.end(), tile.begin(), tile.end());
+  }
+  view_.fingerprint = fingerprint_;
+  view_.kind = kind_;
+  view_.opcodes = encoded_.opcodes;
+  view_.node_features = encoded_.node_features;
+  view_.static_features = encoded_.static_features;
+  view_.edge_from = encoded_.edge_from;
+  view_.edge_to = encoded_.edge_to;
+  view_.tiles = tiles_;
+  view_.runtime_ns = unknown_;
+}
+
+std::string shipped_tile_weights() {
+  constexpr char kName[] = "tile.safetensors";
+  namespace fs = std::filesystem;
+  std::vector<fs::path> folders;
+  if (const char* chosen = std::getenv("HONE_MODELS")) folders.emplace_back(chosen);
+  const fs::path above = executable_dir().parent_path();
+  folders.push_back(above / "data" / "models");
+  folders.push_back(above / "share" / "hone" / "models");
+  for (const fs::path& folder : folders)
+    if (fs::exists(folder / kName)) return (folder / kName).string();
+  return "";
+}
+
+std::unique_ptr<KernelRanker> learned_ranker(const std::string& weights_path) {
+  return std::make_unique<LearnedRanker>(weights_path);
+}
+
+std::unique_ptr<KernelRanker> analytical_ranker(const std::string& path, int threads) {
+  return std::make_unique<AnalyticalRanker>(models::AnalyticalModel::load(path, features::this_cpu(threads)));
+}
+
+std::vector<int> ranked_options(const Kernel& kernel, KernelRanker& ranker) {
+  std::vector<double> scores;
+  try {
+    scores = ranker.scores(kernel, kernel.dimension.options);
+  } catch (const Error& e) {
+    spdlog::debug("{} is searched without {}: {}", kernel.name, ranker.name(), e.what());
+    return {};
+  }
+  std::vector<int> order(scores.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::erase(order, kernel.dimension.default_option);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return scores[a] < scores[b]; });
+  return order;
+}
+
+}  // namespace hone::tune
