@@ -69,20 +69,27 @@ def _pointer(array, kind):
 class XlaPassOrder(gymnasium.Env):
     """One program at a time; an action is a pass. The state is the program and the passes so far.
 
-    programs: a file or a list of files, one of which the seed of an episode chooses (`reset(options={"program": NAME})`
-    names one). passes: names of the actions; None is the default action set. Further options are those of PassEnvOptions
-    (src/rl/pass_env.h): traj_limit, reward_scale, gamma, shaping_scale, log_counts, failure_penalty, measure_ms, threads.
+    programs: a file or a list of files, one of which the seed of an episode chooses
+    (`reset(options={"program": NAME})` names one). passes: names of the actions; None is the default action set.
+    Further options are those of PassEnvOptions (src/rl/pass_env.h): traj_limit, reward_scale, gamma, shaping_scale,
+    log_counts, failure_penalty, measure_ms, threads.
     """
 
     metadata = {"render_modes": ["ansi", "human"], "render_fps": 4}
 
-    def __init__(self, id=IDS[0], programs=(), passes=None, render_mode=None, build=None, info=True, _handle=None, **options):
+    def __init__(
+        self, kind=IDS[0], programs=(), passes=None, render_mode=None, build=None, info=True, _handle=None, **options
+    ):
         self.render_mode, self._want_info, self._build = render_mode, info, build
         self._library = _open_library(files.find(LIBRARY, build))
         self._handle = _handle
         if _handle is None:
             programs = [programs] if isinstance(programs, (str, os.PathLike)) else programs
-            options |= {"id": id, "programs": [os.fspath(p) for p in programs], "worker": str(files.find(WORKER, build))}
+            options |= {
+                "id": kind,
+                "programs": [os.fspath(p) for p in programs],
+                "worker": str(files.find(WORKER, build)),
+            }
             if passes is not None:
                 options["passes"] = list(passes)
             self._handle = self._library.hone_env_make(json.dumps(options).encode())
@@ -99,7 +106,8 @@ class XlaPassOrder(gymnasium.Env):
     def _space(self, width, costs):
         if self._node_width:
             high = np.finfo(np.float32).max
-            return spaces.Graph(spaces.Box(-high, high, (self._node_width + 1,), np.float32), None)
+            nodes, edges = (self._node_width + 1,), (1,)
+            return spaces.Graph(spaces.Box(-high, high, nodes, np.float32), spaces.Box(0, 1, edges, np.float32))
         counts = spaces.Box(0, _HIGH, (width,), np.float32)
         if not costs:
             return counts
@@ -175,7 +183,10 @@ class XlaPassOrder(gymnasium.Env):
         return {"counts": self._values.copy(), "costs": self._costs.copy()}
 
     def _graph(self):
-        """Nodes [nodes, 1 + features]: the opcode's number, then src/features' columns; edges [edges, 2]: producer, user."""
+        """Nodes [nodes, 1 + features]: the opcode's number, then src/features' columns; links [edges, 2]: from, to.
+
+        Edges have no features of their own; Gymnasium's space wants one, which is always 1.
+        """
         nodes, edges = c_int64(), c_int64()
         self._library.hone_env_graph_size(self._open(), byref(nodes), byref(edges))
         opcodes = np.empty(nodes.value, np.uint8)
@@ -184,8 +195,9 @@ class XlaPassOrder(gymnasium.Env):
         self._library.hone_env_graph(
             self._open(), _pointer(opcodes, c_uint8), _pointer(features, c_float), _pointer(links, c_int32)
         )
-        return spaces.GraphInstance(np.column_stack([opcodes.astype(np.float32), features]), None, links)
+        nodes = np.column_stack([opcodes.astype(np.float32), features])
+        return spaces.GraphInstance(nodes, np.ones((len(links), 1), np.float32), links)
 
 
 for _id in IDS:
-    gymnasium.register(_id, entry_point="hone.gym:XlaPassOrder", kwargs={"id": _id}, order_enforce=True)
+    gymnasium.register(_id, entry_point="hone.gym:XlaPassOrder", kwargs={"kind": _id}, order_enforce=True)

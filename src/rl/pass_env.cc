@@ -171,7 +171,6 @@ nlohmann::json PassEnv::info() const {
                          {"changed", last_.changed},
                          {"revisited", revisited_},
                          {"pass_ms", last_.ms},
-                         {"cached", last_.cached},
                          {"fingerprint", state_->fingerprint}};
   const std::string& error = last_.error.empty() ? duel_.error : last_.error;
   if (!error.empty()) info["error"] = error;

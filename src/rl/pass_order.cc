@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <unordered_map>
 
@@ -148,14 +149,17 @@ OrderReport order_passes(PassSession& session, const std::string& program, const
            (options.max_applications > 0 && cost.applications() >= options.max_applications);
   };
   search.on_evaluated = [&](const Choice&, double) { options.on_progress(fmt::format("best {:g}", cost.best())); };
-  Choice start = space.default_choice();
-  start[0] = static_cast<int32_t>(space.dimensions[0].options.size()) - 1;  // XLA's own order
+  // From XLA's own order, then from no pass at all: a greedy search may have nowhere to go from the first.
+  Choice own_order = space.default_choice();
+  own_order[0] = static_cast<int32_t>(space.dimensions[0].options.size()) - 1;
 
   OrderReport report;
   report.initial = session.initial(program);
   const PassStep own = session.step(program, report.initial, {}, kDefaultOrder);
   report.xla = {own.changed ? PassHistory{kDefaultOrder} : PassHistory{}, own.state, {}};
-  report.evaluations = strategy->search(space, start, cost, search).evaluations;
+  for (const Choice& start : {own_order, space.default_choice()})
+    if (report.evaluations == 0 || !search.should_stop())
+      report.evaluations += strategy->search(space, start, cost, search).evaluations;
   report.applications = cost.applications();
   report.seconds = seconds();
 

@@ -18,7 +18,7 @@ OrderMetric order_metric_from_name(const std::string& name); // throws Error
 inline constexpr char kDefaultOrder[] = "simplification";
 
 struct OrderOptions {
-  std::string strategy = "greedy";  // random, greedy, beam, anneal, genetic (search/strategies.h)
+  std::string strategy = "genetic";  // random, greedy, beam, anneal, genetic (search/strategies.h)
   OrderMetric metric = OrderMetric::Operations;
   double budget_s = 30;             // of the search; measuring and checking the result come on top
   int64_t max_applications = 0;     // passes run, known ones included; 0 = no limit

@@ -1,0 +1,164 @@
+"""The Gymnasium environments: Gymnasium's own checker, vectors, clones, errors, and a learner on top."""
+
+import importlib.util
+import os
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
+sys.path.insert(0, str(ROOT / "python"))
+
+HAS_GYMNASIUM = importlib.util.find_spec("gymnasium") is not None
+HAS_SB3 = HAS_GYMNASIUM and importlib.util.find_spec("stable_baselines3") is not None
+BUILT = (BUILD / "libhone_gym.so").is_file() and (BUILD / "hone-xla").is_file()
+
+if HAS_GYMNASIUM:
+    import gymnasium
+    import hone.gym  # noqa: F401
+    from gymnasium.utils.env_checker import check_env
+
+PROGRAMS = [str(ROOT / "examples" / f"{name}.mlir") for name in ("llama_block", "lstm_scan")]
+
+
+def make(kind="", **options):
+    options = {"programs": PROGRAMS, "build": BUILD, "traj_limit": 8} | options
+    return gymnasium.make(f"hone/XlaPassOrder{kind}-v0", **options)
+
+
+@unittest.skipUnless(HAS_GYMNASIUM and BUILT, "NOT TESTED, missing: gymnasium or the build")
+class GymTest(unittest.TestCase):
+    def test_checker_finds_nothing(self):
+        for kind in ("", "Shaped", "Costs", "Graph"):
+            with self.subTest(kind), warnings.catch_warnings():
+                warnings.simplefilter("error")
+                env = make(kind)
+                check_env(env.unwrapped, skip_render_check=True)
+                env.close()
+
+    def test_run_time_comes_at_the_end(self):
+        env = make("RunTime", programs=PROGRAMS[1:], traj_limit=2, measure_ms=20.0)
+        env.reset(seed=0)
+        _, reward, terminated, _, _ = env.step(env.unwrapped.passes.index("dce"))
+        self.assertEqual((reward, terminated), (0, False))
+        _, reward, terminated, _, info = env.step(env.unwrapped.passes.index("cse"))
+        self.assertTrue(terminated and np.isfinite(reward))
+        self.assertTrue(info["run_time"]["verified"])
+        env.close()
+
+    def test_seeds_choose_programs_and_repeat(self):
+        env = make()
+        chosen = {env.reset(seed=seed)[1]["program"] for seed in range(8)}
+        self.assertEqual(chosen, {"llama_block", "lstm_scan"})
+        totals = []
+        for _ in range(2):
+            env.reset(seed=5)
+            actions = np.random.default_rng(1).integers(env.action_space.n, size=8)
+            totals.append([env.step(int(a))[1] for a in actions])
+        self.assertEqual(totals[0], totals[1])
+        _, info = env.reset(options={"program": "lstm_scan"})
+        self.assertEqual(info["program"], "lstm_scan")
+        env.close()
+
+    def test_observation_counts_the_programs_instructions(self):
+        env = make()
+        values, info = env.reset(seed=1)
+        self.assertEqual(values.sum(), info["instructions"])
+        self.assertEqual(sum(info["opcodes"].values()), info["instructions"])
+        values, reward, _, _, after = env.step(env.unwrapped.passes.index("algsimp"))
+        self.assertEqual(values.sum(), after["instructions"])
+        self.assertAlmostEqual(reward, (info["instructions"] - after["instructions"]) / info["instructions"])
+        env.close()
+
+    def test_clone_goes_its_own_way(self):
+        env = make().unwrapped
+        env.reset(seed=1)
+        copy = env.clone()
+        copy.step(copy.passes.index("algsimp"))
+        self.assertEqual(env.info()["passes"], [])
+        self.assertEqual(copy.info()["passes"], ["algsimp"])
+        copy.close()
+        env.close()
+
+    def test_graph_observation(self):
+        env = make("Graph")
+        graph, info = env.reset(seed=1)
+        self.assertEqual(len(graph.nodes), info["instructions"])
+        self.assertTrue((graph.edge_links < len(graph.nodes)).all() and (graph.edge_links >= 0).all())
+        self.assertIn(graph, env.observation_space)
+        env.close()
+
+    def test_vector_environments(self):
+        envs = gymnasium.make_vec(
+            "hone/XlaPassOrder-v0", 2, "sync", programs=PROGRAMS, build=BUILD, traj_limit=4, disable_env_checker=True
+        )
+        values, _ = envs.reset(seed=0)
+        self.assertEqual(values.shape[0], 2)
+        for _ in range(6):
+            values, rewards, *_ = envs.step(envs.action_space.sample())
+        self.assertEqual(rewards.shape, (2,))
+        envs.close()
+
+    def test_other_threads_run_during_a_step(self):
+        env = make("RunTime", programs=PROGRAMS[:1], traj_limit=1, measure_ms=300.0)
+        env.reset(seed=0)
+        ticks, stop = [], threading.Event()
+
+        def tick():
+            while not stop.wait(0.005):
+                ticks.append(time.monotonic())
+
+        thread = threading.Thread(target=tick)
+        thread.start()
+        begin = time.monotonic()
+        env.step(0)
+        end = time.monotonic()
+        stop.set()
+        thread.join()
+        # Were the GIL held, none could fall inside the step, which compiles and measures.
+        self.assertGreater(sum(begin < t < end for t in ticks), 3)
+        env.close()
+
+    def test_bad_input_is_a_value_error(self):
+        with tempfile.TemporaryDirectory() as folder:
+            broken = Path(folder) / "broken.hlo"
+            broken.write_text("HloModule m\nthis is no program\n")
+            empty = Path(folder) / "no_entry.hlo"
+            empty.write_text("HloModule m\n")
+            for path in (broken, empty):
+                env = make(programs=[str(path)])
+                with self.assertRaises(ValueError) as caught:
+                    env.reset(seed=0)
+                self.assertNotIn("\n", str(caught.exception))
+                env.close()
+        for options in ({"programs": []}, {"passes": ["nonsense"]}, {"programs": ["/nonexistent"]}, {"nonsense": 1}):
+            with self.subTest(options), self.assertRaises(ValueError):
+                make(**options)
+        env = make()
+        env.reset(seed=0)
+        with self.assertRaises(ValueError):
+            env.unwrapped.step(env.action_space.n)
+        with self.assertRaises(ValueError):
+            env.reset(options={"program": "nonsense"})
+        env.close()
+
+    @unittest.skipUnless(HAS_SB3, "NOT TESTED, missing: stable_baselines3")
+    def test_stable_baselines3_trains(self):
+        from stable_baselines3 import PPO
+
+        env = make(programs=PROGRAMS[1:], traj_limit=10, log_counts=True)
+        model = PPO("MlpPolicy", env, n_steps=250, batch_size=50, seed=0, device="cpu")
+        model.learn(2000)
+        self.assertEqual(model.num_timesteps, 2000)
+        env.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
