@@ -52,7 +52,8 @@ int opt_command(const OptCommand& command) {
     if (!step.error.empty()) throw RunError(step.error, file.name, "nothing was written");
     if (step.changed) history.push_back(name);
     state = step.state;
-    steps.push_back({{"pass", name}, {"changed", step.changed}, {"instructions", state->instructions}, {"ms", step.ms}});
+    steps.push_back(
+        {{"pass", name}, {"changed", step.changed}, {"instructions", state->instructions}, {"ms", step.ms}});
   }
   const std::string wrong = session.verify(program, history);
   if (!wrong.empty() && command.verify) throw RunError(wrong, file.name, "nothing was written");
@@ -63,7 +64,8 @@ int opt_command(const OptCommand& command) {
     if (!command.out.empty()) write_file(command.out, hlo);
   }
   if (command.output->json) {
-    json result = {{"program", file.name}, {"initial", to_json(*initial)}, {"result", to_json(*state)}, {"passes", steps}};
+    json result = {
+        {"program", file.name}, {"initial", to_json(*initial)}, {"result", to_json(*state)}, {"passes", steps}};
     result["output"] = command.out.empty() ? json(nullptr) : json(command.out);
     result["verifier"] = wrong;
     print(result);

@@ -113,7 +113,8 @@ Runner declare_order(CLI::App& app) {
   command->output = add_output_options(app);
   app.add_option("PROGRAM", command->program, "a program in any format hone inspect reads")->required();
   app.add_option("--strategy", command->options.strategy, "random, greedy, beam, anneal or genetic (default genetic)");
-  app.add_option("--metric", command->metric, "operations, cost (FLOPs + 2 transcendentals) or run-time (default operations)");
+  app.add_option("--metric", command->metric,
+                 "operations, cost (FLOPs + 2 transcendentals) or run-time (default operations)");
   app.add_option("--budget", command->budget, "time for the search (default 30s)");
   app.add_option("--max-applications", command->options.max_applications, "passes run at most (default: no limit)");
   app.add_option("--length", command->options.length, "passes of an order at most (default 45)");

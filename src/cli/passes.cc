@@ -19,8 +19,8 @@ void print_table(const std::vector<rl::PassInfo>& passes) {
     fmt::print("{} {:<38} {}{}\n", mark, pass.name, pass.meaning, pass.note.empty() ? "" : " (" + pass.note + ")");
     actions += pass.default_action;
   }
-  fmt::print("\n{} passes, {} of them in the default action set; - on request only, ~ changes numerics\n", passes.size(),
-             actions);
+  fmt::print("\n{} passes, {} of them in the default action set; - on request only, ~ changes numerics\n",
+             passes.size(), actions);
 }
 
 }  // namespace
@@ -35,8 +35,12 @@ Runner declare_passes(CLI::App& app) {
     }
     json list = json::array();
     for (const rl::PassInfo& pass : session.passes())
-      list.push_back({{"name", pass.name}, {"group", pass.group}, {"meaning", pass.meaning},
-                      {"default", pass.default_action}, {"changes_numerics", pass.changes_numerics}, {"note", pass.note}});
+      list.push_back({{"name", pass.name},
+                      {"group", pass.group},
+                      {"meaning", pass.meaning},
+                      {"default", pass.default_action},
+                      {"changes_numerics", pass.changes_numerics},
+                      {"note", pass.note}});
     print({{"passes", list}, {"default_actions", session.default_passes().size()}});
     return 0;
   };

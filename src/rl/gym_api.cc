@@ -60,7 +60,10 @@ const char* hone_gym_error(void) { return last_error.c_str(); }
 
 hone_env* hone_env_make(const char* options) {
   hone_env* made = nullptr;
-  guarded([&] { made = new hone_env{std::make_unique<PassEnv>(hone::rl::pass_env_options_from_json(json::parse(options))), nullptr, ""}; });
+  guarded([&] {
+    made = new hone_env{std::make_unique<PassEnv>(hone::rl::pass_env_options_from_json(json::parse(options))), nullptr,
+                        ""};
+  });
   return made;
 }
 

@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "base/text.h"
 #include "features/encoded.h"
+#include "rl/shaping.h"
 
 namespace hone::rl {
 namespace {
@@ -45,7 +46,8 @@ void PassEnvOptions::validate() const {
   if (!(gamma > 0 && gamma <= 1)) throw Error(fmt::format("a discount of {}", gamma), "gamma", "above 0, at most 1");
   if (!(reward_scale > 0)) throw Error(fmt::format("a scale of {}", reward_scale), "reward_scale", "above 0");
   if (!(shaping_scale >= 0)) throw Error(fmt::format("a scale of {}", shaping_scale), "shaping_scale", "0 or more");
-  if (!(failure_penalty >= 0)) throw Error(fmt::format("a penalty of {}", failure_penalty), "failure_penalty", "0 or more");
+  if (!(failure_penalty >= 0))
+    throw Error(fmt::format("a penalty of {}", failure_penalty), "failure_penalty", "0 or more");
   if (!(measure_ms > 0)) throw Error(fmt::format("{} ms to measure", measure_ms), "measure_ms", "above 0");
 }
 
@@ -116,7 +118,7 @@ double PassEnv::reward_of(const PassState& before, const PassState& after) const
   if (options_.shaping) {
     const double unit = std::max(1.0, initial_->cost());
     const auto potential = [&](const PassState& s) { return -options_.shaping_scale * s.cost() / unit; };
-    reward += options_.gamma * potential(after) - potential(before);
+    reward += shaping_reward(potential(before), potential(after), options_.gamma, /*terminated=*/false);
   }
   return reward;
 }
@@ -175,20 +177,23 @@ nlohmann::json PassEnv::info() const {
   const std::string& error = last_.error.empty() ? duel_.error : last_.error;
   if (!error.empty()) info["error"] = error;
   if (duel_.baseline_ns > 0)
-    info["run_time"] = {{"initial_ns", duel_.baseline_ns}, {"ns", duel_.candidate_ns}, {"ratio", duel_.ratio},
+    info["run_time"] = {{"initial_ns", duel_.baseline_ns},
+                        {"ns", duel_.candidate_ns},
+                        {"ratio", duel_.ratio},
                         {"verified", duel_.verified}};
   return info;
 }
 
 std::string PassEnv::render() const {
   if (!state_) return "no episode has begun";
-  std::string text = fmt::format("{}  step {}/{}  {} -> {} instructions, {:.4g} -> {:.4g} FLOPs + 2 transcendentals", name_,
-                                 taken_.size(), options_.traj_limit, initial_->instructions, state_->instructions,
-                                 initial_->cost(), state_->cost());
+  std::string text = fmt::format("{}  step {}/{}  {} -> {} instructions, {:.4g} -> {:.4g} FLOPs + 2 transcendentals",
+                                 name_, taken_.size(), options_.traj_limit, initial_->instructions,
+                                 state_->instructions, initial_->cost(), state_->cost());
   if (taken_.empty()) return text;
   const std::string& pass = options_.passes[taken_.back()];
   if (!last_.error.empty()) return text + "\n  " + pass + " failed: " + last_.error;
-  return text + "\n  " + pass + (last_.changed ? (revisited_ ? ": changed, to a state seen before" : ": changed") : ": no change");
+  return text + "\n  " + pass +
+         (last_.changed ? (revisited_ ? ": changed, to a state seen before" : ": changed") : ": no change");
 }
 
 std::unique_ptr<Environment> PassEnv::clone() const { return std::unique_ptr<Environment>(new PassEnv(*this)); }

@@ -22,8 +22,8 @@ struct PassEnvOptions {
   // Adds F = gamma phi(s') - phi(s), phi(s) = -shaping_scale (FLOPs + 2 transcendentals) / those of the untouched program.
   bool shaping = false;
   double gamma = 0.99, shaping_scale = 1;
-  bool costs = false;     // Observation::costs, for the value function only
-  bool graph = false;     // Observation::graph instead of values
+  bool costs = false;       // Observation::costs, for the value function only
+  bool graph = false;       // Observation::graph instead of values
   bool log_counts = false;  // values are log(1 + count)
   // Instead of all of the above one reward at the end of the episode, which then terminates: reward_scale * ln(run time of
   // the untouched program / run time now), -reward_scale where the program does not run or its outputs differ.
@@ -69,8 +69,8 @@ class PassEnv : public Environment {
   std::string name_, program_;  // of the episode; program_ is the session's key
   PassStatePtr initial_, state_;
   PassHistory history_;
-  std::vector<int64_t> taken_;               // every action of the episode
-  std::unordered_set<std::string> seen_;     // fingerprints of the episode
+  std::vector<int64_t> taken_;            // every action of the episode
+  std::unordered_set<std::string> seen_;  // fingerprints of the episode
   bool done_ = true, revisited_ = false;
   PassStep last_;
   PassDuel duel_;

@@ -11,8 +11,8 @@ namespace hone::rl {
 
 // What is to become small: instructions, FLOPs + 2 transcendentals, or the measured run time.
 enum class OrderMetric : int8_t { Operations = 0, Cost, RunTime };
-const char* order_metric_name(OrderMetric metric);           // "operations", "cost", "run-time"
-OrderMetric order_metric_from_name(const std::string& name); // throws Error
+const char* order_metric_name(OrderMetric metric);            // "operations", "cost", "run-time"
+OrderMetric order_metric_from_name(const std::string& name);  // throws Error
 
 // XLA:CPU's own target-independent simplification as one row of the table of passes: what orders are compared with.
 inline constexpr char kDefaultOrder[] = "simplification";
@@ -20,8 +20,8 @@ inline constexpr char kDefaultOrder[] = "simplification";
 struct OrderOptions {
   std::string strategy = "genetic";  // random, greedy, beam, anneal, genetic (search/strategies.h)
   OrderMetric metric = OrderMetric::Operations;
-  double budget_s = 30;             // of the search; measuring and checking the result come on top
-  int64_t max_applications = 0;     // passes run, known ones included; 0 = no limit
+  double budget_s = 30;          // of the search; measuring and checking the result come on top
+  int64_t max_applications = 0;  // passes run, known ones included; 0 = no limit
   uint64_t seed = 0;
   int64_t length = 45;              // most passes of an order
   std::vector<std::string> passes;  // to choose from; empty = the default action set
@@ -40,11 +40,11 @@ struct Ordered {
 
 struct OrderReport {
   PassStatePtr initial;
-  Ordered xla;          // the default's order
-  Ordered found;        // never worse than xla in the metric; verified unless nothing is
+  Ordered xla;                                // the default's order
+  Ordered found;                              // never worse than xla in the metric; verified unless nothing is
   int64_t evaluations = 0, applications = 0;  // orders looked at; passes run for them
-  int64_t rejected = 0; // better orders whose outputs could not be verified
-  double seconds = 0;   // of the search
+  int64_t rejected = 0;                       // better orders whose outputs could not be verified
+  double seconds = 0;                         // of the search
 };
 
 // Throws Error for options that do not fit. The program is loaded into the session.

@@ -15,7 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Kind = wire::WorkerFailure::Kind;
 
-constexpr int kKills = 3;            // from outside, that one call survives
+constexpr int kKills = 3;  // from outside, that one call survives
 constexpr size_t kKeptGraphs = 512;
 constexpr double kMeasureLimit_s = 300;
 
@@ -118,6 +118,10 @@ std::string PassSession::load(const std::string& bytes, const std::string& name)
     programs_[program] = remember(apply(std::move(request), 0));
   } catch (const wire::WorkerFailure& died) {
     throw Error(std::string("XLA cannot load this program: ") + died.what(), name);
+  } catch (const RunError&) {
+    throw;
+  } catch (const Error& bad) {
+    throw Error(bad.what(), bad.where().empty() ? name : bad.where(), bad.hint());
   }
   return program;
 }

@@ -28,8 +28,8 @@ struct PassInfo {
 
 // What a list of passes made of a program.
 struct PassState {
-  std::string fingerprint;  // equal for states that differ in names only
-  int64_t instructions = 0; // of all computations
+  std::string fingerprint;                             // equal for states that differ in names only
+  int64_t instructions = 0;                            // of all computations
   std::array<float, features::kOpcodeCount> counts{};  // by features::opcode_number
   double flops = 0, transcendentals = 0, bytes = 0;    // XLA's HloCostAnalysis
   double cost() const { return flops + 2 * transcendentals; }
@@ -51,7 +51,7 @@ struct PassStep {
 struct PassDuel {
   bool verified = false;  // outputs equal within tolerance, and could have been wrong
   double baseline_ns = 0, candidate_ns = 0, ratio = 0, ratio_low = 0, ratio_high = 0;  // baseline / candidate
-  std::string error;      // did not compile, crashed, took too long, outputs differ
+  std::string error;  // did not compile, crashed, took too long, outputs differ
 };
 
 struct PassSessionOptions {
@@ -72,9 +72,9 @@ class PassSession {
  public:
   explicit PassSession(PassSessionOptions options);
 
-  const std::vector<PassInfo>& passes();           // all, in the order of the table
-  std::vector<std::string> default_passes();       // names of the default action set
-  void check_pass(const std::string& name);        // throws Error for an unknown one
+  const std::vector<PassInfo>& passes();      // all, in the order of the table
+  std::vector<std::string> default_passes();  // names of the default action set
+  void check_pass(const std::string& name);   // throws Error for an unknown one
 
   // Loads a program into the worker, once; returns its key. Throws Error for bytes XLA cannot read.
   std::string load(const std::string& bytes, const std::string& name);
@@ -84,9 +84,10 @@ class PassSession {
   PassStatePtr initial(const std::string& program);
 
   // One pass on the state that `history` makes of the program. Throws Error for an unknown pass or program.
-  PassStep step(const std::string& program, const PassStatePtr& state, const PassHistory& history, const std::string& pass);
+  PassStep step(const std::string& program, const PassStatePtr& state, const PassHistory& history,
+                const std::string& pass);
 
-  std::string hlo(const std::string& program, const PassHistory& history);  // text
+  std::string hlo(const std::string& program, const PassHistory& history);     // text
   std::string verify(const std::string& program, const PassHistory& history);  // XLA's verifier; empty = nothing wrong
   std::shared_ptr<const GraphObservation> graph(const std::string& program, const PassState& state,
                                                 const PassHistory& history);
@@ -111,10 +112,10 @@ class PassSession {
   std::recursive_mutex mutex_;
   wire::Worker worker_;
   std::vector<PassInfo> passes_;
-  std::unordered_map<std::string, PassStatePtr> states_;    // by fingerprint
-  std::unordered_map<std::string, Known> steps_;            // by fingerprint and pass
-  std::unordered_map<std::string, PassStatePtr> programs_;  // initial states by key
-  std::unordered_map<std::string, std::string> files_;      // keys by path
+  std::unordered_map<std::string, PassStatePtr> states_;                             // by fingerprint
+  std::unordered_map<std::string, Known> steps_;                                     // by fingerprint and pass
+  std::unordered_map<std::string, PassStatePtr> programs_;                           // initial states by key
+  std::unordered_map<std::string, std::string> files_;                               // keys by path
   std::unordered_map<std::string, std::shared_ptr<const GraphObservation>> graphs_;  // by fingerprint
   PassCounters counters_;
 };

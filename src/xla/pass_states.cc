@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kKeptInstructions = 300'000;  // about 1 KiB each
 constexpr size_t kKeptStates = 512;
-constexpr int64_t kPrintedElements = 10;        // of a constant; larger ones XLA elides
+constexpr int64_t kPrintedElements = 10;  // of a constant; larger ones XLA elides
 
 uint64_t mix(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0x9ddfea08eb382d69ull;

@@ -41,8 +41,8 @@ class PassStates {
   void keep(const std::string& fingerprint, Module module, bool branches);
 
   const xla::HloModule& program_;
-  std::string initial_;    // fingerprint of the program; empty until known
-  std::list<Kept> kept_;   // most recent first
+  std::string initial_;   // fingerprint of the program; empty until known
+  std::list<Kept> kept_;  // most recent first
   std::unordered_map<std::string, std::list<Kept>::iterator> found_;
   int64_t instructions_ = 0;  // of all kept
   std::unordered_map<std::string, bool> given_away_;

@@ -210,7 +210,8 @@ MadePass pre_layout() {
   add_simplification(pipeline.AddPass<HloPassFix<HloPassPipeline>>("post_scatter_simplification"));
   pipeline.AddPass<BitcastDtypesExpander>();
   pipeline.AddPass<TopkRewriter>(sorts_f32);
-  pipeline.AddPass<TransposeFolding>(TransposeFolding::IsRowColumnTransposeDotOperand, TransposeFolding::NeverFoldTranspose);
+  pipeline.AddPass<TransposeFolding>(TransposeFolding::IsRowColumnTransposeDotOperand,
+                                     TransposeFolding::NeverFoldTranspose);
   pipeline.AddPass<HloCSE>(/*is_layout_sensitive=*/false);
   pipeline.AddPass<OptimizationBarrierExpander>();
   pipeline.AddPass<TupleSimplifier>();

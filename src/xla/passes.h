@@ -15,20 +15,20 @@ namespace hone::xla_side {
 enum class PassStanding { Default, Named, Numerics };
 
 struct PassRow {
-  const char* name;     // XLA's name(), after a colon the option set
+  const char* name;  // XLA's name(), after a colon the option set
   const char* group;
   PassStanding standing;
   const char* meaning;  // one line
   const char* why;      // it is not an action by default; empty when it is
   std::function<std::unique_ptr<xla::HloPassInterface>()> make;
 };
-const std::vector<PassRow>& passes();               // in the order of passes.def
-const PassRow& pass_named(const std::string& name); // throws Error
+const std::vector<PassRow>& passes();                // in the order of passes.def
+const PassRow& pass_named(const std::string& name);  // throws Error
 
 struct PassRun {
   bool changed = false;  // as the pass says, or the number of instructions
   double ms = 0;
-  std::string error;     // empty = none; else the module may be anything
+  std::string error;  // empty = none; else the module may be anything
 };
 // XLA may also abort.
 PassRun run_pass(const PassRow& pass, xla::HloModule& module);

@@ -32,6 +32,15 @@ ENTRY main {
 }
 )";
 
+// A scalar product whose type says otherwise: dot_decomposer aborts on it.
+constexpr char kAborts[] = R"(HloModule aborts
+ENTRY main {
+  a = s8[8] parameter(0)
+  b = s16[8] parameter(1)
+  ROOT result = s32[8] dot(a, b)
+}
+)";
+
 wire::WorkerOptions worker() {
   wire::WorkerOptions options;
   options.program = std::string(HONE_BUILD_DIR) + "/hone-xla";
@@ -115,6 +124,39 @@ TEST_CASE("states survive the worker: a new one replays them", "[rl][passes]") {
   PassSession fresh(session_options());
   fresh.load(kProgram, "small");
   CHECK(fresh.hlo(program, {"dce", "cse", "algsimp"}).find("ENTRY") != std::string::npos);
+}
+
+TEST_CASE("a pass that aborts leaves the state and this process as they were", "[rl][passes]") {
+  const Files files;
+  write_file(files.path, kAborts);
+  PassEnv env(env_options(files));
+  env.reset(0);
+  const std::string before = env.state().fingerprint;
+  const Step aborted = env.step(action(env, "dot_decomposer"));
+  CHECK(aborted.error.find("dot_decomposer") == 0);
+  CHECK(aborted.error.find("SIGABRT") != std::string::npos);
+  CHECK(aborted.reward == Approx(-0.1));
+  CHECK(env.state().fingerprint == before);
+  CHECK(env.info()["error"] == aborted.error);
+  CHECK(env.session().worker_pid() == -1);
+  const Step next = env.step(action(env, "operand_upcaster"));
+  CHECK(next.error.empty());
+  CHECK(env.state().fingerprint != before);
+  env.reset(0);
+  CHECK(env.step(action(env, "dot_decomposer")).error == aborted.error);  // remembered: no second worker dies
+  CHECK(env.session().worker_restarts() == 1);
+}
+
+TEST_CASE("a state seen before in the episode is reported", "[rl][passes]") {
+  const Files files;
+  PassEnv env(env_options(files));
+  env.reset(0);
+  env.step(action(env, "dce"));
+  CHECK(env.info()["revisited"] == false);
+  CHECK(env.info()["changed"] == true);
+  env.step(action(env, "dce"));  // no change is no return
+  CHECK(env.info()["revisited"] == false);
+  CHECK(env.info()["changed"] == false);
 }
 
 TEST_CASE("states that differ in order of two independent passes are one", "[rl][passes]") {
