@@ -2,12 +2,14 @@
 """Which pass changes which program: every pass on every untouched program, then random sequences.
 
 Prints one JSON object per program: for each pass the instructions it added, what failed, and what the sequences left.
+With --table the arguments are files of such lines, and a Markdown table of all of them is printed.
 """
 
 import argparse
 import collections
 import json
 import random
+import statistics
 import sys
 import time
 from pathlib import Path
@@ -15,6 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 
 import gymnasium  # noqa: E402
+import hone.command  # noqa: E402
 import hone.gym  # noqa: E402, F401
 
 
@@ -57,6 +60,28 @@ def scan(path, options):
     return row
 
 
+def table(files, options):
+    """The table of docs/passes.md: how many programs a pass changes, untouched and anywhere in a sequence."""
+    rows = [json.loads(line) for name in files for line in Path(name).read_text().splitlines()]
+    rows = [row for row in rows if "error" not in row]
+    listed = hone.command.run(["passes"], build=options.build)["passes"]
+    print(f"{len(rows)} programs\n\n| pass | group | what it does | changes | in sequences | of instructions, median |")
+    print("|---|---|---|---|---|---|")
+    for entry in listed:
+        name = entry["name"]
+        added = [100 * row["changed"][name] / row["instructions"] for row in rows if name in row["changed"]]
+        later = sum(name in row["later"] for row in rows)
+        if not entry["default"]:
+            continue
+        share = f"{statistics.median(added):+.1f} %" if added else ""
+        print(f"| `{name}` | {entry['group']} | {entry['meaning']} | {len(added)} | {later} | {share} |")
+    print("\n| pass | group | what it does | why it is no default action |\n|---|---|---|---|")
+    for entry in listed:
+        if not entry["default"]:
+            mark = " **(numerics)**" if entry["changes_numerics"] else ""
+            print(f"| `{entry['name']}`{mark} | {entry['group']} | {entry['meaning']} | {entry['note']} |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("programs", nargs="+")
@@ -66,7 +91,10 @@ def main():
     parser.add_argument("--length", type=int, default=45)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--build")
+    parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
+    if options.table:
+        return table(options.programs, options)
     for path in options.programs:
         try:
             print(json.dumps(scan(path, options)), flush=True)

@@ -156,6 +156,10 @@ class XlaPassOrder(gymnasium.Env):
         """What `step` returns as info, whatever the option `info` says."""
         return json.loads(self._library.hone_env_info(self._open()) or _raise(self._library))
 
+    def counters(self):
+        """Of the worker's session so far: steps, those from memory, changes, failures; ms in passes and in calls."""
+        return json.loads(self._library.hone_env_spec(self._open()) or _raise(self._library))["counters"]
+
     def close(self):
         if getattr(self, "_handle", None):
             self._library.hone_env_free(self._handle)

@@ -81,12 +81,20 @@ void hone_env_free(hone_env* env) { delete env; }
 const char* hone_env_spec(hone_env* env) {
   return answer(env, [&] {
     const auto& spec = env->env->spec();
+    const auto& counters = env->env->session().counters();
     return json({{"id", spec.id},
                  {"actions", env->env->actions()},
                  {"programs", env->env->programs()},
                  {"observation_width", spec.observation_width},
                  {"cost_width", spec.cost_width},
-                 {"node_width", spec.node_width}})
+                 {"node_width", spec.node_width},
+                 {"counters",
+                  {{"steps", counters.steps},
+                   {"cached", counters.cached},
+                   {"changed", counters.changed},
+                   {"failed", counters.failed},
+                   {"pass_ms", counters.pass_ms},
+                   {"call_ms", counters.call_ms}}}})
         .dump();
   });
 }

@@ -20,8 +20,8 @@ HONE_GYM_API hone_env* hone_env_make(const char* options);
 HONE_GYM_API hone_env* hone_env_clone(hone_env* env);
 HONE_GYM_API void hone_env_free(hone_env* env);
 
-/* JSON: {"id","actions":[names],"programs":[names],"observation_width","cost_width","node_width"}. Texts are valid until
-   the next call with this handle. */
+/* JSON: {"id","actions":[names],"programs":[names],"observation_width","cost_width","node_width",
+   "counters": of the session so far}. Texts are valid until the next call with this handle. */
 HONE_GYM_API const char* hone_env_spec(hone_env* env);
 HONE_GYM_API const char* hone_env_info(hone_env* env);
 HONE_GYM_API const char* hone_env_render(hone_env* env);
