@@ -23,6 +23,9 @@ setup-models:
 setup-test:
 	@scripts/setup.sh --examples --test
 
+setup-gym:
+	@scripts/setup.sh --gym
+
 setup-dev:
 	@scripts/setup.sh --dev
 
