@@ -32,7 +32,8 @@ struct RunPlace {
 class Agent {
  public:
   virtual ~Agent() = default;
-  // Acts, then learns. Empty when interrupted: then nothing was learned, but the environments have moved on.
+  // Acts, then learns. Asks `interrupted` at first, and while nothing but the environments has changed before every step of
+  // theirs. Empty when it says so: then nothing was learned.
   virtual std::optional<Round> round(VectorEnvironment& environments, const RunPlace& place,
                                      const std::function<bool()>& interrupted) = 0;
   // All that later rounds depend on.

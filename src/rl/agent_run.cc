@@ -57,7 +57,12 @@ class AgentRun {
     int64_t next_checkpoint = place_.steps + files_.checkpoint_every, next_log = place_.steps;
     while (place_.steps < options_.steps) {
       const nlohmann::json stood = environments_.save();
-      const auto round = agent_->round(environments_, place_, interrupted);
+      int64_t moved = -options_.environments;  // an agent that asks is about to step all of them
+      const auto round = agent_->round(environments_, place_, [&] {
+        moved += options_.environments;
+        progress({place_.steps + moved, episodes_, mean_of(returns_)});
+        return interrupted();
+      });
       if (!round) {
         report.interrupted = true;
         save(stood);
@@ -68,12 +73,12 @@ class AgentRun {
         log(*round, static_cast<double>(place_.steps - begin_steps) / std::max(now_steady_s() - begin_s, 1e-9));
         next_log = place_.steps + kLogEvery;
       }
-      progress({place_.steps, episodes_, mean_of(returns_)});
       if (place_.steps >= next_checkpoint && place_.steps < options_.steps) {
         save(environments_.save());
         next_checkpoint = place_.steps + files_.checkpoint_every;
       }
     }
+    progress({place_.steps, episodes_, mean_of(returns_)});
     report.seconds = now_steady_s() - begin_s;
     if (!report.interrupted) save(environments_.save());
     report.steps_per_s = static_cast<double>(place_.steps - begin_steps) / std::max(report.seconds, 1e-9);

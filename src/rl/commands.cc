@@ -1,7 +1,7 @@
 #include "rl/commands.h"
 
-#include <cmath>
 #include <cstdio>
+#include <optional>
 
 #include "base/error.h"
 #include "base/progress.h"
@@ -21,6 +21,9 @@ struct Workers {
 
   std::unique_ptr<Environment> environment(int64_t index) {
     if (static_cast<int64_t>(made.size()) < count) made.push_back(std::make_unique<PassEnv>(options));
+    // A program that XLA cannot read ends the run before it begins, not when an episode draws it.
+    if (index == 0)
+      for (const std::string& program : options.programs) made.front()->session().load_file(program);
     return made[index % count]->clone();
   }
 };
@@ -42,20 +45,24 @@ nlohmann::json run_gym_train(const nlohmann::json& request, const models::LearnH
   const auto text = [&](const char* name) { return request.value(name, std::string()); };
   const AgentFiles files{text("checkpoint"), request.value("checkpoint_every", int64_t{20000}),
                          request.value("resume", false), text("log_dir"), environment.dump()};
-  ProgressOptions shown;
-  shown.total = static_cast<double>(options.steps);
-  shown.quiet = request.value("quiet", false);
-  hone::Progress line("train " + options.agent, shown);
-  const auto interrupted = [&] { return host.interrupted && host.interrupted(); };
-  const AgentReport report =
-      train_agent([&](int64_t index) { return workers.environment(index); }, options, files, interrupted,
-                  [&](const AgentProgress& progress) {
-                    char note[80];
-                    std::snprintf(note, sizeof(note), "mean return %.4f of %lld episodes", progress.mean_return,
-                                  static_cast<long long>(progress.episodes));
-                    line.update(static_cast<double>(progress.steps), note);
-                  });
-  line.finish();
+  int64_t begin = 0;
+  std::optional<hone::Progress> line;
+  const auto show = [&](const AgentProgress& progress) {
+    if (!line) {  // a resumed run begins where it was: its speed is that of the rest
+      ProgressOptions shown;
+      shown.total = static_cast<double>(options.steps - progress.steps);
+      shown.quiet = request.value("quiet", false);
+      line.emplace("train " + options.agent, shown);
+      begin = progress.steps;
+    }
+    char note[80];
+    std::snprintf(note, sizeof(note), "mean return %.4f of %lld episodes", progress.mean_return,
+                  static_cast<long long>(progress.episodes));
+    line->update(static_cast<double>(progress.steps - begin), note);
+  };
+  const AgentReport report = train_agent([&](int64_t index) { return workers.environment(index); }, options, files,
+                                         [&] { return host.interrupted && host.interrupted(); }, show);
+  line.reset();
   const std::string out = text("out");
   if (!out.empty())
     save_policy(out, *report.agent, options, report.spec,
