@@ -148,6 +148,29 @@ TEST_CASE("a run that is stopped at once still has a policy") {
   CHECK_THROWS_AS(open_policy(path), Error);
 }
 
+TEST_CASE("a policy crosses the border of the learning library as it is") {
+  const TempDir folder;
+  const std::string path = (folder.path() / "policy.safetensors").string();
+  const AgentOptions options = small("ppo");
+  const AgentReport report = train_agent(chain, options, {}, kNeverStop, kSilent);
+  save_policy(path, *report.agent, options, report.spec, {{{"id", "chain"}}, "hone gym train", report.steps});
+  const auto here = open_policy(path), there = load_policy(path);
+  std::vector<Observation> seen(3, ChainEnvironment().reset(1));
+  std::swap(seen[1].values[0], seen[1].values[2]);
+  std::swap(seen[2].values[0], seen[2].values[3]);
+  CHECK(there->scores(seen) == here->scores(seen));
+  CHECK(there->spec() == report.spec);
+  CHECK(there->agent() == "ppo");
+  CHECK(there->environment() == here->environment());
+  write_file(path, "nonsense");
+  try {
+    load_policy(path);
+    FAIL("opened");
+  } catch (const Error& e) {
+    CHECK(e.where() == path);
+  }
+}
+
 TEST_CASE("the log has the curves of a run") {
   const TempDir folder;
   AgentFiles files;
