@@ -9,7 +9,7 @@ TILE_MODEL = --model fast --steps 20000 --seed 0
 FUSION_MODEL = --model sage+transformer --steps 6000 --seed 0
 CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'python/*.cc')
 
-.PHONY: setup setup-examples setup-models setup-test setup-dev build demo test bench corpus examples lint tidy format clean
+.PHONY: setup setup-examples setup-models setup-test setup-gym setup-dev build demo test bench corpus examples lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -21,7 +21,7 @@ setup-models:
 	@scripts/setup.sh --models
 
 setup-test:
-	@scripts/setup.sh --examples --test
+	@scripts/setup.sh --examples --test --gym
 
 setup-gym:
 	@scripts/setup.sh --gym
