@@ -1,6 +1,7 @@
 // hone report NAME.hone: what a tune found and how, as one HTML page; with --trace also as a trace for Perfetto.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/error.h"
@@ -8,8 +9,12 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "features/cpu.h"
 #include "graph/hlo_reader.h"
+#include "models/analytical.h"
+#include "models/learn_library.h"
 #include "tune/html_report.h"
+#include "tune/kernel_ranker.h"
 #include "tune/perfetto_trace.h"
 
 namespace hone::cli {
@@ -21,8 +26,8 @@ namespace fs = std::filesystem;
 struct ReportCommand {
   std::shared_ptr<OutputOptions> output;
   std::shared_ptr<std::string> db;
-  std::string package, out, trace;
-  bool no_graph = false, force = false;
+  std::string package, out, trace, weights, analytical;
+  bool profile = false, no_graph = false, force = false;
 };
 
 tune::TuneReport read_report(const std::string& package, const tune::LoadedPackage& loaded) {
@@ -60,9 +65,71 @@ tune::DrawnGraph draw(const wire::LowerReplyT& lowered) {
   return tune::draw_graph(read_hlo_graph(proto), kernels);
 }
 
+constexpr int kProfiledRuns = 7;
+
+tune::RunProfile profiled(tune::Session& session, const Decisions& decisions) {
+  const wire::RunReplyT reply = session.profile(decisions, kProfiledRuns);
+  tune::RunProfile profile;
+  profile.runs = kProfiledRuns;
+  if (!reply.times_ns.empty()) profile.run_ns = *std::min_element(reply.times_ns.begin(), reply.times_ns.end());
+  for (const auto& event : reply.events)
+    profile.slices.push_back({event->name, event->run, event->thread, event->start_ns, event->duration_ns});
+  return profile;
+}
+
+// Run times of the kernel's options as this package knows them.
+std::map<std::string, double> measured_times(const tune::KernelReport& kernel, const tune::TuneReport& report) {
+  std::map<std::string, double> times;
+  const auto add = [&](const std::string& value, double ratio) {
+    if (ratio > 0) times[value] = kernel.default_ns / ratio;
+  };
+  add(kernel.default_value, 1);
+  for (const tune::Trial& t : report.timeline)
+    if (t.scope == "kernel" && t.kernel == kernel.fingerprint && t.outcome == tune::Outcome::Ok) add(t.what, t.ratio);
+  for (const tune::Tried& t : kernel.top)
+    if (t.measurement.ok()) add(t.value, t.measurement.ratio);
+  if (kernel.improved()) add(kernel.chosen, kernel.gain);
+  return times;
+}
+
+using Predict = std::function<std::vector<double>(const KernelView&)>;
+
+// The model asked for; none when none is.
+Predict predictor(const ReportCommand& c, int threads, std::string& name) {
+  if (!c.weights.empty()) {
+    std::shared_ptr<models::LearnedModel> learned = models::load_learned_model(c.weights);
+    if (!learned->predicts_runtime())
+      throw Error("these weights rank options and predict no run times", c.weights, "weights of hone train fusion do");
+    name = learned->name();
+    return [learned](const KernelView& kernel) { return learned->predict(kernel); };
+  }
+  if (c.analytical.empty()) return nullptr;
+  const std::string path = c.analytical == "default" ? "" : c.analytical;
+  auto analytical = models::AnalyticalModel::load(path, features::this_cpu(threads));
+  name = path.empty() ? "the analytical model, not fitted to this machine" : "the analytical model";
+  return [analytical](const KernelView& kernel) { return analytical.predict(kernel); };
+}
+
+void add_predictions(const Predict& predict, tune::Session& session, tune::ReportInput& input) {
+  std::map<std::string, tune::Kernel> kernels;
+  for (const Decisions& decisions : {Decisions(), input.report.decisions})
+    for (tune::Kernel& kernel : session.lower(decisions, /*want_fusion=*/false).kernels)
+      kernels.emplace(kernel.fingerprint, std::move(kernel));
+  for (const tune::KernelReport& report : input.report.kernels) {
+    const auto kernel = kernels.find(report.fingerprint);
+    if (kernel == kernels.end() || kernel->second.module.empty() || report.default_ns <= 0) continue;
+    std::vector<std::string> options;
+    const std::map<std::string, double> times = measured_times(report, input.report);
+    for (const auto& [option, ns] : times) options.push_back(option);
+    const std::vector<double> predicted = predict(tune::EncodedOptions(kernel->second, options).view());
+    for (size_t i = 0; i < options.size(); ++i)
+      input.predictions.push_back({report.name, options[i], predicted[i], times.at(options[i])});
+  }
+}
+
 // Lowers the program twice, as default XLA does and under the decisions. A report is worth having without the drawings
 // too, on a machine whose XLA cannot read the program, say: a failure is told in their place.
-void add_graphs(const ReportCommand& c, tune::ReportInput& input) {
+void add_graphs(const ReportCommand& c, const Predict& predict, tune::ReportInput& input) {
   if (c.no_graph) {
     input.no_graphs = "It was left out by --no-graph.";
     return;
@@ -81,6 +148,13 @@ void add_graphs(const ReportCommand& c, tune::ReportInput& input) {
             report.default_tile = kernel->default_tile;
     input.before = draw(before);
     input.after = draw(after);
+    if (c.profile || !c.trace.empty()) {
+      input.before_profile = profiled(*opened.session, {});
+      input.after_profile = profiled(*opened.session, input.report.decisions);
+      if (input.before_profile->slices.empty())
+        spdlog::warn("XLA has no profiler here: nothing is known of single runs");
+    }
+    if (predict) add_predictions(predict, *opened.session, input);
     if (after.fingerprint != input.report.tuned_fingerprint)
       input.no_graphs = "XLA lowers the tuned program differently here than where it was tuned.";
   } catch (const Error& failed) {
@@ -97,10 +171,14 @@ int report_command(const ReportCommand& c, const std::string& version) {
   input.hone_version = version;
   const std::string path = c.out.empty() ? tune::program_name(c.package) + ".html" : c.out;
   check_output(c, path);
-  std::string trace;
-  if (!c.trace.empty()) trace = tune::perfetto_trace(input.report);
+  const Predict predict = predictor(c, input.report.target.threads, input.predicted_by);  // broken weights need no XLA
+  if (!c.trace.empty()) tune::perfetto_trace(input.report);  // refuses before the work what has no timeline
   add_rows(c, input);
-  add_graphs(c, input);
+  add_graphs(c, predict, input);
+  std::string trace;
+  const auto given = [](const std::optional<tune::RunProfile>& profile) { return profile ? &*profile : nullptr; };
+  if (!c.trace.empty())
+    trace = tune::perfetto_trace(input.report, given(input.before_profile), given(input.after_profile));
   const std::string page = tune::html_page(tune::page_model(input));
   write_file(path, page);
   if (!c.trace.empty()) write_file(c.trace, trace);
@@ -111,7 +189,9 @@ int report_command(const ReportCommand& c, const std::string& version) {
            {"trace", c.trace.empty() ? nlohmann::json(nullptr) : nlohmann::json(c.trace)},
            {"kernels", input.report.kernels.size()},
            {"candidates", input.report.timeline.size()},
-           {"graphs", input.before.has_value()}});
+           {"graphs", input.before.has_value()},
+           {"predictions", input.predictions.size()},
+           {"profiled", input.before_profile && !input.before_profile->slices.empty()}});
   } else {
     fmt::print("written to {} ({})\n", path, human_bytes(static_cast<double>(page.size())));
     if (!c.trace.empty()) fmt::print("trace written to {}: open it at ui.perfetto.dev\n", c.trace);
@@ -127,7 +207,13 @@ Runner declare_report(CLI::App& app) {
   c->db = add_database_option(app);
   app.add_option("PACKAGE", c->package, "a tuned program, NAME.hone")->required();
   app.add_option("-o,--output", c->out, "the page to write (default NAME.html)");
-  app.add_option("--trace", c->trace, "also write the search as a trace for Perfetto");
+  app.add_option("--trace", c->trace, "also write the search, and runs under XLA's profiler, as a trace for Perfetto");
+  app.add_flag("--profile", c->profile, "run both programs under XLA's profiler: where the time goes");
+  app.add_option("--weights", c->weights,
+                 "of a trained network (safetensors) that predicts run times: compare them with measured");
+  app.add_option("--analytical", c->analytical,
+                 "the same by an analytical model fitted by hone eval --save, or 'default'")
+      ->excludes("--weights");
   app.add_flag("--no-graph", c->no_graph, "leave out the fusion graphs: XLA is not started");
   app.add_flag("--force", c->force, "replace the output even if it is no report");
   return [c, &app] { return report_command(*c, app.get_parent()->version()); };

@@ -11,13 +11,14 @@ namespace hone::tune {
 namespace {
 
 constexpr size_t kMaxBends = 40000;
-constexpr double kBendWidth = 8;
+constexpr double kBendWidth = 2, kBendGap = 5;  // between two bends; elsewhere the gap between boxes
 constexpr int kLeastLayerWidth = 14;
 
 using Edges = std::vector<std::pair<int32_t, int32_t>>;
 
 // Boxes and the bends of long edges, all with a layer and a place in it. The first nodes are the boxes.
 struct Grid {
+  int boxes = 0;
   std::vector<int> layer;
   std::vector<double> width, centre;
   std::vector<std::vector<int>> above, below;  // neighbours in the layers next to it
@@ -74,6 +75,7 @@ Grid make_grid(const std::vector<double>& widths, const Edges& edges, std::vecto
   Grid grid;
   const std::vector<int> layer = layers_of(widths.size(), edges);
   for (size_t i = 0; i < widths.size(); ++i) grid.add(layer[i], widths[i]);
+  grid.boxes = static_cast<int>(widths.size());
   size_t bends = 0;
   for (const auto& [from, to] : edges) bends += layer[to] - layer[from] - 1;
   const bool bend = bends <= kMaxBends;
@@ -133,7 +135,10 @@ void place_layer(Grid& grid, const std::vector<int>& nodes, const std::vector<do
   std::vector<Pool> pools;
   std::vector<double> offset(nodes.size(), 0);
   for (size_t i = 0; i < nodes.size(); ++i) {
-    if (i > 0) offset[i] = offset[i - 1] + (grid.width[nodes[i - 1]] + grid.width[nodes[i]]) / 2 + gap;
+    if (i > 0) {
+      const bool bends = nodes[i - 1] >= grid.boxes && nodes[i] >= grid.boxes;
+      offset[i] = offset[i - 1] + (grid.width[nodes[i - 1]] + grid.width[nodes[i]]) / 2 + (bends ? kBendGap : gap);
+    }
     pools.push_back({wish[i] - offset[i], 1});
     while (pools.size() > 1 && pools[pools.size() - 2].mean() > pools.back().mean()) {
       const Pool last = pools.back();

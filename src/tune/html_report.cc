@@ -156,6 +156,22 @@ json graph_model(const DrawnGraph& graph) {
           {"instructions", graph.instructions}, {"fusions", graph.fusions},      {"fused", graph.fused}};
 }
 
+// Each instruction's time per run, the median of the runs: another program on the machine disturbs one or two of them.
+json profile_model(const RunProfile& profile) {
+  std::map<std::string, std::vector<double>> times;
+  for (const ProfileSlice& slice : profile.slices) {
+    std::vector<double>& runs = times[slice.name];
+    runs.resize(profile.runs);
+    if (slice.run >= 0 && slice.run < profile.runs) runs[slice.run] += slice.duration_ns;
+  }
+  json parts = json::object();
+  for (auto& [name, runs] : times) {
+    std::nth_element(runs.begin(), runs.begin() + runs.size() / 2, runs.end());
+    parts[name] = std::round(runs[runs.size() / 2]);
+  }
+  return {{"run_ns", finite(profile.run_ns)}, {"runs", profile.runs}, {"parts", std::move(parts)}};
+}
+
 json decisions_model(const TuneReport& report) {
   json list = json::array();
   for (const DecisionWords& d : decisions_in_words(report)) {
@@ -235,6 +251,9 @@ json page_model(const ReportInput& input) {
     model["before"] = graph_model(*input.before);
     model["after"] = graph_model(*input.after);
   }
+  if (input.before_profile && input.after_profile && !input.before_profile->slices.empty())
+    model["profile"] = {{"before", profile_model(*input.before_profile)},
+                        {"after", profile_model(*input.after_profile)}};
   model["predictions"] = json::array();
   for (const Prediction& p : input.predictions)
     model["predictions"].push_back({{"kernel", p.kernel},

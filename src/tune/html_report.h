@@ -11,6 +11,7 @@
 #include "data/record.h"
 #include "tune/fusion_graph.h"
 #include "tune/report.h"
+#include "tune/run_profile.h"
 
 namespace hone::tune {
 
@@ -27,6 +28,7 @@ struct ReportInput {
   std::map<std::string, std::vector<Record>> rows;  // of the database, by the kernel's fingerprint, oldest first
   std::optional<DrawnGraph> before, after;          // default XLA's kernels and the tuned program's
   std::string no_graphs;                            // why there are none
+  std::optional<RunProfile> before_profile, after_profile;  // of both, when both were run
   std::vector<Prediction> predictions;
   std::string predicted_by;  // the model's name
 };

@@ -2,7 +2,9 @@
 // track_descriptor.proto, debug_annotation.proto.
 #include "tune/perfetto_trace.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <protozero/pbf_writer.hpp>
 
 #include "base/error.h"
@@ -18,6 +20,8 @@ constexpr uint32_t kSequence = 1;       // all packets come from one writer
 constexpr uint32_t kBootTimeClock = 6;  // BUILTIN_CLOCK_BOOTTIME, nanoseconds
 constexpr uint64_t kProcess = 1;        // ids of tracks
 constexpr uint64_t kGain = 2, kPrograms = 3, kKernels = 4, kLowering = 5;
+constexpr uint64_t kProfiles = 1000;  // the first; room for a thousand threads
+constexpr double kPause = 0.001;      // seconds between the search and the profiled runs
 enum EventType : int32_t { kSliceBegin = 1, kSliceEnd = 2, kCounter = 4 };
 
 uint64_t ns_of(double seconds) { return static_cast<uint64_t>(std::llround(std::max(0.0, seconds) * 1e9)); }
@@ -36,7 +40,7 @@ class TraceWriter {
     if (!parent) {
       std::string process;
       pbf_writer p(process);
-      p.add_int32(1, 1);  // pid
+      p.add_int32(1, static_cast<int32_t>(id));  // pid
       p.add_string(6, name);
       d.add_message(3, process);
     }
@@ -118,9 +122,40 @@ std::string arguments_of(const Trial& t, const std::string& kernel) {
   return arguments;
 }
 
+// Instructions nest: one begins and ends inside another, or beside it. Slices of one thread come by start.
+void add_profile(TraceWriter& trace, const std::string& name, const RunProfile& profile, uint64_t first_track,
+                 double at_s) {
+  trace.track(first_track, name, 0, false);
+  std::map<int, std::vector<const ProfileSlice*>> threads;
+  for (const ProfileSlice& slice : profile.slices) threads[slice.thread].push_back(&slice);
+  uint64_t track = first_track;
+  for (const auto& [thread, slices] : threads) {
+    trace.track(++track, "thread " + std::to_string(thread), first_track, false);
+    std::vector<double> open;  // ends of the slices around
+    const auto close_until = [&](double ns) {
+      for (; !open.empty() && open.back() <= ns; open.pop_back()) trace.end(track, at_s + open.back() / 1e9);
+    };
+    for (const ProfileSlice* slice : slices) {
+      close_until(slice->start_ns);
+      std::string arguments;
+      TraceWriter::argument(arguments, "run", slice->run);
+      trace.begin(track, at_s + slice->start_ns / 1e9, slice->name, arguments);
+      const double end_ns = slice->start_ns + slice->duration_ns;
+      open.push_back(open.empty() ? end_ns : std::min(end_ns, open.back()));  // clocks tick roughly
+    }
+    close_until(std::numeric_limits<double>::infinity());
+  }
+}
+
+double length_s(const RunProfile& profile) {
+  double end_ns = 0;
+  for (const ProfileSlice& slice : profile.slices) end_ns = std::max(end_ns, slice.start_ns + slice.duration_ns);
+  return end_ns / 1e9;
+}
+
 }  // namespace
 
-std::string perfetto_trace(const TuneReport& report) {
+std::string perfetto_trace(const TuneReport& report, const RunProfile* before, const RunProfile* after) {
   if (report.timeline.empty())
     throw Error("the package has no timeline of its search", report.program, "tune the program again with --fresh");
   std::map<std::string, std::string> names;
@@ -144,6 +179,14 @@ std::string perfetto_trace(const TuneReport& report) {
   for (size_t i = 0; i < gains.size(); ++i)
     if (adopted[i]) trace.count(kGain, report.timeline[i].end_s, gains[i]);
   trace.count(kGain, report.timeline.back().end_s, report.speedup);
+  double at_s = report.timeline.back().end_s + kPause;
+  uint64_t track = kProfiles;
+  for (const auto& [name, profile] : {std::pair("default XLA", before), std::pair("tuned", after)}) {
+    if (!profile || profile->slices.empty()) continue;
+    add_profile(trace, std::string(name) + ", under XLA's profiler", *profile, track, at_s);
+    at_s += length_s(*profile) + kPause;
+    track += kProfiles;
+  }
   return trace.take();
 }
 

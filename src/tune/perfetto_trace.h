@@ -4,12 +4,15 @@
 #include <string>
 
 #include "tune/report.h"
+#include "tune/run_profile.h"
 
 namespace hone::tune {
 
 // Tracks for kernels, programs and lowering with one slice per candidate (what it is, outcome, ratio and interval, time,
-// compile time, rounds as arguments), and a counter of the best gain over default XLA so far. Throws Error for a report
-// without a timeline: packages of older versions, and results that came from the database.
-std::string perfetto_trace(const TuneReport& report);
+// compile time, rounds as arguments), and a counter of the best gain over default XLA so far. Runs under XLA's profiler
+// follow the search as processes of their own, a slice per instruction; null for none. Throws Error for a report without a
+// timeline: those of older versions.
+std::string perfetto_trace(const TuneReport& report, const RunProfile* before = nullptr,
+                           const RunProfile* after = nullptr);
 
 }  // namespace hone::tune

@@ -265,6 +265,18 @@ wire::RunReplyT Session::run(const Decisions& decisions, int repeat, bool want_o
   });
 }
 
+wire::RunReplyT Session::profile(const Decisions& decisions, int runs) {
+  return despite_kills([&] {
+    wire::RunRequestT request;
+    request.program = program_.program;
+    request.target = wire_target();
+    request.decisions = wire::to_wire(decisions);
+    request.repeat = runs;
+    request.profile = true;
+    return worker_.call<wire::RunReplyT>(std::move(request), 3600);
+  });
+}
+
 Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel) {
   request.target = wire_target();
   request.min_rounds = duel.min_rounds;

@@ -71,6 +71,8 @@ class Session : public Bench {
   // With protos, kernels carry their modules in binary form and their costs.
   wire::LowerReplyT lower_reply(const Decisions& decisions, bool want_fusion, bool want_protos = false);
   wire::RunReplyT run(const Decisions& decisions, int repeat, bool want_outputs);
+  // The same, and so many runs under XLA's profiler; no events where there is none.
+  wire::RunReplyT profile(const Decisions& decisions, int runs);
 
   Lowered lower(const Decisions& decisions, bool want_fusion) override;
   Measurement measure_kernel(const Kernel& kernel, const std::string& value, const Duel& duel) override;

@@ -7,6 +7,7 @@
 #include "kernels.h"
 #include "load.h"
 #include "pass_states.h"
+#include "profile.h"
 #include "program.h"
 #include "status.h"
 #include "wire/client.h"
@@ -382,6 +383,16 @@ wire::RunReplyT Service::State::run(const wire::RunRequestT& request) {
   reply.times_ns = time_runs(*variant.executable, std::max(1, request.repeat), target.threads == 1);
   if (request.want_outputs)
     for (const auto& literal : p.run_outputs(variant)) reply.outputs.push_back(to_array(literal));
+  if (!request.profile) return reply;
+  for (ProfileEvent& event : profile_runs(*variant.executable, std::max(1, request.repeat))) {
+    auto out = std::make_unique<wire::RunEventT>();
+    out->name = std::move(event.name);
+    out->run = event.run;
+    out->thread = event.thread;
+    out->start_ns = event.start_ns;
+    out->duration_ns = event.duration_ns;
+    reply.events.push_back(std::move(out));
+  }
   return reply;
 }
 

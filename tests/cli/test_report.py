@@ -91,6 +91,7 @@ class ReportTest(Tuned):
         self.assertEqual(self.summary["output"], "two.html")
         self.assertEqual(self.summary["bytes"], (self.dir / "two.html").stat().st_size)
         self.assertTrue(self.summary["graphs"])
+        self.assertTrue(self.summary["profiled"])
         self.assertGreater(self.summary["candidates"], 3)
         self.assertGreater((self.dir / "two.pftrace").stat().st_size, 500)
 
@@ -127,7 +128,7 @@ class ReportTest(Tuned):
         self.assertEqual((self.dir / "notes.html").read_text(), "mine")
         again = hone(self.dir, "report", "two.hone", "-o", "two.html", "--no-graph", "--force")
         self.assertEqual(again.returncode, 0, again.stderr.decode())
-        hone(self.dir, "report", "two.hone", "--db", "two.db")
+        hone(self.dir, "report", "two.hone", "--db", "two.db", "--profile")
 
     def test_a_named_database_must_exist(self):
         self.refuse("two.hone", "-o", "x.html", "--db", "nowhere.db", says="no database")
@@ -161,7 +162,7 @@ class PageTest(Tuned):
             )
             self.assertLessEqual(inner, shown, f"at {width} pixels")
             self.assertLessEqual(shown, width)
-            for part in ("decisions", "kernels", "tiles", "fusion", "search", "predictions", "about"):
+            for part in ("decisions", "profile", "kernels", "tiles", "fusion", "search", "predictions", "about"):
                 box = self.browser.run(
                     f"(b => [b.left, b.right, b.height])(document.getElementById('{part}').getBoundingClientRect())"
                 )
@@ -203,13 +204,25 @@ class PageTest(Tuned):
         text = self.browser.run("document.body.innerText")
         self.assertIn("two", text)
         self.assertIn("Outputs verified", text)
-        self.assertIn("asked no model", text)
+        self.assertIn("no model was asked", text)
+        self.assertIn("XLA’s own profiler", text)
+        self.assertGreater(self.browser.run("document.querySelectorAll('#profile .stack span').length"), 2)
         if self.report["decisions"]:
             self.assertIn(f"{self.report['speedup']:.2f}×", text)
         circles = self.browser.run("document.querySelectorAll('#search circle').length")
         self.assertGreater(circles, 1)
-        self.assertGreater(self.browser.run("document.querySelectorAll('#tiles figure').length"), 0)
-        self.assertGreater(self.browser.run("document.querySelectorAll('#tiles rect[data-tip]').length"), 2)
+
+    def test_a_map_for_every_kernel_with_measured_tiles(self):
+        self.open()
+        tiles = {}
+        for trial in self.report["timeline"]:
+            if trial["scope"] == "kernel" and trial["what"].startswith("tile=") and ";" not in trial["what"]:
+                tiles.setdefault(trial["kernel"], set()).add(trial["what"])
+        mapped = {kernel for kernel, values in tiles.items() if len(values) > 1}
+        found = self.browser.run("[...document.querySelectorAll('#tiles figure')].map(f => f.dataset.kernel)")
+        self.assertEqual(set(found), mapped)
+        cells = self.browser.run("document.querySelectorAll('#tiles rect[data-tip]').length")
+        self.assertGreaterEqual(cells, 2 * len(mapped))
 
     def test_the_graphs_move(self):
         self.open()

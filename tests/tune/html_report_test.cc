@@ -290,6 +290,33 @@ TEST_CASE("the trace has a slice per candidate and the gain as a counter", "[tun
   CHECK(trace.events[2].at_ns == 2000000000);
 }
 
+TEST_CASE("runs under the profiler are part of the model and of the trace", "[tune]") {
+  ReportInput input = an_input();
+  RunProfile profile;
+  profile.runs = 3;
+  profile.run_ns = 900;
+  profile.slices = {{"while.1", 0, 0, 0, 500}, {"dot.2", 0, 0, 100, 300},  {"copy.3", 0, 1, 100, 50},
+                    {"add.4", 0, 0, 600, 100}, {"dot.2", 1, 0, 1000, 100}, {"dot.2", 2, 0, 2000, 9000}};
+  input.before_profile = input.after_profile = profile;
+  const json m = page_model(input);
+  CHECK(m["profile"]["before"]["parts"]["dot.2"] == 300.0);  // the median of three runs, one of them disturbed
+
+  const ReadTrace trace = read_trace(perfetto_trace(input.report, &profile, nullptr));
+  std::vector<std::string> order;
+  const double search_end_ns = 7e9;
+  for (const Event& e : trace.events)
+    if (e.track >= 1000) {
+      order.push_back(e.type == 1 ? trace.tracks.at(e.track) + " " + e.name : "end");
+      CHECK(static_cast<double>(e.at_ns) >= search_end_ns);
+    }
+  CHECK(trace.tracks.at(1000) == "default XLA, under XLA's profiler");
+  CHECK(order == std::vector<std::string>{"thread 0 while.1", "thread 0 dot.2", "end", "end", "thread 0 add.4", "end",
+                                          "thread 0 dot.2", "end", "thread 0 dot.2", "end", "thread 1 copy.3", "end"});
+  input.after_profile->slices.clear();
+  input.before_profile->slices.clear();
+  CHECK_FALSE(page_model(input).contains("profile"));  // no profiler in this XLA
+}
+
 TEST_CASE("without a timeline there is no trace", "[tune]") {
   TuneReport report = an_input().report;
   report.timeline.clear();

@@ -18,12 +18,12 @@ const svg = (tag, attributes, ...children) => make("http://www.w3.org/2000/svg",
 
 function time(ns) {
   if (ns === null || !(ns > 0)) return "–";
-  for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]]) if (ns >= size) return significant(ns / size) + " " + unit;
-  return significant(ns) + " ns";
+  for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]]) if (ns >= size) return significant(ns / size) + "\u00a0" + unit;
+  return significant(ns) + "\u00a0ns";
 }
 const significant = (x) => (x >= 100 ? x.toFixed(0) : x >= 10 ? x.toFixed(1) : x.toFixed(2));
 const times = (ratio, digits = 2) => (ratio > 0 && isFinite(ratio) ? ratio.toFixed(ratio >= 10 ? 1 : digits) + "×" : "–");
-const percent = (part) => (part === null ? "–" : (100 * part).toFixed(part < 0.0995 ? 1 : 0) + " %");
+const percent = (part) => (part === null ? "–" : (100 * part).toFixed(part < 0.0995 ? 1 : 0) + "\u00a0%");
 const seconds = (s) => (s >= 120 ? (s / 60).toFixed(1) + " min" : s >= 10 ? s.toFixed(0) + " s" : s.toFixed(1) + " s");
 const counted = (n, one, many) => n.toLocaleString("en") + " " + (n === 1 ? one : many || one + "s");
 const outcomes = {

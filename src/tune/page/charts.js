@@ -146,11 +146,13 @@ function prediction_chart(width) {
   const x = (ns) => left + ((size - left - 12) * (Math.log10(ns) - low)) / (high - low);
   const y = (ns) => 10 + (size - bottom - 10) * (1 - (Math.log10(ns) - low) / (high - low));
   const parts = [], ends = [10 ** low, 10 ** high];
-  for (let p = Math.ceil(low); p <= high; ++p)
-    parts.push(svg("line", { class: "axis", x1: x(10 ** p), x2: x(10 ** p), y1: y(ends[0]), y2: y(ends[1]) }),
-      svg("line", { class: "axis", x1: x(ends[0]), x2: x(ends[1]), y1: y(10 ** p), y2: y(10 ** p) }),
-      svg("text", { x: x(10 ** p), y: size - bottom + 17, "text-anchor": "middle" }, time(10 ** p).replace(/\.0+ /, " ")),
-      svg("text", { x: left - 7, y: y(10 ** p) + 4, "text-anchor": "end" }, time(10 ** p).replace(/\.0+ /, " ")));
+  const marks = [];
+  for (let p = Math.floor(low); p <= high; ++p) for (const m of high - low > 2.5 ? [1] : [1, 2, 5]) marks.push(m * 10 ** p);
+  for (const ns of marks.filter((ns) => ns >= ends[0] && ns <= ends[1]))
+    parts.push(svg("line", { class: "axis", x1: x(ns), x2: x(ns), y1: y(ends[0]), y2: y(ends[1]) }),
+      svg("line", { class: "axis", x1: x(ends[0]), x2: x(ends[1]), y1: y(ns), y2: y(ns) }),
+      svg("text", { x: x(ns), y: size - bottom + 17, "text-anchor": "middle" }, time(ns).replace(/\.0+\u00a0/, "\u00a0")),
+      svg("text", { x: left - 7, y: y(ns) + 4, "text-anchor": "end" }, time(ns).replace(/\.0+\u00a0/, "\u00a0")));
   parts.push(svg("line", { x1: x(ends[0]), x2: x(ends[1]), y1: y(ends[0]), y2: y(ends[1]), style: "stroke:var(--faint);stroke-dasharray:4 4" }));
   for (const p of points)
     parts.push(svg("circle", { cx: x(p.measured_ns), cy: y(p.predicted_ns), r: 4, style: "fill:var(--accent);fill-opacity:.55;stroke:var(--accent)",
@@ -163,10 +165,11 @@ function predictions() {
   const points = model.predictions.filter((p) => p.predicted_ns > 0 && p.measured_ns > 0);
   if (!points.length)
     return section("predictions", "Predicted and measured",
-      "Left out: this tune measured every candidate and asked no model, so there are no predictions to compare.");
+      "Left out: no model was asked for run times. hone report --weights or --analytical asks one.");
   model.predictions = points;
+  const worst = points.reduce((a, b) => (Math.abs(Math.log(a.predicted_ns / a.measured_ns)) > Math.abs(Math.log(b.predicted_ns / b.measured_ns)) ? a : b));
   const errors = points.map((p) => Math.abs(p.predicted_ns / p.measured_ns - 1)).sort((a, b) => a - b);
   return section("predictions", "Predicted and measured",
-    `${counted(points.length, "run time")} of kernels predicted by ${model.predicted_by || "a model"}; half of them within ${percent(errors[errors.length >> 1])} of what was measured.`,
+    `${counted(points.length, "run time")} of kernels predicted by ${model.predicted_by || "a model"}; half of them within ${percent(errors[errors.length >> 1])} of what was measured; farthest off is ${worst.kernel} (${worst.choice}).`,
     fitted(prediction_chart));
 }

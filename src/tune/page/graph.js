@@ -43,14 +43,16 @@ class GraphView {
     this.draw();
   }
 
-  // All of it when that can be read, else its beginning.
+  // All of it when that can be read, else what takes most of the time, or the thick of it.
   start() {
     this.fit();
-    if (this.scale >= 0.45) return;
+    if (this.scale >= 0.45 || !this.graph.nodes.length) return;
+    const { nodes } = this.graph, heaviest = nodes.reduce((a, b) => (this.share(b) > this.share(a) ? b : a));
+    const middle = (side) => nodes.reduce((sum, n) => sum + n[side], 0) / nodes.length;
+    const [x, y] = [middle("x"), middle("y")], far = (n) => Math.hypot(n.x - x, n.y - y);
     this.scale = 0.6;
-    const first = this.graph.nodes.reduce((a, b) => (b.y < a.y ? b : a), this.graph.nodes[0]);
-    this.x = this.width / 2 - (first.x + first.w / 2) * this.scale;
-    this.y = 24 - first.y * this.scale;
+    this.centre(this.share(heaviest) > 0 ? heaviest : nodes.reduce((a, b) => (far(b) < far(a) ? b : a)), this.scale);
+    this.selected = null;
   }
   fit() {
     const g = this.graph;
@@ -65,8 +67,8 @@ class GraphView {
     this.scale = scale;
     this.draw();
   }
-  centre(node) {
-    this.scale = Math.max(this.scale, 0.8);
+  centre(node, scale = Math.max(this.scale, 0.8)) {
+    this.scale = scale;
     this.x = this.width / 2 - (node.x + node.w / 2) * this.scale;
     this.y = this.height / 2 - (node.y + this.graph.box_height / 2) * this.scale;
     this.selected = node;
@@ -270,9 +272,10 @@ class GraphView {
   panel() {
     const g = this.graph, button = (text, label, click) => h("button", { type: "button", "aria-label": `${label} ${this.title}`, click }, text);
     return h("div", { class: "panel" },
-      h("header", {}, h("span", {}, h("b", {}, this.title), h("span", { class: "soft" }, ` ${counted(g.nodes.length, "kernel")}, ${g.fused} of ${g.instructions} instructions fused into ${g.fusions}`)),
+      h("header", {}, h("b", {}, this.title),
         h("span", { class: "zoom" }, button("−", "zoom out", () => this.zoom(0.8)), button("+", "zoom in", () => this.zoom(1.25)),
           button("fit", "show all of", () => { this.fit(); this.draw(); }))),
+      h("p", { class: "soft" }, `${counted(g.nodes.length, "kernel")}; ${g.fused.toLocaleString("en")} of ${counted(g.instructions, "instruction")} in ${counted(g.fusions, "fusion")}`),
       this.canvas);
   }
 }

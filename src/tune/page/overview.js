@@ -58,10 +58,10 @@ function shape_of(name) {
 
 // Where the time of a run goes, by what its instructions are.
 const classes = [
-  { id: "products", title: "dots and convolutions", colour: "--change", has: ["dot", "convolution"] },
-  { id: "reductions", title: "reductions", colour: "--slow", has: ["reduce", "reduce-window", "sort", "scatter", "select-and-scatter"] },
+  { id: "products", title: "dots and convolutions", colour: "--blue", has: ["dot", "convolution"] },
+  { id: "reductions", title: "reductions", colour: "--change", has: ["reduce", "reduce-window", "sort", "scatter", "select-and-scatter"] },
   { id: "fusions", title: "other fusions", colour: "--accent", has: ["fusion"] },
-  { id: "moves", title: "copies and other single operations", colour: "--faint", has: [] },
+  { id: "moves", title: "copies and other single operations", colour: "--bar", has: [] },
 ];
 function time_by_class(graph, profile) {
   const sums = new Map(classes.map((c) => [c.id, 0]));
@@ -89,7 +89,7 @@ function profile() {
   const used = classes.filter((c) => rows.some(([, row]) => row.sums.get(c.id) > 0.002 * longest));
   const products = rows[0][1].sums.get("products") / Math.max(1, rows[0][1].inside);
   return section("profile", "Where the time goes",
-    `By XLA’s own profiler, mean of ${counted(model.profile.before.runs, "run")}; with it on a run takes longer, so only the parts can be compared. ` +
+    `By XLA’s own profiler, the median of ${counted(model.profile.before.runs, "run")}; with it on a run takes longer, so only the parts can be compared. ` +
     (products > 0.005 ? `Dots and convolutions, which mostly run in libraries, take ${percent(products)} of default XLA’s time.` : "No dots or convolutions are among it."),
     h("div", { class: "bars", style: "margin-top:14px" }, bars),
     h("div", { class: "legend" }, used.map((c) => h("span", {}, h("span", { class: "swatch", style: `background:var(${c.colour})` }), c.title))));
