@@ -118,5 +118,5 @@ TEST_CASE("agent options keep their values through JSON and name what is wrong")
   CHECK(message({{"steps", "many"}}) == "agent option of a wrong type: steps");
   CHECK(message({{"learning_rate", -1}}).find("learning_rate") == 0);
   CHECK(message({{"rollout", 100}}).find("rollout") == 0);
-  CHECK(message({}) == "");
+  CHECK(message(nlohmann::json::object()) == "");
 }
