@@ -65,12 +65,14 @@ tune::DrawnGraph draw(const wire::LowerReplyT& lowered) {
   return tune::draw_graph(read_hlo_graph(proto), kernels);
 }
 
-constexpr int kProfiledRuns = 7;
+constexpr double kProfiledNs = 300e6;  // how long all profiled runs of one kind may take, unless few runs take longer
+constexpr int kLeastProfiled = 7, kMostProfiled = 25;
 
-tune::RunProfile profiled(tune::Session& session, const Decisions& decisions) {
-  const wire::RunReplyT reply = session.profile(decisions, kProfiledRuns);
+tune::RunProfile profiled(tune::Session& session, const Decisions& decisions, double run_ns) {
   tune::RunProfile profile;
-  profile.runs = kProfiledRuns;
+  profile.runs =
+      static_cast<int>(std::clamp(kProfiledNs / std::max(1.0, run_ns), 1.0 * kLeastProfiled, 1.0 * kMostProfiled));
+  const wire::RunReplyT reply = session.profile(decisions, profile.runs);
   if (!reply.times_ns.empty()) profile.run_ns = *std::min_element(reply.times_ns.begin(), reply.times_ns.end());
   for (const auto& event : reply.events)
     profile.slices.push_back({event->name, event->run, event->thread, event->start_ns, event->duration_ns});
@@ -149,8 +151,8 @@ void add_graphs(const ReportCommand& c, const Predict& predict, tune::ReportInpu
     input.before = draw(before);
     input.after = draw(after);
     if (c.profile || !c.trace.empty()) {
-      input.before_profile = profiled(*opened.session, {});
-      input.after_profile = profiled(*opened.session, input.report.decisions);
+      input.before_profile = profiled(*opened.session, {}, input.report.default_ns);
+      input.after_profile = profiled(*opened.session, input.report.decisions, input.report.default_ns);
       if (input.before_profile->slices.empty())
         spdlog::warn("XLA has no profiler here: nothing is known of single runs");
     }

@@ -156,7 +156,7 @@ json graph_model(const DrawnGraph& graph) {
           {"instructions", graph.instructions}, {"fusions", graph.fusions},      {"fused", graph.fused}};
 }
 
-// Each instruction's time per run, the median of the runs: another program on the machine disturbs one or two of them.
+// Each instruction's time per run, the least of the runs: what else the machine does only adds.
 json profile_model(const RunProfile& profile) {
   std::map<std::string, std::vector<double>> times;
   for (const ProfileSlice& slice : profile.slices) {
@@ -165,10 +165,7 @@ json profile_model(const RunProfile& profile) {
     if (slice.run >= 0 && slice.run < profile.runs) runs[slice.run] += slice.duration_ns;
   }
   json parts = json::object();
-  for (auto& [name, runs] : times) {
-    std::nth_element(runs.begin(), runs.begin() + runs.size() / 2, runs.end());
-    parts[name] = std::round(runs[runs.size() / 2]);
-  }
+  for (const auto& [name, runs] : times) parts[name] = std::round(*std::min_element(runs.begin(), runs.end()));
   return {{"run_ns", finite(profile.run_ns)}, {"runs", profile.runs}, {"parts", std::move(parts)}};
 }
 

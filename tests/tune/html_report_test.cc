@@ -22,7 +22,7 @@ Trial a_trial(const std::string& scope, const std::string& what, double start_s,
   t.ratio = ratio;
   t.ratio_low = ratio * 0.99;
   t.ratio_high = ratio * 1.01;
-  t.candidate_ns = 1e6 / ratio;
+  t.candidate_ns = ratio > 0 ? 1e6 / ratio : 0;
   t.compile_ms = 120;
   t.rounds = 9;
   return t;
@@ -299,7 +299,7 @@ TEST_CASE("runs under the profiler are part of the model and of the trace", "[tu
                     {"add.4", 0, 0, 600, 100}, {"dot.2", 1, 0, 1000, 100}, {"dot.2", 2, 0, 2000, 9000}};
   input.before_profile = input.after_profile = profile;
   const json m = page_model(input);
-  CHECK(m["profile"]["before"]["parts"]["dot.2"] == 300.0);  // the median of three runs, one of them disturbed
+  CHECK(m["profile"]["before"]["parts"]["dot.2"] == 100.0);  // the least of three runs
 
   const ReadTrace trace = read_trace(perfetto_trace(input.report, &profile, nullptr));
   std::vector<std::string> order;

@@ -53,6 +53,10 @@ class GraphView {
     this.scale = 0.6;
     this.centre(this.share(heaviest) > 0 ? heaviest : nodes.reduce((a, b) => (far(b) < far(a) ? b : a)), this.scale);
     this.selected = null;
+    // No more empty room beside the graph than a margin.
+    const inside = (at, room, size) => (size < room ? (room - size) / 2 : Math.max(room - 24 - size, Math.min(24, at)));
+    this.x = inside(this.x, this.width, this.graph.width * this.scale);
+    this.y = inside(this.y, this.height, this.graph.height * this.scale);
   }
   fit() {
     const g = this.graph;

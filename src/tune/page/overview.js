@@ -1,17 +1,16 @@
 // The result in one look, the decisions in words, and the table of kernels.
 function overview() {
   const [low, high] = model.interval, changed = model.decisions.length > 0;
-  // The duel's ratio and its interval are of paired rounds: around the tuned time they say how sure its length is.
-  const spread = changed && low > 0 && high > 0 ? [low, high].map((ratio) => (model.tuned_ns * model.speedup) / ratio) : null;
-  const longest = Math.max(model.default_ns, model.tuned_ns, spread ? spread[0] : 0) || 1;
-  const bar = (name, ns, kind, whisker) => [
+  // Lengths by the ratio of paired runs and its interval; the times are the least of each.
+  const spread = changed && low > 0 && high > 0 ? [1 / low, 1 / high] : null, tuned = changed ? 1 / model.speedup : 1;
+  const longest = Math.max(1, tuned, spread ? spread[0] : 0), left = (length) => (100 * length) / longest;
+  const bar = (name, length, ns, kind, whisker) => [
     h("span", { class: "soft" }, name),
-    h("div", { class: "track" }, h("div", { class: "fill " + kind, style: `width:${(100 * ns) / longest}%` }), whisker),
+    h("div", { class: "track" }, h("div", { class: "fill " + kind, style: `width:${left(length)}%` }), whisker),
     h("b", {}, time(ns)),
   ];
-  const left = (ns) => (100 * ns) / longest;
   const whisker = spread
-    ? h("div", { class: "whisker", "data-tip": `tuned: ${time(spread[1])} to ${time(spread[0])}`,
+    ? h("div", { class: "whisker", "data-tip": `${percent(spread[1])} to ${percent(spread[0])} of default XLA’s time`,
         style: `left:${left(spread[1])}%;width:max(3px,${left(spread[0]) - left(spread[1])}%)` })
     : null;
   const outputs = !model.verified ? "Outputs not verified."
@@ -29,7 +28,7 @@ function overview() {
     h("div", { class: "headline" },
       h("div", {}, factor),
       h("div", { role: "img", "aria-label": `default XLA ${time(model.default_ns)}, tuned ${time(model.tuned_ns)}` },
-        h("div", { class: "bars" }, bar("default XLA", model.default_ns, "", null), bar("tuned", model.tuned_ns, "tuned", whisker)),
+        h("div", { class: "bars" }, bar("default XLA", 1, model.default_ns, "", null), bar("tuned", tuned, model.tuned_ns, "tuned", whisker)),
         h("div", { class: "verdict " + (model.verified ? "soft" : "bad") }, outputs))),
     model.note ? h("p", { class: "notice" }, model.note) : null,
     model.known ? h("p", { class: "notice" }, "The decisions were known from the database and confirmed by a short duel; the search that found them is not in this package.") : null,
@@ -89,7 +88,7 @@ function profile() {
   const used = classes.filter((c) => rows.some(([, row]) => row.sums.get(c.id) > 0.002 * longest));
   const products = rows[0][1].sums.get("products") / Math.max(1, rows[0][1].inside);
   return section("profile", "Where the time goes",
-    `By XLA’s own profiler, the median of ${counted(model.profile.before.runs, "run")}; with it on a run takes longer, so only the parts can be compared. ` +
+    `By XLA’s own profiler, the least of ${counted(model.profile.before.runs, "run")} for each instruction; with it on a run takes longer, so only the parts can be compared. ` +
     (products > 0.005 ? `Dots and convolutions, which mostly run in libraries, take ${percent(products)} of default XLA’s time.` : "No dots or convolutions are among it."),
     h("div", { class: "bars", style: "margin-top:14px" }, bars),
     h("div", { class: "legend" }, used.map((c) => h("span", {}, h("span", { class: "swatch", style: `background:var(${c.colour})` }), c.title))));
