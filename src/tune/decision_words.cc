@@ -103,9 +103,9 @@ std::string program_decision(const Decision& d) {
 
 }  // namespace
 
-std::string kernel_in_words(const std::string& name) {
+std::string kernel_in_words(const std::string& name, bool transposes) {
   std::vector<std::string> kept;
-  bool transposed = false;
+  bool transposed = transposes;
   for (const std::string& part : split(without_number(name), '_')) {
     const bool filler =
         part.empty() || part == "fusion" || part == "wrapped" || part == "computation" || part == "bitcast";
@@ -125,7 +125,7 @@ std::string value_in_words(const std::string& value, const std::string& default_
   return joined(words, " ");
 }
 
-std::vector<DecisionWords> decisions_in_words(const TuneReport& report) {
+std::vector<DecisionWords> decisions_in_words(const TuneReport& report, const std::set<std::string>& transposing) {
   std::map<std::string, const KernelReport*> kernels;
   for (const KernelReport& k : report.kernels)
     if (k.improved()) kernels[std::string(decision_kind_name(k.decision)) + k.key] = &k;
@@ -136,7 +136,7 @@ std::vector<DecisionWords> decisions_in_words(const TuneReport& report) {
     const auto kernel = kernels.find(std::string(decision_kind_name(d.kind)) + d.key);
     if (kernel != kernels.end() && kernel->second->chosen == d.value) {
       const KernelReport& k = *kernel->second;
-      words.text = capital(kernel_in_words(k.name)) + ": " + instead_of(k);
+      words.text = capital(kernel_in_words(k.name, transposing.contains(k.fingerprint))) + ": " + instead_of(k);
       if (k.count > 1) words.text += fmt::format(", {} times in the program", k.count);
       words.kernel = k.name;
       words.gain = k.gain;

@@ -1,6 +1,7 @@
 // Decisions as sentences for people: "transposed add: tile 8×8 instead of 1×128, 2.2× faster".
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -8,8 +9,9 @@
 
 namespace hone::tune {
 
-// "transpose_add_fusion.1" -> "transposed add", "wrapped_reduce" -> "reduce", "dot.3" -> "dot".
-std::string kernel_in_words(const std::string& name);
+// "transpose_add_fusion.1" -> "transposed add", "wrapped_reduce" -> "reduce", "dot.3" -> "dot". XLA names a fusion after its
+// last operations: with `transposes` there is a transpose among the others.
+std::string kernel_in_words(const std::string& name, bool transposes = false);
 
 // An option of a kernel or another value of a decision: "tile=8,8" -> "tile 8×8", "loop;slp=0" -> "plain loops without SLP
 // vectorisation", "ynn" -> "YNNPACK". "default" stays what XLA does: its own tile where `default_tile` names one.
@@ -23,7 +25,8 @@ struct DecisionWords {
   double share = 0;    // of the program's time the kernel had under default XLA
 };
 
-// One entry per decision of the report: those with the largest effect on the program first.
-std::vector<DecisionWords> decisions_in_words(const TuneReport& report);
+// One entry per decision of the report: those with the largest effect on the program first. `transposing` are the
+// fingerprints of kernels with a transpose inside.
+std::vector<DecisionWords> decisions_in_words(const TuneReport& report, const std::set<std::string>& transposing = {});
 
 }  // namespace hone::tune

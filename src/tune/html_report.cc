@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "tune/decision_words.h"
 #include "tune/report_page.h"  // made from src/tune/page by CMake
@@ -54,7 +55,19 @@ std::map<std::string, Measured> measured_options(const KernelReport& kernel, con
   return options;
 }
 
-json kernel_model(const KernelReport& k, const ReportInput& input) {
+// Kernels that the drawings show to hold a transpose.
+std::set<std::string> transposing_kernels(const ReportInput& input) {
+  std::set<std::string> kernels;
+  for (const auto* graph : {&input.before, &input.after}) {
+    if (!*graph) continue;
+    for (const DrawnNode& node : (*graph)->nodes)
+      for (const auto& [opcode, count] : node.inside)
+        if (opcode == "transpose" && !node.kernel.empty()) kernels.insert(node.kernel);
+  }
+  return kernels;
+}
+
+json kernel_model(const KernelReport& k, const ReportInput& input, const std::set<std::string>& transposing) {
   json tiles = json::array(), others = json::array();
   for (const auto& [value, measured] : measured_options(k, input)) {
     json row = {{"ratio", rounded(measured.ratio, 1e4)}, {"outcome", outcome_name(measured.outcome)}};
@@ -67,7 +80,7 @@ json kernel_model(const KernelReport& k, const ReportInput& input) {
     }
   }
   json j = {{"name", k.name},
-            {"words", kernel_in_words(k.name)},
+            {"words", kernel_in_words(k.name, transposing.contains(k.fingerprint))},
             {"fingerprint", k.fingerprint},
             {"kind", k.kind},
             {"count", k.count},
@@ -169,9 +182,9 @@ json profile_model(const RunProfile& profile) {
   return {{"run_ns", finite(profile.run_ns)}, {"runs", profile.runs}, {"parts", std::move(parts)}};
 }
 
-json decisions_model(const TuneReport& report) {
+json decisions_model(const TuneReport& report, const std::set<std::string>& transposing) {
   json list = json::array();
-  for (const DecisionWords& d : decisions_in_words(report)) {
+  for (const DecisionWords& d : decisions_in_words(report, transposing)) {
     json row = {{"kind", decision_kind_name(d.kind)}, {"text", d.text}};
     if (!d.kernel.empty()) row["kernel"] = d.kernel;
     if (d.gain > 0) row["gain"] = d.gain;
@@ -209,8 +222,9 @@ std::string escaped(const std::string& text) {
 
 json page_model(const ReportInput& input) {
   const TuneReport& r = input.report;
+  const std::set<std::string> transposing = transposing_kernels(input);
   json kernels = json::array();
-  for (const KernelReport& k : r.kernels) kernels.push_back(kernel_model(k, input));
+  for (const KernelReport& k : r.kernels) kernels.push_back(kernel_model(k, input, transposing));
   json model = {{"program", r.program},
                 {"file", input.file},
                 {"hone", input.hone_version},
@@ -239,7 +253,7 @@ json page_model(const ReportInput& input) {
                 {"known", r.known},
                 {"stopped", r.stopped},
                 {"note", r.note},
-                {"decisions", decisions_model(r)},
+                {"decisions", decisions_model(r, transposing)},
                 {"kernels", std::move(kernels)},
                 {"search", search_model(r)},
                 {"no_graphs", input.no_graphs},

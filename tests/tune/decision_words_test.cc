@@ -15,6 +15,8 @@ TEST_CASE("kernels are named by what they compute", "[tune]") {
   CHECK(kernel_in_words("dot.12") == "dot");
   CHECK(kernel_in_words("fusion.3") == "fusion");
   CHECK(kernel_in_words("").empty());
+  CHECK(kernel_in_words("multiply_maximum_fusion", true) == "transposed multiply–maximum");
+  CHECK(kernel_in_words("transpose_fusion", true) == "transpose");
 }
 
 TEST_CASE("options in words", "[tune]") {
