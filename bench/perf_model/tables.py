@@ -21,7 +21,16 @@ import harness  # noqa: E402
 
 GNNS = ["none", "sage", "gat"]
 REDUCTIONS = ["per-node", "column-wise", "lstm", "transformer"]
-MAIN = {"tile": ["fast", "sage+lstm"], "fusion": ["sage+transformer"]}
+# Label -> model and flags; the last one's model is that of the ablations.
+MAIN = {
+    "tile": {
+        "fast": ["fast"],
+        "fast+demand": ["fast", "--demand", "--loss", "rank-weighted", "--kernels-per-step", "16"],
+        "sage+lstm": ["sage+lstm"],
+    },
+    "fusion": {"fast+demand": ["fast", "--demand"], "sage+transformer": ["sage+transformer"]},
+}
+ABLATED = {"tile": "sage+lstm", "fusion": "sage+transformer"}
 ABLATIONS = {
     "tile": {
         "undirected": ["--undirected"],
@@ -41,27 +50,29 @@ ABLATIONS = {
 class Run:
     """One training and its evaluation."""
 
-    def __init__(self, task: str, split: str, model: str, variant: str, seed: int, steps: int, flags: list[str]):
-        self.task, self.split, self.model, self.variant, self.seed = task, split, model, variant, seed
-        self.steps, self.flags = steps, flags
+    def __init__(self, task, split, label, model, variant, seed, steps, flags):
+        self.task, self.split, self.label, self.model = task, split, label, model
+        self.variant, self.seed, self.steps, self.flags = variant, seed, steps, flags
 
     @property
     def name(self) -> str:
-        return f"{self.task}/{self.split}/{self.model}/{self.variant}/{self.seed}"
+        return f"{self.task}/{self.split}/{self.label}/{self.variant}/{self.seed}"
 
 
 def planned(options) -> list[Run]:
     runs = []
     for task in ("tile", "fusion"):
         for split in ("random", "manual"):
-            for model in MAIN[task]:
+            for label, (model, *flags) in MAIN[task].items():
                 for seed in range(options.seeds):
-                    runs.append(Run(task, split, model, "main", seed, options.steps, []))
+                    runs.append(Run(task, split, label, model, "main", seed, options.steps, flags))
         for gnn in GNNS:
             for reduction in REDUCTIONS:
-                runs.append(Run(task, "random", f"{gnn}+{reduction}", "grid", 0, options.grid_steps, []))
+                name = f"{gnn}+{reduction}"
+                runs.append(Run(task, "random", name, name, "grid", 0, options.grid_steps, []))
         for variant, flags in ABLATIONS[task].items():
-            runs.append(Run(task, "random", MAIN[task][-1], variant, 0, options.grid_steps, flags))
+            name = ABLATED[task]
+            runs.append(Run(task, "random", name, name, variant, 0, options.grid_steps, flags))
     return [run for run in runs if re.search(options.only, run.name)]
 
 
@@ -81,7 +92,7 @@ def execute(run: Run, options, folder: Path) -> dict:
         "name": run.name,
         "task": run.task,
         "split": run.split,
-        "model": run.model,
+        "model": run.label,
         "variant": run.variant,
         "seed": run.seed,
         "steps": run.steps,
@@ -180,7 +191,7 @@ def grid_table(rows: list[dict], task: str) -> str:
 
 def ablation_table(rows: list[dict], task: str) -> str:
     metric, title, digits = METRICS[task][0]
-    model = MAIN[task][-1]
+    model = ABLATED[task]
     grid = [r for r in rows if r["task"] == task and r["model"] == model and r["variant"] == "grid"]
     found = grid + [r for r in rows if r["task"] == task and r["variant"] in ABLATIONS[task]]
     if len(found) < 2:

@@ -21,7 +21,7 @@ namespace {
 struct TrainCommand {
   std::string task, dataset, split, model = "sage+lstm", preset = "small", out, checkpoint, log_dir, tile_join,
                                     static_join;
-  bool resume = false, undirected = false, l2_norm = false;
+  bool resume = false, undirected = false, l2_norm = false, demand = false;
   int64_t checkpoint_every = 1000;
   train::TrainOptions given;  // what the options below set
   std::shared_ptr<OutputOptions> output;
@@ -71,6 +71,7 @@ train::TrainOptions settled(const TrainCommand& c) {
   if (!c.static_join.empty()) o.model.static_join = models::join_from_name(c.static_join);
   if (c.undirected) o.model.directed = false;
   if (c.l2_norm) o.model.l2_norm = true;
+  if (c.demand) o.model.demand = true;
   return o;
 }
 
@@ -164,12 +165,16 @@ void add_model_options(CLI::App& app, TrainCommand& c) {
   app.add_option("--tile", c.tile_join, "where option features enter: node, kernel or none");
   app.add_option("--static", c.static_join, "where static performance features enter: node, kernel or none");
   app.add_flag("--undirected", c.undirected, "the same weights for producers and users");
+  app.add_flag(
+      "--demand", c.demand,
+      "options also bring what the analytical model counts for them: bytes per cache, operations, an estimate");
   app.add_flag("--l2-norm", c.l2_norm, "normalise node embeddings after every graph layer");
 }
 
 void add_run_options(CLI::App& app, TrainCommand& c) {
   train::TrainOptions& g = c.given;
-  app.add_option("--loss", g.loss, "rank-hinge, rank-logistic or mse");
+  app.add_option("--loss", g.loss,
+                 "rank-hinge, rank-logistic, rank-weighted (hinge, pairs count by their ratio) or mse");
   app.add_option("--steps", g.steps, "at most");
   app.add_option("--seed", g.seed, "of weights, batches and dropout");
   app.add_option("--learning-rate", g.learning_rate, "of Adam");

@@ -213,6 +213,33 @@ double demand_ns(const Demand& demand, KernelClass kind, uint32_t flags, const A
   return ns;
 }
 
+const std::vector<features::Column>& demand_columns() {
+  using features::Scale;
+  static const std::vector<features::Column> columns = {
+      {"demand_bytes_l2", Scale::Log},   {"demand_bytes_l3", Scale::Log},    {"demand_bytes_memory", Scale::Log},
+      {"demand_vector_ops", Scale::Log}, {"demand_scalar_ops", Scale::Log},  {"demand_special_ops", Scale::Log},
+      {"demand_spill_ops", Scale::Log},  {"demand_matmul_ops", Scale::Log},  {"demand_tiles", Scale::Log},
+      {"demand_rows", Scale::Log},       {"demand_estimate_ns", Scale::Log},
+  };
+  return columns;
+}
+
+std::vector<float> demand_rows(const KernelView& kernel, std::span<const float> tiles, const features::Cpu& cpu) {
+  static const AnalyticalCoefficients defaults;
+  const KernelAnatomy anatomy = anatomy_of(kernel);
+  const size_t width = features::tile_feature_count();
+  std::vector<float> rows;
+  for (size_t at = 0; at + width <= tiles.size(); at += width) {
+    const std::span<const float> option = tiles.subspan(at, width);
+    const Demand d = demand_of(anatomy, option, cpu);
+    for (double value :
+         {d.bytes[0], d.bytes[1], d.bytes[2], d.vector_ops, d.scalar_ops, d.special_ops, d.spill_ops, d.matmul_ops,
+          d.tiles, d.rows, demand_ns(d, anatomy.kind, flags_of(anatomy, option), defaults)})
+      rows.push_back(static_cast<float>(value));
+  }
+  return rows;
+}
+
 std::vector<double> AnalyticalModel::predict(const KernelView& kernel) const {
   const KernelAnatomy anatomy = anatomy_of(kernel);
   const size_t width = features::tile_feature_count();

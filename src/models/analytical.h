@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "features/columns.h"
 #include "features/cpu.h"
 #include "models/kernel_demand.h"
 
@@ -33,6 +34,12 @@ struct AnalyticalCoefficients {
 
 // ns. scale * flags * (launch + max(bytes of each cache level, operations) + tiles + rows).
 double demand_ns(const Demand& demand, KernelClass kind, uint32_t flags, const AnalyticalCoefficients& c);
+
+// What the analytical model counts for each option of a kernel, as inputs for networks that start from it: bytes per
+// cache level, operations by sort, tiles, rows, and the run time in ns by the default coefficients.
+const std::vector<features::Column>& demand_columns();
+// [options, columns] for rows of KernelView::tiles.
+std::vector<float> demand_rows(const KernelView& kernel, std::span<const float> tiles, const features::Cpu& cpu);
 
 struct AnalyticalFit {
   // Only order the options of each kernel: errors that all options of a kernel share do not count.

@@ -108,10 +108,14 @@ void copy_kernel(const BatchItem& item, const std::vector<int32_t>& position, co
     copy_values(k.node_features.subspan(i * widths.node, widths.node), features + position[i] * widths.node);
   }
   copy_values(k.static_features, batch.static_features.data_ptr<float>() + index * widths.static_);
+  std::vector<float> tiles;
+  for (int32_t o : item.options) {
+    const auto tile = k.tiles.subspan(o * widths.tile, widths.tile);
+    tiles.insert(tiles.end(), tile.begin(), tile.end());
+  }
+  copy_values(option_rows(k, tiles, widths), batch.tiles.data_ptr<float>() + option * widths.option());
   for (size_t o = 0; o < item.options.size(); ++o) {
     const int64_t row = option + static_cast<int64_t>(o);
-    copy_values(k.tiles.subspan(item.options[o] * widths.tile, widths.tile),
-                batch.tiles.data_ptr<float>() + row * widths.tile);
     batch.option_kernel.data_ptr<int64_t>()[row] = index;
     if (batch.log_runtime.defined())
       batch.log_runtime.data_ptr<float>()[row] = static_cast<float>(std::log(k.runtime_ns[item.options[o]]));
@@ -140,7 +144,7 @@ std::shared_ptr<GraphBatch> make_unscaled_batch(const std::vector<BatchItem>& it
   batch->opcodes = torch::empty({nodes}, torch::kLong);
   batch->node_features = torch::empty({nodes, widths.node});
   batch->static_features = torch::empty({kernels, widths.static_});
-  batch->tiles = torch::empty({options, widths.tile});
+  batch->tiles = torch::empty({options, widths.option()});
   batch->option_kernel = torch::empty({options}, torch::kLong);
   if (measured) batch->log_runtime = torch::empty({options});
   std::vector<Edge> producers, users, both;

@@ -37,7 +37,7 @@ struct GraphBatch {
   torch::Tensor opcodes;          // [nodes], int64
   torch::Tensor node_features;    // [nodes, widths.node], scaled
   torch::Tensor static_features;  // [kernels, widths.static_], scaled
-  torch::Tensor tiles;            // [options, widths.tile], scaled
+  torch::Tensor tiles;            // [options, widths.option()], scaled
   torch::Tensor log_runtime;      // [options], log of ns; undefined where run times are unknown
   torch::Tensor option_kernel;    // [options], int64
   Adjacency producers, users, both;

@@ -15,10 +15,12 @@ FastNetwork::FastNetwork(const ModelOptions& o, const FeatureWidths& widths)
   pooled = register_module("pooled", linear(3 * hidden, hidden, true));
   shift = register_module("shift", linear(hidden, hidden, true));
   gate = register_module("gate", linear(hidden, hidden, true));
-  tile_input = register_module("tile_input", linear(widths.tile, hidden));
+  tile_input = register_module("tile_input", linear(widths.option(), hidden));
   middle = register_module("middle", linear(hidden, hidden, true));
   output = register_module("output", linear(hidden, 1));
   kernel_output = register_module("kernel_output", linear(hidden, 1, true));
+  // A straight way for the analytical model's estimate: the network learns what that gets wrong.
+  if (widths.demand > 0) skip = register_module("skip", linear(widths.option(), 1));
 }
 
 torch::Tensor FastNetwork::embed(const GraphBatch& batch, Noise& noise) {
@@ -42,7 +44,9 @@ torch::Tensor FastNetwork::score_options(const torch::Tensor& kernel, const torc
   torch::Tensor z = tile_input(tiles);  // [options, hidden]
   z = torch::relu(torch::addcmul(per_option(shift(kernel)), z, per_option(1 + gate(kernel))));
   z = torch::relu(middle(noise.dropout(z, options.dropout)));
-  return (output(z) + per_option(kernel_output(kernel))).squeeze(1);  // [options]
+  torch::Tensor score = output(z) + per_option(kernel_output(kernel));
+  if (skip) score = score + skip(tiles);
+  return score.squeeze(1);  // [options]
 }
 
 torch::Tensor FastNetwork::forward(const GraphBatch& batch, Noise& noise) {

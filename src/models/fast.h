@@ -12,7 +12,7 @@ struct FastNetwork : Network {
   // Scores of options against the embedding of their kernel; without `option_kernel` all belong to the only one.
   torch::Tensor score_options(const torch::Tensor& embedding,      // [kernels, embedding width]
                               const torch::Tensor& option_kernel,  // [options], int64, or undefined
-                              const torch::Tensor& tiles,          // [options, widths.tile], scaled
+                              const torch::Tensor& tiles,          // [options, widths.option()], scaled
                               Noise& noise);                       // -> [options]
   torch::Tensor forward(const GraphBatch& batch, Noise& noise) override;
 
@@ -21,7 +21,7 @@ struct FastNetwork : Network {
   torch::nn::Linear opcode_input{nullptr}, node_input{nullptr}, static_input{nullptr};
   std::vector<std::shared_ptr<GnnLayer>> gnn;
   torch::nn::Linear pooled{nullptr}, shift{nullptr}, gate{nullptr}, tile_input{nullptr}, middle{nullptr},
-      output{nullptr}, kernel_output{nullptr};
+      output{nullptr}, kernel_output{nullptr}, skip{nullptr};
 };
 
 }  // namespace hone::models

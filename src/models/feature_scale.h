@@ -10,15 +10,19 @@
 namespace hone::models {
 
 struct FeatureScale {
-  features::Scaler node, static_, tile;
-  FeatureScale();  // this program's columns, not fitted
+  features::Scaler node, static_, tile;  // tile: of all that comes with an option
+  bool demand = false;
+  explicit FeatureScale(bool demand = false);  // this program's columns, not fitted
   void fit(const KernelView& kernel);
-  FeatureWidths widths() const { return {node.columns(), static_.columns(), tile.columns()}; }
+  FeatureWidths widths() const;
   bool operator==(const FeatureScale&) const = default;
 };
 
+// Rows of options as networks read them, unscaled: [options, widths.option()] for [options, widths.tile].
+std::vector<float> option_rows(const KernelView& kernel, std::span<const float> tiles, const FeatureWidths& widths);
+
 nlohmann::json to_json(const FeatureScale& scale);
-FeatureScale feature_scale_from_json(
-    const nlohmann::json& json);  // throws Error for columns that are not this program's
+// Throws Error for columns that are not this program's.
+FeatureScale feature_scale_from_json(const nlohmann::json& json, bool demand);
 
 }  // namespace hone::models

@@ -30,7 +30,7 @@ struct GridNetwork : Network {
     opcode_input = register_module("opcode_input", linear(o.opcode_embedding, hidden));
     node_input = register_module("node_input", linear(widths.node, hidden));
     if (o.static_join == Join::Node) static_input = register_module("static_input", linear(widths.static_, hidden));
-    if (o.tile_join == Join::Node) tile_input = register_module("tile_input", linear(widths.tile, hidden));
+    if (o.tile_join == Join::Node) tile_input = register_module("tile_input", linear(widths.option(), hidden));
     for (int64_t l = 0; l < o.module_layers; ++l)
       module_layers.push_back(register_module("module" + std::to_string(l), linear(hidden, hidden)));
     for (int64_t l = 0; row.gnn != Gnn::None && l < o.gnn_layers; ++l)
@@ -42,7 +42,7 @@ struct GridNetwork : Network {
     // The per-node reduction is a prediction already; of the others a linear layer makes one.
     if (row.reduction != Reduction::PerNode) output = register_module("output", linear(reduction->width(), 1));
     if (o.static_join == Join::Kernel) static_output = register_module("static_output", linear(widths.static_, 1));
-    if (o.tile_join == Join::Kernel) tile_output = register_module("tile_output", linear(widths.tile, 1));
+    if (o.tile_join == Join::Kernel) tile_output = register_module("tile_output", linear(widths.option(), 1));
   }
 
   // f1 of (opcode embedding, node features, kernel features): what an option does not change is computed once per kernel.

@@ -6,8 +6,8 @@
 
 namespace hone::models {
 
-torch::Tensor pairwise_rank_loss(const torch::Tensor& predicted, const torch::Tensor& target, const Rows& rows,
-                                 Phi phi) {
+torch::Tensor pairwise_rank_loss(const torch::Tensor& predicted, const torch::Tensor& target, const Rows& rows, Phi phi,
+                                 PairWeight weight) {
   int64_t most = 0, ranked = 0;
   for (int64_t k = 0; k < rows.kernels(); ++k) {
     most = std::max(most, rows.copies_of(k));
@@ -29,8 +29,10 @@ torch::Tensor pairwise_rank_loss(const torch::Tensor& predicted, const torch::Te
   }
   const torch::Tensor y = target.index_select(0, place.view(-1)).view({-1, most});
   const torch::Tensor p = predicted.index_select(0, place.view(-1)).view({-1, most});
-  const torch::Tensor slower = (y.unsqueeze(2) > y.unsqueeze(1)).to(torch::kFloat) * valid.unsqueeze(2) *
-                               valid.unsqueeze(1) * scale.view({-1, 1, 1});  // [kernels, most, most]
+  const torch::Tensor difference = y.unsqueeze(2) - y.unsqueeze(1);
+  torch::Tensor slower = (difference > 0).to(torch::kFloat) * valid.unsqueeze(2) * valid.unsqueeze(1) *
+                         scale.view({-1, 1, 1});  // [kernels, most, most]
+  if (weight == PairWeight::LogRatio) slower = slower * difference.clamp(0, 1);
   const torch::Tensor z = p.unsqueeze(2) - p.unsqueeze(1);
   return ((phi == Phi::Hinge ? torch::relu(1 - z) : torch::softplus(-z)) * slower).sum();
 }

@@ -1,6 +1,7 @@
 #include "models/model_options.h"
 
 #include "base/error.h"
+#include "models/option_json.h"
 
 namespace hone::models {
 
@@ -50,6 +51,10 @@ Join join_from_name(const std::string& name) {
   throw Error("no such place for kernel features: " + name, "", "one of none, node, kernel");
 }
 
+// Found by nlohmann::json.
+static void to_json(nlohmann::json& json, Join join) { json = join_name(join); }
+static void from_json(const nlohmann::json& json, Join& join) { join = join_from_name(json.get<std::string>()); }
+
 namespace {
 
 // Every option with its JSON name, for writing and reading.
@@ -67,20 +72,10 @@ void for_each_option(O& o, Visit&& visit) {
   visit("neighbour_cap", o.neighbour_cap);
   visit("directed", o.directed);
   visit("l2_norm", o.l2_norm);
+  visit("demand", o.demand);
   visit("tile_join", o.tile_join);
   visit("static_join", o.static_join);
   visit("dropout", o.dropout);
-}
-
-void write(nlohmann::json& json, const char* name, Join value) { json[name] = join_name(value); }
-template <class T>
-void write(nlohmann::json& json, const char* name, const T& value) {
-  json[name] = value;
-}
-void read(const nlohmann::json& json, Join& value) { value = join_from_name(json.get<std::string>()); }
-template <class T>
-void read(const nlohmann::json& json, T& value) {
-  json.get_to(value);
 }
 
 void require(bool fine, const char* option, const char* what) {
@@ -91,25 +86,13 @@ void require(bool fine, const char* option, const char* what) {
 
 nlohmann::json to_json(const ModelOptions& options) {
   nlohmann::json json;
-  for_each_option(options, [&](const char* name, const auto& value) { write(json, name, value); });
+  for_each_option(options, [&](const char* name, const auto& value) { json[name] = value; });
   return json;
 }
 
 ModelOptions model_options_from_json(const nlohmann::json& json) {
-  if (!json.is_object()) throw Error("model options are not an object");
   ModelOptions options;
-  size_t known = 0;
-  for_each_option(options, [&](const char* name, auto& value) {
-    const auto found = json.find(name);
-    if (found == json.end()) return;
-    ++known;
-    try {
-      read(*found, value);
-    } catch (const nlohmann::json::exception&) {
-      throw Error(std::string("model option of a wrong type: ") + name);
-    }
-  });
-  if (known != json.size()) throw Error("unknown model option", json.dump().substr(0, 200));
+  read_options(json, "model", [&](auto&& visit) { for_each_option(options, visit); });
   options.validate();
   return options;
 }

@@ -40,6 +40,8 @@ struct ModelOptions {
   bool directed = true;        // other weights for producers than for users
   bool l2_norm = false;        // of node embeddings after every GNN layer
   Join tile_join = Join::Node, static_join = Join::Node;
+  bool demand =
+      false;  // options also bring what the analytical model counts for them (analytical.h), beside their features
   double dropout = 0.1;
 
   void validate() const;  // throws Error that names the option
@@ -54,6 +56,8 @@ Join join_from_name(const std::string& name);  // throws Error
 // Widths of the arrays a network reads, fixed by the feature version of its data.
 struct FeatureWidths {
   int64_t node = 0, static_ = 0, tile = 0;
+  int64_t demand = 0;  // numbers of the analytical model, computed when a batch is made
+  int64_t option() const { return tile + demand; }
   bool operator==(const FeatureWidths&) const = default;
 };
 

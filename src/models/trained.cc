@@ -51,7 +51,7 @@ Trained from_file(const TensorFile& file) {
         "train them again");
   Trained trained;
   trained.options = model_options_from_json(json_metadata(file, "model"));
-  trained.scale = feature_scale_from_json(json_metadata(file, "scaler"));
+  trained.scale = feature_scale_from_json(json_metadata(file, "scaler"), trained.options.demand);
   trained.task = metadata(file, "task");
   trained.loss = metadata(file, "loss");
   trained.command = metadata(file, "command");
@@ -87,10 +87,11 @@ std::vector<double> fast_scores(const Trained& trained, FastNetwork& network, co
   Noise none;
   const auto batch = make_batch({{view, {0}}}, trained.scale, trained.options.neighbour_cap);
   const torch::Tensor embedding = network.embed(*batch, none);
-  const int64_t width = trained.scale.widths().tile, options = count_options(kernel, width);
-  torch::Tensor tiles = torch::empty({options, width});
-  std::copy(kernel.tiles.begin(), kernel.tiles.end(), tiles.data_ptr<float>());
-  trained.scale.tile.apply({tiles.data_ptr<float>(), kernel.tiles.size()});
+  const FeatureWidths widths = trained.scale.widths();
+  const int64_t options = count_options(kernel, widths.tile);
+  std::vector<float> rows = option_rows(kernel, kernel.tiles, widths);
+  trained.scale.tile.apply(rows);
+  const torch::Tensor tiles = torch::from_blob(rows.data(), {options, widths.option()});
   constexpr int64_t kAtOnce = 1024;
   std::vector<double> scores;
   for (int64_t first = 0; first < options; first += kAtOnce) {

@@ -15,7 +15,7 @@ struct Trained {
   ModelOptions options;
   FeatureScale scale;
   std::string task;  // "tile" or "fusion"
-  std::string loss;  // "rank-hinge", "rank-logistic" or "mse"
+  std::string loss;  // as TrainOptions::loss
   // Networks trained on log run times predict (log ns - mean) / deviation.
   double log_mean = 0, log_deviation = 1;
   std::string command;  // the training command

@@ -1,6 +1,7 @@
 #include "rl/agent_options.h"
 
 #include "base/error.h"
+#include "models/option_json.h"
 
 namespace hone::rl {
 
@@ -118,21 +119,9 @@ nlohmann::json to_json(const AgentOptions& options) {
 }
 
 AgentOptions agent_options_from_json(const nlohmann::json& json) {
-  if (!json.is_object()) throw Error("agent options are not an object");
   const auto agent = json.find("agent");
   AgentOptions options = paper_options(agent != json.end() && agent->is_string() ? agent->get<std::string>() : "ppo");
-  size_t known = 0;
-  for_each_option(options, [&](const char* name, auto& value) {
-    const auto found = json.find(name);
-    if (found == json.end()) return;
-    ++known;
-    try {
-      found->get_to(value);
-    } catch (const nlohmann::json::exception&) {
-      throw Error(std::string("agent option of a wrong type: ") + name);
-    }
-  });
-  if (known != json.size()) throw Error("unknown agent option", json.dump().substr(0, 200));
+  models::read_options(json, "agent", [&](auto&& visit) { for_each_option(options, visit); });
   return options;
 }
 

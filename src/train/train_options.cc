@@ -1,6 +1,7 @@
 #include "train/train_options.h"
 
 #include "base/error.h"
+#include "models/option_json.h"
 
 namespace hone::train {
 
@@ -83,8 +84,8 @@ void TrainOptions::settle() {
   require(task == "tile" || task == "fusion", "task", "must be tile or fusion");
   const bool tile = task == "tile";
   if (loss.empty()) loss = tile ? "rank-hinge" : "mse";
-  require(loss == "rank-hinge" || loss == "rank-logistic" || loss == "mse", "loss",
-          "must be rank-hinge, rank-logistic or mse");
+  require(loss == "rank-hinge" || loss == "rank-logistic" || loss == "rank-weighted" || loss == "mse", "loss",
+          "must be rank-hinge, rank-logistic, rank-weighted or mse");
   require(tile || loss == "mse", "loss", "must be mse for fusion: its kernels have one option");
   if (kernels_per_step == 0) kernels_per_step = tile ? 8 : 64;
   if (!tile) options_per_kernel = 1;
@@ -115,24 +116,10 @@ nlohmann::json to_json(const TrainOptions& options) {
 }
 
 TrainOptions train_options_from_json(const nlohmann::json& json) {
-  if (!json.is_object()) throw Error("training options are not an object");
   TrainOptions options;
-  size_t known = 0;
-  for_each_option(options, [&](const char* name, auto& value) {
-    const auto found = json.find(name);
-    if (found == json.end()) return;
-    ++known;
-    try {
-      found->get_to(value);
-    } catch (const nlohmann::json::exception&) {
-      throw Error(std::string("training option of a wrong type: ") + name);
-    }
-  });
-  if (json.contains("model")) {
-    ++known;
-    options.model = models::model_options_from_json(json.at("model"));
-  }
-  if (known != json.size()) throw Error("unknown training option", json.dump().substr(0, 200));
+  const bool has_model = json.is_object() && json.contains("model");
+  models::read_options(json, "training", [&](auto&& visit) { for_each_option(options, visit); }, has_model);
+  if (has_model) options.model = models::model_options_from_json(json.at("model"));
   return options;
 }
 

@@ -25,6 +25,7 @@ models::Trained start(const std::vector<KernelView>& training, const TrainOption
                       const std::string& command) {
   models::Trained trained;
   trained.options = options.model;
+  trained.scale = models::FeatureScale(options.model.demand);
   trained.task = options.task;
   trained.loss = options.loss;
   trained.command = command;
@@ -131,8 +132,9 @@ class Run {
   torch::Tensor loss_of(const torch::Tensor& predicted, const models::GraphBatch& batch) const {
     if (options_.loss == "mse")
       return models::squared_error(predicted, (batch.log_runtime - current_.log_mean) / current_.log_deviation);
-    const models::Phi phi = options_.loss == "rank-hinge" ? models::Phi::Hinge : models::Phi::Logistic;
-    return models::pairwise_rank_loss(predicted, batch.log_runtime, batch.per_option, phi);
+    const models::Phi phi = options_.loss == "rank-logistic" ? models::Phi::Logistic : models::Phi::Hinge;
+    const auto weight = options_.loss == "rank-weighted" ? models::PairWeight::LogRatio : models::PairWeight::Equal;
+    return models::pairwise_rank_loss(predicted, batch.log_runtime, batch.per_option, phi, weight);
   }
 
   double step(int64_t& samples) {

@@ -152,6 +152,19 @@ TEST_CASE("a tile of whole cache lines beats one that uses four bytes of each") 
   CHECK(ns[0] < ns[2]);
 }
 
+TEST_CASE("rows of demand end with the estimate of the default model") {
+  const TestKernel kernel = kernel_of({node("parameter", f32({1024, 1024})), node("tanh", f32({1024, 1024}), {0})},
+                                      {"loop", "tile=8,128"}, {.flops = 1e6, .bytes_read = 4e6, .bytes_written = 4e6});
+  const features::Cpu cpu = features::this_cpu(1);
+  const std::vector<float> rows = demand_rows(kernel.view(), kernel.tiles, cpu);
+  const size_t width = demand_columns().size();
+  REQUIRE(rows.size() == 2 * width);
+  const std::vector<double> predicted = AnalyticalModel(cpu).predict(kernel.view());
+  CHECK(rows[width - 1] == Approx(predicted[0]));
+  CHECK(rows[2 * width - 1] == Approx(predicted[1]));
+  CHECK(demand_rows(kernel.view(), {}, cpu).empty());
+}
+
 TEST_CASE("kernels are told apart by what dominates them") {
   CHECK(anatomy_of(negation(64).view()).kind == KernelClass::Elementwise);
   CHECK(anatomy_of(transposition(8, 8, {"loop"}).view()).kind == KernelClass::Transpose);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "models/analytical.h"
 #include "models/losses.h"
 #include "models/segment.h"
 #include "models/synthetic.h"
@@ -122,6 +123,30 @@ TEST_CASE("an option's prediction does not depend on what else is in the batch")
     INFO(row.name);
     CHECK(predict(*network, *alone)[0].item<float>() ==
           Approx(predict(*network, *all)[4 + 2].item<float>()).margin(1e-5));
+  }
+}
+
+TEST_CASE("what the analytical model counts reaches every network") {
+  const auto kernels = synthetic_kernels(4, 2, 5, 3);
+  const auto views = views_of(kernels);
+  FeatureScale scale(/*demand=*/true);
+  for (const KernelView& view : views) scale.fit(view);
+  CHECK(scale.widths().option() == scale.widths().tile + static_cast<int64_t>(demand_columns().size()));
+  CHECK(feature_scale_from_json(to_json(scale), true) == scale);
+  CHECK_THROWS_AS(feature_scale_from_json(to_json(scale), false), Error);
+  const auto all = batch_of(views, scale);
+  CHECK(all->tiles.size(1) == scale.widths().option());
+  const auto alone = make_batch({{views[1], {1}}}, scale, 20);
+  CHECK(torch::equal(alone->tiles[0], all->tiles[3 + 1]));
+  for (const ModelName& row : model_names()) {
+    ModelOptions options = small_options(row.name);
+    options.demand = true;
+    const auto network = make_network(options, scale.widths(), 1);
+    INFO(row.name);
+    const float before = predict(*network, *alone)[0].item<float>();
+    alone->tiles[0][-1] += 0.5;  // the estimate
+    CHECK(predict(*network, *alone)[0].item<float>() != before);
+    alone->tiles[0][-1] -= 0.5;
   }
 }
 
@@ -330,6 +355,11 @@ TEST_CASE("losses equal hand arithmetic") {
   const auto logistic = [](double z) { return std::log1p(std::exp(-z)); };
   CHECK(pairwise_rank_loss(predicted, target, rows, Phi::Logistic).item<double>() ==
         Approx((logistic(1.5) + logistic(0.5) + logistic(-1)) / 3 / 2));
+  // Pairs count min(1, difference): half for the first, whole for both others.
+  const torch::Tensor close = torch::tensor({1.0f, 1.5f, 3.0f, 4.0f, 5.0f, 5.0f});
+  CHECK(pairwise_rank_loss(torch::tensor({0.5f, 0.7f, 1.0f, 9.0f, 0.0f, 3.0f}), close, rows, Phi::Hinge,
+                           PairWeight::LogRatio)
+            .item<double>() == Approx((0.8 * 0.5 + 0.5 + 0.7) / 3 / 2));
   CHECK(squared_error(torch::tensor({1.0f, 4.0f}), torch::tensor({2.0f, 2.0f})).item<double>() == Approx(2.5));
   Rows single;
   single.node_begin = single.copy_begin = single.row_begin = {0, 1};
