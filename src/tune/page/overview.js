@@ -95,7 +95,7 @@ function profile() {
 }
 
 const columns = [
-  { id: "kernel", title: "Kernel", text: true, value: (k) => k.words + k.name },
+  { id: "kernel", title: "Kernel", text: true, value: (k) => k.words + "\n" + k.name },
   { id: "kind", title: "Kind", text: true, wide: true, value: (k) => k.kind, show: (k) => k.kind },
   { id: "share", title: "Share", value: (k) => k.share || 0,
     show: (k) => [percent(k.share), h("span", { class: "share wide", style: `--part:${Math.min(100, 100 * (k.share || 0))}%` })] },
