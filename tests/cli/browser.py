@@ -38,7 +38,7 @@ class Browser:
             pass_fds=(to_browser, from_browser),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env=dict(os.environ, HOME=self.folder.name),
+            env=dict(os.environ, HOME=self.folder.name, TMPDIR=self.folder.name),
         )
         os.close(to_browser)
         os.close(from_browser)
