@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "models/ensemble.h"
 #include "models/learn_abi.h"
 
 namespace hone::models {
@@ -88,6 +89,7 @@ void* learn_symbol(const char* name) {
 void throw_learn_error(char* text) { throw_error(take(text)); }
 
 std::unique_ptr<LearnedModel> load_learned_model(const std::string& weights_path, int threads) {
+  if (std::filesystem::is_directory(weights_path)) return open_ensemble(weights_path, threads);
   char* error = nullptr;
   std::unique_ptr<LearnedModel> model(library().open(weights_path.c_str(), threads, &error));
   if (!model) throw_error(take(error));

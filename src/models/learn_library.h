@@ -26,7 +26,7 @@ class LearnedModel {
   virtual std::vector<double> predict(const KernelView& kernel) = 0;
 };
 
-// Reads weights of `hone train`. Throws Error (where = path) for weights of another feature version or model, and for
+// Reads weights of `hone train`, or a folder of them as one model (models/ensemble.h). Throws Error (where = path) for weights of another feature version or model, and for
 // damaged files; RunError when the library is missing.
 std::unique_ptr<LearnedModel> load_learned_model(const std::string& weights_path, int threads = 1);
 

@@ -70,7 +70,7 @@ EncodedOptions::EncodedOptions(const Kernel& kernel, const std::vector<std::stri
 }
 
 std::string shipped_tile_weights() {
-  constexpr char kName[] = "tile.safetensors";
+  constexpr char kName[] = "tile";
   namespace fs = std::filesystem;
   std::vector<fs::path> folders;
   if (const char* chosen = std::getenv("HONE_MODELS")) folders.emplace_back(chosen);

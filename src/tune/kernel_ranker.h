@@ -40,7 +40,7 @@ class KernelRanker {
 // Weights of `hone train`. Throws what load_learned_model throws.
 std::unique_ptr<KernelRanker> learned_ranker(const std::string& weights_path);
 
-// The weights that come with the program: $HONE_MODELS, or data/models beside its folder; empty when there are none.
+// The weights that come with the program: $HONE_MODELS, or data/models beside its folder, there `tile`; empty when there are none.
 std::string shipped_tile_weights();
 
 // Coefficients saved by `hone eval --save`, or the defaults when the path is empty.
