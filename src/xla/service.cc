@@ -160,7 +160,7 @@ void run_duel(Executable& baseline, Executable& candidate, const wire::MeasureRe
 
 struct Service::State {
   std::map<std::string, std::unique_ptr<Program>> programs;
-  std::list<KernelBench> kernels;  // most recent first, at most 3
+  std::list<KernelBench> kernels;            // most recent first, at most 3
   std::map<std::string, PassStates> states;  // of programs passes are run on
 
   Program& program(const std::string& key) {
