@@ -55,7 +55,7 @@ dataset: build
 	for kind in tile fusion; do rm -rf $(BUILD)/data/$$kind; \
 	  $(BUILD)/hone collect export --db $(BUILD)/data/kernels.db --kind $$kind --out $(BUILD)/data/$$kind || exit 1; done
 
-# Trains the shipped weights again: two ensembles of three seeds each, a quarter of an hour on one core.
+# Trains the shipped weights again: two ensembles of three seeds each, about eight minutes on one idle core.
 models: dataset
 	for seed in 0 1 2; do \
 	  $(BUILD)/hone train tile $(BUILD)/data/tile --split data/splits/random.txt $(TILE_MODEL) --seed $$seed \

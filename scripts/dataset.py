@@ -7,6 +7,7 @@ of the features needs no new file. Kernels that were lowered and never measured 
     scripts/dataset.py pack collect.db data/kernels.db.xz
     scripts/dataset.py unpack data/kernels.db.xz build/kernels.db
     scripts/dataset.py describe build/kernels.db
+    scripts/dataset.py noise build/kernels.db [second-collection.db]
 """
 
 import argparse
@@ -15,6 +16,7 @@ import lzma
 import os
 import shutil
 import sqlite3
+import statistics
 import sys
 import tempfile
 import zlib
@@ -112,6 +114,35 @@ def describe(database: Path) -> None:
         print(f"| {family} | {count} |")
 
 
+def defaults_ns(database: Path) -> dict[str, float]:
+    """Run time of each kernel's default by its longest duel against itself, ns."""
+    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+    found = {}
+    for kernel, a, b in connection.execute(
+        "select kernel, baseline_ns, candidate_ns from records where scope = 'kernel' and status = 'ok' and "
+        "decisions = 'default' and rounds >= 6 order by rounds"
+    ):
+        found[kernel] = (a, b)
+    return found
+
+
+def noise(first: Path, second: Path | None) -> None:
+    """What a perfect model would get: both sides of one duel, and a second collection as the predictor of the first."""
+
+    def show(what: str, errors: list[float]) -> None:
+        print(
+            f"{what}: {len(errors)} kernels of at least 5 us, MAPE {100 * statistics.fmean(errors):.1f} % mean, "
+            f"{100 * statistics.median(errors):.1f} % median"
+        )
+
+    ours = {kernel: pair for kernel, pair in defaults_ns(first).items() if pair[0] >= 5000}
+    show("both sides of a duel", [abs(a - b) / b for a, b in ours.values()])
+    if second is not None:
+        theirs = defaults_ns(second)
+        means = [(sum(ours[k]) / 2, sum(theirs[k]) / 2) for k in ours if k in theirs]
+        show("another collection", [abs(a - b) / a for a, b in means])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -119,14 +150,19 @@ def main() -> int:
         command = commands.add_parser(name)
         command.add_argument("source", type=Path)
         command.add_argument("target", type=Path)
-    commands.add_parser("describe").add_argument("database", type=Path)
+    commands.add_parser("describe").add_argument("source", type=Path)
+    command = commands.add_parser("noise")
+    command.add_argument("source", type=Path)
+    command.add_argument("target", type=Path, nargs="?", help="another collection of the same kernels")
     options = parser.parse_args()
-    source = options.database if options.command == "describe" else options.source
+    source = options.source
     if not source.is_file():
         print(f"{source}: there is no such file", file=sys.stderr)
         return 2
     if options.command == "describe":
         describe(source)
+    elif options.command == "noise":
+        noise(source, options.target)
     else:
         os.makedirs(options.target.parent, exist_ok=True)
         (pack if options.command == "pack" else unpack)(source, options.target)
