@@ -9,7 +9,7 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "models/analytical.h"
+#include "models/ensemble.h"
 #include "models/learn_library.h"
 #include "models/metrics.h"
 #include "tune/kernel_ranker.h"
@@ -31,23 +31,17 @@ struct PredictCommand {
 // The network, or the analytical model when there is no network.
 class Predictor {
  public:
-  explicit Predictor(const PredictCommand& c) {
-    if (!c.weights.empty()) {
-      learned_ = models::load_learned_model(c.weights);
-    } else {
-      analytical_ = models::AnalyticalModel::load(c.analytical, features::this_cpu(c.program.threads.value_or(1)));
-    }
-  }
-  std::string name() const { return learned_ ? learned_->name() : "analytical"; }
-  bool predicts_runtime() const { return !learned_ || learned_->predicts_runtime(); }
+  explicit Predictor(const PredictCommand& c)
+      : model_(c.weights.empty() ? models::analytical_member(c.analytical, "fusion", c.program.threads.value_or(1))
+                                 : models::load_learned_model(c.weights)) {}
+  std::string name() const { return model_->name(); }
+  bool predicts_runtime() const { return model_->predicts_runtime(); }
   std::vector<double> predict(const tune::Kernel& kernel, const std::vector<std::string>& options) {
-    const tune::EncodedOptions encoded(kernel, options);
-    return learned_ ? learned_->predict(encoded.view()) : analytical_.predict(encoded.view());
+    return model_->predict(tune::EncodedOptions(kernel, options).view());
   }
 
  private:
-  std::unique_ptr<models::LearnedModel> learned_;
-  models::AnalyticalModel analytical_;
+  std::unique_ptr<models::LearnedModel> model_;
 };
 
 std::vector<tune::Kernel> kernels_of(tune::Session& session) {

@@ -71,8 +71,8 @@ std::unique_ptr<LearnedModel> make_ensemble(std::vector<std::unique_ptr<LearnedM
   return std::make_unique<Ensemble>(std::move(members));
 }
 
-std::unique_ptr<LearnedModel> analytical_member(const std::string& path, const std::string& task) {
-  return std::make_unique<AnalyticalMember>(AnalyticalModel::load(path, features::this_cpu(1)), task);
+std::unique_ptr<LearnedModel> analytical_member(const std::string& path, const std::string& task, int threads) {
+  return std::make_unique<AnalyticalMember>(AnalyticalModel::load(path, features::this_cpu(threads)), task);
 }
 
 std::unique_ptr<LearnedModel> open_ensemble(const std::string& folder, int threads) {
@@ -91,7 +91,7 @@ std::unique_ptr<LearnedModel> open_ensemble(const std::string& folder, int threa
       throw Error("weights of different tasks", folder, path + " was trained on " + members.back()->task() + " data");
   }
   const std::string task = members.front()->task();
-  for (const std::string& path : analytical) members.push_back(analytical_member(path, task));
+  for (const std::string& path : analytical) members.push_back(analytical_member(path, task, threads));
   return make_ensemble(std::move(members));
 }
 

@@ -19,7 +19,7 @@ std::unique_ptr<LearnedModel> open_ensemble(const std::string& folder, int threa
 // The same of models already open; at least one.
 std::unique_ptr<LearnedModel> make_ensemble(std::vector<std::unique_ptr<LearnedModel>> members);
 
-// The analytical model in the place of a network, for any task.
-std::unique_ptr<LearnedModel> analytical_member(const std::string& path, const std::string& task);
+// The analytical model in the place of a network, for any task; its defaults when the path is empty.
+std::unique_ptr<LearnedModel> analytical_member(const std::string& path, const std::string& task, int threads);
 
 }  // namespace hone::models

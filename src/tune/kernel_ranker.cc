@@ -11,16 +11,16 @@
 #include "base/files.h"
 #include "features/encode.h"
 #include "graph/hlo_reader.h"
-#include "models/analytical.h"
+#include "models/ensemble.h"
 #include "models/learn_library.h"
 
 namespace hone::tune {
 
 namespace {
 
-class LearnedRanker : public KernelRanker {
+class ModelRanker : public KernelRanker {
  public:
-  explicit LearnedRanker(const std::string& path) : model_(models::load_learned_model(path)) {}
+  explicit ModelRanker(std::unique_ptr<models::LearnedModel> model) : model_(std::move(model)) {}
   std::string name() const override { return model_->name(); }
   std::vector<double> scores(const Kernel& kernel, const std::vector<std::string>& options) override {
     return model_->predict(EncodedOptions(kernel, options).view());
@@ -28,18 +28,6 @@ class LearnedRanker : public KernelRanker {
 
  private:
   std::unique_ptr<models::LearnedModel> model_;
-};
-
-class AnalyticalRanker : public KernelRanker {
- public:
-  explicit AnalyticalRanker(models::AnalyticalModel model) : model_(std::move(model)) {}
-  std::string name() const override { return "analytical"; }
-  std::vector<double> scores(const Kernel& kernel, const std::vector<std::string>& options) override {
-    return model_.predict(EncodedOptions(kernel, options).view());
-  }
-
- private:
-  models::AnalyticalModel model_;
 };
 
 }  // namespace
@@ -83,11 +71,11 @@ std::string shipped_tile_weights() {
 }
 
 std::unique_ptr<KernelRanker> learned_ranker(const std::string& weights_path) {
-  return std::make_unique<LearnedRanker>(weights_path);
+  return std::make_unique<ModelRanker>(models::load_learned_model(weights_path));
 }
 
 std::unique_ptr<KernelRanker> analytical_ranker(const std::string& path, int threads) {
-  return std::make_unique<AnalyticalRanker>(models::AnalyticalModel::load(path, features::this_cpu(threads)));
+  return std::make_unique<ModelRanker>(models::analytical_member(path, "tile", threads));
 }
 
 std::vector<int> ranked_options(const Kernel& kernel, KernelRanker& ranker) {
