@@ -1,0 +1,57 @@
+// What is decided about a graph: where each operation runs, in which order, and what is fused.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/task_graph.h"
+
+namespace hone::sim {
+
+// One number per operation of the graph in each list, or an empty list for the default. Entries of inputs are ignored:
+// parameters and constants are wherever they are read.
+struct Plan {
+  std::vector<int32_t> device;  // index into Topology::devices; default: all on the first
+  std::vector<int32_t>
+      schedule;                 // among the operations ready on a device the highest runs first; default: the one that
+                                // became ready first. Ties: the one that stands first in the graph.
+  std::vector<int32_t> fusion;  // above 0: fuse into all consumers or none, highest first; 0: keep. Default: keep all.
+  bool operator==(const Plan&) const = default;
+};
+
+// Throws Error when a list has another length than the graph, or a device does not exist.
+void check_plan(const Plan& plan, const TaskGraph& graph, int32_t devices);
+
+// What may be fused. Beside these limits: an operation is fused into all its consumers or not at all; all of them run on
+// its device; results of the program, inputs, matrix products and opaque operations are never fused away; consumers are
+// elementwise operations, moves and reductions. Every kernel thus writes the result of one operation, and cycles cannot
+// arise, since a fused producer is computed again in each kernel that reads it.
+struct FusionRules {
+  int32_t max_ops = 64;      // in one kernel, counting repeated ones once
+  double max_repeats = 1e9;  // evaluations of one operation inside one kernel
+};
+
+// Kernels after fusion, in an order in which producers come before consumers. Flat arrays by kernel k.
+struct Kernels {
+  std::vector<int32_t> root;       // [kernels]: the operation whose result it writes
+  std::vector<int32_t> kernel_of;  // [ops]: kernel that writes the operation's result; -1 when fused away or an input
+  std::vector<int32_t> member_offset;  // [kernels + 1]
+  std::vector<int32_t> member;         // operations computed in it, root included, ascending
+  std::vector<double> evaluations;     // [members]: how often each of them is computed there
+  std::vector<int32_t> read_offset;    // [kernels + 1]
+  std::vector<int32_t> read;           // operations whose results it reads from memory, ascending
+  std::vector<double> read_bytes;      // [reads]
+
+  int32_t size() const { return static_cast<int32_t>(root.size()); }
+};
+
+// Fuses operations by descending Plan::fusion, ties by place in the graph; one whose fusion is not legal is kept. `devices`
+// is the placement, empty for one device. The graph must be sorted.
+Kernels fuse(const TaskGraph& graph, const std::vector<int32_t>& fusion, const std::vector<int32_t>& devices,
+             const FusionRules& rules = {});
+
+// Whether an operation can be fused away at all, and whether anything can be fused into it.
+bool fusible_producer(const Op& op);
+bool fusible_consumer(const Op& op);
+
+}  // namespace hone::sim
