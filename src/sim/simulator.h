@@ -78,8 +78,9 @@ class Simulator {
   // Of an operation as a kernel of its own on a device, launch included. For strategies that need estimates.
   double op_seconds(int32_t op, int32_t device) const;
 
+  struct State;  // of simulator.cc
+
  private:
-  struct State;
   std::unique_ptr<State> state_;
 };
 

@@ -1,5 +1,5 @@
 // A program as the simulator and the graph policies see it: operations that take time and memory, and who reads whose
-// result. Plain arrays, free of HLO; tune/place_graph.h makes one of a program, read_task_graph of a JSON file.
+// result. Plain arrays, free of HLO; tune/place_graph.h makes one of a program or a JSON file.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Op {
   double special = 0;         // results of exp, tanh, divide, ...: those counted apart by XLA's cost analysis
   double output_bytes = 0;    // of the result
   bool is_output = false;     // part of the program's result: stays in memory to the end, must be written by itself
-  double inner_bytes = 0;     // moved in memory besides operands and result (bodies of loops)
+  double written_bytes = -1;  // by one evaluation, loops inside included; below 0: output_bytes
   std::vector<int64_t> dims;  // of the result, for models
 };
 
