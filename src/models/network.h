@@ -49,7 +49,7 @@ struct ReductionLayer : torch::nn::Module {
   virtual torch::Tensor forward(const torch::Tensor& x, const Rows& rows) = 0;  // [rows, hidden] -> [copies, width()]
   virtual int64_t width() const = 0;
 };
-std::shared_ptr<ReductionLayer> make_per_node_reduction(const ModelOptions& options);  // width 1: sum of node scores
+std::shared_ptr<ReductionLayer> make_per_node_reduction(const ModelOptions& options);  // width 1: log sum exp
 std::shared_ptr<ReductionLayer> make_column_wise_reduction(const ModelOptions& options);
 std::shared_ptr<ReductionLayer> make_lstm_reduction(const ModelOptions& options);
 std::shared_ptr<ReductionLayer> make_transformer_reduction(const ModelOptions& options);

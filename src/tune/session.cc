@@ -20,6 +20,7 @@ using Seconds = std::chrono::duration<double>;
 constexpr double kInterruptGraceSeconds = 2;  // for the candidate in flight, so that the worker keeps what it compiled
 constexpr double kOvertime = 0.1;             // of the budget, the same at its end
 constexpr double kNoLimitSeconds = 1e9;       // finite: budgets are subtracted from it
+constexpr double kRunLimitSeconds = 3600;     // of all runs that a user asked for
 constexpr char kFinished[] = "best of a finished search";
 
 constexpr int kKills = 3;  // that one request survives
@@ -35,6 +36,17 @@ auto despite_kills(Call&& call) {
       spdlog::warn("{}; trying again", died.what());
     }
   }
+}
+
+// A request about the loaded program under decisions.
+template <class Request>
+Request request_about(const wire::LoadReplyT& program, std::unique_ptr<wire::TargetT> target,
+                      const Decisions& decisions) {
+  Request request;
+  request.program = program.program;
+  request.target = std::move(target);
+  request.decisions = wire::to_wire(decisions);
+  return request;
 }
 
 // What a request measures, for the log.
@@ -67,6 +79,17 @@ Kernel kernel_from_wire(const wire::KernelT& from) {
   kernel.default_tile = from.default_tile;
   if (from.dimension) kernel.dimension = wire::from_wire(*from.dimension);
   return kernel;
+}
+
+Lowered lowered_from_wire(const wire::LowerReplyT& reply) {
+  Lowered lowered;
+  lowered.fingerprint = reply.fingerprint;
+  lowered.hlo = reply.hlo;
+  lowered.instructions = reply.instructions;
+  for (const auto& kernel : reply.kernels) lowered.kernels.push_back(kernel_from_wire(*kernel));
+  std::erase_if(lowered.kernels, [](const Kernel& k) { return k.dimension.options.empty(); });
+  for (const auto& dimension : reply.dimensions) lowered.dimensions.push_back(wire::from_wire(*dimension));
+  return lowered;
 }
 
 // Outputs that do not pass differ from default XLA's (an error above 1 tolerance) or from the interpreter's, which the
@@ -227,13 +250,10 @@ std::unique_ptr<wire::TargetT> Session::wire_target() const {
   return target;
 }
 
-wire::LowerReplyT Session::lower_reply(const Decisions& decisions, bool want_fusion, bool want_protos) {
+wire::LowerReplyT Session::lower_reply(const Decisions& decisions, bool want_fusion, bool want_protos, bool want_hlo) {
   return despite_kills([&] {
-    wire::LowerRequestT request;
-    request.program = program_.program;
-    request.target = wire_target();
-    request.decisions = wire::to_wire(decisions);
-    request.want_hlo = true;
+    auto request = request_about<wire::LowerRequestT>(program_, wire_target(), decisions);
+    request.want_hlo = want_hlo;
     request.want_kernels = true;
     request.want_fusion = want_fusion;
     request.want_protos = want_protos;
@@ -242,38 +262,28 @@ wire::LowerReplyT Session::lower_reply(const Decisions& decisions, bool want_fus
 }
 
 Lowered Session::lower(const Decisions& decisions, bool want_fusion) {
-  const wire::LowerReplyT reply = lower_reply(decisions, want_fusion, /*want_protos=*/true);
-  Lowered lowered;
-  lowered.fingerprint = reply.fingerprint;
-  lowered.hlo = reply.hlo;
-  lowered.instructions = reply.instructions;
-  for (const auto& kernel : reply.kernels) lowered.kernels.push_back(kernel_from_wire(*kernel));
-  std::erase_if(lowered.kernels, [](const Kernel& k) { return k.dimension.options.empty(); });
-  for (const auto& dimension : reply.dimensions) lowered.dimensions.push_back(wire::from_wire(*dimension));
-  return lowered;
+  return lowered_from_wire(lower_reply(decisions, want_fusion, /*want_protos=*/true));
+}
+
+Lowered Session::lower_kernels(const Decisions& decisions) {
+  return lowered_from_wire(lower_reply(decisions, /*want_fusion=*/false, /*want_protos=*/true, /*want_hlo=*/false));
 }
 
 wire::RunReplyT Session::run(const Decisions& decisions, int repeat, bool want_outputs) {
   return despite_kills([&] {
-    wire::RunRequestT request;
-    request.program = program_.program;
-    request.target = wire_target();
-    request.decisions = wire::to_wire(decisions);
+    auto request = request_about<wire::RunRequestT>(program_, wire_target(), decisions);
     request.repeat = repeat;
     request.want_outputs = want_outputs;
-    return worker_.call<wire::RunReplyT>(std::move(request), 3600);
+    return worker_.call<wire::RunReplyT>(std::move(request), kRunLimitSeconds);
   });
 }
 
 wire::RunReplyT Session::profile(const Decisions& decisions, int runs) {
   return despite_kills([&] {
-    wire::RunRequestT request;
-    request.program = program_.program;
-    request.target = wire_target();
-    request.decisions = wire::to_wire(decisions);
+    auto request = request_about<wire::RunRequestT>(program_, wire_target(), decisions);
     request.repeat = runs;
     request.profile = true;
-    return worker_.call<wire::RunReplyT>(std::move(request), 3600);
+    return worker_.call<wire::RunReplyT>(std::move(request), kRunLimitSeconds);
   });
 }
 

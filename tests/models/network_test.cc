@@ -229,6 +229,12 @@ TEST_CASE("segment operations equal their definition, gradients too") {
   same(sum_of_nodes(x, rows), member.mm(x), {x});
   const torch::Tensor largest = std::get<0>((x.unsqueeze(0) + (member - 1).unsqueeze(2) * 1e9).max(1));
   same(mean_and_max_of_nodes(x, rows), torch::cat({member.mm(x) / size, largest}, 1), {x});
+  // Run times add, their logarithms do not; one far above the others must not overflow.
+  const auto per_node = make_per_node_reduction(small_options("none+per-node"));
+  const torch::Tensor wide = torch::randn({rows.rows(), small_options("none+per-node").hidden}) * 100;
+  const torch::Tensor scores = wide.mm(per_node->named_parameters()["score.weight"].t());
+  const torch::Tensor logs = (scores.t() + (member - 1) * 1e9).logsumexp(1, /*keepdim=*/true);
+  CHECK(torch::allclose(per_node->forward(wide, rows), logs, 1e-5, 1e-5));
   const torch::Tensor nodes = torch::randn({rows.nodes(), width}).requires_grad_();
   const torch::Tensor copies = torch::randn({rows.copies(), width}).requires_grad_();
   same(join_rows(nodes, copies, rows), torch::relu(node_of.mm(nodes) + member.t().mm(copies)), {nodes, copies});
