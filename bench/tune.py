@@ -244,7 +244,8 @@ def document(rows: list[dict], wanted: int, options: argparse.Namespace) -> str:
         text += f"- **Incomplete: {len(rows)} of {wanted} results**\n"
     text += (
         "\nSpeed-ups are default/tuned run time, interleaved, from a duel in a process of its own after the search,"
-        " with its confidence interval: medians over the rounds, while milliseconds are the fastest run. Verified: the outputs equal default XLA's in the search and in that duel; an"
+        " with its confidence interval: medians over the rounds, while milliseconds are the fastest run. Verified: the"
+        " outputs equal default XLA's in the search and in that duel; an"
         " unverified gain counts as 1 in the means. Seconds are those of the search, * where the result was known from"
         " the database. Programs without a result are listed at the end and are in no mean.\n\n"
     )
