@@ -1,0 +1,30 @@
+// The planners behind the table of strategies.h, one file each, and what they share.
+#pragma once
+
+#include <vector>
+
+#include "sim/strategies.h"
+
+namespace hone::sim {
+
+Plan plan_single(Simulator& simulator, const StrategyOptions& options);
+Plan plan_layerwise(Simulator& simulator, const StrategyOptions& options);
+Plan plan_round_robin(Simulator& simulator, const StrategyOptions& options);
+Plan plan_random(Simulator& simulator, const StrategyOptions& options);
+Plan plan_metis(Simulator& simulator, const StrategyOptions& options);
+Plan plan_heft(Simulator& simulator, const StrategyOptions& options);
+Plan plan_critical_path(Simulator& simulator, const StrategyOptions& options);
+Plan plan_xla_fusion(Simulator& simulator, const StrategyOptions& options);
+Plan plan_no_fusion(Simulator& simulator, const StrategyOptions& options);
+Plan plan_anneal(Simulator& simulator, const StrategyOptions& options);
+
+// [ops], seconds: the longest way from the start of an operation to the end of the program (Topcuoglu et al. 2002, eq. 6,
+// "upward rank"), with times averaged over devices. Without a placement edges take the time of a transfer averaged over
+// pairs of devices; with one, edges between devices take theirs and the others none.
+std::vector<double> upward_ranks(const Simulator& simulator, const std::vector<int32_t>& placement = {});
+// Operations as scheduling priorities, the highest rank first: size - place.
+std::vector<int32_t> priorities_of(const std::vector<double>& ranks);
+
+inline constexpr int32_t kFusionLevels = 8;  // priorities the searching planners draw from
+
+}  // namespace hone::sim

@@ -1,0 +1,55 @@
+#include "sim/strategies.h"
+
+#include "base/error.h"
+#include "sim/planners.h"
+
+namespace hone::sim {
+
+Tasks parse_tasks(const std::string& text) {
+  Tasks tasks{false, false, false};
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    if (word == "placement")
+      tasks.placement = true;
+    else if (word == "fusion")
+      tasks.fusion = true;
+    else if (word == "schedule")
+      tasks.schedule = true;
+    else
+      throw Error("no task is called '" + word + "'", "--tasks", "placement, fusion and schedule, separated by commas");
+    begin = end + 1;
+  }
+  return tasks;
+}
+
+const std::vector<StrategyRow>& strategies() {
+  static const std::vector<StrategyRow> table = {
+      {"single", "everything on the first device", plan_single, false, {true, false, false}},
+      {"layerwise",
+       "consecutive pieces of equal time, as an expert splits layers",
+       plan_layerwise,
+       false,
+       {true, false, false}},
+      {"roundrobin", "operations dealt out one by one", plan_round_robin, false, {true, false, false}},
+      {"random", "random decisions", plan_random, false, {true, true, true}},
+      {"metis", "balanced parts with little data between them", plan_metis, false, {true, false, false}},
+      {"heft", "by upward rank, each where it would end first", plan_heft, false, {true, false, true}},
+      {"critical-path", "the longest way to the end goes first", plan_critical_path, false, {false, false, true}},
+      {"xla-fusion", "what XLA itself fuses", plan_xla_fusion, false, {false, true, false}},
+      {"no-fusion", "every operation a kernel of its own", plan_no_fusion, false, {false, true, false}},
+      {"anneal", "simulated annealing over all that is to be decided", plan_anneal, true, {true, true, true}},
+  };
+  return table;
+}
+
+const StrategyRow& strategy(const std::string& name) {
+  std::string names;
+  for (const StrategyRow& row : strategies()) {
+    if (name == row.name) return row;
+    names += (names.empty() ? "" : ", ") + std::string(row.name);
+  }
+  throw Error("no strategy is called '" + name + "'", "--strategy", names);
+}
+
+}  // namespace hone::sim

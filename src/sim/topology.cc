@@ -1,0 +1,264 @@
+#include "sim/topology.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <queue>
+#include <set>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace hone::sim {
+
+namespace {
+
+constexpr int64_t kMaxDevices = 64;  // the simulator keeps sets of devices as bits
+
+// One table of the file. Every key asked for is known; finish() complains about the others.
+class Section {
+ public:
+  Section(const toml::table& table, std::string file, std::string title)
+      : table_(table), file_(std::move(file)), title_(std::move(title)) {}
+
+  std::string where(const std::string& key) const {
+    const toml::node* node = table_.get(key);
+    const auto line = (node ? node->source() : table_.source()).begin.line;
+    std::string text = file_ + (line ? " line " + std::to_string(line) : "");
+    if (!title_.empty()) text += ", " + title_;
+    return key.empty() ? text : text + ", " + key;
+  }
+
+  std::string text(const std::string& key, const std::string& otherwise = "") {
+    const toml::node* node = find(key, otherwise.empty());
+    if (!node) return otherwise;
+    if (!node->is_string() || node->value<std::string>()->empty()) throw Error("not a name", where(key));
+    return *node->value<std::string>();
+  }
+  double positive(const std::string& key, double otherwise = -1) {
+    const toml::node* node = find(key, otherwise < 0);
+    if (!node) return otherwise;
+    const double value = node->is_number() ? *node->value<double>() : std::numeric_limits<double>::quiet_NaN();
+    if (!(value > 0) || !std::isfinite(value)) throw Error("must be a number above zero", where(key));
+    return value;
+  }
+  double not_negative(const std::string& key, double otherwise, double most) {
+    const toml::node* node = find(key, false);
+    if (!node) return otherwise;
+    const double value = node->is_number() ? *node->value<double>() : -1;
+    if (!(value >= 0) || !(value <= most)) throw Error("must be a number from 0" + upper(most), where(key));
+    return value;
+  }
+  int64_t count(const std::string& key) {
+    const toml::node* node = find(key, false);
+    if (!node) return 1;
+    const int64_t value = node->is_integer() ? *node->value<int64_t>() : 0;
+    if (value < 1 || value > kMaxDevices) throw Error("must be a whole number from 1 to 64", where(key));
+    return value;
+  }
+  std::vector<std::string> names(const std::string& key, bool required) {
+    std::vector<std::string> out;
+    const toml::node* node = find(key, required);
+    if (!node) return out;
+    if (!node->is_array()) throw Error("must be a list of names", where(key));
+    for (const toml::node& item : *node->as_array()) {
+      if (!item.is_string()) throw Error("must be a list of names", where(key));
+      out.push_back(*item.value<std::string>());
+    }
+    return out;
+  }
+  // The tables of [[key]].
+  std::vector<Section> sections(const std::string& key) {
+    std::vector<Section> out;
+    const toml::node* node = find(key, false);
+    if (!node) return out;
+    if (!node->is_array_of_tables()) throw Error("must be written as [[" + key + "]]", where(key));
+    for (const toml::node& item : *node->as_array())
+      out.emplace_back(*item.as_table(), file_, key + " " + std::to_string(out.size() + 1));
+    return out;
+  }
+  void finish() const {
+    for (auto&& [key, node] : table_)
+      if (!known_.count(std::string(key.str()))) {
+        std::string names;
+        for (const std::string& known : known_) names += (names.empty() ? "" : ", ") + known;
+        throw Error("unknown key '" + std::string(key.str()) + "'", where(std::string(key.str())), "known: " + names);
+      }
+  }
+
+ private:
+  static std::string upper(double most) {
+    return std::isfinite(most) ? " to " + std::to_string(static_cast<int>(most)) : " on";
+  }
+  const toml::node* find(const std::string& key, bool required) {
+    known_.insert(key);
+    const toml::node* node = table_.get(key);
+    if (!node && required) throw Error("'" + key + "' is missing", where(""));
+    return node;
+  }
+
+  const toml::table& table_;
+  std::string file_, title_;
+  std::set<std::string> known_;
+};
+
+// Devices and switches, and the links between them, while the file is read.
+struct Network {
+  std::map<std::string, int32_t> vertex;  // devices first
+  struct Hop {
+    int32_t to = 0, link = 0;
+  };
+  std::vector<std::vector<Hop>> hops;
+
+  void add(const std::string& name, const std::string& where) {
+    if (!vertex.emplace(name, static_cast<int32_t>(hops.size())).second)
+      throw Error("the name '" + name + "' is given twice", where);
+    hops.emplace_back();
+  }
+};
+
+void read_devices(Section& file, Topology& topology, Network& network) {
+  for (Section& section : file.sections("device")) {
+    const std::string name = section.text("name");
+    const int64_t count = section.count("count");
+    Device device;
+    device.memory_bytes = section.positive("memory_gib") * static_cast<double>(1 << 30);
+    device.matrix_flops = section.positive("matrix_tflops") * 1e12;
+    device.vector_flops = section.positive("vector_tflops") * 1e12;
+    device.special_per_second = section.positive("special_tops", device.vector_flops / 8 * 1e-12) * 1e12;
+    device.bytes_per_second = section.positive("memory_gb_per_s") * 1e9;
+    device.launch_seconds = section.not_negative("launch_us", 0, 1e6) * 1e-6;
+    device.overlap = section.not_negative("overlap", 0.95, 1);
+    section.finish();
+    for (int64_t i = 0; i < count; ++i) {
+      device.name = count == 1 ? name : name + std::to_string(i);
+      network.add(device.name, section.where("name"));
+      topology.devices.push_back(device);
+    }
+  }
+  if (topology.devices.empty()) throw Error("the topology has no device", file.where(""), "add a [[device]] section");
+  if (topology.size() > kMaxDevices) throw Error("more than 64 devices", file.where("device"));
+}
+
+void read_link(Section& section, Topology& topology, Network& network) {
+  const std::vector<std::string> between = section.names("between", true);
+  const std::string kind = section.text("kind", "pairs");
+  Link link;
+  link.name = section.text("name", "link");
+  link.bytes_per_second = section.positive("gb_per_s") * 1e9;
+  link.latency_seconds = section.not_negative("latency_us", 0, 1e6) * 1e-6;
+  section.finish();
+  if (kind != "pairs" && kind != "star" && kind != "shared")
+    throw Error("no kind of link is called '" + kind + "'", section.where("kind"), "pairs, star or shared");
+  std::vector<int32_t> ends;
+  for (const std::string& name : between) {
+    const auto found = network.vertex.find(name);
+    if (found == network.vertex.end())
+      throw Error("no device or switch is called '" + name + "'", section.where("between"));
+    if (std::find(ends.begin(), ends.end(), found->second) != ends.end())
+      throw Error("the name '" + name + "' is given twice", section.where("between"));
+    ends.push_back(found->second);
+  }
+  if (ends.size() < 2) throw Error("a link needs two ends", section.where("between"));
+  const std::string name = link.name;
+  const auto connect = [&](size_t a, size_t b) {
+    if (kind != "shared") {
+      link.name = name + " " + between[a] + ">" + between[b];
+      topology.links.push_back(link);
+    }
+    network.hops[ends[a]].push_back({ends[b], static_cast<int32_t>(topology.links.size()) - 1});
+  };
+  if (kind == "shared") topology.links.push_back(link);
+  for (size_t a = 0; a < ends.size(); ++a)
+    for (size_t b = 0; b < ends.size(); ++b)
+      if (a != b && (kind != "star" || a == 0 || b == 0)) connect(a, b);
+}
+
+// Fewest hops; among those the first found, in the order of the file.
+void find_routes(Topology& topology, const Network& network, const std::string& where) {
+  const int32_t devices = topology.size();
+  topology.routes.assign(static_cast<size_t>(devices) * devices, {});
+  for (int32_t from = 0; from < devices; ++from) {
+    std::vector<int32_t> before(network.hops.size(), -1), by(network.hops.size(), -1);
+    std::queue<int32_t> open;
+    open.push(from);
+    before[from] = from;
+    for (; !open.empty(); open.pop())
+      for (const Network::Hop& hop : network.hops[open.front()])
+        if (before[hop.to] < 0) {
+          before[hop.to] = open.front();
+          by[hop.to] = hop.link;
+          open.push(hop.to);
+        }
+    for (int32_t to = 0; to < devices; ++to) {
+      if (to == from) continue;
+      if (before[to] < 0)
+        throw Error("no route from " + topology.devices[from].name + " to " + topology.devices[to].name, where,
+                    "add a [[link]] between them");
+      auto& route = topology.routes[static_cast<size_t>(from) * devices + to];
+      for (int32_t at = to; at != from; at = before[at])
+        if (std::find(route.begin(), route.end(), by[at]) == route.end()) route.push_back(by[at]);
+      std::reverse(route.begin(), route.end());
+    }
+  }
+}
+
+}  // namespace
+
+double Topology::transfer_seconds(int32_t from, int32_t to, double bytes) const {
+  double latency = 0, speed = std::numeric_limits<double>::infinity();
+  for (int32_t link : route(from, to)) {
+    latency += links[link].latency_seconds;
+    speed = std::min(speed, links[link].bytes_per_second);
+  }
+  return latency + bytes / speed;
+}
+
+double Topology::memory_bytes() const {
+  double sum = 0;
+  for (const Device& device : devices) sum += device.memory_bytes;
+  return sum;
+}
+
+Topology parse_topology(const std::string& text, const std::string& what) {
+  toml::table table;
+  try {
+    table = toml::parse(text);
+  } catch (const toml::parse_error& e) {
+    throw Error("not a TOML file: " + std::string(e.description()),
+                what + " line " + std::to_string(e.source().begin.line));
+  }
+  Section file(table, what, "");
+  Topology topology;
+  Network network;
+  topology.name = file.text("name", what);
+  read_devices(file, topology, network);
+  for (const std::string& name : file.names("switches", false)) network.add(name, file.where("switches"));
+  for (Section& section : file.sections("link")) read_link(section, topology, network);
+  file.finish();
+  find_routes(topology, network, what);
+  return topology;
+}
+
+Topology load_topology(const std::string& path, const std::string& presets) {
+  namespace fs = std::filesystem;
+  const bool is_name = path.find('/') == std::string::npos && path.find('.') == std::string::npos;
+  const fs::path preset = fs::path(presets) / (path + ".toml");
+  if (is_name && !fs::exists(path)) {
+    if (fs::exists(preset)) return parse_topology(read_file(preset.string()), path);
+    std::string names;
+    std::set<std::string> found;
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(presets, none))
+      if (entry.path().extension() == ".toml") found.insert(entry.path().stem().string());
+    for (const std::string& name : found) names += (names.empty() ? "" : ", ") + name;
+    throw Error("no such topology", path, names.empty() ? "name a .toml file" : "a .toml file, or one of " + names);
+  }
+  return parse_topology(read_file(path), path);
+}
+
+}  // namespace hone::sim

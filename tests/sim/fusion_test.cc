@@ -1,0 +1,131 @@
+#include <catch2/catch.hpp>
+#include <map>
+#include <set>
+
+#include "graphs.h"
+#include "sim/planners.h"
+
+namespace hone::sim {
+
+namespace {
+
+// The names in each kernel, root first.
+std::vector<std::vector<std::string>> names_in(const TaskGraph& graph, const Kernels& kernels) {
+  std::vector<std::vector<std::string>> out;
+  for (int32_t k = 0; k < kernels.size(); ++k) {
+    out.push_back({graph.ops[kernels.root[k]].name});
+    for (int32_t i = kernels.member_offset[k]; i < kernels.member_offset[k + 1]; ++i)
+      if (kernels.member[i] != kernels.root[k]) out.back().push_back(graph.ops[kernels.member[i]].name);
+  }
+  return out;
+}
+using Groups = std::vector<std::vector<std::string>>;
+
+// in -> a -> b -> {c, d}
+TaskGraph fork() {
+  return a_graph(
+      {an_op("in", 0, 8, OpKind::Input), an_op("a", 1, 8), an_op("b", 2, 8), an_op("c", 3, 8), an_op("d", 4, 8)},
+      {{0, 1}, {1, 2}, {2, 3}, {2, 4}});
+}
+
+}  // namespace
+
+TEST_CASE("a producer is fused into all its consumers", "[sim]") {
+  const TaskGraph graph = fork();
+  CHECK(names_in(graph, fuse(graph, {}, {})) == Groups{{"a"}, {"b"}, {"c"}, {"d"}});
+  CHECK(names_in(graph, fuse(graph, {0, 1, 0, 0, 0}, {})) == Groups{{"b", "a"}, {"c"}, {"d"}});
+  const Kernels both = fuse(graph, {0, 1, 1, 0, 0}, {});
+  CHECK(names_in(graph, both) == Groups{{"c", "a", "b"}, {"d", "a", "b"}});
+  CHECK(both.kernel_of == std::vector<int32_t>{-1, -1, -1, 0, 1});
+  CHECK(both.read == std::vector<int32_t>{0, 0});
+  CHECK(both.read_bytes == std::vector<double>{8, 8});
+  // In the other order the same comes out.
+  CHECK(names_in(graph, fuse(graph, {0, 1, 2, 0, 0}, {})) == names_in(graph, both));
+}
+
+TEST_CASE("or into none", "[sim]") {
+  TaskGraph graph = fork();
+  const std::vector<int32_t> all = {1, 1, 1, 1, 1};
+  SECTION("when one consumer is a matrix product") {
+    graph.ops[4].kind = OpKind::Matrix;
+    CHECK(names_in(graph, fuse(graph, all, {})) == Groups{{"b", "a"}, {"c"}, {"d"}});
+  }
+  SECTION("when a consumer runs on another device") {
+    CHECK(names_in(graph, fuse(graph, all, {0, 0, 0, 0, 1})) == Groups{{"b", "a"}, {"c"}, {"d"}});
+  }
+  SECTION("when it is a result of the program") {
+    graph.ops[2].is_output = true;
+    CHECK(names_in(graph, fuse(graph, all, {})) == Groups{{"b", "a"}, {"c"}, {"d"}});
+  }
+  SECTION("when a kernel would grow too large") {
+    CHECK(names_in(graph, fuse(graph, {0, 1, 2, 0, 0}, {}, {.max_ops = 2})) == Groups{{"a"}, {"c", "b"}, {"d", "b"}});
+  }
+  SECTION("when it would be computed too often") {
+    graph.edges[1].reads = 100;  // b reads a
+    CHECK(names_in(graph, fuse(graph, all, {}, {.max_ops = 64, .max_repeats = 99})) ==
+          Groups{{"a"}, {"c", "b"}, {"d", "b"}});
+  }
+}
+
+TEST_CASE("priorities decide when not everything fits", "[sim]") {
+  // a and b both go into c, which has room for one.
+  const TaskGraph graph = a_graph({an_op("a", 1), an_op("b", 1), an_op("c", 1)}, {{0, 2}, {1, 2}});
+  CHECK(names_in(graph, fuse(graph, {1, 2, 0}, {}, {.max_ops = 2})) == Groups{{"a"}, {"c", "b"}});
+  CHECK(names_in(graph, fuse(graph, {2, 1, 0}, {}, {.max_ops = 2})) == Groups{{"b"}, {"c", "a"}});
+}
+
+TEST_CASE("what a fused producer costs is counted as often as it is read", "[sim]") {
+  // A reduction of 2 s, broadcast 10 times: fused into the broadcast it is computed for every element.
+  TaskGraph graph =
+      a_graph({an_op("sum", 2, 4, OpKind::Reduce), an_op("wide", 0, 40), an_op("use", 5, 40)}, {{0, 1}, {1, 2}});
+  graph.edges[0].reads = 10;
+  const Kernels kernels = fuse(graph, {1, 1, 0}, {});
+  CHECK(kernels.evaluations == std::vector<double>{10, 1, 1});
+  Simulator simulator(graph, unit_topology(1));
+  CHECK(simulator.run({}).step_seconds == 7);
+  CHECK(simulator.run({{}, {}, {1, 1, 0}}).step_seconds == 25);
+  CHECK(simulator.run({{}, {}, {0, 1, 0}}).step_seconds == 7);
+}
+
+TEST_CASE("random fusions keep the rules", "[sim]") {
+  Rng rng(7);
+  for (int round = 0; round < 300; ++round) {
+    TaskGraph graph = random_graph(3 + static_cast<int>(rng.below(20)), rng, 0.25);
+    for (Op& op : graph.ops) op.kind = static_cast<OpKind>(1 + rng.below(6));
+    std::vector<int32_t> fusion, devices;
+    for (int32_t i = 0; i < graph.size(); ++i) {
+      fusion.push_back(static_cast<int32_t>(rng.below(4)));
+      devices.push_back(static_cast<int32_t>(rng.below(2)));
+    }
+    const FusionRules rules{.max_ops = 4};
+    const Kernels kernels = fuse(graph, fusion, devices, rules);
+    std::map<int32_t, std::set<int32_t>> homes;
+    for (int32_t k = 0; k < kernels.size(); ++k) {
+      CHECK(kernels.member_offset[k + 1] - kernels.member_offset[k] <= rules.max_ops);
+      for (int32_t i = kernels.member_offset[k]; i < kernels.member_offset[k + 1]; ++i) {
+        homes[kernels.member[i]].insert(k);
+        CHECK(devices[kernels.member[i]] == devices[kernels.root[k]]);
+      }
+      // Producers are kernels that come before: no cycles, one writer each.
+      for (int32_t i = kernels.read_offset[k]; i < kernels.read_offset[k + 1]; ++i) {
+        REQUIRE(kernels.kernel_of[kernels.read[i]] >= 0);
+        CHECK(kernels.kernel_of[kernels.read[i]] < k);
+      }
+    }
+    const Neighbours consumers = consumers_of(graph);
+    for (int32_t op = 0; op < graph.size(); ++op) {
+      if (kernels.kernel_of[op] >= 0) {
+        CHECK(homes[op] == std::set<int32_t>{kernels.kernel_of[op]});
+        continue;
+      }
+      // Fused away: where each consumer is computed, so is it.
+      CHECK((fusion[op] > 0 && fusible_producer(graph.ops[op])));
+      std::set<int32_t> expected;
+      for (int32_t e = consumers.offset[op]; e < consumers.offset[op + 1]; ++e)
+        expected.insert(homes[consumers.list[e]].begin(), homes[consumers.list[e]].end());
+      CHECK(homes[op] == expected);
+    }
+  }
+}
+
+}  // namespace hone::sim

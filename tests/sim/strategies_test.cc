@@ -1,0 +1,188 @@
+#include "sim/strategies.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "reference.h"
+#include "sim/planners.h"
+
+namespace hone::sim {
+
+namespace {
+
+constexpr Tasks kAll{true, true, true};
+
+StrategyOptions deciding(const Tasks& tasks) {
+  StrategyOptions options;
+  options.tasks = tasks;
+  return options;
+}
+
+// Two chains that never meet, with a large result between neighbours.
+TaskGraph two_chains(int length) {
+  std::vector<Op> ops;
+  std::vector<std::pair<int, int>> edges;
+  for (int i = 0; i < 2 * length; ++i) {
+    ops.push_back(an_op("op" + std::to_string(i), 1, 100));
+    if (i >= 2) edges.emplace_back(i - 2, i);
+  }
+  return a_graph(std::move(ops), std::move(edges));
+}
+
+}  // namespace
+
+TEST_CASE("every strategy makes plans that run, the same for the same seed", "[sim]") {
+  Rng rng(2);
+  const TaskGraph graph = random_graph(40, rng, 0.1);
+  for (const StrategyRow& row : strategies())
+    for (const Tasks& tasks : {kAll, Tasks{true, false, false}, Tasks{false, true, false}, Tasks{false, false, true}}) {
+      Simulator simulator(graph, unit_topology(3));
+      StrategyOptions options;
+      options.tasks = tasks;
+      options.steps = 200;
+      options.base.schedule.assign(graph.ops.size(), 4);
+      options.default_fusion.assign(graph.ops.size(), 1);
+      const Plan plan = row.plan(simulator, options);
+      INFO(row.name);
+      CHECK(simulator.run(plan).step_seconds > 0);
+      CHECK(plan == row.plan(simulator, options));
+      // What is not asked for stays.
+      if (!tasks.placement || !row.decides.placement)
+        CHECK((plan.device.empty() || std::set<int32_t>(plan.device.begin(), plan.device.end()).size() <= 1));
+      if (!tasks.schedule) CHECK(plan.schedule == options.base.schedule);
+      if (!tasks.fusion) CHECK(plan.fusion.empty());
+    }
+}
+
+TEST_CASE("layer-wise pieces are consecutive and equal, round robin deals out", "[sim]") {
+  std::vector<Op> ops;
+  for (int i = 0; i < 8; ++i) ops.push_back(an_op("op" + std::to_string(i), 1));
+  Simulator simulator(a_graph(ops, {}), unit_topology(4));
+  CHECK(plan_layerwise(simulator, {}).device == std::vector<int32_t>{0, 0, 1, 1, 2, 2, 3, 3});
+  CHECK(plan_round_robin(simulator, {}).device == std::vector<int32_t>{0, 1, 2, 3, 0, 1, 2, 3});
+  CHECK(plan_single(simulator, {}).device == std::vector<int32_t>(8, 0));
+}
+
+TEST_CASE("a layer-wise split gives a faster device more", "[sim]") {
+  std::vector<Op> ops;
+  for (int i = 0; i < 9; ++i) ops.push_back(an_op("op" + std::to_string(i), 1));
+  Topology topology = unit_topology(2);
+  topology.devices[1].vector_flops = 2;
+  Simulator simulator(a_graph(ops, {}), topology);
+  CHECK(plan_layerwise(simulator, {}).device == std::vector<int32_t>{0, 0, 0, 1, 1, 1, 1, 1, 1});
+}
+
+TEST_CASE("METIS and HEFT keep independent chains apart", "[sim]") {
+  Simulator simulator(two_chains(12), unit_topology(2));
+  for (Planner planner : {plan_metis, plan_heft}) {
+    const StepReport r = simulator.run(planner(simulator, {}));
+    CHECK(r.step_seconds == 12);
+    CHECK(r.transferred_bytes == 0);
+  }
+}
+
+TEST_CASE("METIS takes graphs smaller than the number of devices and graphs without edges", "[sim]") {
+  Simulator one(a_graph({an_op("a", 1), an_op("x", 0, 1, OpKind::Input)}, {}), unit_topology(4));
+  CHECK(one.run(plan_metis(one, {})).step_seconds == 1);
+  Simulator inputs(a_graph({an_op("x", 0, 1, OpKind::Input)}, {}), unit_topology(4));
+  CHECK(inputs.run(plan_metis(inputs, {})).step_seconds == 0);
+}
+
+TEST_CASE("upward ranks are the longest way to the end", "[sim]") {
+  // c = 4, b = 2 + 3 (transfer) + 4, a = 1 + 2 + b.
+  const TaskGraph graph = a_graph({an_op("a", 1, 2), an_op("b", 2, 3), an_op("c", 4)}, {{0, 1}, {1, 2}});
+  Simulator simulator(graph, unit_topology(2));
+  CHECK(upward_ranks(simulator) == std::vector<double>{12, 9, 4});
+  CHECK(upward_ranks(simulator, {0, 0, 1}) == std::vector<double>{10, 9, 4});
+  CHECK(priorities_of({1, 5, 5, 0}) == std::vector<int32_t>{2, 4, 3, 1});
+}
+
+TEST_CASE("HEFT fills gaps", "[sim]") {
+  // Device 1 waits 5 s for a's result; the later-ranked small task fits into the wait.
+  TaskGraph graph =
+      a_graph({an_op("a", 1, 5), an_op("long", 20), an_op("other", 18), an_op("small", 3)}, {{0, 1}, {0, 2}});
+  Simulator simulator(graph, unit_topology(2));
+  const Plan plan = plan_heft(simulator, deciding({true, false, true}));
+  CHECK(plan.device[3] == 1);
+  CHECK(simulator.run(plan).step_seconds == 24);
+}
+
+TEST_CASE("the critical path goes first", "[sim]") {
+  // First come, first served would run the short ones first.
+  const TaskGraph graph = a_graph({an_op("s1", 1), an_op("s2", 1), an_op("head", 1, 0), an_op("tail", 9)}, {{2, 3}});
+  Simulator simulator(graph, unit_topology(2));
+  StrategyOptions options;
+  options.tasks = {false, false, true};
+  options.base.device = {0, 0, 0, 1};
+  CHECK(simulator.run(options.base).step_seconds == 12);
+  CHECK(simulator.run(plan_critical_path(simulator, options)).step_seconds == 10);
+}
+
+TEST_CASE("annealing finds the optimum of graphs small enough to exhaust", "[sim]") {
+  Rng rng(8);
+  for (int round = 0; round < 8; ++round) {
+    const TaskGraph graph = random_graph(6, rng, 0.3);
+    const Topology topology = unit_topology(2);
+    double least = 1e9;
+    for (int mask = 0; mask < 64; ++mask) {
+      std::vector<int32_t> placement;
+      for (int i = 0; i < 6; ++i) placement.push_back(mask >> i & 1);
+      least = std::min(least, Reference(graph, topology, placement).best());
+    }
+    Simulator simulator(graph, topology);
+    StrategyOptions options;
+    options.tasks = {true, false, true};
+    options.steps = 6000;
+    options.seed = round;
+    CHECK(simulator.run(plan_anneal(simulator, options)).step_seconds == least);
+  }
+}
+
+TEST_CASE("annealing never returns worse than it was given, and stops when told", "[sim]") {
+  Rng rng(9);
+  const TaskGraph graph = random_graph(60, rng, 0.08);
+  Simulator simulator(graph, unit_topology(4));
+  StrategyOptions options;
+  options.tasks = kAll;
+  options.base = plan_heft(simulator, deciding({true, false, true}));
+  const double given = simulator.run(options.base).step_seconds;
+  options.steps = 300;
+  int64_t seen = 0;
+  options.progress = [&](int64_t step, double best) {
+    seen = step;
+    CHECK(best <= given * 1.0000001);
+  };
+  CHECK(simulator.run(plan_anneal(simulator, options)).step_seconds <= given);
+  CHECK(seen == 300);
+  options.stop = [&] { return true; };
+  seen = 0;
+  CHECK(simulator.run(plan_anneal(simulator, options)).step_seconds <= given);
+  CHECK(seen == 0);
+}
+
+TEST_CASE("annealing leaves plans that run out of memory", "[sim]") {
+  // Three results of 10 bytes live to the end; a device holds two.
+  TaskGraph graph = a_graph({an_op("a", 1, 10), an_op("b", 1, 10), an_op("c", 1, 10)}, {});
+  for (Op& op : graph.ops) op.is_output = true;
+  Simulator simulator(graph, unit_topology(2, 0, 20));
+  StrategyOptions options;
+  options.base.device = {0, 0, 0};
+  CHECK_FALSE(simulator.run(options.base).valid);
+  options.steps = 200;
+  const StepReport r = simulator.run(plan_anneal(simulator, options));
+  CHECK(r.valid);
+  CHECK(r.step_seconds == 2);
+}
+
+TEST_CASE("tasks and strategies are found by name", "[sim]") {
+  CHECK(parse_tasks("fusion,placement") == Tasks{true, true, false});
+  CHECK(parse_tasks("schedule") == Tasks{false, false, true});
+  CHECK_THROWS_AS(parse_tasks(""), Error);
+  CHECK_THROWS_AS(parse_tasks("placement,layout"), Error);
+  CHECK(strategy("metis").plan == plan_metis);
+  CHECK_THROWS_AS(strategy("magic"), Error);
+}
+
+}  // namespace hone::sim
