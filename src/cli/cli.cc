@@ -67,6 +67,7 @@ const std::vector<Command>& commands() {
       {"gym", "train an agent to order XLA's passes", declare_gym},
       {"predict", "predict run times of a program's kernels, or rank the options of one", declare_predict},
       {"eval", "judge a performance model on programs it has not seen", declare_eval},
+      {"tpugraphs", "the files of the TpuGraphs data set, in and out", declare_tpugraphs},
       {"db", "the database of measured candidates", declare_db},
       {"worker", "start a worker and show what its XLA offers", declare_worker},
   };

@@ -81,6 +81,7 @@ Runner declare_eval(CLI::App& app);
 Runner declare_passes(CLI::App& app);
 Runner declare_opt(CLI::App& app);
 Runner declare_order(CLI::App& app);
+Runner declare_tpugraphs(CLI::App& app);
 Runner declare_worker(CLI::App& app);
 
 }  // namespace hone::cli

@@ -1,9 +1,13 @@
 #include "features/tpugraphs.h"
 
+#include <algorithm>
 #include <optional>
 #include <protozero/pbf_reader.hpp>
 
 #include "base/error.h"
+#include "features/columns.h"
+#include "features/node_features.h"
+#include "features/opcodes.h"
 #include "graph/hlo_reader.h"
 
 namespace hone::features {
@@ -160,6 +164,29 @@ std::vector<float> encode_layout_config(const TuningRun& run) {
     for (size_t t = 0; t < 3; ++t)
       for (size_t i = 0; i < 6; ++i)
         out.push_back(t < tensors.size() && i < tensors[t].size() ? static_cast<float>(tensors[t][i]) : -1.0f);
+  return out;
+}
+
+EncodedGraph encode_tile_graph(const HloGraph& module) {
+  const Node& root = module.nodes[module.computations[module.entry].root];
+  if (root.opcode == "fusion" && root.called.empty()) throw Error("the fusion has no computation", root.name);
+  const Computation& computation = module.computations[root.opcode == "fusion" ? root.called[0] : module.entry];
+  const NodeSurroundings around = surroundings(module);
+  EncodedGraph out;
+  out.width = kTpuGraphsFeatures;
+  out.node_features.resize(static_cast<size_t>(computation.last - computation.first) * kTpuGraphsFeatures);
+  for (int32_t i = computation.first; i < computation.last; ++i) {
+    const Node& n = module.nodes[i];
+    const size_t row = i - computation.first;
+    out.opcodes.push_back(opcode_number(n.opcode));
+    write_node_features(module, around, i,
+                        {out.node_features.data() + row * kTpuGraphsFeatures, size_t{kTpuGraphsFeatures}});
+    std::vector<int32_t> operands = n.operands;
+    std::sort(operands.begin(), operands.end());
+    operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
+    for (int32_t operand : operands)
+      out.edge_index.insert(out.edge_index.end(), {static_cast<int64_t>(row), operand - computation.first});
+  }
   return out;
 }
 

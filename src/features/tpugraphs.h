@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "features/encode.h"
 #include "graph/hlo_graph.h"
 
 namespace hone::features {
@@ -40,5 +41,9 @@ std::vector<TuningModule> read_tuning_data(std::string_view bytes);
 // of an empty list is 0), 18 per configurable node of a layout (6 axes of output, input and kernel, padded with -1).
 std::vector<float> encode_tile_config(const TileBounds& tile);
 std::vector<float> encode_layout_config(const TuningRun& run);  // [configurable nodes, 18]
+
+// The graph of a kernel module as the tile collection has it: the fused computation of the entry's root, or the entry
+// where the root is no fusion; 140 features per node, no splits. Throws Error for a fusion without a computation.
+EncodedGraph encode_tile_graph(const HloGraph& module);
 
 }  // namespace hone::features

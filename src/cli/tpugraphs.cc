@@ -1,0 +1,322 @@
+// hone tpugraphs: the public data set's files, in and out.
+#include "data/tpugraphs.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/interrupt.h"
+#include "base/progress.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "data/zip.h"
+#include "features/opcodes.h"
+#include "graph/hlo_reader.h"
+
+namespace hone::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr int kTileAnswers = 5;  // of the competition, per kernel
+
+struct TpuGraphsCommand {
+  std::shared_ptr<OutputOptions> output;
+  ProgramOptions program;
+  std::vector<std::string> files;
+  std::string out, data, collection;
+};
+
+std::string stem_of(const std::string& path) { return fs::path(path).stem().string(); }
+
+std::span<const uint8_t> bytes_of(const std::string& text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+bool is_npz(const std::string& content) { return is_zip(bytes_of(content)); }
+bool is_csv(const std::string& content) { return content.rfind("ID,", 0) == 0; }
+
+// The modules of a tuning file; nothing when it is something else, for instance a program.
+std::vector<features::TuningModule> try_tuning(const std::string& content) {
+  try {
+    return features::read_tuning_data(content);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+// The graphs of a tuning file: one has the file's name, several have it with the module's fingerprint.
+std::vector<TpuGraph> graphs_of(const std::vector<features::TuningModule>& modules, const std::string& path) {
+  std::vector<TpuGraph> graphs;
+  std::set<std::string> names;
+  for (const features::TuningModule& module : modules) {
+    std::string name = stem_of(path);
+    if (modules.size() > 1) name += fmt::format("_{:016x}", module.fingerprint);
+    if (!names.insert(name).second) throw Error("two modules have one fingerprint", path);
+    graphs.push_back(tpu_graph_of(module, name, fmt::format("{}, module {}", path, graphs.size())));
+  }
+  return graphs;
+}
+
+// ---- inspect
+
+int64_t distinct_configurations(const TpuGraph& graph) {
+  if (graph.configurations() == 0) return 0;
+  const size_t width = graph.config_feat.size() / graph.runtime_ns.size();
+  std::set<uint64_t> seen;
+  for (int64_t c = 0; c < graph.configurations(); ++c)
+    seen.insert(hash64({reinterpret_cast<const char*>(graph.config_feat.data() + c * width), width * sizeof(float)}));
+  return static_cast<int64_t>(seen.size());
+}
+
+json graph_json(const TpuGraph& graph, const std::string& file) {
+  std::map<std::string, int64_t> opcodes;
+  for (uint8_t number : graph.node_opcode) ++opcodes[std::string(features::opcode_name(number))];
+  json out = {{"file", file},
+              {"name", graph.name},
+              {"collection", tpu_collection_name(graph.collection)},
+              {"nodes", graph.nodes()},
+              {"edges", graph.edges()},
+              {"configurable_nodes", graph.node_config_ids.size()},
+              {"segments", graph.node_splits.empty() ? 0 : graph.node_splits.size() - 1},
+              {"configurations", graph.configurations()},
+              {"distinct_configurations", distinct_configurations(graph)},
+              {"hidden_run_times", graph.hidden()},
+              {"opcodes", opcodes}};
+  if (graph.hidden()) return out;
+  out["runtime_ns"] = {{"least", quantile(graph.runtime_ns, 0)},
+                       {"median", median(graph.runtime_ns)},
+                       {"most", quantile(graph.runtime_ns, 1)}};
+  return out;
+}
+
+void print_graph(const json& graph) {
+  fmt::print("{}: {} collection, {} nodes, {} edges, {} configurable nodes, {} configurations ({} distinct)\n",
+             graph["name"].get<std::string>(), graph["collection"].get<std::string>(), graph["nodes"].get<int64_t>(),
+             graph["edges"].get<int64_t>(), graph["configurable_nodes"].get<int64_t>(),
+             graph["configurations"].get<int64_t>(), graph["distinct_configurations"].get<int64_t>());
+  if (graph.contains("runtime_ns"))
+    fmt::print("  run times: least {}, median {}, most {}\n", human_ns(graph["runtime_ns"]["least"].get<double>()),
+               human_ns(graph["runtime_ns"]["median"].get<double>()),
+               human_ns(graph["runtime_ns"]["most"].get<double>()));
+  else
+    fmt::print("  run times are not known\n");
+  std::vector<std::pair<int64_t, std::string>> opcodes;
+  for (const auto& [name, count] : graph["opcodes"].items()) opcodes.emplace_back(-count.get<int64_t>(), name);
+  std::sort(opcodes.begin(), opcodes.end());
+  for (size_t i = 0; i < std::min<size_t>(opcodes.size(), 12); ++i)
+    fmt::print("    {:<28} {:>7}\n", opcodes[i].second, -opcodes[i].first);
+}
+
+// Every graph file below a folder, by name.
+std::map<std::string, std::string> graph_files(const std::string& folder) {
+  if (!fs::is_directory(folder)) throw Error("there is no such folder", folder);
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.path().extension() == ".npz") files[entry.path().stem().string()] = entry.path().string();
+  return files;
+}
+
+json inspect_csv(const TpuGraphsCommand& command, const std::string& path, const std::string& content) {
+  const std::vector<KaggleRow> rows = decode_kaggle_csv(content, path);
+  std::map<std::string, int64_t> collections;
+  for (const KaggleRow& row : rows) ++collections[row.collection];
+  json out = {{"file", path}, {"rows", rows.size()}, {"collections", collections}};
+  if (command.data.empty()) return out;
+  const std::map<std::string, std::string> files = graph_files(command.data);
+  int64_t checked = 0;
+  for (const KaggleRow& row : rows) {
+    const auto file = files.find(row.name);
+    if (file == files.end()) continue;
+    check_kaggle_row(row, read_tpu_graph(file->second), path);
+    ++checked;
+  }
+  out["rows_checked"] = checked;
+  return out;
+}
+
+int inspect_command(const TpuGraphsCommand& command) {
+  const std::string& path = command.files.at(0);
+  const std::string content = read_file(path);
+  if (is_csv(content)) {
+    const json summary = inspect_csv(command, path, content);
+    if (command.output->json) {
+      print(summary);
+      return 0;
+    }
+    fmt::print("{}: {} rows\n", path, summary["rows"].get<int64_t>());
+    for (const auto& [name, count] : summary["collections"].items())
+      fmt::print("    {:<28} {:>7}\n", name, count.get<int64_t>());
+    if (summary.contains("rows_checked"))
+      fmt::print("  {} of them agree with their graphs\n", summary["rows_checked"].get<int64_t>());
+    return 0;
+  }
+  std::vector<TpuGraph> graphs;
+  if (is_npz(content))
+    graphs.push_back(decode_tpu_graph(decode_npz(bytes_of(content), path), stem_of(path), path));
+  else
+    graphs = graphs_of(features::read_tuning_data(content), path);
+  json list = json::array();
+  for (const TpuGraph& graph : graphs) list.push_back(graph_json(graph, path));
+  if (command.output->json)
+    print(list.size() == 1 ? list[0] : json{{"file", path}, {"graphs", list}});
+  else
+    for (const json& graph : list) print_graph(graph);
+  return 0;
+}
+
+// ---- import
+
+std::vector<TpuGraph> graphs_of_file(const std::string& path) {
+  const std::string content = read_file(path);
+  if (!is_npz(content)) return graphs_of(features::read_tuning_data(content), path);
+  std::vector<TpuGraph> graphs;
+  graphs.push_back(decode_tpu_graph(decode_npz(bytes_of(content), path), stem_of(path), path));
+  return graphs;
+}
+
+// Files are read twice, so that a bad one among them leaves nothing behind and memory holds one at a time.
+int import_command(const TpuGraphsCommand& command) {
+  std::set<std::string> names;
+  for (const std::string& path : command.files)
+    for (const TpuGraph& graph : graphs_of_file(path))
+      if (!names.insert(graph.name).second)
+        throw Error(fmt::format("two graphs are called '{}'", graph.name), path,
+                    "import them into folders of their own");
+  std::error_code failed;
+  fs::create_directories(command.out, failed);
+  if (failed) throw RunError("cannot make the folder: " + failed.message(), command.out);
+  ProgressOptions shown;
+  shown.total = static_cast<double>(command.files.size());
+  shown.quiet = command.output->quiet;
+  Progress progress("import", shown);
+  json list = json::array();
+  for (size_t i = 0; i < command.files.size() && !interrupted(); ++i) {
+    for (const TpuGraph& graph : graphs_of_file(command.files[i])) {
+      const std::string path = (fs::path(command.out) / (graph.name + ".npz")).string();
+      write_tpu_graph(path, graph);
+      list.push_back({{"file", path},
+                      {"name", graph.name},
+                      {"collection", tpu_collection_name(graph.collection)},
+                      {"nodes", graph.nodes()},
+                      {"configurations", graph.configurations()}});
+    }
+    progress.update(static_cast<double>(i + 1), command.files[i]);
+  }
+  progress.finish();
+  if (command.output->json)
+    print({{"folder", command.out}, {"graphs", list}});
+  else
+    fmt::print("{}: {} graphs\n", command.out, list.size());
+  return 0;
+}
+
+// ---- export
+
+// What the data set lets a compiler choose layouts for.
+bool configurable_in_data_set(const Node& node) {
+  return node.opcode == "convolution" || node.opcode == "dot" || node.opcode == "reshape";
+}
+
+TpuGraph graph_of_program(const TpuGraphsCommand& command, const std::string& path) {
+  ProgramOptions options = command.program;
+  options.program = path;
+  const OpenedProgram opened = open_program(options);
+  const auto& proto = opened.session->program().module_proto;
+  const HloGraph module = read_hlo_graph({reinterpret_cast<const char*>(proto.data()), proto.size()});
+  std::vector<int64_t> configurable;
+  for (size_t i = 0; i < module.nodes.size(); ++i)
+    if (configurable_in_data_set(module.nodes[i])) configurable.push_back(static_cast<int64_t>(i));
+  return tpu_graph_of(module, std::move(configurable), opened.file.name, path);
+}
+
+// Configurations by measured run time, best first: the right answer, to check an evaluation with.
+KaggleRow answer_of(const TpuGraph& graph, const std::string& collection, const std::string& path) {
+  if (graph.hidden()) throw Error("the run times are not known: nothing to rank", path);
+  KaggleRow row{collection.empty() ? tpu_collection_name(graph.collection) : collection, graph.name, {}, 0};
+  row.configs.resize(graph.runtime_ns.size());
+  std::iota(row.configs.begin(), row.configs.end(), 0);
+  const auto time = [&](int64_t c) {
+    return graph.runtime_ns[c] / (graph.normalizer_ns.empty() ? 1 : graph.normalizer_ns[c]);
+  };
+  std::stable_sort(row.configs.begin(), row.configs.end(), [&](int64_t a, int64_t b) { return time(a) < time(b); });
+  if (graph.collection == TpuCollection::Tile && row.configs.size() > kTileAnswers) row.configs.resize(kTileAnswers);
+  return row;
+}
+
+int export_csv(const TpuGraphsCommand& command) {
+  std::vector<KaggleRow> rows;
+  for (const std::string& path : command.files)
+    for (const TpuGraph& graph : graphs_of_file(path)) rows.push_back(answer_of(graph, command.collection, path));
+  write_file(command.out, encode_kaggle_csv(rows));
+  if (command.output->json)
+    print({{"output", command.out}, {"rows", rows.size()}});
+  else
+    fmt::print("{}: {} rows\n", command.out, rows.size());
+  return 0;
+}
+
+int export_command(const TpuGraphsCommand& command) {
+  if (command.out.ends_with(".csv")) return export_csv(command);
+  if (!command.out.ends_with(".npz")) throw Error("the output ends in .npz or .csv", command.out);
+  if (command.files.size() != 1) throw Error("one program or tuning file makes one .npz file", "FILE");
+  const std::string& path = command.files[0];
+  const std::vector<features::TuningModule> modules =
+      fs::is_directory(path) ? std::vector<features::TuningModule>() : try_tuning(read_file(path));
+  if (modules.size() > 1)
+    throw Error(fmt::format("the file has {} modules, an .npz file holds one", modules.size()), path,
+                "hone tpugraphs import writes a folder");
+  const TpuGraph graph = modules.empty() ? graph_of_program(command, path) : graphs_of(modules, path)[0];
+  write_tpu_graph(command.out, graph);
+  json summary = graph_json(graph, command.out);
+  if (command.output->json)
+    print(summary);
+  else
+    print_graph(summary);
+  return 0;
+}
+
+}  // namespace
+
+Runner declare_tpugraphs(CLI::App& app) {
+  app.require_subcommand(1);
+  const auto chosen = std::make_shared<Runner>();
+  const auto add = [&](const char* name, const char* summary, int (*run)(const TpuGraphsCommand&), auto add_options) {
+    CLI::App* sub = app.add_subcommand(name, summary);
+    const auto command = std::make_shared<TpuGraphsCommand>();
+    command->output = add_output_options(*sub);
+    add_options(*sub, *command);
+    sub->final_callback([chosen, command, run] { *chosen = [command, run] { return run(*command); }; });
+  };
+  add("inspect", "what a graph file, a tuning file or a competition's answer holds", inspect_command,
+      [](CLI::App& sub, TpuGraphsCommand& command) {
+        sub.add_option("FILE", command.files, ".npz of the data set, tuning .pb, or .csv of ID,TopConfigs")
+            ->required()
+            ->expected(1);
+        sub.add_option("--data", command.data, "a folder of .npz files: are the answer's indices theirs?");
+      });
+  add("import", "check files of the data set and bring them into one form, a graph each", import_command,
+      [](CLI::App& sub, TpuGraphsCommand& command) {
+        sub.add_option("FILE", command.files, ".npz files and tuning .pb files")->required();
+        sub.add_option("-o,--output", command.out, "the folder to write")->required();
+      });
+  add("export", "write a program or a tuning file as the data set does", export_command,
+      [](CLI::App& sub, TpuGraphsCommand& command) {
+        sub.add_option("FILE", command.files, "a program, a tuning .pb file, or for .csv graphs with run times")
+            ->required();
+        sub.add_option("-o,--output", command.out, "an .npz file, or a .csv of configurations by run time")->required();
+        sub.add_option("--collection", command.collection, "of the .csv's IDs, as layout:xla:random");
+      });
+  return [chosen] { return (*chosen)(); };
+}
+
+}  // namespace hone::cli
