@@ -1,4 +1,6 @@
-// hone gym train: the work is done in libhone_learn.so; here are the options.
+// hone gym train: the work is done in libhone_learn.so; here are the options. hone gym eval: gym_eval.cc.
+#include "cli/gym.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "cli/cli.h"
 #include "models/learn_library.h"
 #include "rl/agent_options.h"
 #include "rl/pass_env.h"
@@ -192,7 +193,9 @@ Runner declare_gym(CLI::App& app) {
   train->add_flag("--resume", c->resume, "go on from the checkpoint, if it exists");
   train->add_option("--log-dir", c->log_dir, "folder for TensorBoard events");
   c->output = add_output_options(*train);
-  return [c] { return run_gym_train(*c); };
+  CLI::App* evaluate = app.add_subcommand("eval", "what policies and searches take away from programs");
+  const Runner run_gym_eval = declare_gym_eval(*evaluate);
+  return [c, evaluate, run_gym_eval] { return evaluate->parsed() ? run_gym_eval() : run_gym_train(*c); };
 }
 
 }  // namespace hone::cli

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -17,7 +18,7 @@ using nlohmann::json;
 
 struct OrderCommand {
   std::shared_ptr<OutputOptions> output;
-  std::string program, metric = "operations", budget = "30s", inputs, out;
+  std::string program, strategy, policy, metric = "operations", budget = "30s", inputs, out;
   std::vector<std::string> passes;
   rl::OrderOptions options;
   int threads = 1;
@@ -50,8 +51,31 @@ std::string joined(const rl::PassHistory& passes) {
   return text;
 }
 
+// The policy that was asked for, or the one that comes with hone where no strategy was; null = search without one.
+std::unique_ptr<rl::OrderPolicy> policy_of(const OrderCommand& command, rl::PassSession& session) {
+  const bool asked = command.strategy == "ppo" || !command.policy.empty();
+  if (asked && !command.passes.empty())
+    throw Error("a policy orders the passes it was trained on", "--passes", "choose another --strategy");
+  if (!command.policy.empty() && !command.strategy.empty() && command.strategy != "ppo")
+    throw Error("the strategy " + command.strategy + " has no use for a policy", "--policy", "--strategy ppo");
+  if (!asked && (!command.strategy.empty() || !command.passes.empty())) return nullptr;
+  const std::string path = command.policy.empty() ? rl::shipped_order_policy() : command.policy;
+  if (path.empty()) {
+    if (asked) throw Error("no policy comes with this build", "--policy", "give one of `hone gym train`");
+    return nullptr;
+  }
+  try {
+    return std::make_unique<rl::OrderPolicy>(path, session);
+  } catch (const Error& e) {
+    if (asked) throw;
+    spdlog::warn("searching without a policy: {}: {}", path, e.what());
+    return nullptr;
+  }
+}
+
 int order_command(const OrderCommand& command) {
   rl::OrderOptions options = command.options;
+  options.strategy = command.strategy.empty() ? "ppo" : command.strategy;
   options.metric = rl::order_metric_from_name(command.metric);
   options.budget_s = parse_duration_s(command.budget, "--budget");
   options.passes = command.passes;
@@ -61,6 +85,8 @@ int order_command(const OrderCommand& command) {
   session_options.threads = command.threads;
   session_options.seed = options.seed;
   rl::PassSession session(session_options);
+  const std::unique_ptr<rl::OrderPolicy> policy = policy_of(command, session);
+  if (command.strategy.empty() && !policy) options.strategy = "genetic";
   const std::string program = session.load(file.bytes, file.name);
   if (!command.inputs.empty()) session.set_inputs(program, read_npz(command.inputs));
 
@@ -71,7 +97,7 @@ int order_command(const OrderCommand& command) {
   int64_t evaluations = 0;
   options.should_stop = interrupted;
   options.on_progress = [&](const std::string& best) { progress.update(static_cast<double>(++evaluations), best); };
-  const rl::OrderReport report = rl::order_passes(session, program, options);
+  const rl::OrderReport report = rl::order_passes(session, program, options, policy.get());
   progress.finish();
 
   rl::Ordered untouched{{}, report.initial, session.measure(program, {}, options.measure_ms)};
@@ -112,7 +138,10 @@ Runner declare_order(CLI::App& app) {
   const auto command = std::make_shared<OrderCommand>();
   command->output = add_output_options(app);
   app.add_option("PROGRAM", command->program, "a program in any format hone inspect reads")->required();
-  app.add_option("--strategy", command->options.strategy, "random, greedy, beam, anneal or genetic (default genetic)");
+  app.add_option(
+      "--strategy", command->strategy,
+      "ppo (a trained policy), random, greedy, beam, anneal or genetic (default ppo, without a policy genetic)");
+  app.add_option("--policy", command->policy, "of hone gym train (default: the one that comes with hone)");
   app.add_option("--metric", command->metric,
                  "operations, cost (FLOPs + 2 transcendentals) or run-time (default operations)");
   app.add_option("--budget", command->budget, "time for the search (default 30s)");

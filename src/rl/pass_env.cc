@@ -11,12 +11,11 @@
 #include "base/rng.h"
 #include "base/text.h"
 #include "features/encoded.h"
+#include "rl/pass_observation.h"
 #include "rl/shaping.h"
 
 namespace hone::rl {
 namespace {
-
-constexpr int64_t kCostWidth = 6;
 
 struct Kind {
   const char* id;
@@ -35,8 +34,6 @@ std::string name_of(const std::string& path) {
   const std::string file = std::filesystem::path(path).filename().string();
   return file.substr(0, file.find('.'));
 }
-
-float over(double now, double before) { return before > 0 ? static_cast<float>(now / before) : 1.0f; }
 
 }  // namespace
 
@@ -93,22 +90,8 @@ Observation PassEnv::reset(uint64_t seed, const ResetOptions& options) {
 }
 
 Observation PassEnv::observe() const {
-  Observation observation;
-  if (options_.graph) {
-    observation.graph = session_->graph(program_, *state_, history_);
-  } else {
-    observation.values.assign(state_->counts.begin(), state_->counts.end());
-    if (options_.log_counts)
-      for (float& value : observation.values) value = std::log1p(value);
-  }
-  if (options_.costs)
-    observation.costs = {static_cast<float>(std::log1p(state_->flops)),
-                         static_cast<float>(std::log1p(state_->transcendentals)),
-                         static_cast<float>(std::log1p(state_->bytes)),
-                         over(state_->flops, initial_->flops),
-                         over(state_->transcendentals, initial_->transcendentals),
-                         over(state_->bytes, initial_->bytes)};
-  return observation;
+  return rl::observe(*session_, program_, *initial_, *state_, history_,
+                     {options_.graph, options_.costs, options_.log_counts});
 }
 
 double PassEnv::reward_of(const PassState& before, const PassState& after) const {

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <map>
-#include <unordered_map>
 
 #include "base/error.h"
 #include "search/strategies.h"
@@ -16,34 +14,28 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kFinalists = 8;
-constexpr char kNone[] = "-";  // no pass at this place
+constexpr char kNone[] = "-";        // no pass at this place
+constexpr int kGreedyPatience = 20;  // walks in a row without a better candidate
 
 // Cost of an order: the metric of the best state on its way, so that what follows the best is cut off. Run times are
 // measured at the end only.
 class OrderCost : public CostModel {
  public:
-  OrderCost(PassSession& session, std::string program, const Space& space, const OrderOptions& options)
-      : session_(session), program_(std::move(program)), space_(space), options_(options) {}
+  OrderCost(PassSession& session, std::string program, const Space& space, OrderCandidates& candidates)
+      : session_(session), program_(std::move(program)), space_(space), candidates_(candidates) {}
 
   std::vector<double> costs(std::span<const Choice> choices) override {
     std::vector<double> costs;
     for (const Choice& choice : choices) costs.push_back(cost(choice));
     return costs;
   }
-
   int64_t applications() const { return applications_; }
-  double best() const { return finalists_.empty() ? kFailed : finalists_.begin()->first; }
-  std::vector<Ordered> finalists() const {  // best first
-    std::vector<Ordered> list;
-    for (const auto& [value, ordered] : finalists_) list.push_back(ordered);
-    return list;
-  }
 
  private:
   double cost(const Choice& choice) {
+    const bool at_the_end = candidates_.metric() == OrderMetric::RunTime;
     Ordered now{{}, session_.initial(program_), {}};
-    double best = options_.metric == OrderMetric::RunTime ? kFailed : value_of(now);
+    double best = at_the_end ? kFailed : candidates_.offer(now);
     for (size_t place = 0; place < choice.size(); ++place) {
       const std::string& pass = space_.dimensions[place].options[choice[place]];
       if (pass == kNone) continue;
@@ -52,46 +44,15 @@ class OrderCost : public CostModel {
       if (!step.changed) continue;
       now.state = step.state;
       now.passes.push_back(pass);
-      if (options_.metric != OrderMetric::RunTime) best = std::min(best, value_of(now));
+      if (!at_the_end) best = std::min(best, candidates_.offer(now));
     }
-    return options_.metric == OrderMetric::RunTime ? value_of(now) : best;
-  }
-
-  double value_of(Ordered& ordered) {
-    double value = 0;
-    if (options_.metric == OrderMetric::Operations) value = static_cast<double>(ordered.state->instructions);
-    if (options_.metric == OrderMetric::Cost) value = ordered.state->cost();
-    if (options_.metric == OrderMetric::RunTime) value = measured(ordered);
-    if (value < kFailed) enter(value, ordered);
-    return value;
-  }
-
-  // Relative to the untouched program.
-  double measured(Ordered& ordered) {
-    const auto known = run_times_.find(ordered.state->fingerprint);
-    if (known != run_times_.end()) return known->second;
-    ordered.duel = session_.measure(program_, ordered.passes, options_.measure_ms);
-    const double value = ordered.duel.verified && ordered.duel.ratio > 0 ? 1 / ordered.duel.ratio : kFailed;
-    return run_times_[ordered.state->fingerprint] = value;
-  }
-
-  void enter(double value, const Ordered& ordered) {
-    if (finalists_.size() >= kFinalists && value >= std::prev(finalists_.end())->first) return;
-    for (auto it = finalists_.begin(); it != finalists_.end(); ++it) {
-      if (it->second.state->fingerprint != ordered.state->fingerprint) continue;
-      if (ordered.passes.size() < it->second.passes.size()) it->second = ordered;
-      return;
-    }
-    finalists_.emplace(value, ordered);
-    if (finalists_.size() > kFinalists) finalists_.erase(std::prev(finalists_.end()));
+    return at_the_end ? candidates_.offer(now) : best;
   }
 
   PassSession& session_;
   std::string program_;
   const Space& space_;
-  const OrderOptions& options_;
-  std::multimap<double, Ordered> finalists_;
-  std::unordered_map<std::string, double> run_times_;  // by fingerprint
+  OrderCandidates& candidates_;
   int64_t applications_ = 0;
 };
 
@@ -108,71 +69,142 @@ Space space_of(const std::vector<std::string>& passes, int64_t length) {
   return space;
 }
 
-double metric_of(const Ordered& ordered, OrderMetric metric) {
-  if (metric == OrderMetric::Operations) return static_cast<double>(ordered.state->instructions);
-  if (metric == OrderMetric::Cost) return ordered.state->cost();
-  return ordered.duel.verified && ordered.duel.ratio > 0 ? 1 / ordered.duel.ratio : kFailed;
-}
+// One search of one program.
+class Search {
+ public:
+  Search(PassSession& session, std::string program, const OrderOptions& options, OrderCandidates& candidates)
+      : session_(session), program_(std::move(program)), options_(options), candidates_(candidates) {
+    report_.initial = session.initial(program_);
+    const PassStep own = session.step(program_, report_.initial, {}, kDefaultOrder);
+    report_.xla = {own.changed ? PassHistory{kDefaultOrder} : PassHistory{}, own.state, {}};
+  }
+
+  OrderReport operator()(OrderPolicy* policy) {
+    Ordered own = report_.xla, untouched{{}, report_.initial, {}};
+    for (Ordered* start : {&own, &untouched}) candidates_.offer(*start);
+    if (policy)
+      walk_policy(*policy);
+    else if (options_.strategy == "greedy")
+      walk_greedily();
+    else
+      search_space();
+    report_.seconds = seconds();
+    return report_;
+  }
+
+ private:
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  bool over(int64_t applications) const {
+    return options_.should_stop() || seconds() >= options_.budget_s ||
+           (options_.max_applications > 0 && applications >= options_.max_applications);
+  }
+  std::vector<std::string> choosable() { return options_.passes.empty() ? session_.default_passes() : options_.passes; }
+  void show() const { options_.on_progress(fmt::format("best {:g}", candidates_.best())); }
+
+  PassWalks walks_of(const std::vector<std::string>& passes) {
+    return {session_, program_, passes,
+            [this](Ordered& place) {
+              if (candidates_.metric() != OrderMetric::RunTime) candidates_.offer(place);
+            },
+            [this] { return over(walks_ ? walks_->applications() : 0); }};
+  }
+
+  void end_of_walk(Ordered place) {
+    if (candidates_.metric() == OrderMetric::RunTime) candidates_.offer(place);
+    ++report_.evaluations;
+    report_.applications = walks_->applications();
+    show();
+  }
+
+  void walk_policy(OrderPolicy& policy) {
+    PassWalks walks = walks_of(policy.passes());
+    walks_ = &walks;
+    Rng rng(options_.seed);
+    const PassScores scores = policy.scores(program_);
+    const Ordered starts[] = {{{}, report_.initial, {}}, {report_.xla.passes, report_.xla.state, {}}};
+    for (int64_t episode = 0; !over(walks.applications()); ++episode)
+      end_of_walk(
+          walks.walk(starts[episode % 2], scores, episode < 2 ? Draw::Best : policy.draw(), options_.length, rng));
+    walks_ = nullptr;
+  }
+
+  // From XLA's own order, then from no pass at all, in turn: a greedy search may have nowhere to go from the first.
+  void walk_greedily() {
+    PassWalks walks = walks_of(choosable());
+    walks_ = &walks;
+    Rng rng(options_.seed);
+    const Ordered starts[] = {{report_.xla.passes, report_.xla.state, {}}, {{}, report_.initial, {}}};
+    const auto value = [this](const PassState& state) { return candidates_.countable(state); };
+    int idle = 0;
+    for (int64_t episode = 0; idle < kGreedyPatience && !over(walks.applications()); ++episode) {
+      const double before = candidates_.best();
+      end_of_walk(walks.greedy(starts[episode % 2], value, options_.length, rng));
+      idle = candidates_.best() < before ? 0 : idle + 1;
+    }
+    walks_ = nullptr;
+  }
+
+  void search_space() {
+    const auto strategy = make_strategy(options_.strategy);
+    const Space space = space_of(choosable(), options_.length);
+    OrderCost cost(session_, program_, space, candidates_);
+    SearchOptions search;
+    search.seed = options_.seed;
+    search.max_evaluations = std::numeric_limits<int>::max();
+    search.should_stop = [&] { return over(cost.applications()); };
+    search.on_evaluated = [&](const Choice&, double) { show(); };
+    Choice own_order = space.default_choice();
+    own_order[0] = static_cast<int32_t>(space.dimensions[0].options.size()) - 1;
+    for (const Choice& start : {own_order, space.default_choice()})
+      if (report_.evaluations == 0 || !search.should_stop())
+        report_.evaluations += strategy->search(space, start, cost, search).evaluations;
+    report_.applications = cost.applications();
+  }
+
+  PassSession& session_;
+  std::string program_;
+  const OrderOptions& options_;
+  OrderCandidates& candidates_;
+  OrderReport report_;
+  const PassWalks* walks_ = nullptr;
+  Clock::time_point begin_ = Clock::now();
+};
 
 }  // namespace
-
-const char* order_metric_name(OrderMetric metric) {
-  constexpr const char* kNames[] = {"operations", "cost", "run-time"};
-  return kNames[static_cast<int>(metric)];
-}
-
-OrderMetric order_metric_from_name(const std::string& name) {
-  for (const OrderMetric metric : {OrderMetric::Operations, OrderMetric::Cost, OrderMetric::RunTime})
-    if (name == order_metric_name(metric)) return metric;
-  throw Error("there is no metric '" + name + "'", "--metric", "operations, cost or run-time");
-}
 
 void OrderOptions::validate() const {
   if (!(budget_s > 0)) throw Error(fmt::format("a budget of {:g} s", budget_s), "--budget", "give more than 0");
   if (length < 1 || length > 1000) throw Error(fmt::format("orders of {} passes", length), "--length", "1 to 1000");
   if (!(measure_ms > 0)) throw Error("no time to measure");
+  std::string names = "ppo";
+  for (const std::string& name : strategy_names()) names += ", " + name;
+  const std::vector<std::string> known = strategy_names();
+  if (strategy != "ppo" && std::find(known.begin(), known.end(), strategy) == known.end())
+    throw Error("there is no strategy '" + strategy + "'", "--strategy", names);
 }
 
-OrderReport order_passes(PassSession& session, const std::string& program, const OrderOptions& options) {
+OrderReport search_orders(PassSession& session, const std::string& program, const OrderOptions& options,
+                          OrderCandidates& candidates, OrderPolicy* policy) {
   options.validate();
+  if ((options.strategy == "ppo") != (policy != nullptr))
+    throw InternalError("a policy and the strategy ppo go together");
   for (const std::string& pass : options.passes) session.check_pass(pass);
-  const auto strategy = make_strategy(options.strategy);
-  const Space space = space_of(options.passes.empty() ? session.default_passes() : options.passes, options.length);
-  OrderCost cost(session, program, space, options);
-  const auto begin = Clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  return Search(session, program, options, candidates)(policy);
+}
 
-  SearchOptions search;
-  search.seed = options.seed;
-  search.max_evaluations = std::numeric_limits<int>::max();
-  search.should_stop = [&] {
-    return options.should_stop() || seconds() >= options.budget_s ||
-           (options.max_applications > 0 && cost.applications() >= options.max_applications);
-  };
-  search.on_evaluated = [&](const Choice&, double) { options.on_progress(fmt::format("best {:g}", cost.best())); };
-  // From XLA's own order, then from no pass at all: a greedy search may have nowhere to go from the first.
-  Choice own_order = space.default_choice();
-  own_order[0] = static_cast<int32_t>(space.dimensions[0].options.size()) - 1;
-
-  OrderReport report;
-  report.initial = session.initial(program);
-  const PassStep own = session.step(program, report.initial, {}, kDefaultOrder);
-  report.xla = {own.changed ? PassHistory{kDefaultOrder} : PassHistory{}, own.state, {}};
-  for (const Choice& start : {own_order, space.default_choice()})
-    if (report.evaluations == 0 || !search.should_stop())
-      report.evaluations += strategy->search(space, start, cost, search).evaluations;
-  report.applications = cost.applications();
-  report.seconds = seconds();
-
+OrderReport order_passes(PassSession& session, const std::string& program, const OrderOptions& options,
+                         OrderPolicy* policy) {
+  OrderCandidates candidates(session, program, options.metric, options.measure_ms);
+  OrderReport report = search_orders(session, program, options, candidates, policy);
   report.xla.duel = session.measure(program, report.xla.passes, options.measure_ms);
   report.found = report.xla;
   const double bound = metric_of(report.xla, options.metric);
-  for (Ordered& finalist : cost.finalists()) {
-    if (metric_of(finalist, options.metric) >= bound) break;
-    finalist.duel = session.measure(program, finalist.passes, options.measure_ms);
-    if (finalist.duel.verified && session.verify(program, finalist.passes).empty() &&
-        metric_of(finalist, options.metric) < bound) {
-      report.found = finalist;
+  for (Ordered& candidate : candidates.best_first()) {
+    if (metric_of(candidate, options.metric) >= bound) break;
+    candidate.duel = session.measure(program, candidate.passes, options.measure_ms);
+    if (candidate.duel.verified && session.verify(program, candidate.passes).empty() &&
+        metric_of(candidate, options.metric) < bound) {
+      report.found = candidate;
       break;
     }
     ++report.rejected;

@@ -5,37 +5,29 @@
 #include <string>
 #include <vector>
 
-#include "rl/pass_session.h"
+#include "rl/order_candidates.h"
+#include "rl/pass_walk.h"
 
 namespace hone::rl {
-
-// What is to become small: instructions, FLOPs + 2 transcendentals, or the measured run time.
-enum class OrderMetric : int8_t { Operations = 0, Cost, RunTime };
-const char* order_metric_name(OrderMetric metric);            // "operations", "cost", "run-time"
-OrderMetric order_metric_from_name(const std::string& name);  // throws Error
 
 // XLA:CPU's own target-independent simplification as one row of the table of passes: what orders are compared with.
 inline constexpr char kDefaultOrder[] = "simplification";
 
 struct OrderOptions {
-  std::string strategy = "genetic";  // random, greedy, beam, anneal, genetic (search/strategies.h)
+  // ppo: a trained policy, whichever agent it is of; greedy: pass by pass over plateaus; random, beam, anneal, genetic:
+  // whole orders (search/strategies.h).
+  std::string strategy = "genetic";
   OrderMetric metric = OrderMetric::Operations;
   double budget_s = 30;          // of the search; measuring and checking the result come on top
   int64_t max_applications = 0;  // passes run, known ones included; 0 = no limit
   uint64_t seed = 0;
-  int64_t length = 45;              // most passes of an order
-  std::vector<std::string> passes;  // to choose from; empty = the default action set
+  int64_t length = 45;              // most passes of an order (on top of XLA's own, where walks begin after that)
+  std::vector<std::string> passes;  // to choose from; empty = the default action set. A policy knows its own
   double measure_ms = 200;          // of one measured run time
   std::function<bool()> should_stop = [] { return false; };
   std::function<void(const std::string& best)> on_progress = [](const std::string&) {};
 
   void validate() const;  // throws Error
-};
-
-struct Ordered {
-  PassHistory passes;
-  PassStatePtr state;
-  PassDuel duel;  // against the untouched program
 };
 
 struct OrderReport {
@@ -47,7 +39,14 @@ struct OrderReport {
   double seconds = 0;                         // of the search
 };
 
-// Throws Error for options that do not fit. The program is loaded into the session.
-OrderReport order_passes(PassSession& session, const std::string& program, const OrderOptions& options);
+// The search alone: no run, no check; fills the report but `found`. `policy` is for the strategy ppo, which first takes its
+// best passes from the untouched program (zero-shot) and from XLA's own order, then samples from both in turn.
+OrderReport search_orders(PassSession& session, const std::string& program, const OrderOptions& options,
+                          OrderCandidates& candidates, OrderPolicy* policy = nullptr);
+
+// Searches, measures XLA's order and the best candidates against the untouched program, and takes the first whose outputs
+// are right. Throws Error for options that do not fit. The program is loaded into the session.
+OrderReport order_passes(PassSession& session, const std::string& program, const OrderOptions& options,
+                         OrderPolicy* policy = nullptr);
 
 }  // namespace hone::rl

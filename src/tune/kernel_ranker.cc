@@ -3,16 +3,14 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <numeric>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "features/encode.h"
 #include "graph/hlo_reader.h"
 #include "models/ensemble.h"
 #include "models/learn_library.h"
+#include "models/shipped.h"
 
 namespace hone::tune {
 
@@ -57,18 +55,7 @@ EncodedOptions::EncodedOptions(const Kernel& kernel, const std::vector<std::stri
   view_.runtime_ns = unknown_;
 }
 
-std::string shipped_tile_weights() {
-  constexpr char kName[] = "tile";
-  namespace fs = std::filesystem;
-  std::vector<fs::path> folders;
-  if (const char* chosen = std::getenv("HONE_MODELS")) folders.emplace_back(chosen);
-  const fs::path above = executable_dir().parent_path();
-  folders.push_back(above / "data" / "models");
-  folders.push_back(above / "share" / "hone" / "models");
-  for (const fs::path& folder : folders)
-    if (fs::exists(folder / kName)) return (folder / kName).string();
-  return "";
-}
+std::string shipped_tile_weights() { return models::shipped_model("tile"); }
 
 std::unique_ptr<KernelRanker> learned_ranker(const std::string& weights_path) {
   return std::make_unique<ModelRanker>(models::load_learned_model(weights_path));

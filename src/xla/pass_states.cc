@@ -91,8 +91,13 @@ PassStates::Module PassStates::replay(const std::vector<std::string>& passes) co
 }
 
 PassStates::Module PassStates::take(const wire::ApplyRequestT& request, bool& branches, int& replayed) {
-  branches = request.state.empty() || request.state == initial_;
-  if (branches) return replay({});
+  const bool initial = request.state.empty() || request.state == initial_;
+  if (spare_ && spare_of_ == (initial ? initial_ : request.state)) {
+    branches = true;
+    return std::move(spare_);
+  }
+  branches = initial;
+  if (initial) return replay({});
   const auto found = found_.find(request.state);
   if (found == found_.end()) {
     replayed = static_cast<int>(request.history.size());
@@ -165,7 +170,12 @@ wire::ApplyReplyT PassStates::apply(const wire::ApplyRequestT& request) {
     reply.module_proto.assign(proto.begin(), proto.end());
   }
   if (reply.fingerprint != before && !branches) given_away_[before] = true;
-  keep(reply.fingerprint, std::move(module), reply.fingerprint == before && branches);
+  if (branches && !any && reply.error.empty()) {
+    spare_of_ = before;
+    spare_ = std::move(module);
+  } else {
+    keep(reply.fingerprint, std::move(module), reply.fingerprint == before && branches);
+  }
   return reply;
 }
 

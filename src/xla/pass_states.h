@@ -45,6 +45,10 @@ class PassStates {
   std::list<Kept> kept_;  // most recent first
   std::unordered_map<std::string, std::list<Kept>::iterator> found_;
   int64_t instructions_ = 0;  // of all kept
+  // The copy of a branching state that the last pass left as it was: most passes do, and copying and freeing a module costs
+  // more than they do.
+  std::string spare_of_;
+  Module spare_;
   std::unordered_map<std::string, bool> given_away_;
 };
 

@@ -106,6 +106,31 @@ class GymTest(unittest.TestCase):
         self.assertEqual(rewards.shape, (2,))
         envs.close()
 
+    def test_vector_environments_in_processes(self):
+        def vector(kind):
+            return gymnasium.make_vec(
+                "hone/XlaPassOrder-v0",
+                2,
+                kind,
+                programs=PROGRAMS,
+                build=BUILD,
+                traj_limit=4,
+                disable_env_checker=True,
+            )
+
+        seen = {}
+        for kind in ("sync", "async"):
+            envs = vector(kind)
+            values, _ = envs.reset(seed=3)
+            envs.action_space.seed(3)
+            seen[kind] = [values.copy()]
+            for _ in range(6):  # past the end of an episode
+                values, rewards, _, truncated, _ = envs.step(envs.action_space.sample())
+                seen[kind] += [values.copy(), rewards.copy(), truncated.copy()]
+            envs.close()
+        for one, other in zip(seen["sync"], seen["async"], strict=True):
+            np.testing.assert_array_equal(one, other)
+
     def test_other_threads_run_during_a_step(self):
         env = make("RunTime", programs=PROGRAMS[:1], traj_limit=1, measure_ms=300.0)
         env.reset(seed=0)

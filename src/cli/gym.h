@@ -1,0 +1,10 @@
+// The subcommands of `hone gym` that stand in files of their own.
+#pragma once
+
+#include "cli/cli.h"
+
+namespace hone::cli {
+
+Runner declare_gym_eval(CLI::App& app);  // gym_eval.cc
+
+}  // namespace hone::cli

@@ -1,0 +1,23 @@
+// What an agent sees of a program: one definition for training (PassEnv) and for using what was trained (walks).
+#pragma once
+
+#include <string>
+
+#include "rl/environment.h"
+#include "rl/pass_session.h"
+
+namespace hone::rl {
+
+inline constexpr int64_t kCostWidth = 6;  // of Observation::costs
+
+struct PassView {
+  bool graph = false;       // Observation::graph instead of values
+  bool costs = false;       // Observation::costs, too
+  bool log_counts = false;  // values are log(1 + count)
+};
+
+// Of a state that `history` makes of the program; `initial` is that of the untouched one. See PassEnv for the columns.
+Observation observe(PassSession& session, const std::string& program, const PassState& initial, const PassState& state,
+                    const PassHistory& history, const PassView& view);
+
+}  // namespace hone::rl

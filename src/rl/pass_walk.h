@@ -1,0 +1,80 @@
+// Orders made pass by pass, each chosen by what the ones before have made of the program: policies and greedy search. The
+// strategies of src/search change whole orders instead.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/rng.h"
+#include "rl/learned_policy.h"
+#include "rl/order_candidates.h"
+
+namespace hone::rl {
+
+// One number per pass in a state, the larger the better.
+using PassScores = std::function<std::vector<float>(const Ordered& place)>;
+
+enum class Draw : int8_t {
+  Best,       // the best score
+  Chances,    // with chance exp(score)
+  MostlyBest  // the best score, one time in ten any pass: for scores that are no chances
+};
+
+class PassWalks {
+ public:
+  // `reached` hears of every changed program on the way. The session must outlive the walks.
+  PassWalks(PassSession& session, std::string program, std::vector<std::string> passes,
+            std::function<void(Ordered&)> reached, std::function<bool()> should_stop);
+
+  // Runs at most `length` passes from `start` and returns where that led. A pass is taken once in a state, so a walk
+  // neither stands still nor goes in circles for ever; it ends early where every pass has been taken.
+  Ordered walk(Ordered start, const PassScores& scores, Draw draw, int64_t length, Rng& rng);
+
+  // Tries every pass in a state and moves to the least `value` not seen on this walk, even if it is no less than the
+  // present one, so that it crosses plateaus; equal ones have equal chances. At most `moves` moves.
+  Ordered greedy(Ordered start, const std::function<double(const PassState&)>& value, int64_t moves, Rng& rng);
+
+  int64_t applications() const { return applications_; }  // passes run so far, those known included
+
+ private:
+  PassStep take(const Ordered& place, size_t pass);
+  std::vector<Ordered> least_of(const Ordered& place, const std::function<double(const PassState&)>& value,
+                                const std::unordered_set<std::string>& seen);
+
+  PassSession& session_;
+  std::string program_;
+  std::vector<std::string> passes_;
+  std::function<void(Ordered&)> reached_;
+  std::function<bool()> should_stop_;
+  int64_t applications_ = 0;
+};
+
+// All passes alike: walks draw them evenly.
+PassScores even_scores(size_t passes);
+
+// A trained policy in front of any program. Scores are remembered by state.
+class OrderPolicy {
+ public:
+  // Throws Error (where = path) when the file is no policy, or one of passes that this XLA does not have.
+  OrderPolicy(const std::string& path, PassSession& session);
+  const std::vector<std::string>& passes() const { return passes_; }
+  Draw draw() const;  // how to sample
+  // For one loaded program. The policy must outlive the scores.
+  PassScores scores(const std::string& program);
+
+ private:
+  PassSession& session_;
+  std::unique_ptr<LearnedPolicy> policy_;
+  std::vector<std::string> passes_;
+  bool log_counts_ = false;
+  std::unordered_map<std::string, std::vector<float>> known_;  // by fingerprint
+};
+
+// The policy that comes with the program; empty = there is none.
+std::string shipped_order_policy();
+
+}  // namespace hone::rl
