@@ -9,7 +9,7 @@ TILE_MODEL = --model fast --steps 8000 --validate-every 400
 FUSION_MODEL = --model fast --demand --steps 3000 --validate-every 150
 CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'python/*.cc')
 
-.PHONY: setup setup-examples setup-models setup-test setup-gym setup-dev build demo test bench corpus examples lint tidy format clean
+.PHONY: order-policy setup setup-examples setup-models setup-test setup-gym setup-dev build demo test bench corpus examples lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -62,6 +62,13 @@ models: dataset
 	    -o data/models/tile/seed-$$seed.safetensors && \
 	  $(BUILD)/hone train fusion $(BUILD)/data/fusion --split data/splits/random.txt $(FUSION_MODEL) --seed $$seed \
 	    -o data/models/fusion/seed-$$seed.safetensors || exit 1; done
+
+# Trains the shipped policy of `hone order` again, on the training families of bench/pass_order only.
+ORDER_STEPS ?= 200000
+order-policy: build
+	$(BUILD)/hone gym train $$($(PYTHON) bench/pass_order/programs.py training --max-instructions 500) --agent ppo --shaping \
+	  --layers 256,256 --reward-scale 10 --steps $(ORDER_STEPS) --seed 0 --checkpoint $(BUILD)/order-policy.run --resume \
+	  -o data/models/order/policy.safetensors
 
 # Writes examples/*.mlir and examples/examples.json again from their JAX and Keras sources.
 examples: setup-examples
