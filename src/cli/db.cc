@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <iostream>
+#include <set>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -14,7 +15,8 @@ namespace {
 struct DbOptions {
   std::shared_ptr<std::string> db;
   std::shared_ptr<OutputOptions> output;
-  std::string file;  // export: where to; merge: where from
+  std::string file;            // export: where to; merge: where from
+  std::set<std::string> only;  // merge: programs and kernels
 };
 
 int info(const DbOptions& options) {
@@ -62,7 +64,7 @@ int export_rows(const DbOptions& options) {
 }
 
 int merge(const DbOptions& options) {
-  const MergeReport r = open_database(*options.db).merge(options.file);
+  const MergeReport r = open_database(*options.db).merge(options.file, options.only);
   if (options.output->json)
     print({{"records_added", r.records_added},
            {"records_known", r.records_known},
@@ -93,12 +95,14 @@ struct Action {
   int (*run)(const DbOptions&);
   const char* file_option;  // name, or null when the action takes no file
   bool file_required;
+  const char* file_help;
 };
 constexpr Action kActions[] = {
-    {"info", "how many rows of what kind", info, nullptr, false},
-    {"export", "every row as a JSON object on its own line", export_rows, "-o,--output", false},
-    {"merge", "take over the rows of another database", merge, "FILE", true},
-    {"check", "look for damage; exit code 1 if there is any", check, nullptr, false},
+    {"info", "how many rows of what kind", info, nullptr, false, nullptr},
+    {"export", "every row as a JSON object on its own line", export_rows, "-o,--output", false,
+     "a file (default: standard output)"},
+    {"merge", "take over the rows of another database", merge, "FILE", true, "its file or URL"},
+    {"check", "look for damage; exit code 1 if there is any", check, nullptr, false, nullptr},
 };
 
 }  // namespace
@@ -112,7 +116,10 @@ Runner declare_db(CLI::App& app) {
     options->db = add_database_option(*sub);
     options->output = add_output_options(*sub);
     if (action.file_option)
-      sub->add_option(action.file_option, options->file, "a file")->required(action.file_required);
+      sub->add_option(action.file_option, options->file, action.file_help)->required(action.file_required);
+    if (action.run == merge)
+      sub->add_option("--only", options->only, "take only rows about these programs and kernels (fingerprints)")
+          ->delimiter(',');
     sub->final_callback([chosen, options, run = action.run] { *chosen = [options, run] { return run(*options); }; });
   }
   return [chosen] { return (*chosen)(); };

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "data/npz.h"
+#include "data/postgres.h"
 
 namespace hone::cli {
 
@@ -86,7 +87,9 @@ OpenedProgram open_program(const ProgramOptions& options, double budget_s) {
 
 std::shared_ptr<std::string> add_database_option(CLI::App& app) {
   auto path = std::make_shared<std::string>();
-  app.add_option("--db", *path, "the database file (default: hone/hone.db in the user's data folder)");
+  app.add_option("--db", *path,
+                 "the database: a file (default: hone/hone.db in the user's data folder) or a PostgreSQL server's URL, "
+                 "postgresql://user@host/name");
   return path;
 }
 
@@ -101,6 +104,7 @@ std::string database_path(const std::string& option) {
 
 Database open_database(const std::string& option) {
   const std::string path = database_path(option);
+  if (is_postgres_url(path)) return Database::open(path);
   std::error_code failed;
   const fs::path folder = fs::path(path).parent_path();
   if (!folder.empty()) fs::create_directories(folder, failed);
@@ -111,7 +115,8 @@ Database open_database(const std::string& option) {
 
 Database open_existing_database(const std::string& option) {
   const std::string path = database_path(option);
-  if (!fs::exists(path)) throw Error("there is no database", path, "hone tune makes one, --db names another");
+  if (!is_postgres_url(path) && !fs::exists(path))
+    throw Error("there is no database", path, "hone tune makes one, --db names another");
   return Database::open(path, {.read_only = true});
 }
 

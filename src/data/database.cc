@@ -12,16 +12,16 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/postgres.h"
 #include "data/sqlite.h"
 
 namespace hone {
 
-void create_kernel_tables(Sqlite& sqlite);  // stored_kernel.cc
+void create_kernel_tables(Sql& sql);  // stored_kernel.cc
 
 namespace {
 
-constexpr int kSchemaVersion = 2;           // 1: records and tuned; 2: kernels and programs as well
-constexpr int kApplicationId = 0x686f6e65;  // "hone", marks the file as ours
+constexpr int kSchemaVersion = 2;  // 1: records and tuned; 2: kernels and programs as well
 constexpr size_t kMostProblems = 100;
 constexpr const char* kTunedKey = "program, host, threads, weights, xla_version, options";
 
@@ -93,10 +93,10 @@ std::string select_records(const std::string& rest) {
 std::string select_tuned(const std::string& rest) { return "SELECT " + tuned_columns().names + " FROM tuned " + rest; }
 
 // Rows of one kernel or program under equal conditions; `column` is where the fingerprint stands.
-std::vector<Record> find(Sqlite& sqlite, const std::string& scope, const std::string& fingerprint,
-                         const std::string& host, int threads, const std::string& xla_version, const char* rest) {
-  Statement query(sqlite, select_records("WHERE scope = ? AND " + scope +
-                                         " = ? AND host = ? AND threads = ? AND xla_version = ? " + rest));
+std::vector<Record> find(Sql& sql, const std::string& scope, const std::string& fingerprint, const std::string& host,
+                         int threads, const std::string& xla_version, const char* rest) {
+  Statement query(sql, select_records("WHERE scope = ? AND " + scope +
+                                      " = ? AND host = ? AND threads = ? AND xla_version = ? " + rest));
   query.bind(0, scope);
   query.bind(1, fingerprint);
   query.bind(2, host);
@@ -115,39 +115,38 @@ std::optional<Record> first(std::vector<Record> records) {
   return std::move(records.front());
 }
 
-void create_schema(Sqlite& sqlite) {
-  sqlite.execute("CREATE TABLE records (id INTEGER PRIMARY KEY, " + record_columns().definitions +
-                 ", content_key TEXT NOT NULL UNIQUE)");
-  sqlite.execute("CREATE INDEX records_kernel ON records (kernel, host, threads, xla_version)");
-  sqlite.execute("CREATE INDEX records_program ON records (program, scope, host, threads, xla_version)");
-  sqlite.execute("CREATE TABLE tuned (" + tuned_columns().definitions + ", PRIMARY KEY (" + kTunedKey + "))");
-  sqlite.execute(fmt::format("PRAGMA application_id = {}", kApplicationId));
+void create_schema(Sql& sql) {
+  sql.claim();
+  sql.execute("CREATE TABLE records (id INTEGER PRIMARY KEY, " + record_columns().definitions +
+              ", content_key TEXT NOT NULL UNIQUE)");
+  sql.execute("CREATE INDEX records_kernel ON records (kernel, host, threads, xla_version)");
+  sql.execute("CREATE INDEX records_program ON records (program, scope, host, threads, xla_version)");
+  sql.execute("CREATE TABLE tuned (" + tuned_columns().definitions + ", PRIMARY KEY (" + kTunedKey + "))");
 }
 
 // Brings a file of any older schema (0: just created) to ours; inside a transaction.
-void migrate(Sqlite& sqlite, int64_t version) {
-  if (version < 1) create_schema(sqlite);
-  if (version < 2) create_kernel_tables(sqlite);
-  sqlite.execute(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
+void migrate(Sql& sql, int64_t version) {
+  if (version < 1) create_schema(sql);
+  if (version < 2) create_kernel_tables(sql);
+  sql.set_version(kSchemaVersion);
 }
 
-// The file's schema version, 0 if it is an empty database; throws Error for what is not ours or newer.
-int64_t schema_of(Sqlite& sqlite) {
-  const int64_t objects = sqlite.integer("SELECT count(*) FROM sqlite_master");
-  const int64_t version = sqlite.integer("PRAGMA user_version");
-  const int64_t application = sqlite.integer("PRAGMA application_id");
-  if (objects == 0 && version == 0 && application == 0) return 0;
-  if (application != kApplicationId)
-    throw Error("the database belongs to another program", sqlite.path(), "give the path of a database made by hone");
-  if (version > kSchemaVersion)
-    throw Error(fmt::format("the database has schema version {}, this program knows {}", version, kSchemaVersion),
-                sqlite.path(), "use the newer version of hone that wrote it, or another file");
-  return version;
+// The schema's version, 0 where there is none yet; throws Error for what is not ours or newer.
+int64_t schema_of(Sql& sql) {
+  const SqlOwner owner = sql.owner();
+  if (owner.empty) return 0;
+  if (!owner.ours)
+    throw Error("the database belongs to another program", sql.path(), "give the path of a database made by hone");
+  if (owner.version > kSchemaVersion)
+    throw Error(fmt::format("the database has schema version {}, this program knows {}", owner.version, kSchemaVersion),
+                sql.path(), "use the newer version of hone that wrote it, or another file");
+  return owner.version;
 }
 
 std::string insert_record_sql() {
   const Columns columns = record_columns();
-  return "INSERT OR IGNORE INTO records (" + columns.names + ", content_key) VALUES (" + columns.marks + ", ?)";
+  return "INSERT INTO records (" + columns.names + ", content_key) VALUES (" + columns.marks +
+         ", ?) ON CONFLICT DO NOTHING";
 }
 
 // Newer results replace older ones; `always` replaces whatever is there.
@@ -167,51 +166,51 @@ void require_sound(const std::vector<std::string>& found) {
   if (!found.empty()) throw InternalError("a row for the database makes no sense: " + found.front());
 }
 
-bool insert_record(Sqlite& sqlite, Statement& insert, const Record& record) {
+bool insert_record(Sql& sql, Statement& insert, const Record& record) {
   insert.reset();
   int index = 0;
   for_each_record_field(record, [&](const char*, const auto& field) { insert.bind(index++, field); });
   insert.bind(index, content_key(record));
   insert.step();
   insert.reset();  // ends the implicit transaction
-  return sqlite.changes() > 0;
+  return sql.changes() > 0;
 }
 
-bool insert_tuned(Sqlite& sqlite, Statement& insert, const Tuned& tuned) {
+bool insert_tuned(Sql& sql, Statement& insert, const Tuned& tuned) {
   insert.reset();
   int index = 0;
   for_each_tuned_field(tuned, [&](const char*, const auto& field) { insert.bind(index++, field); });
   insert.step();
   insert.reset();
-  return sqlite.changes() > 0;
+  return sql.changes() > 0;
 }
 
 }  // namespace
 
-Database::Database(std::unique_ptr<Sqlite> sqlite) : sqlite_(std::move(sqlite)) {}
+Database::Database(std::unique_ptr<Sql> sql) : sql_(std::move(sql)) {}
 Database::~Database() = default;
 Database::Database(Database&&) noexcept = default;
 Database& Database::operator=(Database&& other) noexcept {
   insert_.swap(other.insert_);  // swapped, so that statements go before the connection they belong to
-  sqlite_.swap(other.sqlite_);
+  sql_.swap(other.sql_);
   return *this;
 }
 
 Database Database::open(const std::string& path, const DatabaseOptions& options) {
-  auto sqlite = std::make_unique<Sqlite>(path, options.read_only, options.busy_timeout_ms);
-  const int64_t version = schema_of(*sqlite);
+  const auto open_engine = is_postgres_url(path) ? open_postgres : open_sqlite;
+  std::unique_ptr<Sql> sql = open_engine(path, options.read_only, options.busy_timeout_ms);
+  const int64_t version = schema_of(*sql);
   if (options.read_only) {
-    if (version == 0) throw Error("the database is empty", path);
-    return Database(std::move(sqlite));
+    if (version == 0) throw Error("the database is empty", sql->path());
+    return Database(std::move(sql));
   }
-  sqlite->use_wal();
-  sqlite->execute("PRAGMA synchronous = NORMAL");
+  sql->prepare_writing();
   if (version < kSchemaVersion) {
-    Transaction transaction(*sqlite);
-    migrate(*sqlite, schema_of(*sqlite));  // asked again: another process may have been faster
+    Transaction transaction(*sql);
+    migrate(*sql, schema_of(*sql));  // asked again: another process may have been faster
     transaction.commit();
   }
-  return Database(std::move(sqlite));
+  return Database(std::move(sql));
 }
 
 bool Database::add(const Record& given) {
@@ -219,41 +218,41 @@ bool Database::add(const Record& given) {
   if (record.created.empty()) record.created = utc_now();
   if (std::isnan(record.max_error)) record.max_error = std::numeric_limits<double>::infinity();
   require_sound(problems(record));
-  if (insert_ == nullptr) insert_ = std::make_unique<Statement>(*sqlite_, insert_record_sql());
-  return insert_record(*sqlite_, *insert_, record);
+  if (insert_ == nullptr) insert_ = std::make_unique<Statement>(*sql_, insert_record_sql());
+  return insert_record(*sql_, *insert_, record);
 }
 
 std::vector<Record> Database::find_kernel(const std::string& kernel, const std::string& host, int threads,
                                           const std::string& xla_version) const {
-  return find(*sqlite_, "kernel", kernel, host, threads, xla_version, kOldestFirst);
+  return find(*sql_, "kernel", kernel, host, threads, xla_version, kOldestFirst);
 }
 
 std::vector<Record> Database::find_program(const std::string& program, const std::string& host, int threads,
                                            const std::string& xla_version) const {
-  return find(*sqlite_, "program", program, host, threads, xla_version, kOldestFirst);
+  return find(*sql_, "program", program, host, threads, xla_version, kOldestFirst);
 }
 
 std::optional<Record> Database::best_kernel(const std::string& kernel, const std::string& host, int threads,
                                             const std::string& xla_version) const {
-  return first(find(*sqlite_, "kernel", kernel, host, threads, xla_version, kBestOnly));
+  return first(find(*sql_, "kernel", kernel, host, threads, xla_version, kBestOnly));
 }
 
 std::optional<Record> Database::best_program(const std::string& program, const std::string& host, int threads,
                                              const std::string& xla_version) const {
-  return first(find(*sqlite_, "program", program, host, threads, xla_version, kBestOnly));
+  return first(find(*sql_, "program", program, host, threads, xla_version, kBestOnly));
 }
 
 void Database::save_tuned(const Tuned& given) {
   Tuned tuned = given;
   if (tuned.created.empty()) tuned.created = utc_now();
   require_sound(problems(tuned));
-  Statement insert(*sqlite_, save_tuned_sql(/*always=*/true));
-  insert_tuned(*sqlite_, insert, tuned);
+  Statement insert(*sql_, save_tuned_sql(/*always=*/true));
+  insert_tuned(*sql_, insert, tuned);
 }
 
 std::optional<Tuned> Database::find_tuned(const Tuned& key) const {
-  Statement query(*sqlite_, select_tuned("WHERE program = ? AND host = ? AND threads = ? AND weights = ? AND "
-                                         "xla_version = ? AND options = ?"));
+  Statement query(*sql_, select_tuned("WHERE program = ? AND host = ? AND threads = ? AND weights = ? AND "
+                                      "xla_version = ? AND options = ?"));
   query.bind(0, key.program);
   query.bind(1, key.host);
   query.bind(2, key.threads);
@@ -266,20 +265,20 @@ std::optional<Tuned> Database::find_tuned(const Tuned& key) const {
 
 DatabaseInfo Database::info() const {
   DatabaseInfo info;
-  info.path = sqlite_->path();
-  info.schema_version = static_cast<int>(sqlite_->integer("PRAGMA user_version"));
-  info.file_bytes = sqlite_->integer("PRAGMA page_count") * sqlite_->integer("PRAGMA page_size");
-  info.records = sqlite_->integer("SELECT count(*) FROM records");
-  info.kernel_records = sqlite_->integer("SELECT count(*) FROM records WHERE scope = 'kernel'");
-  info.program_records = sqlite_->integer("SELECT count(*) FROM records WHERE scope = 'program'");
-  info.verified = sqlite_->integer("SELECT count(*) FROM records WHERE verified");
-  info.programs = sqlite_->integer("SELECT count(DISTINCT program) FROM records WHERE program <> ''");
-  info.kernels = sqlite_->integer("SELECT count(DISTINCT kernel) FROM records WHERE kernel <> ''");
-  info.tuned = sqlite_->integer("SELECT count(*) FROM tuned");
-  info.oldest = sqlite_->text("SELECT min(created) FROM records");
-  info.newest = sqlite_->text("SELECT max(created) FROM records");
+  info.path = sql_->path();
+  info.schema_version = static_cast<int>(sql_->owner().version);
+  info.file_bytes = sql_->bytes();
+  info.records = sql_->integer("SELECT count(*) FROM records");
+  info.kernel_records = sql_->integer("SELECT count(*) FROM records WHERE scope = 'kernel'");
+  info.program_records = sql_->integer("SELECT count(*) FROM records WHERE scope = 'program'");
+  info.verified = sql_->integer("SELECT count(*) FROM records WHERE verified <> 0");
+  info.programs = sql_->integer("SELECT count(DISTINCT program) FROM records WHERE program <> ''");
+  info.kernels = sql_->integer("SELECT count(DISTINCT kernel) FROM records WHERE kernel <> ''");
+  info.tuned = sql_->integer("SELECT count(*) FROM tuned");
+  info.oldest = sql_->text("SELECT min(created) FROM records");
+  info.newest = sql_->text("SELECT max(created) FROM records");
   for (auto [column, counts] : {std::pair{"status", &info.by_status}, std::pair{"host", &info.by_host}}) {
-    Statement query(*sqlite_, fmt::format("SELECT {0}, count(*) FROM records GROUP BY {0}", column));
+    Statement query(*sql_, fmt::format("SELECT {0}, count(*) FROM records GROUP BY {0}", column));
     while (query.step()) {
       std::string name;
       query.column(0, name);
@@ -293,14 +292,14 @@ void Database::export_jsonl(std::ostream& out) const {
   const auto print = [&](const nlohmann::ordered_json& line) {
     out << line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
   };
-  Statement records(*sqlite_, select_records("ORDER BY id"));
+  Statement records(*sql_, select_records("ORDER BY id"));
   while (records.step()) {
     const Record record = read_record(records);
     nlohmann::ordered_json line = {{"table", "records"}, {"id", record.id}};
     for_each_record_field(record, [&](const char* name, const auto& field) { line[name] = field; });
     print(line);
   }
-  Statement results(*sqlite_, select_tuned(std::string("ORDER BY ") + kTunedKey));
+  Statement results(*sql_, select_tuned(std::string("ORDER BY ") + kTunedKey));
   while (results.step()) {
     const Tuned tuned = read_tuned(results);
     nlohmann::ordered_json line = {{"table", "tuned"}};
@@ -308,30 +307,35 @@ void Database::export_jsonl(std::ostream& out) const {
     line["decisions"] = nlohmann::ordered_json::parse(tuned.decisions, nullptr, /*allow_exceptions=*/false);
     print(line);
   }
-  if (!out.flush()) throw RunError("cannot write the export", sqlite_->path());
+  if (!out.flush()) throw RunError("cannot write the export", sql_->path());
 }
 
-MergeReport Database::merge(const std::string& path) {
+MergeReport Database::merge(const std::string& path, const std::set<std::string>& only) {
   const Database other = open(path, {.read_only = true});
+  const auto wanted = [&](const std::string& program, const std::string& kernel) {
+    return only.empty() || only.contains(program) || only.contains(kernel);
+  };
   MergeReport report;
-  Transaction transaction(*sqlite_);
-  Statement insert(*sqlite_, insert_record_sql());
-  Statement records(*other.sqlite_, select_records("ORDER BY id"));
+  Transaction transaction(*sql_);
+  Statement insert(*sql_, insert_record_sql());
+  Statement records(*other.sql_, select_records("ORDER BY id"));
   while (records.step()) {
     const Record record = read_record(records);
+    if (!wanted(record.program, record.kernel)) continue;
     const bool sound = problems(record).empty();
-    const bool added = sound && insert_record(*sqlite_, insert, record);
+    const bool added = sound && insert_record(*sql_, insert, record);
     ++(!sound ? report.refused : added ? report.records_added : report.records_known);
   }
-  Statement save(*sqlite_, save_tuned_sql(/*always=*/false));
-  Statement results(*other.sqlite_, select_tuned(""));
+  Statement save(*sql_, save_tuned_sql(/*always=*/false));
+  Statement results(*other.sql_, select_tuned(""));
   while (results.step()) {
     const Tuned tuned = read_tuned(results);
+    if (!wanted(tuned.program, "")) continue;
     const bool sound = problems(tuned).empty();
-    const bool added = sound && insert_tuned(*sqlite_, save, tuned);
+    const bool added = sound && insert_tuned(*sql_, save, tuned);
     ++(!sound ? report.refused : added ? report.tuned_added : report.tuned_known);
   }
-  report.kernels_added = merge_kernels(other);
+  if (only.empty()) report.kernels_added = merge_kernels(other);
   transaction.commit();
   return report;
 }
@@ -342,17 +346,12 @@ std::vector<std::string> Database::check() const {
     for (const std::string& line : lines)
       if (found.size() < kMostProblems) found.push_back(where + ": " + line);
   };
-  const int64_t version = sqlite_->integer("PRAGMA user_version");
+  const int64_t version = sql_->owner().version;
   if (version < 1 || version > kSchemaVersion)
     note("schema", {fmt::format("version {}, expected 1 to {}", version, kSchemaVersion)});
   try {
-    Statement integrity(*sqlite_, "PRAGMA integrity_check");
-    while (integrity.step()) {
-      std::string line;
-      integrity.column(0, line);
-      if (line != "ok") note("file", {line});
-    }
-    Statement records(*sqlite_, "SELECT id, " + record_columns().names + ", content_key FROM records ORDER BY id");
+    note("file", sql_->damages());
+    Statement records(*sql_, "SELECT id, " + record_columns().names + ", content_key FROM records ORDER BY id");
     const int key_column = record_columns().count + 1;
     while (records.step()) {
       const Record record = read_record(records);
@@ -362,7 +361,7 @@ std::vector<std::string> Database::check() const {
       note(where, problems(record));
       if (key != content_key(record)) note(where, {"its content is not what was stored"});
     }
-    Statement results(*sqlite_, select_tuned(""));
+    Statement results(*sql_, select_tuned(""));
     while (results.step()) {
       const Tuned tuned = read_tuned(results);
       note("tuned " + tuned.program, problems(tuned));

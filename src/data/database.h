@@ -1,5 +1,6 @@
-// The record database: every measured candidate and every final result, in one SQLite file (WAL). Several processes may
-// write at once; a process killed at any moment loses only the row it was writing.
+// The record database: every measured candidate and every final result, in one SQLite file (WAL) or on a PostgreSQL
+// server, with the same tables. Several processes may write at once; one killed at any moment loses only the row it was
+// writing.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,11 +17,11 @@
 
 namespace hone {
 
-class Sqlite;
+class Sql;
 class Statement;
 
 struct DatabaseOptions {
-  bool read_only = false;       // the file must exist; nothing is changed
+  bool read_only = false;       // it must exist; nothing is changed
   int busy_timeout_ms = 30000;  // how long to wait for another writer
 };
 
@@ -49,11 +51,12 @@ struct MeasuredUnder {
   int64_t records = 0;
 };
 
-// Not thread-safe, not to be carried over a fork(). Every function throws RunError when SQLite cannot do its work
-// (disk full, locked for longer than the time limit).
+// Not thread-safe, not to be carried over a fork(). Every function throws RunError when the engine cannot do its work
+// (disk full, server gone, locked for longer than the time limit).
 class Database {
  public:
-  // Opens or creates. Throws Error when the file is no database, is another program's, or has a newer schema.
+  // Opens or creates. `path` is a file or a URL, postgresql://user@host/name. Throws Error when the file is no database,
+  // is another program's, or has a newer schema, and when the server cannot be reached.
   static Database open(const std::string& path, const DatabaseOptions& options = {});
   ~Database();
   Database(Database&&) noexcept;
@@ -96,16 +99,17 @@ class Database {
   // {"table":"tuned",...}. Infinite numbers become null.
   void export_jsonl(std::ostream& out) const;
   // Copies the rows of another database that are not here yet, in one transaction; of two results with the same key
-  // the newer stays. The other file is not changed.
-  MergeReport merge(const std::string& path);
+  // the newer stays. The other file is not changed. `only`, unless empty: rows about these programs or kernels
+  // (fingerprints), without kernels' modules.
+  MergeReport merge(const std::string& path, const std::set<std::string>& only = {});
   // Everything wrong with the file, one line each (at most 100); empty when sound.
   std::vector<std::string> check() const;
 
  private:
   bool has_kernels() const;
   int64_t merge_kernels(const Database& other);
-  explicit Database(std::unique_ptr<Sqlite> sqlite);
-  std::unique_ptr<Sqlite> sqlite_;
+  explicit Database(std::unique_ptr<Sql> sql);
+  std::unique_ptr<Sql> sql_;
   std::unique_ptr<Statement> insert_;  // kept prepared between add() calls
 };
 

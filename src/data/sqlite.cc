@@ -1,13 +1,68 @@
 #include "data/sqlite.h"
 
+#include <fmt/core.h>
 #include <sqlite3.h>
 
 #include "base/error.h"
 
 namespace hone {
 
-Sqlite::Sqlite(const std::string& path, bool read_only, int busy_timeout_ms)
-    : path_(path), busy_timeout_ms_(busy_timeout_ms) {
+namespace {
+
+constexpr int kApplicationId = 0x686f6e65;  // "hone", marks the file as ours
+
+class Sqlite : public Sql {
+ public:
+  Sqlite(const std::string& path, bool read_only, int busy_timeout_ms);
+  ~Sqlite() override { sqlite3_close(handle_); }
+  Sqlite(const Sqlite&) = delete;
+  Sqlite& operator=(const Sqlite&) = delete;
+
+  std::unique_ptr<SqlStatement> prepare(const std::string& sql) override;
+  void execute(const std::string& sql) override;
+  int64_t changes() const override { return sqlite3_changes(handle_); }
+  void begin() override { execute("BEGIN IMMEDIATE"); }
+  void commit() override { execute("COMMIT"); }
+  // A failed ROLLBACK means that SQLite has rolled back by itself.
+  void roll_back() noexcept override { sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr); }
+
+  SqlOwner owner() override;
+  void prepare_writing() override;
+  void claim() override { execute(fmt::format("PRAGMA application_id = {}", kApplicationId)); }
+  void set_version(int64_t version) override { execute(fmt::format("PRAGMA user_version = {}", version)); }
+  bool has_table(const std::string& name) override;
+  int64_t bytes() override { return integer("PRAGMA page_count") * integer("PRAGMA page_size"); }
+  std::vector<std::string> damages() override;
+
+  sqlite3* handle() const { return handle_; }
+  // Throws what `code` means: Error for a file that is not a (sound) database, RunError for the rest.
+  [[noreturn]] void fail(int code) const;
+
+ private:
+  void use_wal();
+  int busy_timeout_ms_;
+  sqlite3* handle_ = nullptr;
+};
+
+class SqliteStatement : public SqlStatement {
+ public:
+  SqliteStatement(Sqlite& sqlite, const std::string& sql);
+  ~SqliteStatement() override { sqlite3_finalize(statement_); }
+  SqliteStatement(const SqliteStatement&) = delete;
+  SqliteStatement& operator=(const SqliteStatement&) = delete;
+
+  void bind(int index, const SqlValue& value) override;
+  bool step() override;
+  void reset() override;
+  SqlValue value(int column) const override;
+
+ private:
+  Sqlite& sqlite_;
+  sqlite3_stmt* statement_ = nullptr;
+};
+
+Sqlite::Sqlite(const std::string& path, bool read_only, int busy_timeout_ms) : busy_timeout_ms_(busy_timeout_ms) {
+  path_ = path;
   const int flags = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   const int code = sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr);
   if (code != SQLITE_OK) {
@@ -18,8 +73,6 @@ Sqlite::Sqlite(const std::string& path, bool read_only, int busy_timeout_ms)
   }
   sqlite3_busy_timeout(handle_, busy_timeout_ms);
 }
-
-Sqlite::~Sqlite() { sqlite3_close(handle_); }
 
 void Sqlite::fail(int code) const {
   const std::string why = sqlite3_errmsg(handle_);
@@ -32,14 +85,26 @@ void Sqlite::fail(int code) const {
       throw RunError("the database stayed locked by another process", path_, "end the other process and try again");
     case SQLITE_READONLY:
       throw RunError("the database is read-only", path_);
+    case SQLITE_FULL:
+      throw RunError("there is no room left for the database", path_,
+                     "what it has is kept: make room and run the same command again");
     default:
       throw RunError("the database failed: " + why, path_);
   }
 }
 
+std::unique_ptr<SqlStatement> Sqlite::prepare(const std::string& sql) {
+  return std::make_unique<SqliteStatement>(*this, sql);
+}
+
 void Sqlite::execute(const std::string& sql) {
   const int code = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) fail(code);
+}
+
+void Sqlite::prepare_writing() {
+  use_wal();
+  execute("PRAGMA synchronous = NORMAL");
 }
 
 void Sqlite::use_wal() {
@@ -53,44 +118,50 @@ void Sqlite::use_wal() {
   }
 }
 
-int64_t Sqlite::integer(const std::string& sql) {
-  Statement statement(*this, sql);
-  int64_t value = 0;
-  if (statement.step()) statement.column(0, value);
-  return value;
+SqlOwner Sqlite::owner() {
+  const int64_t objects = integer("SELECT count(*) FROM sqlite_master");
+  const int64_t version = integer("PRAGMA user_version");
+  const int64_t application = integer("PRAGMA application_id");
+  return {.empty = objects == 0 && version == 0 && application == 0,
+          .ours = application == kApplicationId,
+          .version = version};
 }
 
-std::string Sqlite::text(const std::string& sql) {
-  Statement statement(*this, sql);
-  std::string value;
-  if (statement.step()) statement.column(0, value);
-  return value;
+bool Sqlite::has_table(const std::string& name) {
+  return integer(fmt::format("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '{}'", name)) > 0;
 }
 
-int64_t Sqlite::changes() const { return sqlite3_changes(handle_); }
+std::vector<std::string> Sqlite::damages() {
+  std::vector<std::string> found;
+  Statement integrity(*this, "PRAGMA integrity_check");
+  while (integrity.step()) {
+    std::string line;
+    integrity.column(0, line);
+    if (line != "ok") found.push_back(line);
+  }
+  return found;
+}
 
-Statement::Statement(Sqlite& sqlite, const std::string& sql) : sqlite_(sqlite) {
+SqliteStatement::SqliteStatement(Sqlite& sqlite, const std::string& sql) : sqlite_(sqlite) {
   const int code = sqlite3_prepare_v2(sqlite.handle(), sql.c_str(), static_cast<int>(sql.size()), &statement_, nullptr);
   if (code != SQLITE_OK) sqlite.fail(code);
 }
 
-Statement::~Statement() { sqlite3_finalize(statement_); }
-
-void Statement::bind(int index, const std::string& value) {
-  sqlite3_bind_text64(statement_, index + 1, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
-}
-void Statement::bind(int index, double value) { sqlite3_bind_double(statement_, index + 1, value); }
-void Statement::bind(int index, int64_t value) { sqlite3_bind_int64(statement_, index + 1, value); }
-
-void Statement::bind_blob(int index, const std::string& bytes) {
-  sqlite3_bind_blob64(statement_, index + 1, bytes.data(), bytes.size(), SQLITE_TRANSIENT);
-}
-
-void Statement::bind_from(int index, const Statement& row) {
-  sqlite3_bind_value(statement_, index + 1, sqlite3_column_value(row.statement_, index));
+void SqliteStatement::bind(int index, const SqlValue& value) {
+  const int at = index + 1;  // SQLite counts from 1
+  if (const auto* text = std::get_if<std::string>(&value))
+    sqlite3_bind_text64(statement_, at, text->data(), text->size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  else if (const auto* blob = std::get_if<SqlBlob>(&value))
+    sqlite3_bind_blob64(statement_, at, blob->bytes.data(), blob->bytes.size(), SQLITE_TRANSIENT);
+  else if (const auto* integer = std::get_if<int64_t>(&value))
+    sqlite3_bind_int64(statement_, at, *integer);
+  else if (const auto* real = std::get_if<double>(&value))
+    sqlite3_bind_double(statement_, at, *real);
+  else
+    sqlite3_bind_null(statement_, at);
 }
 
-bool Statement::step() {
+bool SqliteStatement::step() {
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;
   if (code != SQLITE_DONE) {
@@ -100,35 +171,34 @@ bool Statement::step() {
   return false;
 }
 
-void Statement::reset() {
+void SqliteStatement::reset() {
   sqlite3_reset(statement_);
   sqlite3_clear_bindings(statement_);
 }
 
-void Statement::column(int index, std::string& value) const {
-  const bool blob = sqlite3_column_type(statement_, index) == SQLITE_BLOB;
-  const auto* text = static_cast<const char*>(blob ? sqlite3_column_blob(statement_, index)
-                                                   : static_cast<const void*>(sqlite3_column_text(statement_, index)));
-  value.assign(text != nullptr ? text : "", text != nullptr ? sqlite3_column_bytes(statement_, index) : 0);
-}
-void Statement::column(int index, double& value) const { value = sqlite3_column_double(statement_, index); }
-void Statement::column(int index, int64_t& value) const { value = sqlite3_column_int64(statement_, index); }
-void Statement::column(int index, uint64_t& value) const {
-  value = static_cast<uint64_t>(sqlite3_column_int64(statement_, index));
-}
-void Statement::column(int index, int& value) const { value = sqlite3_column_int(statement_, index); }
-void Statement::column(int index, bool& value) const { value = sqlite3_column_int(statement_, index) != 0; }
-
-Transaction::Transaction(Sqlite& sqlite) : sqlite_(sqlite) { sqlite_.execute("BEGIN IMMEDIATE"); }
-
-Transaction::~Transaction() {
-  // A failed ROLLBACK means that SQLite has rolled back by itself.
-  if (open_) sqlite3_exec(sqlite_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+SqlValue SqliteStatement::value(int column) const {
+  const auto bytes = [&](const void* data) {
+    return std::string(data != nullptr ? static_cast<const char*>(data) : "",
+                       data != nullptr ? sqlite3_column_bytes(statement_, column) : 0);
+  };
+  switch (sqlite3_column_type(statement_, column)) {
+    case SQLITE_INTEGER:
+      return static_cast<int64_t>(sqlite3_column_int64(statement_, column));
+    case SQLITE_FLOAT:
+      return sqlite3_column_double(statement_, column);
+    case SQLITE_TEXT:
+      return bytes(sqlite3_column_text(statement_, column));
+    case SQLITE_BLOB:
+      return SqlBlob{bytes(sqlite3_column_blob(statement_, column))};
+    default:
+      return std::monostate();
+  }
 }
 
-void Transaction::commit() {
-  sqlite_.execute("COMMIT");
-  open_ = false;
+}  // namespace
+
+std::unique_ptr<Sql> open_sqlite(const std::string& path, bool read_only, int busy_timeout_ms) {
+  return std::make_unique<Sqlite>(path, read_only, busy_timeout_ms);
 }
 
 }  // namespace hone

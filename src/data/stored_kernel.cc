@@ -5,11 +5,12 @@
 #include <zlib.h>
 
 #include <cstring>
+#include <limits>
 #include <sstream>
 
 #include "base/error.h"
 #include "data/database.h"
-#include "data/sqlite.h"
+#include "data/sql.h"
 
 namespace hone {
 
@@ -23,11 +24,14 @@ constexpr const char* kKernelColumns =
 constexpr int kKernelColumnCount = 17;
 constexpr const char* kProgramColumns = "name, family, fingerprint, content, configurations";
 constexpr int kProgramColumnCount = 5;
+constexpr const char* kReplaceProgram =
+    "(name) DO UPDATE SET family = excluded.family, fingerprint = excluded.fingerprint, content = excluded.content, "
+    "configurations = excluded.configurations";
 
-std::string insert_sql(const char* on_conflict, const char* table, const char* columns, int count) {
+std::string insert_sql(const char* table, const char* columns, int count, const char* on_conflict = "DO NOTHING") {
   std::string marks = "?";
   for (int i = 1; i < count; ++i) marks += ", ?";
-  return fmt::format("INSERT OR {} INTO {} ({}) VALUES ({})", on_conflict, table, columns, marks);
+  return fmt::format("INSERT INTO {} ({}) VALUES ({}) ON CONFLICT {}", table, columns, marks, on_conflict);
 }
 
 std::string join_lines(const std::vector<std::string>& lines) {
@@ -73,8 +77,8 @@ std::string unpack_bytes(std::string_view packed) {
   return bytes;
 }
 
-void create_kernel_tables(Sqlite& sqlite) {
-  sqlite.execute(
+void create_kernel_tables(Sql& sql) {
+  sql.execute(
       "CREATE TABLE kernels (fingerprint TEXT NOT NULL, threads INTEGER NOT NULL, program TEXT NOT NULL, family TEXT "
       "NOT NULL, "
       "kind TEXT NOT NULL, name TEXT NOT NULL, decision TEXT NOT NULL, options TEXT NOT NULL, option_count INTEGER NOT "
@@ -83,8 +87,8 @@ void create_kernel_tables(Sqlite& sqlite) {
       "NULL, bytes_read REAL NOT NULL, "
       "bytes_written REAL NOT NULL, hlo BLOB NOT NULL, module_proto BLOB NOT NULL, PRIMARY KEY (fingerprint, "
       "threads))");
-  sqlite.execute("CREATE INDEX kernels_program ON kernels (program, threads)");
-  sqlite.execute(
+  sql.execute("CREATE INDEX kernels_program ON kernels (program, threads)");
+  sql.execute(
       "CREATE TABLE programs (name TEXT PRIMARY KEY, family TEXT NOT NULL, fingerprint TEXT NOT NULL, content TEXT NOT "
       "NULL, "
       "configurations INTEGER NOT NULL)");
@@ -94,7 +98,7 @@ bool Database::add_kernel(const StoredKernel& kernel) {
   if (kernel.fingerprint.empty() || kernel.program.empty() || kernel.options.empty() || kernel.default_option < 0 ||
       kernel.default_option >= static_cast<int>(kernel.options.size()))
     throw InternalError("a kernel for the database makes no sense: " + kernel.fingerprint);
-  Statement insert(*sqlite_, insert_sql("IGNORE", "kernels", kKernelColumns, kKernelColumnCount));
+  Statement insert(*sql_, insert_sql("kernels", kKernelColumns, kKernelColumnCount));
   int column = 0;
   insert.bind(column++, kernel.fingerprint);
   insert.bind(column++, kernel.threads);
@@ -109,13 +113,12 @@ bool Database::add_kernel(const StoredKernel& kernel) {
   insert.bind_blob(column++, pack_bytes(kernel.hlo));
   insert.bind_blob(column++, pack_bytes(kernel.module_proto));
   insert.step();
-  return sqlite_->changes() > 0;
+  return sql_->changes() > 0;
 }
 
 std::optional<StoredKernel> Database::find_stored_kernel(const std::string& fingerprint, int threads) const {
   if (!has_kernels()) return std::nullopt;
-  Statement query(*sqlite_,
-                  fmt::format("SELECT {} FROM kernels WHERE fingerprint = ? AND threads = ?", kKernelColumns));
+  Statement query(*sql_, fmt::format("SELECT {} FROM kernels WHERE fingerprint = ? AND threads = ?", kKernelColumns));
   query.bind(0, fingerprint);
   query.bind(1, threads);
   if (!query.step()) return std::nullopt;
@@ -135,7 +138,7 @@ std::optional<StoredKernel> Database::find_stored_kernel(const std::string& fing
   query.column(column++, hlo);
   query.column(column++, proto);
   kernel.options = split_lines(options);
-  const std::string where = fmt::format("{}, kernel {}", sqlite_->path(), fingerprint);
+  const std::string where = fmt::format("{}, kernel {}", sql_->path(), fingerprint);
   try {
     kernel.hlo = unpack_bytes(hlo);
     kernel.module_proto = unpack_bytes(proto);
@@ -152,11 +155,11 @@ std::vector<StoredKernelSummary> Database::stored_kernels(int threads, const std
                                                           int64_t limit) const {
   std::vector<StoredKernelSummary> found;
   if (!has_kernels()) return found;
-  Statement query(*sqlite_, std::string("SELECT fingerprint, program, option_count FROM kernels WHERE threads = ? ") +
-                                (program.empty() ? "AND ? = '' " : "AND program = ? ") + "ORDER BY rowid LIMIT ?");
+  Statement query(*sql_, std::string("SELECT fingerprint, program, option_count FROM kernels WHERE threads = ? ") +
+                             (program.empty() ? "AND ? = '' " : "AND program = ? ") + "ORDER BY rowid LIMIT ?");
   query.bind(0, threads);
   query.bind(1, program);
-  query.bind(2, limit > 0 ? limit : int64_t{-1});
+  query.bind(2, limit > 0 ? limit : std::numeric_limits<int64_t>::max());
   while (query.step()) {
     StoredKernelSummary& kernel = found.emplace_back();
     query.column(0, kernel.fingerprint);
@@ -167,7 +170,7 @@ std::vector<StoredKernelSummary> Database::stored_kernels(int threads, const std
 }
 
 void Database::save_program(const StoredProgram& program) {
-  Statement insert(*sqlite_, insert_sql("REPLACE", "programs", kProgramColumns, kProgramColumnCount));
+  Statement insert(*sql_, insert_sql("programs", kProgramColumns, kProgramColumnCount, kReplaceProgram));
   int column = 0;
   for (const std::string* text : {&program.name, &program.family, &program.fingerprint, &program.content})
     insert.bind(column++, *text);
@@ -177,7 +180,7 @@ void Database::save_program(const StoredProgram& program) {
 
 std::optional<StoredProgram> Database::find_stored_program(const std::string& name) const {
   if (!has_kernels()) return std::nullopt;
-  Statement query(*sqlite_, fmt::format("SELECT {} FROM programs WHERE name = ?", kProgramColumns));
+  Statement query(*sql_, fmt::format("SELECT {} FROM programs WHERE name = ?", kProgramColumns));
   query.bind(0, name);
   if (!query.step()) return std::nullopt;
   StoredProgram program;
@@ -190,7 +193,7 @@ std::optional<StoredProgram> Database::find_stored_program(const std::string& na
 
 std::vector<MeasuredUnder> Database::measured_under() const {
   std::vector<MeasuredUnder> found;
-  Statement query(*sqlite_,
+  Statement query(*sql_,
                   "SELECT host, threads, xla_version, count(*) AS rows FROM records WHERE scope = 'kernel' "
                   "GROUP BY host, threads, xla_version ORDER BY rows DESC, host, threads, xla_version");
   while (query.step()) {
@@ -203,23 +206,21 @@ std::vector<MeasuredUnder> Database::measured_under() const {
   return found;
 }
 
-bool Database::has_kernels() const {
-  return sqlite_->integer("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'kernels'") > 0;
-}
+bool Database::has_kernels() const { return sql_->has_table("kernels"); }
 
 int64_t Database::merge_kernels(const Database& other) {
   int64_t added = 0;
   if (!other.has_kernels()) return added;
-  Statement kernels(*other.sqlite_, fmt::format("SELECT {} FROM kernels ORDER BY rowid", kKernelColumns));
-  Statement insert(*sqlite_, insert_sql("IGNORE", "kernels", kKernelColumns, kKernelColumnCount));
+  Statement kernels(*other.sql_, fmt::format("SELECT {} FROM kernels ORDER BY rowid", kKernelColumns));
+  Statement insert(*sql_, insert_sql("kernels", kKernelColumns, kKernelColumnCount));
   while (kernels.step()) {
     insert.reset();
     for (int column = 0; column < kKernelColumnCount; ++column) insert.bind_from(column, kernels);
     insert.step();
-    added += sqlite_->changes();
+    added += sql_->changes();
   }
-  Statement programs(*other.sqlite_, fmt::format("SELECT {} FROM programs", kProgramColumns));
-  Statement keep(*sqlite_, insert_sql("IGNORE", "programs", kProgramColumns, kProgramColumnCount));
+  Statement programs(*other.sql_, fmt::format("SELECT {} FROM programs", kProgramColumns));
+  Statement keep(*sql_, insert_sql("programs", kProgramColumns, kProgramColumnCount));
   while (programs.step()) {
     keep.reset();
     for (int column = 0; column < kProgramColumnCount; ++column) keep.bind_from(column, programs);
