@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/cli.h"
+#include "cli/layout_model.h"
 #include "models/analytical.h"
 #include "models/evaluation.h"
 #include "models/learn_library.h"
@@ -180,6 +181,7 @@ Runner declare_eval(CLI::App& app) {
     c->output = add_output_options(*sub);
     sub->final_callback([chosen, c] { *chosen = [c] { return run_eval(*c); }; });
   }
+  declare_eval_layout(app, chosen);
   return [chosen] { return (*chosen)(); };
 }
 

@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "cli/cli.h"
+#include "cli/layout_model.h"
 #include "models/learn_library.h"
 #include "train/train_options.h"
 
@@ -225,6 +226,7 @@ Runner declare_train(CLI::App& app) {
     c->output = add_output_options(*sub);
     sub->final_callback([chosen, c] { *chosen = [c] { return run_train(*c); }; });
   }
+  declare_train_layout(app, chosen);
   return [chosen] { return (*chosen)(); };
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "train/layout_commands.h"
 #include "train/trainer.h"
 
 namespace hone::train {
@@ -65,6 +66,9 @@ nlohmann::json run_train(const nlohmann::json& request, const models::LearnHost&
 const std::vector<LearnCommand>& learn_commands() {
   static const std::vector<LearnCommand> table = {
       {"train", run_train},
+      {"train layout", run_train_layout},
+      {"eval layout", run_eval_layout},
+      {"rank layout", run_rank_layout},
   };
   return table;
 }

@@ -1,0 +1,15 @@
+// hone train layout and hone eval layout: the work is done in libhone_learn.so.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/cli.h"
+
+namespace hone::cli {
+
+// Add the subcommand `layout`; what it runs is put into `chosen` when it is named on the command line.
+void declare_train_layout(CLI::App& app, const std::shared_ptr<Runner>& chosen);
+void declare_eval_layout(CLI::App& app, const std::shared_ptr<Runner>& chosen);
+
+}  // namespace hone::cli

@@ -1,0 +1,135 @@
+#include "models/tgraph.h"
+
+#include "base/error.h"
+#include "features/opcodes.h"
+#include "models/tgraph_ops.h"
+
+namespace hone::models {
+
+namespace tgraph {
+
+constexpr double kStartTemperature = 0.5;  // of the published code; the paper only says that it is learned
+
+// Attention of one layer, as the options have it: over channels, over configurations, both or neither. What goes in has
+// the width inner(options), what comes out the model's.
+struct Attention : torch::nn::Module {
+  explicit Attention(const LayoutModelOptions& options) {
+    if (options.channel_attention)
+      channels = register_module("channels", std::make_shared<ChannelAttention>(inner(options)));
+    if (options.cross_attention) temperature = register_parameter("temperature", torch::full({}, kStartTemperature));
+  }
+  static int64_t inner(const LayoutModelOptions& options) {
+    return options.cross_attention ? options.hidden / 2 : options.hidden;
+  }
+  torch::Tensor forward(const torch::Tensor& x) {
+    const torch::Tensor h = channels ? channels->forward(x) : x;
+    return temperature.defined() ? with_cross_attention(h, temperature) : h;
+  }
+  std::shared_ptr<ChannelAttention> channels;
+  torch::Tensor temperature;
+};
+
+struct Block : torch::nn::Module {
+  Block(const LayoutModelOptions& options, bool published)
+      : published(published),
+        dropout(options.dropout),
+        width(Attention::inner(options)),
+        both(register_module("both",
+                             torch::nn::Linear(torch::nn::LinearOptions(options.hidden, 2 * width).bias(false)))),
+        bias(register_parameter("bias", torch::zeros({width}))),
+        attention(register_module("attention", std::make_shared<Attention>(options))) {}
+
+  torch::Tensor forward(const torch::Tensor& x, const LayoutAdjacency& adjacency, Noise& noise) {
+    torch::Tensor h = add_neighbours(both->forward(instance_norm(x)), adjacency) + bias;  // [configs, nodes, width]
+    if (!published) h = torch::nn::functional::normalize(h, torch::nn::functional::NormalizeFuncOptions().dim(2));
+    h = attention->forward(h);  // [configs, nodes, hidden]
+    return published ? noise.dropout(torch::gelu(h + x), dropout) : x + noise.dropout(torch::gelu(h), dropout);
+  }
+
+  bool published;
+  double dropout;
+  int64_t width;
+  torch::nn::Linear both;  // [W1 | W2] of add_neighbours
+  torch::Tensor bias;
+  std::shared_ptr<Attention> attention;
+};
+
+struct TGraph : LayoutNetwork {
+  explicit TGraph(const LayoutModelOptions& options)
+      : published(options.name == "tgraph-code"),
+        features(register_module("features", std::make_shared<RowFeatures>(options))) {
+    const int64_t hidden = options.hidden, inner = published ? Attention::inner(options) : hidden;
+    first = register_module("first", torch::nn::Linear(features->width, inner));
+    second = register_module("second", torch::nn::Linear(hidden, inner));
+    for (int i = 0; published && i < 2; ++i)
+      attentions.push_back(register_module("attention" + std::to_string(i), std::make_shared<Attention>(options)));
+    for (int64_t i = 0; i < options.blocks; ++i)
+      blocks.push_back(register_module("block" + std::to_string(i), std::make_shared<Block>(options, published)));
+    last = register_module("last", torch::nn::Linear(hidden, 1));
+  }
+
+  torch::Tensor embed(const LayoutInputs& inputs, const torch::Tensor& row_nodes,
+                      const torch::Tensor& row_axes) override {
+    const torch::Tensor x = first->forward(features->forward(inputs, row_nodes, row_axes));
+    return published ? x : torch::gelu(second->forward(torch::gelu(x)));  // [rows, hidden]
+  }
+
+  torch::Tensor score(const LayoutInputs& inputs, const torch::Tensor& rows, const torch::Tensor& index,
+                      Noise& noise) override {
+    torch::Tensor x = gather_rows(rows, index);  // [configs, nodes, hidden]
+    if (published) {
+      x = torch::gelu(attentions[0]->forward(instance_norm(x)));
+      x = torch::gelu(attentions[1]->forward(instance_norm(second->forward(x))));
+    }
+    for (const auto& block : blocks) x = block->forward(x, inputs.adjacency, noise);
+    return last->forward(x.mean(1)).view({-1});
+  }
+
+  bool published;
+  std::shared_ptr<RowFeatures> features;
+  torch::nn::Linear first{nullptr}, second{nullptr}, last{nullptr};
+  std::vector<std::shared_ptr<Attention>> attentions;
+  std::vector<std::shared_ptr<Block>> blocks;
+};
+
+}  // namespace tgraph
+
+ChannelAttention::ChannelAttention(int64_t width)
+    : squeeze(register_module("squeeze", torch::nn::Linear(width, std::max<int64_t>(width / 8, 1)))),
+      expand(register_module("expand", torch::nn::Linear(std::max<int64_t>(width / 8, 1), width))) {}
+
+torch::Tensor ChannelAttention::forward(const torch::Tensor& x) {
+  return x * torch::sigmoid(expand->forward(torch::relu(squeeze->forward(x))));
+}
+
+RowFeatures::RowFeatures(const LayoutModelOptions& options)
+    : width(kNumericFeatures + (kLayoutAxes + kConfigAxes) * options.layout_embedding + options.opcode_embedding),
+      opcodes(register_module("opcodes", torch::nn::Embedding(features::kOpcodeCount, options.opcode_embedding))),
+      axes(register_module("axes", torch::nn::Embedding(LayoutRows::kNotConfigurable + 1, options.layout_embedding))) {}
+
+torch::Tensor RowFeatures::forward(const LayoutInputs& inputs, const torch::Tensor& row_nodes,
+                                   const torch::Tensor& row_axes) {
+  const int64_t rows = row_nodes.size(0);
+  return torch::cat(
+      {inputs.numeric.index_select(0, row_nodes),
+       axes->forward(inputs.layout.index_select(0, row_nodes)).view({rows, -1}),
+       axes->forward(row_axes).view({rows, -1}), opcodes->forward(inputs.opcode.index_select(0, row_nodes))},
+      1);  // [rows, width]
+}
+
+Neighbourhood neighbourhood_of(const LayoutModelOptions& options) {
+  if (!options.edges) return Neighbourhood::None;
+  if (options.name == "tgraph-code") return Neighbourhood::MeanOfUsers;
+  return options.name == "sage" ? Neighbourhood::Symmetric : Neighbourhood::Sum;
+}
+
+std::shared_ptr<LayoutNetwork> make_layout_network(const LayoutModelOptions& options, uint64_t seed) {
+  options.validate();
+  torch::manual_seed(seed);  // libtorch initialises layers from its global generator only
+  if (options.name == "sage") return make_layout_gcn(options);
+  if (options.name == "linear") return make_linear_ranker(options);
+  if (options.name == "frequent") throw InternalError("the most-frequent-layout rule is no network");
+  return std::make_shared<tgraph::TGraph>(options);
+}
+
+}  // namespace hone::models
