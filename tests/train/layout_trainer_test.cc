@@ -1,0 +1,137 @@
+#include "train/layout_trainer.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "data/npz.h"
+#include "models/layout_files.h"
+#include "models/layout_graphs.h"
+#include "models/learn_library.h"
+#include "models/torch_catch.h"
+#include "models/trained.h"
+#include "train/layout_commands.h"
+
+using namespace hone;
+using namespace hone::train;
+using models::chain_graph;
+using models::LayoutGraph;
+
+namespace {
+
+const auto kNever = [] { return false; };
+const auto kSilent = [](int64_t, int64_t, double, double) {};
+
+LayoutTrainOptions small_run(const std::string& model) {
+  LayoutTrainOptions options = layout_defaults(model, true);
+  options.model.hidden = 16;
+  options.model.opcode_embedding = 4;
+  options.model.layout_embedding = 2;
+  options.model.dropout = 0.1;
+  options.split.by = "configs";
+  options.split.hold_out = 0.2;
+  options.split.folds = 4;
+  options.steps = 12;
+  options.configs_per_step = 16;
+  options.train_folds = 2;
+  options.keep = 1;
+  options.validate_every = 4;
+  options.seed = 3;
+  return options;
+}
+
+std::string bytes_of(const models::TrainedLayouts& trained) {
+  models::TensorFile file;
+  for (size_t i = 0; i < trained.members.size(); ++i)
+    models::put_parameters(*trained.members[i], std::to_string(i) + ".", file);
+  return models::encode_safetensors(file);
+}
+
+}  // namespace
+
+TEST_CASE("a layout run is a function of data, options and seed, and resumes to the same bits") {
+  const TempDir folder;
+  const std::vector<LayoutGraph> graphs = {chain_graph(12, 80, 1), chain_graph(9, 60, 2)};
+  for (const char* model : {"tgraph", "tgraph-code"}) {
+    const LayoutTrainOptions options = small_run(model);
+    const LayoutTrainReport once = train_layouts(graphs, options, {}, kNever, kSilent);
+    CHECK(once.folds.size() == 2);
+    CHECK(once.trained.members.size() == 1);
+    CHECK(bytes_of(once.trained) == bytes_of(train_layouts(graphs, options, {}, kNever, kSilent).trained));
+
+    LayoutTrainFiles files;
+    files.checkpoint = (folder.path() / (std::string(model) + ".ckpt")).string();
+    files.checkpoint_every = 5;
+    files.resume = true;
+    LayoutTrainReport parts;
+    for (int turn = 0; turn < 10; ++turn) {  // three steps at a time
+      int steps = 0;
+      parts = train_layouts(graphs, options, files, [&] { return steps++ == 3; }, kSilent);
+      if (!parts.interrupted) break;
+    }
+    CHECK_FALSE(parts.interrupted);
+    CHECK(bytes_of(parts.trained) == bytes_of(once.trained));
+    CHECK(parts.folds[1].validation_tau == once.folds[1].validation_tau);
+
+    LayoutTrainOptions other = options;
+    other.learning_rate = 0.5;
+    CHECK_THROWS_AS(train_layouts(graphs, other, files, kNever, kSilent), Error);
+  }
+}
+
+TEST_CASE("every model learns a graph whose layouts decide") {
+  const std::vector<LayoutGraph> graphs = {chain_graph(12, 150, 1)};
+  for (const char* model : {"tgraph", "tgraph-code", "sage", "linear"}) {
+    LayoutTrainOptions options = small_run(model);
+    options.steps = 150;
+    options.validate_every = 50;
+    options.train_folds = 1;
+    options.configs_per_step = 32;
+    options.learning_rate = 1e-2;
+    options.clip_norm = 1;
+    const LayoutTrainReport report = train_layouts(graphs, options, {}, kNever, kSilent);
+    INFO(model << " tau " << report.folds[0].validation_tau);
+    CHECK(report.folds[0].validation_tau > 0.6);
+  }
+}
+
+TEST_CASE("patience ends a fold") {
+  const std::vector<LayoutGraph> graphs = {chain_graph(12, 80, 1)};
+  LayoutTrainOptions options = small_run("tgraph");
+  options.learning_rate = 1e-12;  // nothing becomes better
+  options.validate_every = 1;
+  options.patience = 2;
+  const LayoutTrainReport report = train_layouts(graphs, options, {}, kNever, kSilent);
+  CHECK(report.folds[0].stopped_early);
+  CHECK(report.folds[0].steps < options.steps);
+}
+
+TEST_CASE("layout commands of the library, from files to a table") {
+  const TempDir folder;
+  const std::string data = (folder.path() / "chain.layouts").string();
+  models::write_packed_layouts(data, chain_graph(12, 120, 1));
+  nlohmann::json weights = nlohmann::json::array();
+  for (const char* model : {"tgraph", "linear", "frequent"})
+    for (uint64_t seed : {1, 2}) {
+      LayoutTrainOptions options = small_run(model);
+      options.seed = seed;
+      const std::string out = (folder.path() / (model + std::to_string(seed))).string();
+      const nlohmann::json response = run_train_layout(
+          {{"data", data}, {"out", out}, {"options", to_json(options)}, {"quiet", true}}, models::LearnHost{});
+      CHECK(response.at("graphs") == 1);
+      weights.push_back(out);
+    }
+  const nlohmann::json table =
+      run_eval_layout({{"data", data}, {"weights", weights}, {"quiet", true}}, models::LearnHost{});
+  CHECK(table.at("held_out") == "configs");
+  REQUIRE(table.at("graphs").size() == 1);
+  for (const char* model : {"tgraph", "linear", "frequent"}) {
+    const nlohmann::json& cell = table.at("graphs")[0].at("models").at(model);
+    CHECK(cell.at("seeds") == 2);
+    CHECK(std::abs(cell.at("kendall_tau").get<double>()) <= 1);
+    CHECK(cell.at("slowdown_top1").get<double>() >= cell.at("slowdown_top10").get<double>());
+  }
+  const nlohmann::json ranked = run_rank_layout({{"data", data}, {"weights", weights[0]}}, models::LearnHost{});
+  CHECK(ranked.at("graphs")[0].at("scores").size() == 120);
+  CHECK_THROWS_AS(run_eval_layout({{"data", data}, {"weights", nlohmann::json::array()}}, models::LearnHost{}), Error);
+}
