@@ -57,6 +57,7 @@ const std::vector<Command>& commands() {
       {"inspect", "what a program consists of and what there is to decide", declare_inspect},
       {"run", "run a program or a tuned package; --compare duels it against default XLA", declare_run},
       {"tune", "make a program faster and keep the result", declare_tune},
+      {"optimize", "make a program faster in seconds, by models alone", declare_optimize},
       {"report", "a tuned package as a page to read and a trace of its search", declare_report},
       {"order", "order XLA's own passes so that less of a program is left", declare_order},
       {"opt", "run a list of XLA's passes on a program", declare_opt},

@@ -70,6 +70,7 @@ Database open_existing_database(const std::string& option);  // read only; throw
 Runner declare_inspect(CLI::App& app);
 Runner declare_run(CLI::App& app);
 Runner declare_tune(CLI::App& app);
+Runner declare_optimize(CLI::App& app);
 Runner declare_collect(CLI::App& app);
 Runner declare_db(CLI::App& app);
 Runner declare_generate(CLI::App& app);

@@ -9,9 +9,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "features/cpu.h"
 #include "graph/hlo_reader.h"
-#include "models/analytical.h"
+#include "models/ensemble.h"
 #include "models/learn_library.h"
 #include "tune/html_report.h"
 #include "tune/kernel_ranker.h"
@@ -107,9 +106,9 @@ Predict predictor(const ReportCommand& c, int threads, std::string& name) {
   }
   if (c.analytical.empty()) return nullptr;
   const std::string path = c.analytical == "default" ? "" : c.analytical;
-  auto analytical = models::AnalyticalModel::load(path, features::this_cpu(threads));
+  const std::shared_ptr<models::LearnedModel> analytical = models::analytical_member(path, "fusion", threads);
   name = path.empty() ? "the analytical model, not fitted to this machine" : "the analytical model";
-  return [analytical](const KernelView& kernel) { return analytical.predict(kernel); };
+  return [analytical](const KernelView& kernel) { return analytical->predict(kernel); };
 }
 
 void add_predictions(const Predict& predict, tune::Session& session, tune::ReportInput& input) {

@@ -10,6 +10,7 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "models/shipped.h"
 #include "search/strategies.h"
 #include "tune/kernel_ranker.h"
 #include "tune/program_tuner.h"
@@ -27,7 +28,12 @@ struct TuneCommand {
   std::shared_ptr<std::string> db;
   std::string budget = "60s", out, strategy, tile_model = "shipped";
   int top_k = 0;
-  bool force = false, fresh = false, no_fusion = false, exhaustive = false;
+  std::string fusion_model = "shipped", fusion_budget, fusion_start = "default";
+  int fusion_chains = 4, fusion_workers = 1;
+  bool force = false, fresh = false, no_fusion = false, fusion_only = false, exhaustive = false;
+
+  // A reference for other searches: it neither takes results from the database nor leaves any there.
+  bool reference() const { return exhaustive || fusion_only; }
 };
 
 // The short duel a result known from the database must still win, and the longer one when it does not.
@@ -103,20 +109,76 @@ std::unique_ptr<tune::KernelRanker> ranker_of(const TuneCommand& command) {
   }
 }
 
-tune::ProgramResult search(const TuneCommand& command, tune::KernelRanker* ranker, tune::Session& session,
-                           tune::Bench& bench, double budget_s) {
+// Null as above.
+std::unique_ptr<tune::FusionModel> fusion_model_of(const TuneCommand& command) {
+  const std::string& model = command.fusion_model;
+  const int threads = command.program->threads.value_or(1);
+  if (model == "none" || command.no_fusion || command.exhaustive) return nullptr;
+  if (model != "shipped") return tune::open_fusion_model(model, threads);
+  const std::string weights = models::shipped_model("fusion");
+  if (weights.empty()) return nullptr;
+  try {
+    return tune::open_fusion_model(weights, threads);
+  } catch (const Error& e) {
+    spdlog::debug("tuning without a model of fusion: {}", e.what());
+    return nullptr;
+  }
+}
+
+// The model of fusion and the workers it may ask: the search's own, and as many more as wanted.
+class FusionWorkers {
+ public:
+  FusionWorkers(const TuneCommand& command, std::unique_ptr<tune::FusionModel> model, tune::Session& session)
+      : model_(std::move(model)) {
+    if (!model_) return;
+    add_lane(session);
+    for (int i = 1; i < command.fusion_workers; ++i) {
+      more_.push_back(open_program(*command.program));
+      add_lane(*more_.back().session);
+    }
+  }
+  tune::FusionPlan plan(const TuneCommand& command) {
+    tune::FusionPlan plan;
+    plan.model = model_.get();
+    plan.lanes = lanes_;
+    if (!command.fusion_budget.empty()) plan.budget_s = parse_duration_s(command.fusion_budget, "--fusion-budget");
+    plan.chains = command.fusion_chains;
+    plan.random_start = command.fusion_start == "random";
+    plan.only = command.fusion_only;
+    return plan;
+  }
+
+ private:
+  void add_lane(tune::Session& session) {
+    lanes_.push_back({[&session](const Decisions& decisions) { return session.lower_kernels(decisions); },
+                      [&session] { return session.seconds_left(); }});
+  }
+
+  std::unique_ptr<tune::FusionModel> model_;
+  std::vector<OpenedProgram> more_;
+  std::vector<tune::FusionLane> lanes_;
+};
+
+nlohmann::json fusion_json(const tune::FusionSearchReport& r) {
+  const auto ns = [](double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr); };
+  nlohmann::json best = nlohmann::json::array();
+  for (const tune::FusionCandidate& candidate : r.best)
+    best.push_back({{"predicted_ns", ns(candidate.predicted_ns)}, {"decisions", candidate.decisions.size()}});
+  return {{"own_ns", ns(r.own_ns)}, {"start_ns", ns(r.start_ns)}, {"configurations", r.configurations},
+          {"programs", r.programs}, {"failed", r.failed},         {"kernels", r.kernels},
+          {"seconds", r.seconds},   {"model_s", r.model_s},       {"per_minute", r.per_minute()},
+          {"best", std::move(best)}};
+}
+
+tune::ProgramResult search(const TuneCommand& command, tune::TuneOptions options, tune::Session& session,
+                           tune::Bench& bench) {
   ProgressOptions shown;
-  shown.budget_s = budget_s;
+  shown.budget_s = options.budget_s;
   shown.quiet = command.output->quiet;
   Progress progress("tune", shown);
-  tune::TuneOptions options;
-  options.budget_s = budget_s;
   options.seed = session.target().seed;
-  options.strategy = command.strategy;
   options.fusion = !command.no_fusion;
   options.kernels_only = command.exhaustive;
-  options.kernel.ranker = ranker;
-  options.kernel.top_k = command.top_k;
   if (command.exhaustive) {
     options.kernel.exhaustive_limit = std::numeric_limits<int>::max() / 2;
     options.kernel.quick = options.kernel.careful;
@@ -138,12 +200,18 @@ int tune_command(const TuneCommand& command) {
   options.kernel.ranker = ranker.get();
   options.kernel.top_k = command.top_k;
   options.validate();
+  if (command.fusion_only && (command.no_fusion || command.exhaustive))
+    throw Error("fusion alone cannot go without fusion", "--fusion-only", "leave out --no-fusion and --exhaustive");
+  if (!command.fusion_budget.empty()) parse_duration_s(command.fusion_budget, "--fusion-budget");
+  std::unique_ptr<tune::FusionModel> fusion_model = fusion_model_of(command);
   const std::string path = tune::package_path(command.out, tune::program_name(command.program->program));
   tune::check_replaceable(path, command.force);
 
   OpenedProgram opened = open_program(*command.program, budget_s);
   tune::Session& session = *opened.session;
-  const bool again = command.fresh || command.exhaustive;
+  FusionWorkers fusion(command, std::move(fusion_model), session);
+  options.fusion_plan = fusion.plan(command);
+  const bool again = command.fresh || command.reference();
   Database database = open_database(*command.db);  // a program that cannot be read leaves no file behind
   session.use_database(database, /*reuse_kernels=*/!again);
   const Tuned key = key_of(opened, !command.no_fusion);
@@ -153,7 +221,7 @@ int tune_command(const TuneCommand& command) {
   const bool known = result.has_value();
   if (!known) {
     session.begin_search();
-    result = search(command, ranker.get(), session, timeline, budget_s);
+    result = search(command, options, session, timeline);
   }
 
   tune::Package package;
@@ -169,9 +237,11 @@ int tune_command(const TuneCommand& command) {
   package.program_bytes.assign(proto.begin(), proto.end());
   package.tuned_hlo = result->lowered.hlo;
   tune::write_package(path, package, command.force);
-  if (!known && !command.exhaustive) save(database, key, package.report);
+  if (!known && !command.reference()) save(database, key, package.report);
+  nlohmann::json summary = tune::summary_json(package.report);
+  if (result->fusion) summary["fusion_search"] = fusion_json(*result->fusion);
   if (command.output->json)
-    print(tune::summary_json(package.report));
+    print(summary);
   else
     fmt::print("{}", tune::report_text(package.report));
   return 0;
@@ -196,6 +266,19 @@ Runner declare_tune(CLI::App& app) {
   app.add_option("--top-k", command->top_k,
                  "measure only the best K options of each kernel (default: begin with the best, then climb)");
   app.add_flag("--no-fusion", command->no_fusion, "leave XLA's fusion as it is");
+  app.add_option("--fusion-model", command->fusion_model,
+                 "searches over fusion before any of it is measured: weights of hone train fusion, analytical, or none "
+                 "(default: the weights shipped with hone)");
+  app.add_option("--fusion-budget", command->fusion_budget,
+                 "time of that model for its search, within --budget (default: three tenths of what is left by then)");
+  app.add_option("--fusion-chains", command->fusion_chains, "its walks, one after the other on each worker (default 4)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--fusion-workers", command->fusion_workers, "workers that lower for it in parallel (default 1)")
+      ->check(CLI::Range(1, 64));
+  app.add_option("--fusion-start", command->fusion_start, "where searches over fusion begin (default: XLA's own)")
+      ->check(CLI::IsMember({"default", "random"}));
+  app.add_flag("--fusion-only", command->fusion_only,
+               "decide nothing but fusion: a reference for other searches, kept out of the database's results");
   app.add_flag(
       "--exhaustive", command->exhaustive,
       "measure every option of every kernel with care and decide nothing else: slow, a reference for other searches");

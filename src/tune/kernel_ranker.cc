@@ -20,6 +20,7 @@ class ModelRanker : public KernelRanker {
  public:
   explicit ModelRanker(std::unique_ptr<models::LearnedModel> model) : model_(std::move(model)) {}
   std::string name() const override { return model_->name(); }
+  bool predicts_runtime() const override { return model_->predicts_runtime(); }
   std::vector<double> scores(const Kernel& kernel, const std::vector<std::string>& options) override {
     return model_->predict(EncodedOptions(kernel, options).view());
   }

@@ -32,6 +32,7 @@ class KernelRanker {
  public:
   virtual ~KernelRanker() = default;
   virtual std::string name() const = 0;
+  virtual bool predicts_runtime() const { return false; }  // scores are ns
   // One number per option, lower = faster. Comparable within one kernel only. Throws Error when the kernel cannot be
   // encoded.
   virtual std::vector<double> scores(const Kernel& kernel, const std::vector<std::string>& options) = 0;

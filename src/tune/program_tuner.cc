@@ -8,8 +8,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "graph/library_keys.h"
 #include "search/strategies.h"
+#include "tune/collect.h"
+#include "tune/program_tuner_moves.h"
 
 namespace hone::tune {
 
@@ -17,90 +18,16 @@ namespace {
 
 constexpr double kKernelBudgetShare = 0.45;    // of the search time, for the first round of kernels
 constexpr double kNewKernelBudgetShare = 0.2;  // of what is left, for kernels that a kept step made new
-constexpr double kBroadBudgetShare = 0.35;     // of the search time, for the first round of broad moves
+constexpr double kBroadBudgetShare = 0.25;     // of the search time, for the first round of broad moves
+constexpr double kFusionBudgetShare = 0.35;    // of the search time, kept for fusion: the largest gains of some programs
 constexpr double kNegligibleShare = 0.003;     // of the program's run time: a kernel below cannot be seen in a duel
 constexpr int kGroupTrials = 12;               // candidates spent on one group and its parts
 constexpr int kFallbacks = 3;                  // earlier bests the confirmation may fall back to
 constexpr int kSecondLook = 4;                 // times the effort of a trial
 constexpr double kAnnealShare = 0.9;           // of the time left
 constexpr double kAnnealTemperature = 0.02;    // most single edges lose 10 %: accepting them would only wander off
-constexpr char kAll[] = "all";                 // key of the decision about all weights
-
-bool same_subject(const Decision& a, const Decision& b) { return a.kind == b.kind && a.key == b.key; }
-
-Decision as_decision(const Dimension& dimension, int option) {
-  return {dimension.kind, dimension.key, dimension.options[option]};
-}
-
-// `base` with one dimension set to one of its options.
-Decisions with_option(const Decisions& base, const Dimension& dimension, int option) {
-  const Decision decision = as_decision(dimension, option);
-  Decisions result;
-  bool overrides = false;  // a decision about all of the kind: then the default must be said
-  for (const Decision& d : base) {
-    overrides = overrides || (d.kind == dimension.kind && d.key == kAll && dimension.key != kAll);
-    if (!same_subject(d, decision)) result.push_back(d);
-  }
-  if (option != dimension.default_option || overrides) result.push_back(decision);
-  std::sort(result.begin(), result.end());
-  return result;
-}
-
-int current_option(const Decisions& decisions, const Dimension& dimension) {
-  int current = dimension.default_option;
-  for (const Decision& d : decisions) {
-    if (d.kind != dimension.kind || (d.key != dimension.key && d.key != kAll)) continue;
-    const auto at = std::find(dimension.options.begin(), dimension.options.end(), d.value);
-    if (at == dimension.options.end()) continue;
-    current = static_cast<int>(at - dimension.options.begin());
-    if (d.key == dimension.key) break;
-  }
-  return current;
-}
-
-// Decides much at once: an option of the program, or everything of a kind.
-bool is_broad(const Dimension& dimension) {
-  return dimension.kind == DecisionKind::Option || dimension.key == kAll || dimension.key == kProgramLibraryKey;
-}
-
-bool is_reduction_dimension(const Dimension& dimension) { return is_reduction(dimension.kind, dimension.key); }
-
-// One of dozens: a weight, or the library of a dot, a convolution or a reduction.
-bool is_single(const Dimension& dimension) {
-  return (dimension.kind == DecisionKind::Weights || dimension.kind == DecisionKind::Library) && !is_broad(dimension);
-}
-
-// The decisions that say which kernels there are.
-Decisions without_kernels(Decisions decisions) {
-  std::erase_if(decisions, [](const Decision& d) { return d.kind == DecisionKind::Kernel; });
-  return decisions;
-}
-
-// The cost a strategy sees: candidate over baseline run time, measured.
-class MeasuredCost : public CostModel {
- public:
-  MeasuredCost(const Space& space, const Decisions& base, std::function<Measurement(const Decisions&)> measure)
-      : space_(space), base_(base), measure_(std::move(measure)) {}
-
-  std::vector<double> costs(std::span<const Choice> choices) override {
-    std::vector<double> costs;
-    for (const Choice& choice : choices) {
-      const Decisions decisions = merged(base_, space_.decisions(choice));
-      if (decisions == base_) {
-        costs.push_back(1);
-        continue;
-      }
-      const Measurement m = measure_(decisions);
-      costs.push_back(m.ok() && m.ratio > 0 ? 1 / m.ratio : kFailed);
-    }
-    return costs;
-  }
-
- private:
-  const Space& space_;
-  const Decisions& base_;
-  std::function<Measurement(const Decisions&)> measure_;
-};
+constexpr double kModelShare = 0.3;            // of the time left, for fusion by the model alone
+constexpr double kModelMost = 0.9;             // the same where a longer time is asked for
 
 class Tuner {
  public:
@@ -155,7 +82,9 @@ class Tuner {
     Lowered lowered = bench_.lower({}, false);
     lowering_ = lowered.fingerprint;
     if (options_.kernels_only) return tune_new_kernels(lowered, left());
+    if (options_.fusion_plan.only) return tune_fusion();
     const std::vector<Dimension> dimensions = by_promise(lowered.dimensions);
+    const double for_fusion = options_.fusion ? kFusionBudgetShare * left() : 0;
     if (options_.strategy.empty()) {
       // Broad moves first: one duel each, the largest gains, and they decide which kernels there are to tune. Libraries
       // come later: dots are kernels, and one library for all of them hides that each has its own best.
@@ -165,15 +94,16 @@ class Tuner {
       if (!best_.empty()) lowered = try_lower(best_, false).value_or(lowered);
       lowering_ = lowered.fingerprint;
     }
-    tune_new_kernels(lowered, kKernelBudgetShare * left());
+    tune_new_kernels(lowered, kKernelBudgetShare * (left() - for_fusion));
     if (options_.strategy.empty()) {
-      broad_moves(dimensions, 0, /*libraries=*/true);  // again where the best has changed
-      group_moves(dimensions, is_single, 0);
-      descend(dimensions);
+      broad_moves(dimensions, for_fusion, /*libraries=*/true);  // again where the best has changed
+      group_moves(dimensions, is_single, for_fusion);
+      descend(dimensions, for_fusion);
     } else {
-      search_dimensions(options_.strategy, make_strategy(options_.strategy), dimensions, left());
+      search_dimensions(options_.strategy, make_strategy(options_.strategy), dimensions, best_, left() - for_fusion);
     }
-    if (options_.fusion) anneal_fusion();
+    if (options_.fusion) tune_fusion();
+    if (options_.strategy.empty()) descend(dimensions, 0);  // what there was no time for
   }
 
   void say(const std::string& what) const { options_.on_progress(what, gain_); }
@@ -294,12 +224,13 @@ class Tuner {
     });
   }
 
-  // One pass of coordinate descent: every option of every dimension against the best so far.
-  void descend(const std::vector<Dimension>& dimensions) {
+  // One pass of coordinate descent: every option of every dimension against the best so far, until only `until_s` seconds
+  // are left.
+  void descend(const std::vector<Dimension>& dimensions, double until_s) {
     for (const Dimension& d : dimensions) {
       if (measured_as_kernel(d)) continue;
       bool kept = false;
-      for (int i = 0; i < static_cast<int>(d.options.size()) && left() > 0; ++i)
+      for (int i = 0; i < static_cast<int>(d.options.size()) && left() > until_s; ++i)
         if (i != current_option(best_, d))
           kept = try_step(in_words(as_decision(d, i)), with_option(best_, d, i)) || kept;
       if (kept) lowering_changed(d.kind);
@@ -327,19 +258,23 @@ class Tuner {
 
   // ---- strategies of the search library
 
+  // `start` says where the strategy begins; decisions about anything else are as in the best so far.
   void search_dimensions(const std::string& name, std::unique_ptr<Strategy> strategy,
-                         const std::vector<Dimension>& dimensions, double budget_s) {
+                         const std::vector<Dimension>& dimensions, const Decisions& start, double budget_s) {
     Space space;
     for (const Dimension& d : dimensions)
       if (d.options.size() > 1) space.dimensions.push_back(d);
     if (space.dimensions.empty() || budget_s <= 0) return;
     const double stop_at = std::max(0.0, left() - budget_s);
-    const Decisions base = best_;
-    MeasuredCost cost(space, base, [&](const Decisions& decisions) {
-      Step step{fmt::format("{} {}", name, to_text(decisions)), bench_.measure_program(decisions, base, trial_), false};
+    const Decisions baseline = best_, base = outside(best_, space);
+    MeasuredCost cost(space, base, baseline, [&](const Decisions& decisions) {
+      Step step{fmt::format("{} {}", name, to_text(decisions)), bench_.measure_program(decisions, baseline, trial_),
+                false};
       result_.steps.push_back(step);
       return step.measurement;
     });
+    Choice first;
+    for (const Dimension& d : space.dimensions) first.push_back(current_option(start, d));
     SearchOptions search;
     search.seed = rng_();
     const double seconds_each = trial_.budget_ms / 1e3 + default_.compile_ms / 1e3 + 0.05;
@@ -347,19 +282,51 @@ class Tuner {
     search.should_stop = [&] { return left() <= stop_at; };
     int evaluated = 0;
     search.on_evaluated = [&](const Choice&, double) { say(fmt::format("{} {}", name, ++evaluated)); };
-    const SearchReport report = strategy->search(space, space.default_choice(), cost, search);
-    if (report.best_cost < 1 && try_step(name + "'s best", merged(best_, space.decisions(report.best))))
+    const SearchReport report = strategy->search(space, first, cost, search);
+    if (report.best_cost < 1 && try_step(name + "'s best", merged(base, space.decisions(report.best))))
       lowering_changed(DecisionKind::Option);
   }
 
-  void anneal_fusion() {
+  // ---- fusion
+
+  void tune_fusion() {
     if (left() <= 0) return;
+    const FusionPlan& plan = options_.fusion_plan;
     const std::optional<Lowered> lowered = try_lower(without_kernels(best_), true);
     if (!lowered) return;
     std::vector<Dimension> edges;
     for (const Dimension& d : lowered->dimensions)
       if (d.kind == DecisionKind::Fusion) edges.push_back(d);
-    search_dimensions("anneal", make_anneal({.start_temperature = kAnnealTemperature}), edges, kAnnealShare * left());
+    Decisions start = of_kind(best_, DecisionKind::Fusion);
+    if (plan.random_start) start = random_fusion(edges, "start", 0, options_.seed);
+    if (plan.model && !edges.empty()) start = fuse_by_model(edges, start);
+    search_dimensions("anneal", make_anneal({.start_temperature = kAnnealTemperature}), edges, start,
+                      kAnnealShare * left());
+  }
+
+  // The model searches, then the best of what it found is measured. Returns where measuring should go on.
+  Decisions fuse_by_model(const std::vector<Dimension>& edges, const Decisions& start) {
+    const FusionPlan& plan = options_.fusion_plan;
+    const Space space{edges};
+    FusionSearchOptions search;
+    search.budget_s = plan.budget_s > 0 ? std::min(plan.budget_s, kModelMost * left()) : kModelShare * left();
+    search.chains = plan.chains;
+    search.start = start;
+    search.seed = rng_();
+    search.on_scored = [&](int64_t configurations, double gain) {
+      say(fmt::format("{} fusion configurations, {:.3f}x predicted", configurations, gain));
+    };
+    result_.fusion = search_fusion(plan.lanes, outside(without_kernels(best_), space), edges, *plan.model, search);
+    const FusionSearchReport& found = *result_.fusion;
+    spdlog::info("fusion: {} configurations in {:.1f} s ({:.0f} a minute), {} distinct programs, {} kernels predicted",
+                 found.configurations, found.seconds, found.per_minute(), found.programs, found.kernels);
+    bool kept = false;
+    for (const FusionCandidate& candidate : found.best)
+      kept = try_step(fmt::format("fusion predicted {:.3f}x", found.own_ns / candidate.predicted_ns),
+                      merged(outside(best_, space), candidate.decisions)) ||
+             kept;
+    if (kept && !plan.only) lowering_changed(DecisionKind::Fusion);
+    return kept ? of_kind(best_, DecisionKind::Fusion) : start;
   }
 
   // ---- the end
@@ -432,20 +399,6 @@ class Tuner {
   ProgramResult result_;
 };
 
-int promise(const Dimension& dimension) {
-  switch (dimension.kind) {
-    case DecisionKind::Weights:
-      return 0;
-    case DecisionKind::Library:
-      return 1;
-    case DecisionKind::Option:
-      if (dimension.key.find("multi_output") != std::string::npos) return 2;
-      return dimension.key.find("vector_width") != std::string::npos ? 3 : 4;
-    default:
-      return 5;
-  }
-}
-
 }  // namespace
 
 void TuneOptions::validate() const {
@@ -459,30 +412,6 @@ void TuneOptions::validate() const {
 ProgramResult tune_program(Bench& bench, const TuneOptions& options) {
   options.validate();
   return Tuner(bench, options).run();
-}
-
-Decisions merged(const Decisions& base, const Decisions& more) {
-  Decisions result = more;
-  for (const Decision& d : base)
-    if (std::none_of(more.begin(), more.end(), [&](const Decision& other) { return same_subject(d, other); }))
-      result.push_back(d);
-  std::sort(result.begin(), result.end());
-  return result;
-}
-
-std::vector<Dimension> by_promise(std::vector<Dimension> dimensions) {
-  std::erase_if(dimensions, [](const Dimension& d) { return d.options.size() < 2 || d.kind == DecisionKind::Fusion; });
-  std::stable_sort(dimensions.begin(), dimensions.end(), [](const Dimension& a, const Dimension& b) {
-    return std::pair(promise(a), -a.weight) < std::pair(promise(b), -b.weight);
-  });
-  return dimensions;
-}
-
-std::string in_words(const Decision& decision) {
-  const bool fingerprint = decision.kind == DecisionKind::Kernel ||
-                           (decision.kind == DecisionKind::Library && !is_reduction(decision.kind, decision.key));
-  return fmt::format("{} {} {}", decision_kind_name(decision.kind),
-                     fingerprint ? decision.key.substr(0, 12) : decision.key, decision.value);
 }
 
 }  // namespace hone::tune

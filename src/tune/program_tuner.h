@@ -4,18 +4,32 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tune/fusion_model.h"
 #include "tune/kernel_tuner.h"
 
 namespace hone::tune {
 
+// How fusion is searched. Without a model by measuring alone: annealing over the edges of XLA's own fusion. With one, the
+// model anneals first and the best of what it finds is measured, then annealing goes on from there.
+struct FusionPlan {
+  FusionModel* model = nullptr;
+  std::vector<FusionLane> lanes;  // workers the model's search may ask
+  double budget_s = 0;            // of the model's search; 0 = a share of the time left
+  int chains = 4;
+  bool random_start = false;  // from a random configuration instead of XLA's own
+  bool only = false;          // decide nothing but fusion
+};
+
 struct TuneOptions {
   double budget_s = 60;  // of the search, the confirmation included
   uint64_t seed = 0;
-  std::string strategy;       // searches the program's dimensions; empty = group moves, then coordinate descent
-  bool fusion = true;         // anneal over fusion edges when time remains
+  std::string strategy;  // searches the program's dimensions; empty = group moves, then coordinate descent
+  bool fusion = true;    // search over fusion edges when time remains
+  FusionPlan fusion_plan;
   bool kernels_only = false;  // tune the kernels of default XLA and nothing else
   double min_gain = 1.01;     // a kept step must be this much faster, and surely faster
   KernelOptions kernel;
@@ -45,8 +59,9 @@ struct ProgramResult {
   Lowered lowered;          // under the decisions, with its HLO
   std::vector<KernelReport> kernels;
   std::vector<Step> steps;
-  bool stopped = false;  // by the user or the end of the budget
-  std::string note;      // why nothing could be gained, when that has a reason
+  std::optional<FusionSearchReport> fusion;  // when a model searched
+  bool stopped = false;                      // by the user or the end of the budget
+  std::string note;                          // why nothing could be gained, when that has a reason
 };
 
 // Throws RunError when default XLA itself cannot compile or run the program. Never returns a result that the final duels

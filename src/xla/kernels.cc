@@ -19,6 +19,7 @@ namespace {
 constexpr double kMaxTileElements = 32768;  // XLA's lowering aborts at 65,536
 constexpr double kMaxTilings = 50000;       // enumerating more takes seconds
 constexpr double kCompiledDotFlops = 4e6;   // above, compiled loops lose to libraries 50-fold
+constexpr size_t kRememberedBytes = 128u << 20;
 
 std::string join(absl::Span<const int64_t> sizes) {
   std::string text;
@@ -118,9 +119,35 @@ std::string kind_of(const xla::HloInstruction& instruction) {
   return std::string(xla::HloOpcodeString(instruction.opcode()));
 }
 
+// All that does not depend on where in the program the kernel stands.
+KernelInfo describe(const xla::HloInstruction& instruction, const std::string& fingerprint, int threads, int max_tiles,
+                    bool want_proto) {
+  KernelInfo kernel;
+  kernel.fingerprint = fingerprint;
+  kernel.kind = kind_of(instruction);
+  auto module = xla::ExtractInstructionIntoNewModule(instruction);
+  kernel.hlo = module->ToString(xla::HloPrintOptions().set_print_large_constants(true).set_print_metadata(false));
+  count_costs(*module, kernel);
+  if (want_proto) kernel.module_proto = module->ToProto().SerializeAsString();
+  list_options(instruction, threads, max_tiles, kernel);
+  return kernel;
+}
+
 }  // namespace
 
-std::vector<KernelInfo> distinct_kernels(xla::HloModule& lowered, int threads, int max_tiles, bool want_protos) {
+const KernelInfo* KernelMemory::find(const std::string& fingerprint) const {
+  const auto known = kernels_.find(fingerprint);
+  return known == kernels_.end() ? nullptr : &known->second;
+}
+
+void KernelMemory::add(const KernelInfo& kernel) {
+  const size_t bytes = kernel.hlo.size() + kernel.module_proto.size() + 64 * kernel.dimension.options.size();
+  if (bytes_ + bytes > kRememberedBytes) kernels_.clear(), bytes_ = 0;
+  if (bytes <= kRememberedBytes && kernels_.emplace(kernel.fingerprint, kernel).second) bytes_ += bytes;
+}
+
+std::vector<KernelInfo> distinct_kernels(xla::HloModule& lowered, int threads, int max_tiles, bool want_protos,
+                                         KernelMemory* memory) {
   std::vector<KernelInfo> kernels;
   std::map<std::string, size_t> index;
   double total = 0;
@@ -132,17 +159,12 @@ std::vector<KernelInfo> distinct_kernels(xla::HloModule& lowered, int threads, i
       kernels[it->second].instructions.push_back(std::string(instruction->name()));
       continue;
     }
-    KernelInfo kernel;
-    kernel.fingerprint = fingerprint;
+    const KernelInfo* known = memory ? memory->find(fingerprint) : nullptr;
+    KernelInfo kernel = known ? *known : describe(*instruction, fingerprint, threads, max_tiles, want_protos);
+    if (memory && !known) memory->add(kernel);
     kernel.name = std::string(instruction->name());
-    kernel.kind = kind_of(*instruction);
     kernel.count = 1;
-    kernel.instructions.push_back(kernel.name);
-    auto module = xla::ExtractInstructionIntoNewModule(*instruction);
-    kernel.hlo = module->ToString(xla::HloPrintOptions().set_print_large_constants(true).set_print_metadata(false));
-    count_costs(*module, kernel);
-    if (want_protos) kernel.module_proto = module->ToProto().SerializeAsString();
-    list_options(*instruction, threads, max_tiles, kernel);
+    kernel.instructions = {kernel.name};
     kernels.push_back(std::move(kernel));
   }
   // A rough share of run time, enough to order a search: 40 GFLOP/s, 10 GB/s, 0.3 us a call.

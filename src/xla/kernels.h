@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/decision.h"
@@ -23,8 +24,21 @@ struct KernelInfo {
   Dimension dimension;
 };
 
+// Kernels of earlier programs, by fingerprint: listing a kernel's tiles takes longer than all passes over a small program,
+// and most kernels are the same under another fusion. Of one number of threads, one `max_tiles` and one `want_protos`.
+class KernelMemory {
+ public:
+  const KernelInfo* find(const std::string& fingerprint) const;
+  void add(const KernelInfo& kernel);  // forgets all others when they have grown large
+
+ private:
+  std::unordered_map<std::string, KernelInfo> kernels_;
+  size_t bytes_ = 0;
+};
+
 // At most `max_tiles` tiles are listed per kernel (a space-filling sample, always the same for a kernel).
-std::vector<KernelInfo> distinct_kernels(xla::HloModule& lowered, int threads, int max_tiles, bool want_protos = false);
+std::vector<KernelInfo> distinct_kernels(xla::HloModule& lowered, int threads, int max_tiles, bool want_protos = false,
+                                         KernelMemory* memory = nullptr);
 
 // A kernel module from its text, ready for annotate() on the root and generate().
 std::unique_ptr<xla::HloModule> kernel_module(const std::string& hlo);

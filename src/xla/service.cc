@@ -162,6 +162,7 @@ struct Service::State {
   std::map<std::string, std::unique_ptr<Program>> programs;
   std::list<KernelBench> kernels;            // most recent first, at most 3
   std::map<std::string, PassStates> states;  // of programs passes are run on
+  std::map<std::pair<int, bool>, KernelMemory> described;  // kernels by number of threads, with and without protos
 
   Program& program(const std::string& key) {
     auto it = programs.find(key);
@@ -282,7 +283,8 @@ wire::LowerReplyT Service::State::lower(const wire::LowerRequestT& request) {
       reply.dimensions.push_back(
           to_wire_dimension({DecisionKind::Fusion, edge.key, {"keep", "fuse"}, edge.default_fuse, 0}));
   if (!request.want_kernels) return reply;
-  for (KernelInfo& kernel : distinct_kernels(*lowered.module, target.threads, 96, request.want_protos)) {
+  KernelMemory& memory = described[{target.threads, request.want_protos}];
+  for (KernelInfo& kernel : distinct_kernels(*lowered.module, target.threads, 96, request.want_protos, &memory)) {
     auto out = std::make_unique<wire::KernelT>();
     out->dimension = to_wire_dimension(kernel.dimension);
     out->fingerprint = kernel.fingerprint;

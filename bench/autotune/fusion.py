@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Fusion autotuning as Kaufman et al. (2021, section 7.3) compare it: annealing that measures every configuration for
+some time, against a model that anneals first and measures for a shorter time; from XLA's own fusion and from a random
+one.
+
+Everything but fusion is left as XLA does it. The speed-up is that of the final duels against default XLA, which is what
+a search falls back to: none is below 1. Each run is one row of a file; a row that is there is not run again.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from common import add_options, check_options, failures, finish, head, run_missing, test_programs
+from harness import HoneError, Program, call_hone, geometric_mean, markdown_table, seconds_of
+
+KEYS = ("name", "start", "hardware", "model", "seed")
+
+
+def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
+    hardware_s, model_s = seconds_of(row["hardware"]), seconds_of(row["model"]) if row["model"] else 0
+    arguments = ["tune", program.path, "--fusion-only", "--fusion-start", row["start"], "--seed", row["seed"]]
+    arguments += ["--budget", f"{hardware_s + model_s}s", "--db", options.db, "--quiet"]
+    if model_s:
+        arguments += ["--fusion-model", options.fusion_model, "--fusion-budget", row["model"]]
+    else:
+        arguments += ["--fusion-model", "none"]
+    if program.weights:
+        arguments += ["--weights", program.weights]
+    with tempfile.TemporaryDirectory(prefix="hone-bench-") as folder:
+        try:
+            row["tune"] = call_hone(
+                options.hone, [*arguments, "-o", Path(folder) / "f.hone"], 600 + 5 * (hardware_s + model_s)
+            )
+        except (HoneError, OSError) as error:
+            row["error"] = str(error)
+
+
+def mode_name(hardware: str, model: str) -> str:
+    return f"model {model} + hardware {hardware}" if model else f"hardware {hardware}"
+
+
+def mean_and_best(rows: list[dict]) -> str:
+    speedups = [row["tune"]["speedup"] for row in rows if "error" not in row]
+    if not speedups:
+        return "-"
+    mean = f"{sum(speedups) / len(speedups):.3f}"
+    return mean if len(speedups) == 1 else f"{mean} / {max(speedups):.3f}"
+
+
+def tables(rows: list[dict], modes: list[tuple[str, str]], starts: list[str]) -> str:
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    columns = [(start, *mode) for start in starts for mode in modes]
+
+    def of(name: str | None, column: tuple[str, str, str]) -> list[dict]:
+        found = [row for row in rows if (row["start"], row["hardware"], row["model"]) == column and "error" not in row]
+        return [row for row in found if name in (None, row["name"])]
+
+    header = ["test program"] + [f"{start}: {mode_name(h, m)}" for start, h, m in columns]
+    lines = [[name] + [mean_and_best(of(name, column)) for column in columns] for name in names]
+    lines.append(
+        ["geometric mean of all runs"]
+        + [f"{geometric_mean([row['tune']['speedup'] for row in of(None, column)]):.3f}" for column in columns]
+    )
+    text = "Speed-up over default XLA, mean and best of the runs:\n\n" + markdown_table(header, lines)
+    scored = [row["tune"]["fusion_search"] for row in rows if "fusion_search" in row.get("tune", {})]
+    if scored:
+        rates = sorted(search["per_minute"] for search in scored)
+        shares = sorted(search["model_s"] / search["seconds"] for search in scored if search["seconds"] > 0)
+        text += (
+            f"\nConfigurations scored a minute: {rates[0]:.0f} to {rates[-1]:.0f}, median {rates[len(rates) // 2]:.0f};"
+        )
+        text += (
+            f" of that time in the model: median {100 * shares[len(shares) // 2]:.0f} %, the rest is lowering by XLA.\n"
+        )
+    return text
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser, "fusion")
+    parser.add_argument(
+        "--hardware", default="60s,300s,600s", help="budgets of measuring alone (default 60s,300s,600s)"
+    )
+    parser.add_argument("--with-model", default="60s", help="budgets of measuring after the model (default 60s)")
+    parser.add_argument("--model-time", default="120s", help="the model's own time (default 120s)")
+    parser.add_argument("--fusion-model", default="shipped", help="as for hone tune")
+    parser.add_argument("--starts", default="default,random")
+    parser.add_argument("--seeds", type=int, default=10, help="runs of each (default 10)")
+    options = parser.parse_args()
+    check_options(parser, options)
+    programs = {program.name: program for program in test_programs(options)}
+    if not programs:
+        print("no program to measure", file=sys.stderr)
+        return 2
+    modes = [(hardware, "") for hardware in filter(None, options.hardware.split(","))]
+    modes += [(hardware, options.model_time) for hardware in filter(None, options.with_model.split(","))]
+    starts = options.starts.split(",")
+    jobs = [
+        {"name": name, "start": start, "hardware": hardware, "model": model, "seed": seed}
+        for seed in range(options.seeds)
+        for name in programs
+        for start in starts
+        for hardware, model in modes
+    ]
+    rows, interrupted = run_missing(jobs, KEYS, lambda row: measure(row, programs[row["name"]], options), options)
+    text = head("Fusion autotuning", rows, len(jobs))
+    if rows:
+        text += tables(rows, modes, starts)
+    return finish(text + failures(rows, KEYS), options, interrupted)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

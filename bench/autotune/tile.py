@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Tile autotuning as Kaufman et al. (2021, section 7.2) compare it: every option of every kernel is measured once
+(`hone tune --exhaustive`), and from the same measurements follows what measuring only the ten best ranked, or believing
+the first, would have found, for the shipped model, for the analytical one, and for XLA's own choice.
+
+A kernel counts when all its options were tried and its default takes --least-us or more. An option that failed or gave
+other outputs counts as the default, which is what a tuner falls back to. The best of many duels is partly luck: that
+flatters `exhaustive` most. Each program is one row of a file; a row that is there is not measured again.
+"""
+
+import argparse
+import json
+import sqlite3
+import sys
+import tempfile
+from pathlib import Path
+
+from common import add_options, check_options, failures, finish, head, run_missing, test_programs
+from harness import HoneError, Program, call_hone, geometric_mean, markdown_table, seconds_of
+
+KEYS = ("name", "budget", "seed")
+RANKERS = {"model": [], "analytical": ["--tile-model", "analytical"]}
+COLUMNS = ["exhaustive", "top-10 model", "top-1 model", "top-10 analytical", "top-1 analytical", "compile-time mode"]
+
+
+def measured_ratios(database: Path, fingerprint: str) -> dict[str, float]:
+    """Default over option run time of every verified option, from its longest duel."""
+    query = (
+        "select decisions, ratio from records where scope = 'kernel' and kernel = ? and status = 'ok' and rounds > 0"
+        " order by rounds, id"
+    )
+    with sqlite3.connect(database) as connection:
+        return dict(connection.execute(query, (fingerprint,)).fetchall())
+
+
+def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
+    weights = ["--weights", program.weights] if program.weights else []
+    common = [program.path, *weights, "--seed", row["seed"], "--quiet"]
+    with tempfile.TemporaryDirectory(prefix="hone-bench-") as folder:
+        package = Path(folder) / "exhaustive.hone"
+        try:
+            arguments = ["tune", *common, "--exhaustive", "--budget", row["budget"], "--db", options.db, "-o", package]
+            call_hone(options.hone, arguments, 600 + 5 * seconds_of(row["budget"]))
+            reports = json.loads((package / "report.json").read_text())["kernels"]
+            rankings = {
+                name: call_hone(options.hone, ["optimize", *common, "--rank-only", "--max-options", 0, *extra], 900)
+                for name, extra in RANKERS.items()
+            }
+            chosen = call_hone(options.hone, ["optimize", *common, "--no-verify", "-o", Path(folder) / "o.hone"], 900)
+        except (HoneError, OSError) as error:
+            row["error"] = str(error)
+            return
+    orders = {name: {k["fingerprint"]: k["order"] for k in r["kernels"]} for name, r in rankings.items()}
+    applied = {k["fingerprint"]: k["chosen"] for k in chosen["kernels"] if k["applied"]}
+    row["rank_s"] = {name: ranking["ranking_s"] for name, ranking in rankings.items()}
+    row["kernels"] = []
+    for report in reports:
+        fingerprint, default = report["fingerprint"], report["default"]
+        ratios = measured_ratios(options.db, fingerprint)
+        order = {name: [o for o in kernels.get(fingerprint, []) if o != default] for name, kernels in orders.items()}
+        best = {name: max([1.0] + [ratios.get(o, 1.0) for o in o10[:10]]) for name, o10 in order.items()}
+        # Believing the model: also that the default is best, where it ranks it first.
+        first = {name: kernels.get(fingerprint, [default])[:1] for name, kernels in orders.items()}
+        row["kernels"].append(
+            {
+                "fingerprint": fingerprint,
+                "kind": report["kind"],
+                "count": report["count"],
+                "default_ns": report["default_ns"],
+                "options": report["options"],
+                "tried": report["tried"],
+                "complete": report["complete"],
+                "exhaustive": max([1.0, *ratios.values()]),
+                **{f"top-10 {name}": ratio for name, ratio in best.items()},
+                **{f"top-1 {name}": ratios.get(f[0], 1.0) if f else 1.0 for name, f in first.items()},
+                "compile-time mode": ratios.get(applied.get(fingerprint, default), 1.0),
+                "applied": fingerprint in applied,
+            }
+        )
+
+
+def counted(row: dict, options: argparse.Namespace) -> list[dict]:
+    return [k for k in row["kernels"] if k["complete"] and k["default_ns"] >= 1e3 * options.least_us]
+
+
+def over_time(kernels: list[dict], column: str) -> float:
+    """Speed-up of all these kernels together, each as often as it occurs."""
+    default = sum(k["count"] * k["default_ns"] for k in kernels)
+    return default / sum(k["count"] * k["default_ns"] / k[column] for k in kernels)
+
+
+def tables(rows: list[dict], options: argparse.Namespace) -> str:
+    good = [row for row in rows if "error" not in row and counted(row, options)]
+    kernels = [k for row in good for k in counted(row, options)]
+    if not kernels:
+        return "No kernel was covered within its budget.\n"
+    lines = []
+    for row in good:
+        mine = counted(row, options)
+        lines.append([row["name"], str(len(mine))] + [f"{over_time(mine, c):.3f}" for c in COLUMNS])
+    text = "Speed-up of a program's counted kernels together over XLA's own choice (1.000):\n\n"
+    text += markdown_table(["test program", "kernels", *COLUMNS], lines)
+    everything = sum(k["options"] - 1 for k in kernels)
+    measurements = {
+        "exhaustive": everything,
+        "top-10 model": sum(min(10, k["options"] - 1) for k in kernels),
+        "top-1 model": 0,
+        "top-10 analytical": sum(min(10, k["options"] - 1) for k in kernels),
+        "top-1 analytical": 0,
+        "compile-time mode": 0,
+    }
+    lines = []
+    for column in COLUMNS:
+        programs = [over_time(counted(row, options), column) for row in good]
+        gap = geometric_mean(
+            [over_time(counted(row, options), "exhaustive") / p for row, p in zip(good, programs, strict=True)]
+        )
+        single = [k[column] for k in kernels]
+        lines.append(
+            [
+                column,
+                f"{geometric_mean(programs):.3f}",
+                f"{min(programs):.3f}",
+                f"{100 * (gap - 1):.1f} %",
+                f"{geometric_mean(single):.3f}",
+                f"{min(single):.3f}",
+                str(measurements[column]),
+            ]
+        )
+    header = ["", "programs, geometric mean", "worst", "slower than exhaustive"]
+    header += ["kernels, geometric mean", "worst", "measurements"]
+    text += f"\n{len(kernels)} kernels of {len(good)} programs:\n\n" + markdown_table(header, lines)
+    taken = [k["compile-time mode"] for k in kernels if k["applied"]]
+    if taken:
+        text += f"\nCompile-time mode changed {len(taken)} of {len(kernels)} kernels: geometric mean "
+        text += f"{geometric_mean(taken):.3f}, {sum(t < 0.99 for t in taken)} of them below 0.99.\n"
+    return text
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser, "tile")
+    parser.add_argument("--budget", default="300s", help="for measuring all options of one program (default 300s)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--least-us", type=float, default=5, help="kernels faster than this do not count (default 5)")
+    options = parser.parse_args()
+    check_options(parser, options)
+    programs = {program.name: program for program in test_programs(options)}
+    if not programs:
+        print("no program to measure", file=sys.stderr)
+        return 2
+    jobs = [{"name": name, "budget": options.budget, "seed": options.seed} for name in programs]
+    rows, interrupted = run_missing(jobs, KEYS, lambda row: measure(row, programs[row["name"]], options), options)
+    text = head("Tile autotuning", rows, len(jobs)) + tables(rows, options) + failures(rows, KEYS)
+    return finish(text, options, interrupted)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,159 @@
+"""hone optimize from outside: choices without measuring, checked outputs, what is refused.
+
+Needs only the standard library; what needs the shipped weights is skipped, saying so, where they are not there.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
+HONE = BUILD / "hone"
+MODELS = ROOT / "data" / "models"
+
+PROGRAM = """HloModule transposed
+sum { x = f32[] parameter(0)  y = f32[] parameter(1)  ROOT r = f32[] add(x, y) }
+ENTRY main {
+  a = f32[384,512] parameter(0)
+  b = f32[512,384] parameter(1)
+  t = f32[384,512] transpose(b), dimensions={1,0}
+  s = f32[384,512] add(a, t)
+  m = f32[384,512] multiply(s, a)
+  zero = f32[] constant(0)
+  total = f32[384] reduce(m, zero), dimensions={1}, to_apply=sum
+  wide = f32[384,512] broadcast(total), dimensions={0}
+  ROOT d = f32[384,512] divide(m, wide)
+}
+"""
+
+
+class CommandTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not HONE.exists():
+            raise unittest.SkipTest(f"SKIPPED: {HONE} is missing, build it first")
+        cls.folder = tempfile.TemporaryDirectory(prefix="hone-optimize-test-")
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.dir = pathlib.Path(cls.folder.name)
+        (cls.dir / "p.hlo").write_text(PROGRAM)
+
+    def hone(self, *arguments, models=MODELS):
+        command = [str(HONE), *map(str, arguments)]
+        environment = dict(os.environ, XDG_DATA_HOME=str(self.dir / "data"), HONE_MODELS=str(models))
+        return subprocess.run(
+            command, cwd=self.dir, env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
+
+    def answer(self, *arguments):
+        done = self.hone(*arguments, "--json", "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def need_weights(self):
+        if not (MODELS / "tile-gains.json").exists():
+            self.skipTest(f"SKIPPED: no weights or known gains in {MODELS}")
+
+    def assert_refused(self, done, word):
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(word, done.stderr)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1)
+
+
+class OptimizeTest(CommandTest):
+    def test_help(self):
+        done = self.hone("optimize", "--help")
+        self.assertEqual(done.returncode, 0)
+        for option in ("--no-verify", "--gains", "--calibrate", "--rank-only"):
+            self.assertIn(option, done.stdout)
+
+    def test_package_runs_and_is_right(self):
+        self.need_weights()
+        answer = self.answer("optimize", "p.hlo", "-o", "p.hone")
+        self.assertTrue(answer["verified"])
+        self.assertGreater(answer["instructions"], 0)
+        self.assertEqual(answer["applied"], sum(k["applied"] for k in answer["kernels"]))
+        for kernel in answer["kernels"]:
+            if kernel["applied"]:
+                self.assertNotEqual(kernel["chosen"], kernel["default"])
+                self.assertGreater(kernel["gain"] - kernel["error"], 1)
+        run = self.answer("run", "p.hone", "--compare", "--budget", "200ms")
+        self.assertTrue(run["verified"])
+
+    def test_same_choice_every_time_and_without_a_check(self):
+        self.need_weights()
+        once = self.answer("optimize", "p.hlo", "--no-verify", "-o", "a.hone")
+        again = self.answer("optimize", "p.hlo", "--no-verify", "-o", "b.hone")
+        self.assertEqual(once["decisions"], again["decisions"])
+        self.assertFalse(once["verified"])
+        self.assertIn(
+            "neither measured nor verified", json.loads((self.dir / "a.hone/report.json").read_text())["note"]
+        )
+
+    def test_nothing_is_taken_that_does_not_pay(self):
+        self.need_weights()
+        gains = json.loads((MODELS / "tile-gains.json").read_text())
+        for trust in gains["ways"].values():
+            trust["low"] = -1
+        (self.dir / "hopeless.json").write_text(json.dumps(gains))
+        answer = self.answer("optimize", "p.hlo", "--gains", "hopeless.json", "-o", "none.hone")
+        self.assertEqual(answer["applied"], 0)
+        self.assertEqual(answer["decisions"], {})
+        self.assertTrue(answer["verified"])
+
+    def test_rank_only_writes_nothing(self):
+        before = sorted(self.dir.iterdir())
+        answer = self.answer("optimize", "p.hlo", "--rank-only", "--tile-model", "analytical", "--max-options", "0")
+        self.assertEqual(sorted(self.dir.iterdir()), before)
+        ranked = [k for k in answer["kernels"] if len(k["order"]) > 1]
+        self.assertTrue(ranked)
+        for kernel in ranked:
+            self.assertEqual(len(kernel["order"]), kernel["options"])
+            self.assertIn(kernel["default"], kernel["order"])
+
+    def test_refusals(self):
+        self.assert_refused(self.hone("optimize"), "PROGRAM")
+        self.assert_refused(
+            self.hone("optimize", "missing.hlo", "--rank-only", "--tile-model", "analytical"), "missing"
+        )
+        self.assert_refused(self.hone("optimize", "p.hlo", "--max-options", "1"), "--max-options")
+        self.assert_refused(self.hone("optimize", "p.hlo", "--tile-model", "analytical"), "analytical")
+        self.assert_refused(self.hone("optimize", "--calibrate", "nowhere"), "--split")
+
+    def test_gains_of_another_model_are_refused(self):
+        self.need_weights()
+        gains = json.loads((MODELS / "tile-gains.json").read_text())
+        gains["model"] = "0" * 32
+        (self.dir / "other.json").write_text(json.dumps(gains))
+        self.assert_refused(self.hone("optimize", "p.hlo", "--gains", "other.json"), "not known")
+        (self.dir / "broken.json").write_text("{")
+        self.assert_refused(self.hone("optimize", "p.hlo", "--gains", "broken.json"), "JSON")
+
+
+class FusionModelTest(CommandTest):
+    """hone tune with a model of fusion, on the same program."""
+
+    def test_search_is_reported(self):
+        answer = self.answer(
+            *("tune", "p.hlo", "--fusion-only", "--fusion-model", "analytical", "--budget", "4s"),
+            *("--fusion-budget", "1s", "--db", "f.db", "-o", "f.hone"),
+        )
+        self.assertTrue(answer["verified"])
+        self.assertGreaterEqual(answer["speedup"], 0.99)
+        search = answer["fusion_search"]
+        self.assertGreater(search["configurations"], 0)
+        self.assertEqual(search["failed"], 0)
+        self.assertLess(search["seconds"], 3)
+        self.assertEqual(set(answer["decisions"]) - {"fusion"}, set())
+
+    def test_refusals_of_tune(self):
+        self.assert_refused(self.hone("tune", "p.hlo", "--fusion-only", "--no-fusion"), "--fusion-only")
+        self.assert_refused(self.hone("tune", "p.hlo", "--fusion-budget", "soon"), "--fusion-budget")
+        self.assert_refused(self.hone("tune", "p.hlo", "--fusion-model", "nowhere"), "nowhere")
+
+
+if __name__ == "__main__":
+    unittest.main()
