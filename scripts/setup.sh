@@ -7,6 +7,7 @@
 #   scripts/setup.sh --models     what --examples installs, and the model libraries (corpus export)
 #   scripts/setup.sh --test       also the Debian packages that only tests need, as far as they can be had
 #   scripts/setup.sh --gym        also Gymnasium and Stable-Baselines3 (environments in Python)
+#   scripts/setup.sh --fleet      also Ray (hone tune --engine ray)
 #   scripts/setup.sh --bench      also what --gym installs, and matplotlib (figures of bench/pass_order)
 #   scripts/setup.sh --dev        also the formatters and linters
 set -euo pipefail
@@ -66,6 +67,7 @@ for option in "$@"; do
     --models) lists+=(requirements-examples.txt requirements-models.txt) ;;
     --test) test_packages=true ;;
     --gym) lists+=(requirements-gym.txt) ;;
+    --fleet) lists+=(requirements-fleet.txt) ;;
     --bench) lists+=(requirements-gym.txt requirements-bench.txt) ;;
     --dev) lists+=(requirements-dev.txt) ;;
     *) say "unknown option $option"; exit 2 ;;

@@ -10,6 +10,7 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/fleet.h"
 #include "models/shipped.h"
 #include "search/strategies.h"
 #include "tune/kernel_ranker.h"
@@ -25,6 +26,7 @@ using tune::Duel;
 struct TuneCommand {
   std::shared_ptr<OutputOptions> output;
   std::shared_ptr<ProgramOptions> program;
+  std::shared_ptr<FleetOptions> fleet;
   std::shared_ptr<std::string> db;
   std::string budget = "60s", out, strategy, tile_model = "shipped";
   int top_k = 0;
@@ -206,6 +208,8 @@ int tune_command(const TuneCommand& command) {
   std::unique_ptr<tune::FusionModel> fusion_model = fusion_model_of(command);
   const std::string path = tune::package_path(command.out, tune::program_name(command.program->program));
   tune::check_replaceable(path, command.force);
+  if (command.fleet->elsewhere())
+    tune_on_fleet(*command.fleet, command.program->program, database_path(*command.db), path, budget_s);
 
   OpenedProgram opened = open_program(*command.program, budget_s);
   tune::Session& session = *opened.session;
@@ -214,6 +218,10 @@ int tune_command(const TuneCommand& command) {
   const bool again = command.fresh || command.reference();
   Database database = open_database(*command.db);  // a program that cannot be read leaves no file behind
   session.use_database(database, /*reuse_kernels=*/!again);
+  if (const auto& kernels = command.fleet->kernels; !kernels.empty()) {
+    print(tune_listed_kernels(session, kernels, options.kernel, budget_s, session.target().seed));
+    return 0;
+  }
   const Tuned key = key_of(opened, !command.no_fusion);
   std::optional<tune::ProgramResult> result;
   tune::Timeline timeline(session);
@@ -254,6 +262,7 @@ Runner declare_tune(CLI::App& app) {
   command->output = add_output_options(app);
   command->program = add_program_options(app);
   command->db = add_database_option(app);
+  command->fleet = add_fleet_options(app);
   app.add_option("--budget", command->budget, "time for the search, as 90s or 2m (default 60s)");
   app.add_option("-o,--output", command->out, "the package to write (default NAME.hone)");
   app.add_option("--strategy", command->strategy,

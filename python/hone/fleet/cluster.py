@@ -1,0 +1,97 @@
+"""Nodes of a Ray cluster. The only module that knows Ray."""
+
+import concurrent.futures
+import contextlib
+import logging
+import os
+
+from ..errors import Error
+from . import node
+from .tune import NodeLost, RunFailed
+
+CONCURRENT_CALLS = 4  # of one node: the one that works, its snapshot, a stop
+CLOSE_S = 5.0
+
+
+@contextlib.contextmanager
+def nodes_of(address, hone):
+    """The cluster's nodes, one actor each, as tune.Fleet takes them; all are let go at the end.
+
+    address: as ray.init takes it, "auto" or "HOST:PORT"; empty starts a cluster of this machine alone. An actor
+    reserves all CPUs of its node: nothing else of the cluster runs beside a measurement.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read when Ray is imported
+    try:
+        import ray
+    except ImportError:
+        raise Error("Ray is not installed", "--engine", "scripts/setup.sh --fleet installs it") from None
+    ray.cloudpickle.register_pickle_by_value(node)  # nodes need no copy of this package
+    try:
+        ray.init(
+            address=address or "local",
+            include_dashboard=False if not address else None,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
+    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise Error(f"the cluster cannot be reached: {why}", "--address", "is it running? see 'ray status'") from None
+    found = []
+    try:
+        alive = [of for of in ray.nodes() if of["Alive"] and of["Resources"].get("CPU", 0) >= 1]
+        alive.sort(key=lambda of: (of["NodeManagerAddress"], of["NodeID"]))
+        found = [RayNode(of, hone) for of in alive]
+        if not found:
+            raise RunFailed("no node of the cluster has a CPU", "--address", "see 'ray status'")
+        yield found
+    finally:
+        for one in found:
+            one.close()
+        ray.shutdown()
+
+
+class RayNode:
+    def __init__(self, of, hone):
+        import ray
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        self.name = f"{of['NodeManagerAddress']} ({of['NodeID'][:8]})"
+        self.actor = (
+            ray.remote(node.Node)
+            .options(
+                num_cpus=of["Resources"]["CPU"],
+                max_concurrency=CONCURRENT_CALLS,
+                max_restarts=0,
+                scheduling_strategy=NodeAffinitySchedulingStrategy(of["NodeID"], soft=False),
+            )
+            .remote(hone)
+        )
+
+    def call(self, method, *arguments):
+        result = concurrent.futures.Future()
+        reference = getattr(self.actor, method).remote(*arguments)
+        reference.future().add_done_callback(lambda done: _pass_on(done, result, self.name))
+        return result
+
+    def close(self):
+        import ray
+
+        with contextlib.suppress(Exception):  # it may be gone
+            self.call("close").result(timeout=CLOSE_S)
+        with contextlib.suppress(Exception):
+            ray.kill(self.actor)
+
+
+def _pass_on(done, result, name):
+    """Ray's exceptions in our words."""
+    import ray.exceptions
+
+    error = done.exception()
+    if error is None:
+        result.set_result(done.result())
+    elif isinstance(error, ray.exceptions.RayTaskError):
+        result.set_exception(RunFailed(f"{name}: {str(error.cause).splitlines()[0]}"))
+    elif isinstance(error, ray.exceptions.RayError):
+        result.set_exception(NodeLost(str(error).splitlines()[0]))
+    else:
+        result.set_exception(error)

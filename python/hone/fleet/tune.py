@@ -1,0 +1,291 @@
+"""The run as a whole: kernels on all nodes at once, then the program on one of them; what is lost when a node is."""
+
+import concurrent.futures
+import contextlib
+import json
+import pathlib
+import subprocess
+import tempfile
+import time
+
+from ..errors import Error
+from . import plan
+
+SNAPSHOT_S = 5.0  # how old the rows of a running call may get: a lost node costs no more
+MOST_TRIES = 3  # of one task, counting nodes it was lost with
+HELLO_S = 300.0  # for a node to answer at all: one that others keep busy does not
+
+
+class NodeLost(Exception):
+    """The machine is gone, and what it did since its last snapshot."""
+
+
+class RunFailed(Error):
+    """The request was fine and could not be carried out: exit code 1."""
+
+
+class Fleet:
+    """The nodes of one run.
+
+    nodes: objects with a `name` and `call(method, *arguments)` that returns a concurrent future of what node.Node's
+    method of that name returns; the future of a lost node raises NodeLost. say: takes a line of progress.
+    """
+
+    def __init__(self, nodes, request, say=lambda line: None, clock=time.monotonic):
+        self.nodes = list(nodes)
+        self.request = request
+        self.say = say
+        self.clock = clock
+        self.start = clock()
+        self.url = request["db"] if "://" in request["db"] else None
+        self.fresh = ["--fresh"] in request["options"]
+        self.interrupted = False
+        if self.fresh and self.url:
+            raise Error("a shared database cannot be fresh", "--fresh", "name a file with --db")
+
+    def run(self):
+        """Tunes and returns {"summary", "files", "package"}; the rows are in the request's database."""
+        with tempfile.TemporaryDirectory(prefix="hone-fleet-") as folder:
+            self.own = pathlib.Path(folder) / "run.db"  # what this run may use: with --fresh, only what it measured
+            self.folder = pathlib.Path(folder)
+            self.keep_to_one_type()
+            self.prepare()
+            inspection = self.anywhere("inspect", what="the program")
+            self.about = [inspection["fingerprint"], *(k["fingerprint"] for k in inspection["kernel_list"])]
+            self.share_rows()
+            self.start = self.clock()  # the budget is the search's
+            self.tune_kernels(plan.share_out(inspection["kernel_list"], len(self.nodes)))
+            if self.interrupted:
+                raise RunFailed("interrupted before there was a result", "", "what was measured is kept")
+            return self.tune_program()
+
+    # ---- before the work
+
+    def keep_to_one_type(self):
+        """Leaves only nodes of one host type: measurements of different machines are never mixed."""
+        asked = [(node, node.call("describe")) for node in self.nodes]
+        types = {}
+        for node, future in asked:
+            try:
+                hello = self.good(future.result(timeout=HELLO_S))
+            except (NodeLost, Error, concurrent.futures.TimeoutError) as error:
+                why = str(error) or "it does not answer, or others keep it busy"
+                self.say(f"{node.name} is left out: {why}")
+                continue
+            types[node] = plan.HostType(f"{hello['cpu']}, {hello['cores']} cores", hello["xla_version"])
+        if not types:
+            raise RunFailed(
+                "no node of the cluster can run hone", "--address", "build it at the same path on every node"
+            )
+        chosen = plan.choose_type(list(types.values()), self.request.get("own_type"))
+        for node, of in types.items():
+            if of != chosen:
+                self.say(f"{node.name} is left out: it is another kind of machine ({of})")
+        self.nodes = [node for node, of in types.items() if of == chosen]
+        self.say(f"{len(self.nodes)} node{'s' if len(self.nodes) > 1 else ''} of type {chosen}")
+
+    def prepare(self):
+        files, options = {}, []
+        program = pathlib.Path(self.request["program"])
+        for path in [program] if program.is_file() else sorted(p for p in program.rglob("*") if p.is_file()):
+            files[str(path.relative_to(program.parent))] = path.read_bytes()
+        for words in self.request["options"]:
+            if words == ["--fresh"]:
+                continue  # what nodes start from is already chosen so
+            if words[0] == "--inputs":
+                path = pathlib.Path(words[1])
+                files["inputs" + path.suffix] = path.read_bytes()
+                words = ["--inputs", "{folder}/inputs" + path.suffix]
+            options.append(words)
+        self.everywhere("prepare", files, program.name, options, self.url)
+
+    def share_rows(self):
+        """What is known of the program and its kernels goes to every node."""
+        if self.url:
+            return
+        if not self.fresh and pathlib.Path(self.request["db"]).exists():
+            self.merge(self.request["db"], into=self.own, only=True)
+        if self.own.exists():
+            self.everywhere("take_database", self.own.read_bytes())
+
+    # ---- the work
+
+    def tune_kernels(self, tasks):
+        """Idle nodes take the next task; a task whose node is lost goes back to the front."""
+        waiting, done, total = list(tasks), 0, len(tasks)
+        deadline = self.start + plan.KERNEL_SHARE * self.request["budget_s"]
+        running = {}  # future -> (node, task)
+        snapshots = Snapshots(self)
+        idle = list(self.nodes)
+        while running or (waiting and not self.interrupted and self.clock() < deadline):
+            while waiting and idle and not self.interrupted and self.clock() < deadline:
+                node, task = idle.pop(0), waiting.pop(0)
+                task.tries += 1
+                seconds = plan.task_seconds(deadline - self.clock(), len(self.nodes), len(waiting) + len(running) + 1)
+                running[node.call("tune_kernels", task.kernels, seconds)] = (node, task)
+            if not running:
+                break
+            for future in self.wait(running, snapshots):
+                node, task = running.pop(future)
+                try:
+                    answer = future.result()
+                    self.keep(answer["database"])
+                    self.good(answer["answer"])
+                except NodeLost:
+                    self.lose(node)
+                    if task.tries < MOST_TRIES:
+                        waiting.insert(0, task)
+                    continue
+                except RunFailed as error:
+                    self.say(f"{node.name}: {error}")
+                    if task.tries < MOST_TRIES:
+                        waiting.append(task)
+                else:
+                    done += 1
+                    self.say(self.kernel_line(done, total, deadline))
+                idle.append(node)
+
+    def kernel_line(self, done, total, deadline):
+        spent = self.clock() - self.start
+        return (
+            f"kernels: {done}/{total} tasks on {len(self.nodes)} nodes, {60 * done / max(spent, 1e-9):.1f} a minute, "
+            f"{max(0.0, deadline - self.clock()):.0f} s left"
+        )
+
+    def tune_program(self):
+        """The program itself, on one node: every duel is against the best so far, so there is one order of things."""
+        for _ in range(MOST_TRIES):
+            node = self.nodes[0]
+            budget_s = self.request["budget_s"]
+            seconds = max(plan.FINAL_SHARE * budget_s, budget_s - (self.clock() - self.start))
+            try:
+                if not self.url and self.own.exists():
+                    node.call("take_database", self.own.read_bytes()).result()
+                self.say(f"program: on {node.name}, {seconds:.0f} s")
+                future = node.call("tune_program", pathlib.Path(self.request["output"]).name, seconds)
+                snapshots = Snapshots(self)
+                while not self.wait({future: (node, None)}, snapshots):
+                    pass
+                result = future.result()
+                self.keep(result["database"])
+                return {
+                    "summary": self.good(result["answer"]),
+                    "files": result["files"],
+                    "package": result["package"],
+                }
+            except NodeLost:
+                self.lose(node)
+        raise RunFailed("three nodes were lost one after another", "--address", "what was measured is kept")
+
+    # ---- nodes
+
+    def wait(self, running, snapshots):
+        """Futures of `running` that are done, waiting at most until the next snapshots are due. Ctrl-C is passed on."""
+        try:
+            timeout = snapshots.due_in()
+            done, _ = concurrent.futures.wait(running, timeout, return_when=concurrent.futures.FIRST_COMPLETED)
+        except KeyboardInterrupt:
+            if self.interrupted:
+                raise
+            self.interrupted = True
+            self.say("interrupted: nodes end with the best they have")
+            for node, _ in running.values():
+                node.call("stop")
+            return []
+        if not done:
+            snapshots.take([node for node, _ in running.values()])
+        return done
+
+    def lose(self, node):
+        self.nodes = [other for other in self.nodes if other is not node]
+        self.say(f"{node.name} is lost, and what it measured since its last snapshot; {len(self.nodes)} left")
+        if not self.nodes:
+            raise RunFailed(
+                "every node of the fleet is lost", "--address", "what was measured is kept: the same command goes on"
+            )
+
+    def everywhere(self, method, *arguments):
+        for node, future in [(node, node.call(method, *arguments)) for node in self.nodes]:
+            try:
+                future.result()
+            except NodeLost:
+                self.lose(node)
+
+    def anywhere(self, method, *arguments, what):
+        while True:
+            try:
+                return self.good(self.nodes[0].call(method, *arguments).result())
+            except NodeLost:
+                self.lose(self.nodes[0])
+
+    @staticmethod
+    def good(answer):
+        """The answer of a call of hone; Error or RunFailed if it is an error."""
+        if "error" not in answer:
+            return answer
+        error = answer["error"]
+        kind = Error if answer.get("code") == 2 else RunFailed
+        raise kind(error.get("message", "failed"), error.get("where", ""), error.get("hint", ""))
+
+    # ---- rows
+
+    def keep(self, content):
+        """Merges a node's rows into this run's and the user's database."""
+        if content is None:
+            return
+        path = self.folder / "from-node.db"
+        path.write_bytes(content)
+        self.merge(path, into=self.own)
+        self.merge(path, into=self.request["db"])
+        path.unlink()
+
+    def merge(self, source, into, only=False):
+        """`hone db merge`: the one place where rows are judged and joined."""
+        command = [self.request["hone"], "db", "merge", str(source), "--db", str(into), "--json"]
+        if only:
+            command += ["--only", ",".join(self.about)]
+        done = subprocess.run(command, capture_output=True, text=True, start_new_session=True)
+        try:
+            answer = json.loads(done.stdout)
+        except ValueError:
+            raise RunFailed("rows cannot be merged: " + done.stderr.strip()[-300:], str(into)) from None
+        if "error" in answer:
+            answer["code"] = done.returncode
+        return self.good(answer)
+
+
+class Snapshots:
+    """Asks running nodes for their rows from time to time."""
+
+    def __init__(self, fleet):
+        self.fleet = fleet
+        self.next = fleet.clock() + SNAPSHOT_S
+
+    def due_in(self):
+        return max(0.0, self.next - self.fleet.clock())
+
+    def take(self, nodes):
+        if self.fleet.clock() < self.next:
+            return
+        self.next = self.fleet.clock() + SNAPSHOT_S
+        for node in nodes:
+            with contextlib.suppress(NodeLost, concurrent.futures.TimeoutError):  # the call it runs will tell
+                self.fleet.keep(node.call("rows").result(timeout=SNAPSHOT_S))
+
+
+def write_package(output, files, package):
+    """The package's files in one step, the node's path in them replaced by the real one."""
+    output = pathlib.Path(output)
+    with tempfile.TemporaryDirectory(prefix=".hone-", dir=output.parent) as aside:
+        new = pathlib.Path(aside) / "new"
+        for name, content in files.items():
+            path = new / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if name.startswith("report."):
+                content = content.replace(package.encode(), str(output).encode())
+            path.write_bytes(content)
+        if output.is_dir():
+            output.rename(pathlib.Path(aside) / "old")
+        elif output.exists():
+            output.unlink()
+        new.rename(output)
