@@ -117,8 +117,8 @@ def main() -> int:
         f"# How soon hone answers\n\n{datetime.date.today()}, {machine()}, commit {commit()}, "
         f"`bench/latency.py`, medians of {options.repeats} starts and of 3 first candidates.\n"
         f"Candidates: from the database of `hone tune --budget {options.budget}`, the median time from one row\n"
-        "of a kernel to its next: compiled, run in turns with the default, outputs compared, stored; careful duels of the\n"
-        "few best included.\n\n" + markdown_table(["what", "median", "worst", "limit"], rows)
+        "of a kernel to its next: compiled, run in turns with the default, outputs compared, stored; careful duels of\n"
+        "the few best included.\n\n" + markdown_table(["what", "median", "worst", "limit"], rows)
     )
     print(options.out)
     return 0 if met else 1
