@@ -10,6 +10,7 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "tune/layout_collect.h"
 
 namespace hone::cli {
 
@@ -130,6 +131,71 @@ int collect_command(const CollectCommand& command) {
   return 0;
 }
 
+tune::LayoutCollectOptions layout_options(const CollectCommand& command) {
+  tune::LayoutCollectOptions options;
+  if (command.options.configurations != 0) options.configurations = command.options.configurations;
+  options.seed = command.options.seed;
+  options.threads = command.options.threads;
+  options.budget_s = parse_duration_s(command.budget, "--budget");
+  options.validate();
+  return options;
+}
+
+nlohmann::json report_json(const tune::LayoutCollectReport& r) {
+  return {{"kind", "layout"},
+          {"programs", r.programs},
+          {"programs_failed", r.programs_failed},
+          {"programs_without_choice", r.programs_without_choice},
+          {"planned", r.planned},
+          {"known", r.known},
+          {"measured", r.measured},
+          {"ok", r.ok},
+          {"rejected", r.rejected},
+          {"failed", r.failed},
+          {"measuring_s", r.measuring_s},
+          {"complete", r.complete},
+          {"interrupted", interrupted()}};
+}
+
+int layout_command(const CollectCommand& command) {
+  const tune::LayoutCollectOptions options = layout_options(command);
+  const std::vector<tune::CollectProgram> programs = programs_of(command);
+  if (programs.empty()) throw Error("no program to collect from", "PROGRAM", "name files or give a --manifest");
+  Database database = open_database(*command.db);
+  tune::LayoutCollectReport report;
+  {
+    ProgressOptions shown;
+    shown.quiet = command.output->quiet;
+    shown.budget_s = options.budget_s;
+    Progress progress("measuring", shown);
+    report = tune::collect_layouts(programs, database, options, [&](const tune::CollectProgress& p) {
+      progress.update(static_cast<double>(p.done), fmt::format("of {}, {}", p.total, p.program));
+    });
+  }
+  nlohmann::json summary = report_json(report);
+  summary["db"] = database_path(*command.db);
+  if (!command.output->json) {
+    fmt::print("{} programs ({} failed, {} with nothing to lay out)\n", report.programs, report.programs_failed,
+               report.programs_without_choice);
+    fmt::print("{} layouts measured in {}: {} fine, {} with other outputs, {} failed; {} known before\n",
+               report.measured, human_ns(report.measuring_s * 1e9), report.ok, report.rejected, report.failed,
+               report.known);
+    if (!report.complete)
+      fmt::print("{} layouts are left: the same command goes on\n", report.planned - report.known - report.measured);
+  }
+  if (!command.out.empty()) {
+    const tune::LayoutExportReport exported = tune::export_layouts(programs, database, command.out, options);
+    summary["out"] = {{"folder", command.out},
+                      {"programs", exported.programs},
+                      {"configurations", exported.configurations},
+                      {"files", exported.files}};
+    if (!command.output->json)
+      fmt::print("{}: {} programs, {} configurations\n", command.out, exported.programs, exported.configurations);
+  }
+  if (command.output->json) print(summary);
+  return 0;
+}
+
 int export_command(const CollectCommand& command) {
   if (command.options.threads < 1) throw Error("at least one thread is needed", "--threads");
   const tune::ExportReport report = export_to(command, open_existing_database(*command.db));
@@ -154,6 +220,17 @@ void add_collect_options(CLI::App& app, CollectCommand& command) {
   app.add_option("--threads", command.options.threads, "threads of one run (default 1)");
 }
 
+void add_layout_options(CLI::App& app, CollectCommand& command) {
+  app.add_option("PROGRAM", command.programs, "programs in any format hone reads");
+  app.add_option("--manifest", command.manifest, "a JSON list of programs: [{\"name\", \"file\", \"family\"}, ...]");
+  app.add_option("--budget", command.budget, "time, as 90s, 30m or 2h (default 30m; 0 = until all is done)");
+  app.add_option("--out", command.out, "a folder of TpuGraphs files, one per program, written at the end");
+  app.add_option("--configurations", command.options.configurations, "layouts of one program (default 100)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--seed", command.options.seed, "of samples and inputs (default 0)");
+  app.add_option("--threads", command.options.threads, "threads of one run (default 1)");
+}
+
 void add_export_options(CLI::App& app, CollectCommand& command) {
   app.add_option("--out", command.out, "the data set's folder; it may not hold one already")->required();
   app.add_option("--kind", command.kind, "tile or fusion (default tile)");
@@ -175,13 +252,14 @@ Runner declare_collect(CLI::App& app) {
     sub->final_callback([chosen, command, run, kind = std::string(name)] {
       *chosen = [command, run, kind] {
         if (kind != "export") command->kind = kind;
-        command->options.kind = tune::collect_kind_from_name(command->kind);
+        if (kind != "layout") command->options.kind = tune::collect_kind_from_name(command->kind);
         return run(*command);
       };
     });
   };
   add("tile", "measure the options of every kernel of the programs", add_collect_options, collect_command);
   add("fusion", "measure the kernels of random fusion configurations", add_collect_options, collect_command);
+  add("layout", "measure whole programs under random layouts", add_layout_options, layout_command);
   add("export", "write a data set's shards from the database", add_export_options, export_command);
   return [chosen] { return (*chosen)(); };
 }

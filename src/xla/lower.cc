@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "graph/library_keys.h"
+#include "layouts.h"
 #include "passes.h"
 #include "status.h"
 #include "weights.h"
@@ -197,6 +198,7 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
   SeamScope scope;
   fill_reduce_table(debug, decisions);
   fill_fusion_table(decisions, record_edges);
+  const LayoutScope layouts(decisions);
   config.set_debug_options(debug);
   config.set_intra_op_parallelism_threads(target.threads);
   for (const Decision& d : decisions)
@@ -205,6 +207,7 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
   const auto start = Clock::now();
   run_pass_decisions(*module, decisions);
   out.module = take(compiler().RunHloPasses(std::move(module), nullptr, {}), "HLO passes");
+  layouts.check_all_met();
   out.pass_ms = ms_since(start);
   std::map<std::string, bool> seen;
   for (const FusionEdge& edge : seam_table().edges)

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/library_keys.h"
+#include "layouts.h"
 #include "xla/backends/cpu/codegen/tiled/tiled_fusion_emitter.h"
 #include "xla/backends/cpu/ynn_support.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
@@ -15,6 +16,7 @@
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/service/cpu/cpu_instruction_fusion.h"
+#include "xla/service/cpu/cpu_layout_assignment.h"
 #include "xla/service/cpu/dot_op_emitter.h"
 #include "xla/service/cpu/ir_emission_utils.h"
 #include "xla/service/fusion_node_indexing_evaluation.h"
@@ -23,7 +25,18 @@
 namespace hone::xla_side {
 namespace {
 
-enum SeamIndex { kTile, kTiledSupport, kFusion, kDotStrategy, kDotYnn, kDotYnnShape, kConvYnn, kReduceYnn, kSeams };
+enum SeamIndex {
+  kTile,
+  kTiledSupport,
+  kFusion,
+  kDotStrategy,
+  kDotYnn,
+  kDotYnnShape,
+  kConvYnn,
+  kReduceYnn,
+  kLayout,
+  kSeams
+};
 
 SeamState make_state(const char* name) {
   SeamState state;
@@ -110,8 +123,9 @@ SeamTable& seam_table() {
 
 std::vector<SeamState>& seam_states() {
   static std::vector<SeamState> states = {
-      make_state("tile"),    make_state("tiled-support"), make_state("fusion"),   make_state("dot-strategy"),
-      make_state("dot-ynn"), make_state("dot-ynn-shape"), make_state("conv-ynn"), make_state("reduce-ynn")};
+      make_state("tile"),         make_state("tiled-support"), make_state("fusion"),
+      make_state("dot-strategy"), make_state("dot-ynn"),       make_state("dot-ynn-shape"),
+      make_state("conv-ynn"),     make_state("reduce-ynn"),    make_state("layout")};
   return states;
 }
 
@@ -355,6 +369,58 @@ bool IsReduceOpOffloadedToYnn(const HloInstruction* reduce) {
   if (table.reduce_ynn.empty()) return fn(reduce);
   const auto decided = table.reduce_ynn.find(key);
   return decided == table.reduce_ynn.end() ? table.reduce_ynn_default && fn(reduce) : decided->second;
+}
+
+static absl::Status constrain_operand(CpuLayoutAssignment* self, LayoutAssignment::LayoutConstraints* constraints,
+                                      const HloInstruction* op, int64_t number, const std::vector<int64_t>& axes) {
+  Shape shape = op->operand(number)->shape();
+  if (axes.size() != shape.dimensions().size())
+    return absl::InvalidArgumentError(absl::StrCat("a layout of ", op->name(), " has the wrong number of axes"));
+  *shape.mutable_layout() = LayoutUtil::MakeLayout(axes);
+  auto* known = const_cast<OperandLayoutConstraint*>(constraints->GetOperandLayoutConstraint(op, number));
+  if (known == nullptr) return self->SetOperandLayout(shape, op, number);
+  // XLA refuses to contradict what its backend has asked for, so its wish is changed before it is spread.
+  known->shape_layout_[0] = ShapeLayout(shape);
+  return absl::OkStatus();
+}
+
+static absl::Status constrain_result(CpuLayoutAssignment* self, const HloInstruction* op,
+                                     const std::vector<int64_t>& axes) {
+  Shape shape = op->shape();
+  if (axes.size() != shape.dimensions().size())
+    return absl::InvalidArgumentError(absl::StrCat("a layout of ", op->name(), " has the wrong number of axes"));
+  *shape.mutable_layout() = LayoutUtil::MakeLayout(axes);
+  auto buffer = self->points_to_analysis().GetBufferDefinedAt(op, {});
+  if (!buffer.ok()) return buffer.status();
+  auto* known = const_cast<BufferLayoutConstraint*>(self->GetBufferLayoutConstraint(**buffer));
+  if (known == nullptr) return self->SetInstructionLayout(shape, op);
+  known->layout_[0] = shape.layout();
+  return absl::OkStatus();
+}
+
+// Asked once per computation and round of layout assignment, before constraints spread to neighbours.
+absl::Status CpuLayoutAssignment::AddBackendConstraints(LayoutConstraints* constraints) {
+  using namespace hone::xla_side;
+  using Fn = absl::Status (*)(CpuLayoutAssignment*, LayoutConstraints*);
+  static Fn fn = original<Fn>(
+      kLayout, "_ZN3xla3cpu19CpuLayoutAssignment21AddBackendConstraintsEPNS_16LayoutAssignment17LayoutConstraintsE");
+  ++state(kLayout).calls;
+  record_layout_space(*constraints->computation()->parent());
+  absl::Status status = fn(this, constraints);
+  LayoutTable& table = layout_table();
+  if (table.decided.empty() || !state(kLayout).on) return status;
+  for (const HloInstruction* op : constraints->computation()->MakeInstructionPostOrder()) {
+    const auto it = table.decided.find(std::string(op->name()));
+    if (it == table.decided.end()) continue;
+    table.met.insert(it->first);
+    const hone::LayoutChoice& choice = it->second;
+    if (status.ok() && !choice.input.empty() && op->operand_count() > 0)
+      status = constrain_operand(this, constraints, op, 0, choice.input);
+    if (status.ok() && !choice.kernel.empty() && op->operand_count() > 1)
+      status = constrain_operand(this, constraints, op, 1, choice.kernel);
+    if (status.ok() && !choice.output.empty()) status = constrain_result(this, op, choice.output);
+  }
+  return status;
 }
 
 }  // namespace xla::cpu

@@ -5,6 +5,7 @@
 #include "executable.h"
 #include "inputs.h"
 #include "kernels.h"
+#include "layouts.h"
 #include "load.h"
 #include "lower.h"
 #include "measure.h"
@@ -91,6 +92,23 @@ void test_reductions(const xla::HloModule& program, const std::vector<xla::Liter
   if (!obeyed(program, inputs, other, expected)) turn_off("reduce-ynn", "another library changed results");
 }
 
+// Some layout of the first instruction that can have one changes the module. Lowered only: results are compared wherever a
+// decision is measured.
+void test_layouts(const xla::HloModule& program) try {
+  const LayoutSpace space = layout_space(program, {});
+  if (space.dimensions.empty()) return turn_off("layout", "XLA does not ask it");
+  const std::string before = module_fingerprint(*lower(program, {}, {}, nullptr, false).module);
+  const Dimension& dimension = space.dimensions.front();
+  bool changed = false;
+  for (size_t i = 1; i < dimension.options.size() && !changed; ++i) {
+    const Decisions decisions = {{DecisionKind::Layout, dimension.key, dimension.options[i]}};
+    changed = module_fingerprint(*lower(program, {}, decisions, nullptr, false).module) != before;
+  }
+  if (!changed) turn_off("layout", "XLA does not obey it");
+} catch (const Error& e) {
+  turn_off("layout", e.what());
+}
+
 void test_kernels(const xla::HloModule& program, const std::vector<xla::Literal>& inputs,
                   const std::vector<xla::Literal>& expected) {
   Lowered lowered = lower(program, {}, {}, nullptr, false);
@@ -118,6 +136,7 @@ void self_test() {
     const LoadedModule loaded = load_module(kProbe, "probe");
     const auto inputs = generate_inputs(*loaded.module, 1, 1 << 24);
     test_fusion(*loaded.module);
+    test_layouts(*loaded.module);
     const auto expected = run_lowered(lower(*loaded.module, {}, {}, nullptr, false), inputs);
     test_kernels(*loaded.module, inputs, expected);
     test_reductions(*loaded.module, inputs, expected);

@@ -5,6 +5,7 @@
 
 #include "inputs.h"
 #include "kernels.h"
+#include "layouts.h"
 #include "load.h"
 #include "pass_states.h"
 #include "profile.h"
@@ -256,12 +257,22 @@ wire::InputsReplyT Service::State::inputs(const wire::InputsRequestT& request) {
   return reply;
 }
 
+// The program as it is when layouts are assigned, and what there is to decide.
+static wire::LowerReplyT list_layouts(const Program& program, const CompileTarget& target) {
+  const LayoutSpace space = layout_space(program.module(), target);
+  wire::LowerReplyT reply;
+  reply.module_proto.assign(space.module_proto.begin(), space.module_proto.end());
+  for (const Dimension& dimension : space.dimensions) reply.dimensions.push_back(to_wire_dimension(dimension));
+  return reply;
+}
+
 wire::LowerReplyT Service::State::lower(const wire::LowerRequestT& request) {
   Program& p = program(request.program);
   const CompileTarget target = target_of(request.target);
   const Decisions decisions = wire::from_wire(request.decisions);
   for (const Decision& d : decisions)
     if (d.kind == DecisionKind::Weights && d.value == "constant") p.prepare_inputs(seed_of(request.target), target);
+  if (std::find(decisions.begin(), decisions.end(), kListLayouts) != decisions.end()) return list_layouts(p, target);
   Lowered lowered = p.lower_with(target, decisions, request.want_fusion);
   wire::LowerReplyT reply;
   reply.fingerprint = module_fingerprint(*lowered.module);

@@ -1,0 +1,32 @@
+// The value of a decision of kind Layout: how one instruction's result and operands lie in memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/decision.h"
+
+namespace hone {
+
+// Axes from the fastest to the slowest of each tensor; empty = left to XLA. `input` is operand 0, `kernel` operand 1 (of
+// a dot or a convolution).
+struct LayoutChoice {
+  std::vector<int64_t> output, input, kernel;
+  bool is_default() const { return output.empty() && input.empty() && kernel.empty(); }
+  bool operator==(const LayoutChoice&) const = default;
+};
+
+inline constexpr char kDefaultLayout[] = "default";
+
+// "output/input/kernel": "-/0,1/-", or "default".
+std::string to_text(const LayoutChoice& choice);
+// The inverse. Throws Error for text of another form and for lists that are no permutation of 0, 1, ...
+LayoutChoice layout_choice_from_text(const std::string& text);
+
+// Not a choice: a lowering under this decision says which layouts can be decided, and its module is the program as it is
+// when layouts are assigned.
+inline constexpr char kLayoutGraphKey[] = "graph";
+inline const Decision kListLayouts = {DecisionKind::Layout, kLayoutGraphKey, "list"};
+
+}  // namespace hone
