@@ -211,7 +211,7 @@ int tune_command(const TuneCommand& command) {
   if (command.fleet->elsewhere())
     tune_on_fleet(*command.fleet, command.program->program, database_path(*command.db), path, budget_s);
 
-  OpenedProgram opened = open_program(*command.program, budget_s);
+  OpenedProgram opened = open_program(*command.program, budget_s + command.fleet->allowance_s());
   tune::Session& session = *opened.session;
   FusionWorkers fusion(command, std::move(fusion_model), session);
   options.fusion_plan = fusion.plan(command);

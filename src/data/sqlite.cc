@@ -86,7 +86,8 @@ void Sqlite::fail(int code) const {
     case SQLITE_READONLY:
       throw RunError("the database is read-only", path_);
     case SQLITE_FULL:
-      throw RunError("there is no room left for the database", path_,
+    case SQLITE_IOERR:
+      throw RunError("the database cannot be written: " + why, path_,
                      "what it has is kept: make room and run the same command again");
     default:
       throw RunError("the database failed: " + why, path_);

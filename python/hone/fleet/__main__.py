@@ -17,6 +17,8 @@ def main(arguments):
         return fail(1, error, request["json"])
     except Error as error:
         return fail(2, error, request["json"])
+    except OSError as error:
+        return fail(1, RunFailed(error.strerror or str(error), error.filename or ""), request["json"])
     except KeyboardInterrupt:
         return fail(1, RunFailed("interrupted before there was a result"), request["json"])
     summary = {**result["summary"], "output": request["output_name"]}

@@ -276,6 +276,7 @@ class Snapshots:
 def write_package(output, files, package):
     """The package's files in one step, the node's path in them replaced by the real one."""
     output = pathlib.Path(output)
+    output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".hone-", dir=output.parent) as aside:
         new = pathlib.Path(aside) / "new"
         for name, content in files.items():
