@@ -76,12 +76,14 @@ Runner declare_db(CLI::App& app);
 Runner declare_generate(CLI::App& app);
 Runner declare_train(CLI::App& app);
 Runner declare_gym(CLI::App& app);
+Runner declare_go(CLI::App& app);
 Runner declare_predict(CLI::App& app);
 Runner declare_report(CLI::App& app);
 Runner declare_eval(CLI::App& app);
 Runner declare_passes(CLI::App& app);
 Runner declare_opt(CLI::App& app);
 Runner declare_order(CLI::App& app);
+Runner declare_place(CLI::App& app);
 Runner declare_tpugraphs(CLI::App& app);
 Runner declare_worker(CLI::App& app);
 
