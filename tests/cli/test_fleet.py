@@ -242,6 +242,7 @@ class CommandTest(unittest.TestCase):
             ("exhaustive", ["many.hlo", "--engine", "ray", "--exhaustive"]),
             ("one node", ["many.hlo", "--engine", "ray", "--kernels", "k1"]),
             ("budget", ["many.hlo", "--engine", "ray", "--budget", "0"]),
+            ("cannot be reached", ["many.hlo", "--engine", "ray", "--address", "127.0.0.1:1"]),
             ("none of these kernels", ["many.hlo", "--kernels", "k1,k2", "--db", "x.db"]),
         ):
             with self.subTest(words):
@@ -289,12 +290,12 @@ class RayTest(unittest.TestCase):
         self.addCleanup(self.cluster.shutdown)
         self.second = self.cluster.add_node(num_cpus=1, object_store_memory=80 << 20)
 
-    def start(self):
+    def start(self, *more):
         """hone tune on the cluster; returns when its first task is done, with what it has said."""
         process = subprocess.Popen(
             [str(HONE), "tune", "many.hlo", "--engine", "ray", "--address", self.cluster.address, "--budget", "60s",
              "--no-fusion", "--tile-model", "analytical", "--top-k", "3", "--db", "fleet.db", "-o", "many.hone",
-             "--json"],
+             "--json", *more],
             cwd=self.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
         said = []
         for line in process.stderr:
@@ -320,7 +321,7 @@ class RayTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
-    def test_interrupt_resume_and_a_node_killed_in_the_middle(self):
+    def test_interrupt_resume_a_node_killed_and_a_cluster_that_ends(self):
         process, said = self.start()
         process.send_signal(signal.SIGINT)
         out, code = self.finish(process, said)
@@ -345,6 +346,13 @@ class RayTest(unittest.TestCase):
         self.assertEqual(after["tuned"], 1)
         self.assertGreater(after["records"], before["records"])
         self.hone("run", "many.hone")  # the package is whole
+
+        process, said = self.start("--force")
+        self.cluster.shutdown()
+        out, code = self.finish(process, said)
+        self.assertEqual(code, 1, "".join(said))
+        self.assertIn("every node of the fleet is lost", json.loads(out)["error"]["message"])
+        self.assertTrue(self.hone("db", "check", "--db", "fleet.db")["ok"])
 
 
 if __name__ == "__main__":

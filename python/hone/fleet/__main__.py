@@ -1,6 +1,7 @@
 """`python -m hone.fleet REQUEST`: what `hone tune --engine ray` becomes. REQUEST is its JSON (src/cli/fleet.cc)."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -62,4 +63,7 @@ def fail(code, error, as_json):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # threads of Ray may wait for a cluster that is gone

@@ -4,6 +4,8 @@ import concurrent.futures
 import contextlib
 import logging
 import os
+import socket
+import threading
 
 from ..errors import Error
 from . import node
@@ -11,6 +13,7 @@ from .tune import NodeLost, RunFailed
 
 CONCURRENT_CALLS = 4  # of one node: the one that works, its snapshot, a stop
 CLOSE_S = 5.0
+KNOCK_S = 5.0
 
 
 @contextlib.contextmanager
@@ -20,6 +23,7 @@ def nodes_of(address, hone):
     address: as ray.init takes it, "auto" or "HOST:PORT"; empty starts a cluster of this machine alone. An actor
     reserves all CPUs of its node: nothing else of the cluster runs beside a measurement.
     """
+    _knock(address)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read when Ray is imported
     try:
         import ray
@@ -34,8 +38,7 @@ def nodes_of(address, hone):
             logging_level=logging.ERROR,
         )
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
-        why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise Error(f"the cluster cannot be reached: {why}", "--address", "is it running? see 'ray status'") from None
+        raise _unreachable(error) from None
     found = []
     try:
         alive = [of for of in ray.nodes() if of["Alive"] and of["Resources"].get("CPU", 0) >= 1]
@@ -47,7 +50,10 @@ def nodes_of(address, hone):
     finally:
         for one in found:
             one.close()
-        ray.shutdown()
+        # A cluster whose head is gone is waited for by Ray, a minute and more: not by us.
+        ending = threading.Thread(target=ray.shutdown, daemon=True)
+        ending.start()
+        ending.join(CLOSE_S)
 
 
 class RayNode:
@@ -55,6 +61,7 @@ class RayNode:
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+        self.lost = False
         self.name = f"{of['NodeManagerAddress']} ({of['NodeID'][:8]})"
         self.actor = (
             ray.remote(node.Node)
@@ -69,8 +76,11 @@ class RayNode:
 
     def call(self, method, *arguments):
         result = concurrent.futures.Future()
+        if self.lost:  # asked again, Ray would look for it
+            result.set_exception(NodeLost("it was lost before"))
+            return result
         reference = getattr(self.actor, method).remote(*arguments)
-        reference.future().add_done_callback(lambda done: _pass_on(done, result, self.name))
+        reference.future().add_done_callback(lambda done: self._pass_on(done, result))
         return result
 
     def close(self):
@@ -78,20 +88,40 @@ class RayNode:
 
         with contextlib.suppress(Exception):  # it may be gone
             self.call("close").result(timeout=CLOSE_S)
-        with contextlib.suppress(Exception):
-            ray.kill(self.actor)
+        if not self.lost:
+            with contextlib.suppress(Exception):
+                ray.kill(self.actor)
+
+    def _pass_on(self, done, result):
+        """Ray's exceptions in our words."""
+        import ray.exceptions
+
+        error = done.exception()
+        if error is None:
+            result.set_result(done.result())
+        elif isinstance(error, ray.exceptions.RayTaskError):
+            result.set_exception(RunFailed(f"{self.name}: {_first_line(error.cause)}"))
+        elif isinstance(error, ray.exceptions.RayError):
+            self.lost = True
+            result.set_exception(NodeLost(_first_line(error)))
+        else:
+            result.set_exception(error)
 
 
-def _pass_on(done, result, name):
-    """Ray's exceptions in our words."""
-    import ray.exceptions
+def _knock(address):
+    """Error when nobody listens at HOST:PORT: Ray would try for a minute."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=KNOCK_S).close()
+    except OSError as error:
+        raise _unreachable(error.strerror or error) from None
 
-    error = done.exception()
-    if error is None:
-        result.set_result(done.result())
-    elif isinstance(error, ray.exceptions.RayTaskError):
-        result.set_exception(RunFailed(f"{name}: {str(error.cause).splitlines()[0]}"))
-    elif isinstance(error, ray.exceptions.RayError):
-        result.set_exception(NodeLost(str(error).splitlines()[0]))
-    else:
-        result.set_exception(error)
+
+def _unreachable(why):
+    return Error(f"the cluster cannot be reached: {_first_line(why)}", "--address", "is it running? see 'ray status'")
+
+
+def _first_line(error):
+    return (str(error).splitlines() or [type(error).__name__])[0]
