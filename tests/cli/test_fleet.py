@@ -291,9 +291,10 @@ class RayTest(unittest.TestCase):
         self.second = self.cluster.add_node(num_cpus=1, object_store_memory=80 << 20)
 
     def start(self, *more):
-        """hone tune on the cluster; returns when its first task is done, with what it has said."""
+        """hone tune on the cluster; returns when its first task is done, with what it has said. The search ends by
+        itself long before its budget, however busy the machine is."""
         process = subprocess.Popen(
-            [str(HONE), "tune", "many.hlo", "--engine", "ray", "--address", self.cluster.address, "--budget", "60s",
+            [str(HONE), "tune", "many.hlo", "--engine", "ray", "--address", self.cluster.address, "--budget", "300s",
              "--no-fusion", "--tile-model", "analytical", "--top-k", "3", "--db", "fleet.db", "-o", "many.hone",
              "--json", *more],
             cwd=self.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip

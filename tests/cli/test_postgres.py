@@ -1,0 +1,193 @@
+"""`--db postgresql://...` from outside: a tune on a real server that ends in the middle, and rows carried to a file.
+
+Starts a server of Debian's postgresql package in a temporary folder, on a Unix socket; skipped where that is missing.
+"""
+
+import ctypes
+import json
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
+HONE = BUILD / "hone"
+PROGRAMS = max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), default=None)
+
+PROGRAM = """HloModule transpose_add
+ENTRY main {
+  a = f32[512,512] parameter(0)
+  b = f32[512,512] parameter(1)
+  t = f32[512,512] transpose(b), dimensions={1,0}
+  s = f32[512,512] add(a, t)
+  m = f32[512,512] multiply(s, a)
+  ROOT r = f32[512,512] maximum(m, a)
+}
+"""
+
+
+# A search that ends by itself long before its budget, however busy the machine is.
+SHORT = ("--budget", "120s", "--no-fusion", "--tile-model", "analytical", "--top-k", "2")
+
+
+class Server:
+    """PostgreSQL refuses to run as root: then it runs as another user."""
+
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hone-pg-"))
+        self.user = None
+        if os.geteuid() == 0:
+            names = {entry.pw_name: entry for entry in pwd.getpwall()}
+            self.user = names.get("postgres", names["nobody"])
+            os.chown(self.folder, self.user.pw_uid, self.user.pw_gid)
+        self.url = f"postgresql://hone@/postgres?host={self.folder}"
+        self.process = None
+        made = self._start(
+            "initdb", "-D", self._data(), "-U", "hone", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"
+        )
+        said, _ = made.communicate()
+        if made.returncode != 0:
+            self.close()
+            raise unittest.SkipTest(f"SKIPPED: initdb does not work here: {said.strip().splitlines()[-1]}")
+
+    def start(self):
+        self.process = self._start(
+            "postgres", "-D", self._data(), "-k", self.folder, "-c", "listen_addresses=", "-c", "shared_buffers=16MB",
+            "-c", "fsync=off")  # fmt: skip
+        for line in self.process.stdout:
+            if "ready to accept connections" in line:
+                return
+        raise AssertionError("the server did not start")
+
+    def stop(self, how=signal.SIGQUIT):
+        if self.process is not None:
+            self.process.send_signal(how)
+            self.process.communicate()
+            self.process = None
+
+    def close(self):
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _data(self):
+        return self.folder / "data"
+
+    def _start(self, program, *arguments):
+        libc = ctypes.CDLL(None)
+        as_user = {}
+        if self.user:
+            as_user = {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []}
+        return subprocess.Popen(
+            [str(PROGRAMS / program), *map(str, arguments)],
+            cwd="/",
+            env={**os.environ, "LC_ALL": "C"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            preexec_fn=lambda: libc.prctl(1, signal.SIGQUIT),  # it does not outlive the test
+            **as_user,
+        )
+
+
+@unittest.skipUnless(PROGRAMS, "SKIPPED: Debian's postgresql is not installed")
+class PostgresTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not HONE.exists():
+            raise unittest.SkipTest(f"SKIPPED: {HONE} is missing, build it first")
+        cls.server = Server()
+        cls.addClassCleanup(cls.server.close)
+        cls.server.start()
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="hone-pg-test-")
+        self.addCleanup(folder.cleanup)
+        self.dir = pathlib.Path(folder.name)
+        (self.dir / "p.hlo").write_text(PROGRAM)
+
+    def hone(self, *arguments, code=0):
+        done = subprocess.run(
+            [str(HONE), *map(str, arguments), "--json"], cwd=self.dir, capture_output=True, text=True, timeout=300
+        )
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return json.loads(done.stdout)
+
+    def db(self, action, *arguments, **options):
+        return self.hone("db", action, *arguments, "--db", self.server.url, **options)
+
+    def test_a_server_that_ends_in_the_middle_of_a_tune(self):
+        url = self.server.url
+        process = subprocess.Popen(
+            [str(HONE), "tune", "p.hlo", "--db", url, "-v", *SHORT],
+            cwd=self.dir, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # fmt: skip
+        said = []
+        measured = 0
+        for line in process.stderr:  # a line for every candidate, its row is stored right after
+            said.append(line)
+            measured += "debug: " in line and "rounds" in line and "program :" not in line
+            if measured == 3:
+                self.server.stop()
+        process.stderr.close()
+        self.assertEqual(process.wait(), 1, "".join(said))
+        self.assertIn("the database server is gone", said[-1])
+        self.assertTrue(said[-1].startswith("hone: error: "), said[-1])
+        self.assertFalse((self.dir / "p.hone").exists())
+
+        gone = self.db("info", code=2)
+        self.assertIn("is the server running", gone["error"]["hint"])
+        self.server.start()
+        kept = self.db("info")
+        self.assertGreaterEqual(kept["records"], 2)
+        self.assertTrue(self.db("check")["ok"])
+
+        # The same command goes on, the next one begins with the result.
+        tune = ("tune", "p.hlo", "--db", url, "--quiet", "--force", *SHORT)
+        first = self.hone(*tune)
+        self.assertTrue(first["verified"])
+        info = self.db("info")
+        self.assertGreater(info["records"], kept["records"])
+        self.assertEqual(info["tuned"], 1)
+        self.assertEqual(info["path"], url)
+        again = self.hone(*tune)
+        self.assertLess(again["candidates"], max(2, first["candidates"]))
+
+        # And a file takes everything over.
+        merged = self.hone("db", "merge", url, "--db", "copy.db")
+        self.assertEqual(merged["refused"], 0)
+        self.assertEqual(merged["tuned_added"], 1)
+        exported = [json.loads(line) for line in self._export(url)]
+        copied = [json.loads(line) for line in self._export("copy.db")]
+        self.assertEqual(sorted(map(self._row, exported)), sorted(map(self._row, copied)))
+
+    def _export(self, db):
+        done = subprocess.run(
+            [str(HONE), "db", "export", "--db", db],
+            cwd=self.dir,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        return done.stdout.splitlines()
+
+    def _row(self, row):
+        return json.dumps({key: value for key, value in row.items() if key != "id"}, sort_keys=True)
+
+    def test_bad_urls_are_one_line_and_code_2(self):
+        for url in ("postgresql://u:secret@/d?host=/nowhere", "postgres://h:port/d", "postgresql://h/d?bogus=1"):
+            with self.subTest(url):
+                done = subprocess.run(
+                    [str(HONE), "db", "info", "--db", url], capture_output=True, text=True, timeout=60
+                )
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.assertNotIn("secret", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
