@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The simulator against this machine: simulated and measured run times of real programs on one core under XLA:CPU, and of
-fusion plans of each program: XLA's own, none, and random ones.
+"""The simulator against this machine: simulated and measured run times of real programs on one core under XLA:CPU,
+and of fusion plans of each program: XLA's own, none, and random ones.
 
     bench/go/validate.py --out build/validate --randoms 5 --programs 20
 
-Runs `hone place PROGRAM --devices cpu1 --tasks fusion --strategy xla-fusion --measure` for every program, then asks for the
-simulated times of the same plans under the other cost sources. Answers are kept in OUT/rows.jsonl: a run that was cut off
-goes on where it was. Writes OUT/report.md."""
+Runs `hone place PROGRAM --devices cpu1 --tasks fusion --strategy xla-fusion --measure` for every program, then asks for
+the simulated times of the same plans under the other cost sources. Answers are kept in OUT/rows.jsonl: a run that was
+cut off goes on where it was. Writes OUT/report.md."""
 
 import argparse
 import json
@@ -84,7 +84,8 @@ def plans_of(row: dict, costs: str) -> list[tuple[float, float]]:
 
 def whole_programs(rows: list[dict]) -> list[str]:
     lines = [
-        "| costs | programs | Pearson | Pearson of logarithms | Kendall | median simulated/measured | median error once scaled |",
+        "| costs | programs | Pearson | Pearson of logarithms | Kendall | median simulated/measured | "
+        "median error once scaled |",
         "|---|---|---|---|---|---|---|",
     ]
     for costs in COSTS:
@@ -162,7 +163,8 @@ def per_program(rows: list[dict]) -> list[str]:
 def report(rows: list[dict], options: argparse.Namespace) -> str:
     parts = [
         "# The simulator against this machine",
-        f"`bench/go/validate.py --randoms {options.randoms} --seed {options.seed}`: {len(rows)} programs on one core.",
+        f"`bench/go/validate.py --randoms {options.randoms} --seed {options.seed}`: {len(rows)} programs, one core of "
+        f"{harness.machine()}; commit {harness.commit()}.",
         "## Default XLA: simulated and measured run time over programs",
         "\n".join(whole_programs(rows)),
         "## Fusion plans of one program: simulated and measured order",
@@ -188,20 +190,21 @@ def main() -> int:
         programs = programs[: options.programs]
     options.out.mkdir(parents=True, exist_ok=True)
     log = options.out / "rows.jsonl"
-    rows = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    rows = harness.read_jsonl(log)
     done = {row["program"] for row in rows}
+    programs = [program for program in programs if program.name not in done]
+    progress = harness.Progress(len(programs))
     for program in programs:
-        if program.name in done:
-            continue
+        progress.starting(program.name)
         try:
             row = measure(options.hone, program, options)
         except harness.HoneError as error:
-            print(f"{program.name}: left out: {error}", file=sys.stderr)
+            progress.finished(f"left out: {error}")
             continue
         rows.append(row)
         with log.open("a") as file:
             file.write(json.dumps(row) + "\n")
-        print(f"{program.name}: {len(row['plans'])} plans", file=sys.stderr)
+        progress.finished(f"{len(row['plans'])} plans")
         (options.out / "report.md").write_text(report(rows, options))
     if rows:
         (options.out / "report.md").write_text(report(rows, options))

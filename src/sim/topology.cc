@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kMaxDevices = 64;  // the simulator keeps sets of devices as bits
 
-// One table of the file. Every key asked for is known; finish() complains about the others.
+// One table of the file.
 class Section {
  public:
   Section(const toml::table& table, std::string file, std::string title)
@@ -81,21 +81,20 @@ class Section {
       out.emplace_back(*item.as_table(), file_, key + " " + std::to_string(out.size() + 1));
     return out;
   }
-  void finish() const {
+  // Complains about every key that is not among these.
+  void only(std::initializer_list<const char*> known) const {
+    std::string names;
+    for (const char* name : known) names += (names.empty() ? "" : ", ") + std::string(name);
     for (auto&& [key, node] : table_)
-      if (!known_.count(std::string(key.str()))) {
-        std::string names;
-        for (const std::string& known : known_) names += (names.empty() ? "" : ", ") + known;
+      if (std::find(known.begin(), known.end(), key.str()) == known.end())
         throw Error("unknown key '" + std::string(key.str()) + "'", where(std::string(key.str())), "known: " + names);
-      }
   }
 
  private:
   static std::string upper(double most) {
     return std::isfinite(most) ? " to " + std::to_string(static_cast<int>(most)) : " on";
   }
-  const toml::node* find(const std::string& key, bool required) {
-    known_.insert(key);
+  const toml::node* find(const std::string& key, bool required) const {
     const toml::node* node = table_.get(key);
     if (!node && required) throw Error("'" + key + "' is missing", where(""));
     return node;
@@ -103,7 +102,6 @@ class Section {
 
   const toml::table& table_;
   std::string file_, title_;
-  std::set<std::string> known_;
 };
 
 // Devices and switches, and the links between them, while the file is read.
@@ -123,6 +121,8 @@ struct Network {
 
 void read_devices(Section& file, Topology& topology, Network& network) {
   for (Section& section : file.sections("device")) {
+    section.only({"name", "count", "memory_gib", "matrix_tflops", "vector_tflops", "special_tops", "memory_gb_per_s",
+                  "launch_us", "overlap"});
     const std::string name = section.text("name");
     const int64_t count = section.count("count");
     Device device;
@@ -133,7 +133,6 @@ void read_devices(Section& file, Topology& topology, Network& network) {
     device.bytes_per_second = section.positive("memory_gb_per_s") * 1e9;
     device.launch_seconds = section.not_negative("launch_us", 0, 1e6) * 1e-6;
     device.overlap = section.not_negative("overlap", 0.95, 1);
-    section.finish();
     for (int64_t i = 0; i < count; ++i) {
       device.name = count == 1 ? name : name + std::to_string(i);
       network.add(device.name, section.where("name"));
@@ -145,13 +144,13 @@ void read_devices(Section& file, Topology& topology, Network& network) {
 }
 
 void read_link(Section& section, Topology& topology, Network& network) {
+  section.only({"name", "between", "kind", "gb_per_s", "latency_us"});
   const std::vector<std::string> between = section.names("between", true);
   const std::string kind = section.text("kind", "pairs");
   Link link;
   link.name = section.text("name", "link");
   link.bytes_per_second = section.positive("gb_per_s") * 1e9;
   link.latency_seconds = section.not_negative("latency_us", 0, 1e6) * 1e-6;
-  section.finish();
   if (kind != "pairs" && kind != "star" && kind != "shared")
     throw Error("no kind of link is called '" + kind + "'", section.where("kind"), "pairs, star or shared");
   std::vector<int32_t> ends;
@@ -233,13 +232,13 @@ Topology parse_topology(const std::string& text, const std::string& what) {
                 what + " line " + std::to_string(e.source().begin.line));
   }
   Section file(table, what, "");
+  file.only({"name", "switches", "device", "link"});
   Topology topology;
   Network network;
   topology.name = file.text("name", what);
   read_devices(file, topology, network);
   for (const std::string& name : file.names("switches", false)) network.add(name, file.where("switches"));
   for (Section& section : file.sections("link")) read_link(section, topology, network);
-  file.finish();
   find_routes(topology, network, what);
   return topology;
 }

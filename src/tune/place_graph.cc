@@ -101,6 +101,7 @@ class Counter {
  private:
   InstructionCost arithmetic(const Node& n) const {
     InstructionCost cost;
+    if (is_input(n) || is_alias(n)) return cost;
     const double out = elements_of(n.shape);
     if (is_special(n.opcode)) cost.transcendentals = out;
     if (is_arithmetic(n.opcode)) cost.flops = out;

@@ -1,5 +1,8 @@
-"""hone place from outside: tables, files it writes, and bad input. Needs only the standard library; the test that decodes a
-trace with Perfetto's own definitions needs the package perfetto and is skipped, saying so, without it."""
+"""hone place from outside: tables, files it writes, and bad input.
+
+Needs only the standard library. The test that decodes a trace with Perfetto's definitions needs the package perfetto
+(pip install perfetto) and is skipped, saying so, without it.
+"""
 
 import json
 import os
