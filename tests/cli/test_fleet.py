@@ -99,7 +99,7 @@ class MadeUpNode:
         return {**HELLO, "cpu": self.host}
 
     def prepare(self, files, program, options, database):
-        self.files = files
+        self.files, self.options, self.shared = files, options, database
 
     def take_database(self, database):
         pass
@@ -205,6 +205,18 @@ class FleetTest(unittest.TestCase):
         fleet, result = self.run_fleet([MadeUpNode("a", failing=1000)])
         self.assertEqual(fleet.kept, [])
         self.assertEqual(result["summary"]["speedup"], 1.5)  # kernels are not all there is
+
+    def test_files_travel_and_a_shared_database_is_named_to_the_nodes(self):
+        (self.dir / "x.npz").write_bytes(b"arrays")
+        node = MadeUpNode("a")
+        url = "postgresql://h/d"
+        options = [["--threads", "2"], ["--inputs", str(self.dir / "x.npz")], ["--tile-model", "analytical"]]
+        self.run_fleet([node], db=url, options=options)
+        self.assertEqual(node.files["inputs.npz"], b"arrays")
+        self.assertEqual(node.options[1], ["--inputs", "{folder}/inputs.npz"])
+        self.assertEqual([node.options[0], node.options[2]], [options[0], options[2]])
+        self.assertEqual(node.shared, url)
+        self.assertNotIn("take_database", [method for method, _ in node.calls])
 
     def test_a_shared_database_cannot_be_fresh(self):
         with self.assertRaisesRegex(Error, "fresh"):

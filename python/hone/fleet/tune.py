@@ -13,6 +13,7 @@ from . import plan
 
 SNAPSHOT_S = 5.0  # how old the rows of a running call may get: a lost node costs no more
 MOST_TRIES = 3  # of one task, counting nodes it was lost with
+MOST_KERNELS = 3000  # whose rows travel: a command line holds no more
 HELLO_S = 300.0  # for a node to answer at all: one that others keep busy does not
 
 
@@ -51,7 +52,8 @@ class Fleet:
             self.keep_to_one_type()
             self.prepare()
             inspection = self.anywhere("inspect", what="the program")
-            self.about = [inspection["fingerprint"], *(k["fingerprint"] for k in inspection["kernel_list"])]
+            kernels = sorted(inspection["kernel_list"], key=lambda k: -k["share"])[:MOST_KERNELS]
+            self.about = [inspection["fingerprint"], *(k["fingerprint"] for k in kernels)]
             self.share_rows()
             self.start = self.clock()  # the budget is the search's
             self.tune_kernels(plan.share_out(inspection["kernel_list"], len(self.nodes)))
@@ -96,6 +98,8 @@ class Fleet:
                 path = pathlib.Path(words[1])
                 files["inputs" + path.suffix] = path.read_bytes()
                 words = ["--inputs", "{folder}/inputs" + path.suffix]
+            elif words[0].endswith("-model") and pathlib.Path(words[1]).exists():
+                words = [words[0], str(pathlib.Path(words[1]).absolute())]
             options.append(words)
         self.everywhere("prepare", files, program.name, options, self.url)
 
