@@ -64,10 +64,10 @@ models: dataset
 	    -o data/models/fusion/seed-$$seed.safetensors || exit 1; done
 
 # Trains the shipped policy of `hone order` again, on the training families of bench/pass_order only.
-ORDER_STEPS ?= 200000
+ORDER_STEPS ?= 20480
 order-policy: build
-	$(BUILD)/hone gym train $$($(PYTHON) bench/pass_order/programs.py training --max-instructions 300) --agent ppo --shaping \
-	  --layers 128,128 --entropy 0.01 --rollout 1024 --environments 16 --reward-scale 10 --steps $(ORDER_STEPS) --seed 0 --checkpoint $(BUILD)/order-policy.run --resume \
+	$(BUILD)/hone gym train $$($(PYTHON) bench/pass_order/programs.py training --max-instructions 300) --agent ppo \
+	  --layers 256,256 --rollout 1024 --environments 16 --reward-scale 10 --steps $(ORDER_STEPS) --seed 0 \
 	  -o data/models/order/policy.safetensors
 
 # Writes examples/*.mlir and examples/examples.json again from their JAX and Keras sources.
