@@ -52,10 +52,11 @@ def ask(hone: Path, program: harness.Program, options: argparse.Namespace, extra
 
 def measure(hone: Path, program: harness.Program, options: argparse.Namespace) -> dict:
     """One row: the measured seconds of every plan, and the simulated ones by cost source."""
-    answer = ask(hone, program, options, ["--measure"])
+    known = options.known.get(program.name)
+    answer = ask(hone, program, options, [] if known else ["--measure"])
     row = {"program": program.name, "set": program.set, "operations": answer["operations"], "plans": {}}
     for line in answer["table"]:
-        measured = line["measured"]
+        measured = line.get("measured", {"outcome": "not measured", "seconds": 0, "ratio": 0})
         row["plans"][line["strategy"]] = {
             "outcome": measured["outcome"],
             "measured": measured["seconds"],
@@ -63,8 +64,8 @@ def measure(hone: Path, program: harness.Program, options: argparse.Namespace) -
             "kernels": line["kernels"],
             "roofline": line["step_seconds"],
         }
-    row["default_seconds"] = answer["table"][0]["measured"]["default_seconds"]
-    for costs in COSTS[1:]:
+    row["default_seconds"] = known or answer["table"][0]["measured"]["default_seconds"]
+    for costs in options.costs[1:]:
         try:
             for line in ask(hone, program, options, ["--costs", costs])["table"]:
                 row["plans"][line["strategy"]][costs] = line["step_seconds"]
@@ -168,7 +169,7 @@ def report(rows: list[dict], options: argparse.Namespace) -> str:
         "## Default XLA: simulated and measured run time over programs",
         "\n".join(whole_programs(rows)),
         "## Fusion plans of one program: simulated and measured order",
-        "\n".join(fusion_plans(rows)),
+        "\n".join(fusion_plans(rows)) if any(plans_of(row, "roofline") for row in rows) else "Not measured.",
         "## Per program (milliseconds)",
         "\n".join(per_program(rows)),
     ]
@@ -181,11 +182,26 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=harness.ROOT / "build" / "validate")
     parser.add_argument("--corpus", type=Path, default=harness.CORPUS)
     parser.add_argument("--programs", type=int, default=0, help="so many at most, examples first (default: all)")
+    parser.add_argument("--only", nargs="+", help="names of programs")
     parser.add_argument("--randoms", type=int, default=5, help="random fusion plans of each program")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--timeout", type=float, default=300, help="seconds for one call of hone")
+    parser.add_argument(
+        "--known",
+        type=Path,
+        nargs="*",
+        default=[],
+        help="rows of bench/tune.py: run times of default XLA that need not be measured again; no fusion plans then",
+    )
+    parser.add_argument("--costs", nargs="+", choices=COSTS, default=list(COSTS), help="roofline is always among them")
     options = parser.parse_args()
+    rows_known = [row for path in options.known for row in harness.read_jsonl(path)]
+    options.known = {row["name"]: 1e-9 * row["tune"]["default_ns"] for row in rows_known if "tune" in row}
     programs = harness.example_programs() + harness.corpus_programs(options.corpus)
+    if options.only:
+        programs = [program for program in programs if program.name in options.only]
+    if options.known:
+        programs = [program for program in programs if program.name in options.known]
     if options.programs:
         programs = programs[: options.programs]
     options.out.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 #include "sim/decisions.h"
 
 #include <algorithm>
-#include <numeric>
+#include <span>
 #include <string>
 
 #include "base/error.h"
@@ -28,7 +28,11 @@ class Fuser {
         is_root_(graph.ops.size()),
         stamp_(graph.ops.size(), -1),
         wanted_(graph.ops.size(), 0) {
-    for (int32_t i = 0; i < graph.size(); ++i) is_root_[i] = graph.ops[i].kind != OpKind::Input;
+    alone_.reserve(graph.ops.size());
+    for (int32_t i = 0; i < graph.size(); ++i) {
+      is_root_[i] = graph.ops[i].kind != OpKind::Input;
+      alone_.push_back({i, 1});
+    }
   }
 
   // Moves `op` into all kernels that read it, or leaves everything as it is.
@@ -36,7 +40,7 @@ class Fuser {
     if (!fusible_producer(graph_.ops[op]) || !find_readers(op)) return;
     for (int32_t reader : readers_)
       if (!fits(op, reader)) return;
-    const std::vector<Member> moved = members(op);
+    const std::vector<Member> moved(members(op).begin(), members(op).end());  // merging may move what it lies in
     for (int32_t reader : readers_) merge(moved, reader);
     for (const Member& member : moved) {
       std::vector<int32_t>& homes = homes_[member.op];
@@ -65,10 +69,11 @@ class Fuser {
   }
 
  private:
-  std::vector<Member> members(int32_t root) const {
-    return members_[root].empty() ? std::vector<Member>{{root, 1}} : members_[root];
+  // Valid until the next change. Kernels of one operation have no list of their own.
+  std::span<const Member> members(int32_t root) const {
+    if (members_[root].empty()) return {&alone_[root], 1};
+    return members_[root];
   }
-  size_t size_of(int32_t root) const { return std::max<size_t>(1, members_[root].size()); }
 
   double evaluations(int32_t root, int32_t op) const {
     const auto& list = members_[root];
@@ -103,7 +108,7 @@ class Fuser {
 
   bool fits(int32_t op, int32_t reader) const {
     if (!devices_.empty() && devices_[op] != devices_[reader]) return false;
-    const std::vector<Member> moved = members(op), there = members(reader);
+    const std::span<const Member> moved = members(op), there = members(reader);
     size_t together = there.size() + moved.size();
     for (const Member& member : moved) {
       if (member.evaluations * wanted_[reader] > rules_.max_repeats) return false;
@@ -115,7 +120,7 @@ class Fuser {
 
   // An operation that both sides compute is computed once, as often as the busier side needs it.
   void merge(const std::vector<Member>& moved, int32_t reader) {
-    const std::vector<Member> there = members(reader);
+    const std::span<const Member> there = members(reader);
     std::vector<Member> out;
     out.reserve(there.size() + moved.size());
     for (size_t a = 0, b = 0; a < there.size() || b < moved.size();) {
@@ -134,7 +139,7 @@ class Fuser {
   }
 
   void add_kernel(int32_t root, const Neighbours& producers, Kernels& out) {
-    const std::vector<Member> list = members(root);
+    const std::span<const Member> list = members(root);
     readers_.clear();  // here: what the kernel reads
     ++round_;
     for (const Member& member : list) {
@@ -159,6 +164,7 @@ class Fuser {
   const std::vector<int32_t>& devices_;
   const FusionRules& rules_;
   Neighbours consumers_;
+  std::vector<Member> alone_;                 // [ops]
   std::vector<std::vector<Member>> members_;  // [ops], by op; empty = the root alone
   std::vector<std::vector<int32_t>> homes_;   // [ops]: kernels that compute a fused operation
   std::vector<uint8_t> is_root_;
