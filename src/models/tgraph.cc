@@ -40,10 +40,11 @@ struct Block : torch::nn::Module {
         attention(register_module("attention", std::make_shared<Attention>(options))) {}
 
   torch::Tensor forward(const torch::Tensor& x, const LayoutAdjacency& adjacency, Noise& noise) {
-    torch::Tensor h = add_neighbours(both->forward(instance_norm(x)), adjacency) + bias;  // [configs, nodes, width]
+    torch::Tensor h = add_neighbours(both->forward(instance_norm(x)), adjacency);  // [configs, nodes, width]
+    h.add_(bias);  // in place here and below: these arrays are as large as the caches
     if (!published) h = torch::nn::functional::normalize(h, torch::nn::functional::NormalizeFuncOptions().dim(2));
     h = attention->forward(h);  // [configs, nodes, hidden]
-    return published ? noise.dropout(torch::gelu(h + x), dropout) : x + noise.dropout(torch::gelu(h), dropout);
+    return published ? noise.dropout(torch::gelu(h.add_(x)), dropout) : x + noise.dropout(torch::gelu(h), dropout);
   }
 
   bool published;
@@ -99,7 +100,7 @@ ChannelAttention::ChannelAttention(int64_t width)
       expand(register_module("expand", torch::nn::Linear(std::max<int64_t>(width / 8, 1), width))) {}
 
 torch::Tensor ChannelAttention::forward(const torch::Tensor& x) {
-  return x * torch::sigmoid(expand->forward(torch::relu(squeeze->forward(x))));
+  return x * expand->forward(squeeze->forward(x).relu_()).sigmoid_();
 }
 
 RowFeatures::RowFeatures(const LayoutModelOptions& options)
