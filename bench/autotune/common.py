@@ -86,12 +86,12 @@ def run_missing(
 
 def head(title: str, rows: list[dict], wanted: int) -> str:
     loads = [row["load"] for row in rows if "load" in row]
-    commits = ", ".join(sorted({row["commit"] for row in rows if "commit" in row})) or "-"
+    commits = ", ".join(sorted({row["commit"] for row in rows if "commit" in row})) or commit()
     text = f"# {title}\n\n- Date: {datetime.date.today().isoformat()}\n- Machine: {machine()}\n"
     if loads:
         text += f"- Load average of the machine after each run: {min(loads):.2f} to {max(loads):.2f}\n"
     text += f"- Command: `{Path(sys.argv[0]).name} {shlex.join(sys.argv[1:])}`\n- Commit: {commits} (+: with changes)\n"
-    if len(rows) < wanted:
+    if rows and len(rows) < wanted:
         text += f"- **Incomplete: {len(rows)} of {wanted} results**\n"
     return text + "\n"
 

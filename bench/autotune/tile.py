@@ -6,6 +6,9 @@ the first, would have found, for the shipped model, for the analytical one, and 
 A kernel counts when all its options were tried and its default takes --least-us or more. An option that failed or gave
 other outputs counts as the default, which is what a tuner falls back to. The best of many duels is partly luck: that
 flatters `exhaustive` most. Each program is one row of a file; a row that is there is not measured again.
+
+With --dataset nothing is measured: the table is about the kernels of the test programs in a data set of `hone collect`,
+with at most 24 options each; there the analytical model is fitted on the validation programs.
 """
 
 import argparse
@@ -16,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 from common import add_options, check_options, failures, finish, head, run_missing, test_programs
-from harness import HoneError, Program, call_hone, geometric_mean, markdown_table, seconds_of
+from harness import ROOT, HoneError, Program, call_hone, geometric_mean, markdown_table, seconds_of
 
 KEYS = ("name", "budget", "seed")
 RANKERS = {"model": [], "analytical": ["--tile-model", "analytical"]}
@@ -137,14 +140,59 @@ def tables(rows: list[dict], options: argparse.Namespace) -> str:
     return text
 
 
+def from_dataset(options: argparse.Namespace) -> int:
+    common = [options.dataset, "--split", options.split]
+    answer = call_hone(options.hone, ["eval", "tile", *common, "--weights", options.weights, "--analytical"], 1800)
+    judged = call_hone(options.hone, ["optimize", "--calibrate", *common, "--part", "test", "--judge"], 1800)
+    compile_time = {row["program"]: row for row in judged["programs"]}
+
+    def speedups(row: dict) -> list[float]:
+        def slower(column: str, top: str) -> float:
+            return 1 + row[column][top] / 100  # than the best option measured
+
+        default = slower("xla", "ape_top1")
+        ranked = [(name, top) for name in ("learned", "analytical") for top in ("ape_top10", "ape_top1")]
+        return [default, *(default / slower(*key) for key in ranked), compile_time[row["program"]]["gain"]]
+
+    values = [speedups(row) for row in answer["programs"]]
+    lines = [
+        [row["program"], str(row["kernels"]), *(f"{value:.3f}" for value in mine)]
+        for row, mine in zip(answer["programs"], values, strict=True)
+    ]
+    text = head("Tile autotuning, from measured kernels", [], 0)
+    text += "Speed-up of all kernels of a program together, each counted once, over XLA's own choice (1.000):\n\n"
+    text += markdown_table(["test program", "kernels", *COLUMNS], lines) + "\n"
+    options_in_all = sum(row["options"] - row["kernels"] for row in answer["programs"])
+    at_most_ten = sum(min(row["options"] - row["kernels"], 10 * row["kernels"]) for row in answer["programs"])
+    measurements = [options_in_all, at_most_ten, 0, at_most_ten, 0, 0]
+    lines = []
+    for i, column in enumerate(COLUMNS):
+        mine = [row[i] for row in values]
+        gap = geometric_mean([row[0] / row[i] for row in values])
+        cells = [f"{geometric_mean(mine):.3f}", f"{min(mine):.3f}", f"{100 * (gap - 1):.1f} %", str(measurements[i])]
+        lines.append([column, *cells])
+    header = ["", "geometric mean", "worst", "slower than exhaustive", "measurements, at most"]
+    text += markdown_table(header, lines)
+    changed = [row for row in judged["programs"] if row["changed"]]
+    text += f"\nCompile-time mode changed {sum(row['changed'] for row in changed)} kernels of {len(changed)} programs; "
+    text += (
+        f"the one that lost most ran at {min([1.0] + [row['worst'] for row in changed]):.3f} of its default's speed.\n"
+    )
+    return finish(text, options, interrupted=False)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser, "tile")
     parser.add_argument("--budget", default="300s", help="for measuring all options of one program (default 300s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--least-us", type=float, default=5, help="kernels faster than this do not count (default 5)")
+    parser.add_argument("--dataset", type=Path, help="take the measurements from here instead of making them")
+    parser.add_argument("--weights", type=Path, default=ROOT / "data" / "models" / "tile", help="of --dataset")
     options = parser.parse_args()
     check_options(parser, options)
+    if options.dataset:
+        return from_dataset(options)
     programs = {program.name: program for program in test_programs(options)}
     if not programs:
         print("no program to measure", file=sys.stderr)

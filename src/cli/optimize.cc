@@ -28,7 +28,7 @@ struct OptimizeCommand {
   std::shared_ptr<ProgramOptions> program;
   std::string out, tile_model = "shipped", gains;
   tune::OptimizeOptions options;
-  bool no_verify = false, rank_only = false, force = false;
+  bool no_verify = false, rank_only = false, force = false, judge = false;
   std::string calibrate, split, part = "validation";  // of --calibrate
 };
 
@@ -63,6 +63,27 @@ void print_gains(const tune::KnownGains& gains) {
       fmt::print("  {:<16} {:>6} {:>10}\n", way, t.seen, "never");
 }
 
+// What choices by known gains would have done to the measured kernels.
+int judge(const OptimizeCommand& c, const Dataset& dataset, const std::vector<std::string>& programs,
+          models::LearnedModel& model) {
+  const auto judged = tune::judge_gains(dataset, programs, model, known_gains(c, model_path(c)));
+  json rows = json::array();
+  if (!c.output->json)
+    fmt::print("{:<32} {:>8} {:>8} {:>8} {:>8}\n", c.part + " program", "kernels", "changed", "gain", "worst");
+  for (const auto& [name, p] : judged) {
+    rows.push_back({{"program", name},
+                    {"kernels", p.kernels},
+                    {"changed", p.changed},
+                    {"gain", p.default_ns / p.chosen_ns},
+                    {"worst", p.worst}});
+    if (!c.output->json)
+      fmt::print("{:<32.32} {:>8} {:>8} {:>7.3f}x {:>7.3f}x\n", name, p.kernels, p.changed, p.default_ns / p.chosen_ns,
+                 p.worst);
+  }
+  if (c.output->json) print({{"part", c.part}, {"programs", std::move(rows)}});
+  return 0;
+}
+
 int calibrate(const OptimizeCommand& c) {
   if (c.split.empty()) throw Error("which programs are held back?", "--split", "the file the model was trained with");
   const std::string path = model_path(c);
@@ -71,6 +92,7 @@ int calibrate(const OptimizeCommand& c) {
   const Dataset dataset = Dataset::open(c.calibrate);
   const Split split = Split::read(c.split);
   const auto& programs = c.part == "test" ? split.test : split.validation;
+  if (c.judge) return judge(c, dataset, programs, *model);
   const tune::KnownGains gains = tune::measure_gains(dataset, programs, *model, path);
   if (!c.out.empty()) write_file(c.out, gains.to_json().dump(1) + "\n");
   if (c.output->json)
@@ -267,6 +289,8 @@ Runner declare_optimize(CLI::App& app) {
   app.add_flag("--force", c->force, "replace the output even if it is no package");
   app.add_option("--calibrate", c->calibrate, "a data set of hone collect: measure what the model's choices are worth");
   app.add_option("--split", c->split, "of --calibrate: which of its programs the model was not trained on");
+  app.add_flag("--judge", c->judge,
+               "of --calibrate: what choices by --gains would have done to the data set's kernels");
   app.add_option("--part", c->part, "of the split: validation (default) or test, to look at")
       ->check(CLI::IsMember({"validation", "test"}));
   return [c] { return optimize_command(*c); };

@@ -41,21 +41,18 @@ bool is_tiled(const Kernel& kernel, const std::string& option) {
   return option == kernel.default_value() ? !kernel.default_tile.empty() : !parse_kernel_value(option).tile.empty();
 }
 
-// Of the ways of change that can be trusted the one that surely gains most.
 void choose(const std::map<std::string, Lead>& leads, const std::vector<std::string>& options, const KnownGains& gains,
             OptimizedKernel& into) {
-  double best_low = 0;
-  for (const auto& [way, lead] : leads) {
-    const Trust& trust = gains.of(way);
-    if (!trust.trusts(lead.lead) || trust.low <= best_low) continue;
-    best_low = trust.low;
-    into.applied = true;
-    into.way = way;
-    into.chosen = options[lead.option];
-    into.lead = lead.lead;
-    into.gain = std::exp(trust.gain);
-    into.error = into.gain - std::exp(trust.low);
-  }
+  const std::optional<std::string> way = gains.choice(leads);
+  if (!way) return;
+  const Trust& trust = gains.of(*way);
+  const Lead& lead = leads.at(*way);
+  into.applied = true;
+  into.way = *way;
+  into.chosen = options[lead.option];
+  into.lead = lead.lead;
+  into.gain = std::exp(trust.gain);
+  into.error = into.gain - std::exp(trust.low);
 }
 
 void rank(const Kernel& kernel, KernelRanker& ranker, const KnownGains& gains, int max_options, OptimizedKernel& into) {

@@ -40,6 +40,21 @@ std::vector<bool> tiled_options(const KernelView& kernel) {
   return tiled;
 }
 
+// Calls see(kernel, leads) for each kernel of the programs that has its default and another option measured.
+template <class See>
+void rank_kernels(const Dataset& dataset, const std::vector<std::string>& programs, models::LearnedModel& model,
+                  See&& see) {
+  int kernels = 0;
+  for (int64_t index : Split::kernels_of(dataset, programs)) {
+    const KernelView kernel = dataset.kernel(index);
+    if (kernel.options() < 2 || kernel.default_option < 0) continue;
+    ++kernels;
+    see(kernel, leads_of(std::string(kernel.kind), model.predict(kernel), tiled_options(kernel), kernel.default_option,
+                         model.predicts_runtime()));
+  }
+  if (kernels == 0) throw Error("no kernel of these programs has its default and another option measured");
+}
+
 // Of the kernels from `first` on.
 Trust tail_of(const std::vector<RankedGain>& kernels, size_t first) {
   Trust tail;
@@ -102,6 +117,13 @@ const Trust& KnownGains::of(const std::string& way) const {
   return known == by_way.end() ? never : known->second;
 }
 
+std::optional<std::string> KnownGains::choice(const std::map<std::string, Lead>& leads) const {
+  std::optional<std::string> best;
+  for (const auto& [way, lead] : leads)
+    if (of(way).trusts(lead.lead) && (!best || of(way).low > of(*best).low)) best = way;
+  return best;
+}
+
 json KnownGains::to_json() const {
   json ways = json::object();
   for (const auto& [way, t] : by_way)
@@ -148,21 +170,34 @@ KnownGains measure_gains(const Dataset& dataset, const std::vector<std::string>&
   std::set<std::string> seen;
   KnownGains gains;
   gains.model = weights_fingerprint(weights_path);
-  for (int64_t index : Split::kernels_of(dataset, programs)) {
-    const KernelView kernel = dataset.kernel(index);
-    if (kernel.options() < 2 || kernel.default_option < 0) continue;
+  rank_kernels(dataset, programs, model, [&](const KernelView& kernel, const std::map<std::string, Lead>& leads) {
     ++gains.kernels;
     seen.emplace(kernel.program);
     const double default_ns = kernel.runtime_ns[kernel.default_option];
-    for (const auto& [way, lead] : leads_of(std::string(kernel.kind), model.predict(kernel), tiled_options(kernel),
-                                            kernel.default_option, model.predicts_runtime()))
+    for (const auto& [way, lead] : leads)
       by_way[way].push_back(
           {std::string(kernel.program), lead.lead, std::log(default_ns / kernel.runtime_ns[lead.option])});
-  }
-  if (gains.kernels == 0) throw Error("no kernel of these programs has its default and another option measured");
+  });
   gains.programs = static_cast<int>(seen.size());
   for (auto& [way, kernels] : by_way) gains.by_way[way] = trust_of(std::move(kernels));
   return gains;
+}
+
+std::map<std::string, JudgedProgram> judge_gains(const Dataset& dataset, const std::vector<std::string>& programs,
+                                                 models::LearnedModel& model, const KnownGains& gains) {
+  std::map<std::string, JudgedProgram> judged;
+  rank_kernels(dataset, programs, model, [&](const KernelView& kernel, const std::map<std::string, Lead>& leads) {
+    JudgedProgram& program = judged[std::string(kernel.program)];
+    const std::optional<std::string> way = gains.choice(leads);
+    const double default_ns = kernel.runtime_ns[kernel.default_option];
+    const double chosen_ns = way ? kernel.runtime_ns[leads.at(*way).option] : default_ns;
+    ++program.kernels;
+    program.changed += way.has_value();
+    program.default_ns += default_ns;
+    program.chosen_ns += chosen_ns;
+    program.worst = std::min(program.worst, default_ns / chosen_ns);
+  });
+  return judged;
 }
 
 std::string weights_fingerprint(const std::string& path) {

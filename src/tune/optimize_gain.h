@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,8 @@ struct KnownGains {
   int kernels = 0, programs = 0;
 
   const Trust& of(const std::string& way) const;  // one that never trusts for a way that is not known
+  // Of the ways that are trusted with their leads the one that surely gains most; nothing when none is.
+  std::optional<std::string> choice(const std::map<std::string, Lead>& leads) const;
 
   nlohmann::json to_json() const;
   static KnownGains load(const std::string& path);  // throws Error (where = path)
@@ -69,6 +72,16 @@ struct KnownGains {
 // Ranks every kernel of these programs and compares with what was measured. Throws Error when there is none.
 KnownGains measure_gains(const Dataset& dataset, const std::vector<std::string>& programs, models::LearnedModel& model,
                          const std::string& weights_path);
+
+// What choices would have done to a program's measured kernels.
+struct JudgedProgram {
+  int kernels = 0, changed = 0;
+  double default_ns = 0, chosen_ns = 0;  // of all kernels, one run of each
+  double worst = 1;                      // default over chosen run time of the changed kernel that lost most
+};
+// By program. Throws Error when no kernel can be judged.
+std::map<std::string, JudgedProgram> judge_gains(const Dataset& dataset, const std::vector<std::string>& programs,
+                                                 models::LearnedModel& model, const KnownGains& gains);
 
 // A digest of a weights file, or of all that open_ensemble reads in a folder.
 std::string weights_fingerprint(const std::string& path);

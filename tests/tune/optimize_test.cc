@@ -114,6 +114,14 @@ TEST_CASE("kernels of equal lead stand or fall together", "[tune]") {
   CHECK_FALSE(trust_of(kernels).trusts(1));
 }
 
+TEST_CASE("of several trusted ways the surest is chosen", "[tune]") {
+  KnownGains gains = gains_from_one();
+  gains.by_way["loop to loop"] = {.from = 0, .gain = 0.3, .low = 0.01, .kernels = 20, .programs = 9, .seen = 80};
+  CHECK(gains.choice({{"loop to tiled", {1, 1.5}}, {"loop to loop", {2, 9}}}) == "loop to tiled");
+  CHECK(gains.choice({{"loop to tiled", {1, 0.5}}, {"loop to loop", {2, 9}}}) == "loop to loop");
+  CHECK_FALSE(gains.choice({{"loop to tiled", {1, 0.5}}, {"dot", {2, 9}}}).has_value());
+}
+
 TEST_CASE("known gains survive a file", "[tune]") {
   const TempDir folder;
   const std::string path = (folder.path() / "gains.json").string();
