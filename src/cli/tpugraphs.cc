@@ -19,6 +19,8 @@
 #include "data/zip.h"
 #include "features/opcodes.h"
 #include "graph/hlo_reader.h"
+#include "graph/layout_choice.h"
+#include "tune/layout_space.h"
 
 namespace hone::cli {
 
@@ -33,7 +35,7 @@ struct TpuGraphsCommand {
   std::shared_ptr<OutputOptions> output;
   ProgramOptions program;
   std::vector<std::string> files;
-  std::string out, data, collection;
+  std::string out, data, collection, stage = "source", db;
 };
 
 std::string stem_of(const std::string& path) { return fs::path(path).stem().string(); }
@@ -231,6 +233,16 @@ TpuGraph graph_of_program(const TpuGraphsCommand& command, const std::string& pa
   ProgramOptions options = command.program;
   options.program = path;
   const OpenedProgram opened = open_program(options);
+  tune::Session& session = *opened.session;
+  if (command.stage == "layout") {
+    const auto layouts = tune::layout_space_from(session.lower_reply({kListLayouts}, /*want_fusion=*/false));
+    std::vector<Record> rows;
+    if (!command.db.empty())
+      rows = open_existing_database(command.db)
+                 .find_program(session.program().program, session.host(), session.target().threads,
+                               session.worker_info().xla_version);
+    return tune::layout_graph(layouts, opened.file.name, rows);
+  }
   const auto& proto = opened.session->program().module_proto;
   const HloGraph module = read_hlo_graph({reinterpret_cast<const char*>(proto.data()), proto.size()});
   std::vector<int64_t> configurable;
@@ -268,6 +280,8 @@ int export_csv(const TpuGraphsCommand& command) {
 int export_command(const TpuGraphsCommand& command) {
   if (command.out.ends_with(".csv")) return export_csv(command);
   if (!command.out.ends_with(".npz")) throw Error("the output ends in .npz or .csv", command.out);
+  if (!command.db.empty() && command.stage != "layout")
+    throw Error("a database has layouts measured of the program as XLA lays it out", "--db", "add --stage layout");
   if (command.files.size() != 1) throw Error("one program or tuning file makes one .npz file", "FILE");
   const std::string& path = command.files[0];
   const std::vector<features::TuningModule> modules =
@@ -314,6 +328,11 @@ Runner declare_tpugraphs(CLI::App& app) {
         sub.add_option("FILE", command.files, "a program, a tuning .pb file, or for .csv graphs with run times")
             ->required();
         sub.add_option("-o,--output", command.out, "an .npz file, or a .csv of configurations by run time")->required();
+        sub.add_option("--stage", command.stage,
+                       "of a program: source, as it is, or layout, as XLA:CPU has it when it assigns layouts")
+            ->check(CLI::IsMember({"source", "layout"}));
+        sub.add_option("--db", command.db, "with --stage layout: add the layouts measured in this database");
+        sub.add_option("--threads", command.program.threads, "threads of one run (default 1)");
         sub.add_option("--collection", command.collection, "of the .csv's IDs, as layout:xla:random");
       });
   return [chosen] { return (*chosen)(); };

@@ -11,9 +11,11 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/fleet.h"
+#include "graph/layout_choice.h"
 #include "models/shipped.h"
 #include "search/strategies.h"
 #include "tune/kernel_ranker.h"
+#include "tune/layout_tuner.h"
 #include "tune/program_tuner.h"
 #include "tune/report.h"
 
@@ -32,10 +34,13 @@ struct TuneCommand {
   int top_k = 0;
   std::string fusion_model = "shipped", fusion_budget, fusion_start = "default";
   int fusion_chains = 4, fusion_workers = 1;
+  std::string decide = "all", layout_model;
+  int layouts_measured = 16;
   bool force = false, fresh = false, no_fusion = false, fusion_only = false, exhaustive = false;
 
   // A reference for other searches: it neither takes results from the database nor leaves any there.
-  bool reference() const { return exhaustive || fusion_only; }
+  bool reference() const { return exhaustive || fusion_only || layouts(); }
+  bool layouts() const { return decide == "layout"; }
 };
 
 // The short duel a result known from the database must still win, and the longer one when it does not.
@@ -191,6 +196,37 @@ tune::ProgramResult search(const TuneCommand& command, tune::TuneOptions options
   return tune::tune_program(bench, options);
 }
 
+tune::ProgramResult search_layouts(const TuneCommand& command, double budget_s, tune::Session& session,
+                                   tune::Bench& bench) {
+  ProgressOptions shown;
+  shown.budget_s = budget_s;
+  shown.quiet = command.output->quiet;
+  Progress progress("tune", shown);
+  tune::LayoutTuneOptions options;
+  options.budget_s = budget_s;
+  options.seed = session.target().seed;
+  options.measured = command.layouts_measured;
+  if (!command.strategy.empty()) options.strategy = command.strategy;
+  if (!command.layout_model.empty())
+    options.ranker = tune::learned_layout_ranker(command.layout_model, session.target().threads);
+  options.on_progress = [&](const std::string& what, double gain) {
+    progress.update(static_cast<double>(session.counters().candidates), fmt::format("{:.3f}x, {}", gain, what));
+  };
+  session
+      .begin_confirmation();  // the space is no part of the search: its time does not count, and without it there is none
+  const tune::LayoutSpace layouts = tune::layout_space_from(session.lower_reply({kListLayouts}, /*want_fusion=*/false));
+  session.begin_search();
+  return tune::tune_layouts(bench, layouts, options);
+}
+
+void check_layout_options(const TuneCommand& command) {
+  if (!command.layouts() && !command.layout_model.empty())
+    throw Error("a model of layouts decides layouts", "--layout-model", "add --decide layout");
+  if (command.layouts() && (command.exhaustive || command.fusion_only))
+    throw Error("layouts are decided alone", "--decide", "leave out --exhaustive and --fusion-only");
+  if (!command.layout_model.empty()) tune::learned_layout_ranker(command.layout_model, 1);
+}
+
 int tune_command(const TuneCommand& command) {
   const auto start = std::chrono::steady_clock::now();
   const double budget_s = parse_duration_s(command.budget, "--budget");
@@ -205,6 +241,7 @@ int tune_command(const TuneCommand& command) {
   if (command.fusion_only && (command.no_fusion || command.exhaustive))
     throw Error("fusion alone cannot go without fusion", "--fusion-only", "leave out --no-fusion and --exhaustive");
   if (!command.fusion_budget.empty()) parse_duration_s(command.fusion_budget, "--fusion-budget");
+  check_layout_options(command);
   std::unique_ptr<tune::FusionModel> fusion_model = fusion_model_of(command);
   const std::string path = tune::package_path(command.out, tune::program_name(command.program->program));
   tune::check_replaceable(path, command.force);
@@ -229,7 +266,8 @@ int tune_command(const TuneCommand& command) {
   const bool known = result.has_value();
   if (!known) {
     session.begin_search();
-    result = search(command, options, session, timeline);
+    result = command.layouts() ? search_layouts(command, budget_s, session, timeline)
+                               : search(command, options, session, timeline);
   }
 
   tune::Package package;
@@ -291,6 +329,15 @@ Runner declare_tune(CLI::App& app) {
   app.add_flag(
       "--exhaustive", command->exhaustive,
       "measure every option of every kernel with care and decide nothing else: slow, a reference for other searches");
+  app.add_option(
+         "--decide", command->decide,
+         "all, or layout: the layouts of dots, convolutions, reshapes and transposes and nothing else, kept out "
+         "of the database's results (default all)")
+      ->check(CLI::IsMember({"all", "layout"}));
+  app.add_option("--layout-model", command->layout_model,
+                 "ranks layouts: weights of hone train layout (default: a search that measures, --strategy)");
+  app.add_option("--layouts-measured", command->layouts_measured, "of those the model ranks best (default 16)")
+      ->check(CLI::PositiveNumber);
   app.add_flag("--force", command->force, "replace the output even if it is no package");
   app.add_flag("--fresh", command->fresh, "search again, whatever the database knows");
   return [command] { return tune_command(*command); };

@@ -16,6 +16,9 @@ namespace hone::tune {
 // Scores of choices of one program's layouts, lower is faster; only their order counts.
 using LayoutRanker = std::function<std::vector<double>(const LayoutSpace& layouts, std::span<const Choice> choices)>;
 
+// Weights of hone train layout. Throws Error when there is no such file; the ranker throws what is wrong with it.
+LayoutRanker learned_layout_ranker(const std::string& weights, int threads);
+
 struct LayoutTuneOptions {
   double budget_s = 60;
   uint64_t seed = 0;

@@ -192,6 +192,21 @@ class CollectLayouts(Folder):
         seen = self.json("tpugraphs", "inspect", self.folder / "out" / "two.npz")
         self.assertEqual(seen["configurations"], 1 + again["ok"] + first["ok"])
         self.assertEqual(seen["configurable_nodes"], 2)
+        one = ("tpugraphs", "export", program, "-o", self.folder / "one.npz", "--db", self.folder / "l.db")
+        self.assertEqual(self.json(*one, "--stage", "layout")["configurations"], seen["configurations"])
+        self.error(*one)
+
+    def test_tune_decides_layouts_alone(self):
+        program = self.folder / "two.hlo"
+        program.write_text(PROGRAM)
+        run = ("tune", program, "--decide", "layout", "--db", self.folder / "l.db", "-o", self.folder / "two.hone")
+        report = self.json(*run, "--budget", "20s")
+        self.assertTrue(report["verified"])
+        self.assertGreaterEqual(report["speedup"], 1)
+        self.assertLessEqual(set(report["decisions"]), {"layout"})
+        self.error(*run, "--budget", "3s", "--exhaustive")
+        self.error(*run, "--layout-model", self.folder / "none.safetensors")
+        self.error("tune", program, "--layout-model", self.folder / "none.safetensors", "-o", self.folder / "x.hone")
 
     def test_bad_input(self):
         self.error("collect", "layout", self.folder / "none.hlo", "--db", self.folder / "l.db")
