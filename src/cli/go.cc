@@ -29,7 +29,7 @@ struct GoSubject {
 
 struct GoCommand {
   std::vector<std::string> programs, devices, tasks;
-  std::string from, out, checkpoint, log_dir, plans;
+  std::string from, out, checkpoint, log_dir, plans, start = "best";
   bool resume = false, no_modulation = false, no_recurrence = false, no_task_residual = false, no_refinement = false,
        no_device_scores = false;
   int64_t checkpoint_every = 50;
@@ -153,6 +153,7 @@ int run_go_train(const GoCommand& c) {
     sim::check_memory(subject.graph, topologies[i], c.programs[i]);
     json problem = problem_json(subject.graph, topologies[i], {}, subject.xla_fusion);
     problem["name"] = std::filesystem::path(c.programs[i]).stem().string();
+    problem["start"] = c.start;
     request["problems"].push_back(std::move(problem));
   }
   const json response = models::run_learn_command("go-train", request, host_of(*c.output));
@@ -277,6 +278,8 @@ Runner declare_go(CLI::App& app) {
     if (train) {
       add_policy_options(*sub, *c);
       sub->add_option("--from", c->from, "policy to go on with; then its options hold");
+      sub->add_option("--start", c->start,
+                      "strategy whose placement is refined; best: the best of the quick ones (default)");
       sub->add_option("--plans", c->plans, "file for the result with the best plan of every graph (JSON)");
       sub->add_option("--checkpoint", c->checkpoint, "file to go on from if the run is cut off");
       sub->add_option("--checkpoint-every", c->checkpoint_every, "iterations (default 50)")->check(CLI::PositiveNumber);

@@ -35,7 +35,8 @@ GoProblem problem_of(const nlohmann::json& json, const models::GoOptions& option
   sim::Simulator simulator(graph_from_json(json.at("graph")), topology_from_json(json.at("topology")),
                            std::move(costs));
   GoProblem problem =
-      make_go_problem(std::move(simulator), options, json.value("default_fusion", std::vector<int32_t>()));
+      make_go_problem(std::move(simulator), options, json.value("default_fusion", std::vector<int32_t>()),
+                      json.value("start", std::string("best")));
   if (const std::string name = text(json, "name"); !name.empty()) problem.name = name;
   return problem;
 }

@@ -7,7 +7,7 @@
 
 namespace hone::rl {
 
-// Request: {"problems": [{"name", "graph", "topology": task_graph_json.h, "factor": [ops], "default_fusion": [ops]}],
+// Request: {"problems": [{"name", "graph", "topology": task_graph_json.h, "factor": [ops], "default_fusion": [ops], "start": "best" or a strategy}],
 // "policy": models/go_options.h or "from": path of a policy, "training": GoTrainOptions, "samples" of the evaluations before
 // and after, "out", "checkpoint", "checkpoint_every", "resume", "log_dir", "command", "quiet", "plans": whether they are
 // wanted}. Response: what happened, per problem: the start, what the policy decides before and after training, and the best

@@ -90,12 +90,14 @@ void add(GoScalars& sums, const char* name, double value) {
 }
 
 // What the quick strategies decide, each with its name.
-std::vector<std::pair<std::string, std::vector<int32_t>>> quick_placements(sim::Simulator& simulator) {
+std::vector<std::pair<std::string, std::vector<int32_t>>> quick_placements(sim::Simulator& simulator,
+                                                                           const std::string& start) {
   std::vector<std::pair<std::string, std::vector<int32_t>>> placements;
   sim::StrategyOptions options;
   for (const sim::StrategyRow& row : sim::strategies()) {
     const std::string name = row.name;
-    if (row.searches || !row.decides.placement || name == "random" || name == "metis") continue;
+    if (start != "best" && name != start) continue;
+    if (start == "best" && (row.searches || !row.decides.placement || name == "random")) continue;
     sim::Plan plan = row.plan(simulator, options);
     plan.device.resize(simulator.graph().size(), 0);
     placements.emplace_back(name, std::move(plan.device));
@@ -135,7 +137,7 @@ GoTrainOptions go_train_options_from_json(const nlohmann::json& json) {
 }
 
 GoProblem make_go_problem(sim::Simulator simulator, const models::GoOptions& options,
-                          const std::vector<int32_t>& default_fusion) {
+                          const std::vector<int32_t>& default_fusion, const std::string& start) {
   models::GoGraph graph = models::make_go_graph(simulator);
   GoProblem problem{simulator.graph().name,
                     std::move(simulator),
@@ -166,9 +168,10 @@ GoProblem make_go_problem(sim::Simulator simulator, const models::GoOptions& opt
     problem.start_seconds = seconds;
     problem.start_name = name;
   };
-  offer("default");
+  if (start != "best") sim::strategy(start);
+  if (!places || start == "best") offer("default");
   if (places)
-    for (auto& [name, device] : quick_placements(problem.simulator)) {
+    for (auto& [name, device] : quick_placements(problem.simulator, start)) {
       actions[0] = std::move(device);
       offer(name);
     }

@@ -55,9 +55,11 @@ struct GoProblem {
   double best_seconds = 0;  // infinite until something fits into memory
   int64_t simulations = 0;
 };
-// `default_fusion`: XLA's own, as priorities; may be empty. Throws Error as Simulator does.
+// `default_fusion`: XLA's own, as priorities; may be empty. `start`: the strategy (sim/strategies.h) whose placement is
+// refined, or "best" of those that do not search, but for random ones. Throws Error as Simulator does, and for
+// strategies there are not.
 GoProblem make_go_problem(sim::Simulator simulator, const models::GoOptions& options,
-                          const std::vector<int32_t>& default_fusion = {});
+                          const std::vector<int32_t>& default_fusion = {}, const std::string& start = "best");
 // Step time of decisions, infinite out of memory; keeps the best.
 double simulate(GoProblem& problem, const models::GoActions& actions, const models::GoOptions& options);
 sim::Plan plan_of(const GoProblem& problem, const models::GoActions& actions, const models::GoOptions& options);
