@@ -93,7 +93,7 @@ void check_replaceable(const std::string& path, bool force) {
   fs::path folder = fs::absolute(path).parent_path();  // or what exists of it
   while (!fs::exists(folder, ignored) && folder.has_relative_path()) folder = folder.parent_path();
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
-    throw Error("the output's folder cannot be written", folder.string(), "name another with -o");
+    throw RunError("the output's folder cannot be written", folder.string(), "name another with -o");
   if (!fs::exists(path, ignored) || is_package(path)) return;
   if (!force) throw Error("the output exists and is no package of ours", path, "name another with -o, or use --force");
   if (!fs::is_directory(path, ignored)) return;

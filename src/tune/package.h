@@ -32,7 +32,7 @@ bool is_package(const std::string& path);  // a folder with a decisions.json
 // `output` or, when that is empty, NAME.hone in the current folder.
 std::string package_path(const std::string& output, const std::string& program_name);
 // Throws Error when `path` exists and may not be replaced: only packages are, or anything with `force`. To be asked before
-// the work, so that an hour of tuning is not lost to a name.
+// the work, so that an hour of tuning is not lost to a name. Throws RunError when its folder cannot be written.
 void check_replaceable(const std::string& path, bool force);
 
 // Writes into a folder beside `path` and renames it, so that the package is never seen half written. Throws RunError.
