@@ -15,6 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr char kNone[] = "-";        // no pass at this place
+constexpr int64_t kProposed = 8;     // passes of a policy that are tried before one is taken
 constexpr int kGreedyPatience = 20;  // walks in a row without a better candidate
 
 // Cost of an order: the metric of the best state on its way, so that what follows the best is cut off. Run times are
@@ -122,9 +123,16 @@ class Search {
     Rng rng(options_.seed);
     const PassScores scores = policy.scores(program_);
     const Ordered starts[] = {{{}, report_.initial, {}}, {report_.xla.passes, report_.xla.state, {}}};
-    for (int64_t episode = 0; !over(walks.applications()); ++episode)
-      end_of_walk(
-          walks.walk(starts[episode % 2], scores, episode < 2 ? Draw::Best : policy.draw(), options_.length, rng));
+    const auto value = [this](const PassState& state) { return candidates_.countable(state); };
+    // Pairs of walks, one from each start: the best guess, what it proposes tried, then draws and tried draws in turn.
+    for (int64_t episode = 0; !over(walks.applications()); ++episode) {
+      const Ordered& start = starts[episode % 2];
+      const int64_t pair = episode / 2;
+      if (pair % 2 == 0)
+        end_of_walk(walks.walk(start, scores, pair == 0 ? Draw::Best : policy.draw(), options_.length, rng));
+      else
+        end_of_walk(walks.greedy(start, value, options_.length, rng, {scores, kProposed, pair > 1}));
+    }
     walks_ = nullptr;
   }
 

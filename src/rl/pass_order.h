@@ -40,7 +40,8 @@ struct OrderReport {
 };
 
 // The search alone: no run, no check; fills the report but `found`. `policy` is for the strategy ppo, which first takes its
-// best passes from the untouched program (zero-shot) and from XLA's own order, then samples from both in turn.
+// best passes from the untouched program (zero-shot) and from XLA's own order, then tries the few best in each state before
+// it takes one, then does both with draws instead, in turn.
 OrderReport search_orders(PassSession& session, const std::string& program, const OrderOptions& options,
                           OrderCandidates& candidates, OrderPolicy* policy = nullptr);
 

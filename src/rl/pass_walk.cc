@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/error.h"
 #include "models/shipped.h"
@@ -67,11 +68,25 @@ Ordered PassWalks::walk(Ordered start, const PassScores& scores, Draw draw, int6
   return place;
 }
 
-std::vector<Ordered> PassWalks::least_of(const Ordered& place, const std::function<double(const PassState&)>& value,
+std::vector<size_t> PassWalks::proposed(const Ordered& place, const PassGuide& guide, Rng& rng) const {
+  std::vector<size_t> passes(passes_.size());
+  std::iota(passes.begin(), passes.end(), size_t{0});
+  if (!guide.scores) return passes;
+  std::vector<float> scores = guide.scores(place);
+  if (guide.draws)
+    for (float& score : scores) score -= static_cast<float>(std::log(-std::log(rng.uniform() + 1e-12)));
+  std::stable_sort(passes.begin(), passes.end(), [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+  passes.resize(std::min(passes.size(), static_cast<size_t>(guide.width)));
+  return passes;
+}
+
+std::vector<Ordered> PassWalks::least_of(const Ordered& place, const std::vector<size_t>& passes,
+                                         const std::function<double(const PassState&)>& value,
                                          const std::unordered_set<std::string>& seen) {
   std::vector<Ordered> equal;  // distinct states
   double least = std::numeric_limits<double>::infinity();
-  for (size_t pass = 0; pass < passes_.size() && !should_stop_(); ++pass) {
+  for (const size_t pass : passes) {
+    if (should_stop_()) break;
     const PassStep result = take(place, pass);
     if (!result.changed || seen.contains(result.state->fingerprint)) continue;
     const double now = value(*result.state);
@@ -89,12 +104,12 @@ std::vector<Ordered> PassWalks::least_of(const Ordered& place, const std::functi
   return equal;
 }
 
-Ordered PassWalks::greedy(Ordered start, const std::function<double(const PassState&)>& value, int64_t moves,
-                          Rng& rng) {
+Ordered PassWalks::greedy(Ordered start, const std::function<double(const PassState&)>& value, int64_t moves, Rng& rng,
+                          const PassGuide& guide) {
   Ordered place = std::move(start);
   std::unordered_set<std::string> seen = {place.state->fingerprint};
   for (int64_t move = 0; move < moves && !should_stop_(); ++move) {
-    std::vector<Ordered> equal = least_of(place, value, seen);
+    std::vector<Ordered> equal = least_of(place, proposed(place, guide, rng), value, seen);
     if (equal.empty()) break;
     place = std::move(equal[static_cast<size_t>(rng.below(static_cast<int64_t>(equal.size())))]);
     seen.insert(place.state->fingerprint);

@@ -24,6 +24,14 @@ enum class Draw : int8_t {
   MostlyBest  // the best score, one time in ten any pass: for scores that are no chances
 };
 
+// The passes worth trying in a state: the best `width` by score, or with `draws` as many drawn without replacement, each
+// with chances exp(score) (Gumbel noise added to the scores; Kool et al. 2019).
+struct PassGuide {
+  PassScores scores;  // empty: all passes
+  int64_t width = 8;
+  bool draws = false;
+};
+
 class PassWalks {
  public:
   // `reached` hears of every changed program on the way. The session must outlive the walks.
@@ -35,14 +43,18 @@ class PassWalks {
   Ordered walk(Ordered start, const PassScores& scores, Draw draw, int64_t length, Rng& rng);
 
   // Tries every pass in a state and moves to the least `value` not seen on this walk, even if it is no less than the
-  // present one, so that it crosses plateaus; equal ones have equal chances. At most `moves` moves.
-  Ordered greedy(Ordered start, const std::function<double(const PassState&)>& value, int64_t moves, Rng& rng);
+  // present one, so that it crosses plateaus; equal ones have equal chances. At most `moves` moves. With a guide it tries
+  // only the passes that the guide proposes.
+  Ordered greedy(Ordered start, const std::function<double(const PassState&)>& value, int64_t moves, Rng& rng,
+                 const PassGuide& guide = {});
 
   int64_t applications() const { return applications_; }  // passes run so far, those known included
 
  private:
   PassStep take(const Ordered& place, size_t pass);
-  std::vector<Ordered> least_of(const Ordered& place, const std::function<double(const PassState&)>& value,
+  std::vector<size_t> proposed(const Ordered& place, const PassGuide& guide, Rng& rng) const;
+  std::vector<Ordered> least_of(const Ordered& place, const std::vector<size_t>& passes,
+                                const std::function<double(const PassState&)>& value,
                                 const std::unordered_set<std::string>& seen);
 
   PassSession& session_;

@@ -109,6 +109,26 @@ TEST_CASE("a pass takes a state to a state, and the second time from memory", "[
   CHECK_THROWS_AS(session.step(program, initial, {}, "nonsense"), Error);
 }
 
+TEST_CASE("passes that change nothing leave every state as it was for the next", "[rl][passes]") {
+  PassSession session(session_options());
+  const std::string program = session.load(kProgram, "small");
+  const PassStatePtr initial = session.initial(program);
+  for (const char* idle : {"tuple-simplifier", "zero_sized_hlo_elimination", "map-inline"})
+    CHECK_FALSE(session.step(program, initial, {}, idle).changed);
+  const PassStep dce = session.step(program, initial, {}, "dce");  // takes the copy that the idle passes left
+  CHECK(dce.state->instructions == 9);
+  CHECK_FALSE(session.step(program, initial, {}, "reshape-mover").changed);
+  CHECK(session.step(program, initial, {}, "cse").state->instructions == 9);  // dce did not touch the untouched program
+  // A state that is asked for again after it was given away is copied from then on.
+  const PassStep cse = session.step(program, dce.state, {"dce"}, "cse");
+  CHECK(cse.state->instructions == 8);
+  CHECK_FALSE(session.step(program, dce.state, {"dce"}, "reshape-mover").changed);
+  CHECK_FALSE(session.step(program, dce.state, {"dce"}, "tuple-simplifier").changed);
+  CHECK(session.step(program, dce.state, {"dce"}, "algsimp").state->instructions < 9);
+  CHECK(session.step(program, dce.state, {"dce"}, "logistic-expander").state->instructions > 9);
+  CHECK(session.step(program, cse.state, {"dce", "cse"}, "dce").state->instructions == 8);
+}
+
 TEST_CASE("states survive the worker: a new one replays them", "[rl][passes]") {
   PassSession session(session_options());
   const std::string program = session.load(kProgram, "small");

@@ -97,6 +97,21 @@ TEST_CASE("greedy search crosses a plateau", "[rl][passes]") {
   CHECK(t.reached.back() > kLeft);
 }
 
+TEST_CASE("a guided greedy walk tries no more passes than it is told to", "[rl][passes]") {
+  Walked t;
+  Rng rng(1);
+  const auto value = [](const PassState& s) { return static_cast<double>(s.instructions); };
+  PassGuide guide{[](const Ordered&) { return std::vector<float>{0, 3, 2, 1}; }, 2, false};  // dce, cse
+  const Ordered place = t.walks.greedy(t.untouched, value, 10, rng, guide);
+  CHECK(t.walks.applications() == 6);  // two moves, and two tries that lead nowhere new
+  CHECK(place.passes.size() == 2);
+  CHECK(place.state->instructions == 8);
+  guide.draws = true;
+  guide.width = 4;
+  t.walks.greedy(t.untouched, value, 10, rng, guide);
+  CHECK(*std::min_element(t.reached.begin(), t.reached.end()) == kLeft);
+}
+
 TEST_CASE("greedy walks of hone order leave no more than XLA's own order", "[rl][passes]") {
   Walked t;
   OrderOptions options;
