@@ -59,7 +59,7 @@ def measure(hone: Path, program: harness.Program, options: argparse.Namespace) -
         measured = line.get("measured", {"outcome": "not measured", "seconds": 0, "ratio": 0})
         row["plans"][line["strategy"]] = {
             "outcome": measured["outcome"],
-            "measured": measured["seconds"],
+            "seconds": measured["seconds"],
             "ratio": measured["ratio"],
             "kernels": line["kernels"],
             "roofline": line["step_seconds"],

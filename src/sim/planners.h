@@ -18,6 +18,10 @@ Plan plan_xla_fusion(Simulator& simulator, const StrategyOptions& options);
 Plan plan_no_fusion(Simulator& simulator, const StrategyOptions& options);
 Plan plan_anneal(Simulator& simulator, const StrategyOptions& options);
 
+// What `planner` decides about the kernels that the base's fusion makes, for all operations in them: planners that know
+// nothing of fusion would otherwise tear kernels apart. Fusion stays the base's.
+Plan plan_kernels(Planner planner, Simulator& simulator, const StrategyOptions& options);
+
 // [ops], seconds: the longest way from the start of an operation to the end of the program (Topcuoglu et al. 2002, eq. 6,
 // "upward rank"), with times averaged over devices. Without a placement edges take the time of a transfer averaged over
 // pairs of devices; with one, edges between devices take theirs and the others none.

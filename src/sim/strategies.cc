@@ -5,6 +5,15 @@
 
 namespace hone::sim {
 
+namespace {
+
+template <Planner planner>
+Plan over_kernels(Simulator& simulator, const StrategyOptions& options) {
+  return plan_kernels(planner, simulator, options);
+}
+
+}  // namespace
+
 Tasks parse_tasks(const std::string& text) {
   Tasks tasks{false, false, false};
   for (size_t begin = 0; begin <= text.size();) {
@@ -28,14 +37,18 @@ const std::vector<StrategyRow>& strategies() {
       {"single", "everything on the first device", plan_single, false, {true, false, false}},
       {"layerwise",
        "consecutive pieces of equal time, as an expert splits layers",
-       plan_layerwise,
+       over_kernels<plan_layerwise>,
        false,
        {true, false, false}},
-      {"roundrobin", "operations dealt out one by one", plan_round_robin, false, {true, false, false}},
+      {"roundrobin", "operations dealt out one by one", over_kernels<plan_round_robin>, false, {true, false, false}},
       {"random", "random decisions", plan_random, false, {true, true, true}},
-      {"metis", "balanced parts with little data between them", plan_metis, false, {true, false, false}},
-      {"heft", "by upward rank, each where it would end first", plan_heft, false, {true, false, true}},
-      {"critical-path", "the longest way to the end goes first", plan_critical_path, false, {false, false, true}},
+      {"metis", "balanced parts with little data between them", over_kernels<plan_metis>, false, {true, false, false}},
+      {"heft", "by upward rank, each where it would end first", over_kernels<plan_heft>, false, {true, false, true}},
+      {"critical-path",
+       "the longest way to the end goes first",
+       over_kernels<plan_critical_path>,
+       false,
+       {false, false, true}},
       {"xla-fusion", "what XLA itself fuses", plan_xla_fusion, false, {false, true, false}},
       {"no-fusion", "every operation a kernel of its own", plan_no_fusion, false, {false, true, false}},
       {"anneal", "simulated annealing over all that is to be decided", plan_anneal, true, {true, true, true}},
