@@ -2,9 +2,9 @@
 """Writes the workloads of the graph policy as StableHLO text: FOLDER/NAME.mlir, one file each.
 
 The recurrent, attention and WaveNet networks are written here in JAX as one training step each (loss and gradients),
-loops over time unrolled so that a placement can cut through them; weights are parameters, known by shape only. Sizes are
-chosen for a device of a few TFLOP/s, not taken from the paper, which does not give them. The convolutional networks and
-BERT are the project's own programs (data/programs). Run with --stack to stack copies of a step for graphs of a given size.
+loops over time unrolled so that a placement can cut through them; weights are parameters, known by shape only. Sizes
+are our own: the paper's are not public. The convolutional networks and BERT are the project's own programs
+(data/programs), forward only.
 """
 
 import argparse
@@ -125,7 +125,7 @@ def gnmt(layers: int, steps: int = 6, batch: int = 64, width: int = 1024, vocabu
 def transformer_xl(
     layers: int, segments: int = 3, batch: int = 16, length: int = 128, width: int = 512, heads: int = 8
 ):
-    """Segments in sequence; keys and values of a layer are those of the segment before, without gradient, and its own."""
+    """Segments in sequence; a layer sees the segment before, without gradient, and its own."""
     import jax
     import jax.numpy as jnp
 
@@ -215,8 +215,6 @@ NETWORKS = {
     "transformer_xl8": lambda: transformer_xl(8),
     "wavenet2x18": lambda: wavenet(2, 18),
     "wavenet4x36": lambda: wavenet(4, 36),
-    # For the time and memory of one evaluation by size; not workloads of the paper.
-    "rnnlm_long": lambda: rnnlm(8, steps=48),
 }
 
 

@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+"""Tables of the graph policy: GO-one against the baselines, transfer, convergence, ablation, size.
+
+Every result is kept in OUT/results.json as soon as it is there, so an interrupted run goes on where it stopped; the
+tables are printed from that file as Markdown. Everything is simulated (hone place, hone go) on one machine model per
+number of GPUs; wall times are those of this machine.
+"""
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import workloads
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PARTS = ("one", "transfer", "convergence", "ablation", "size")
+
+# Workload -> number of GPUs in the paper's table (field notes 1.3); those of ours that are not in it have two.
+DEVICES = {
+    "rnnlm2": 2,
+    "rnnlm4": 4,
+    "rnnlm8": 8,
+    "gnmt2": 2,
+    "gnmt4": 4,
+    "gnmt8": 8,
+    "transformer_xl2": 2,
+    "transformer_xl4": 4,
+    "transformer_xl8": 8,
+    "inception_v3": 2,
+    "inception_resnet": 2,
+    "resnet50": 2,
+    "nasnet": 4,
+    "bert": 2,
+    "wavenet2x18": 2,
+    "wavenet4x36": 4,
+}
+# The policy that is transferred is trained on these, and tried on the others.
+TRAINED_ON = ["bert", "resnet50", "transformer_xl2", "rnnlm2", "inception_v3"]
+ABLATIONS = {
+    "whole": [],
+    "no modulation": ["--no-modulation"],
+    "no recurrence": ["--no-recurrence"],
+    "no task residual": ["--no-task-residual"],
+    "no refinement": ["--no-refinement"],
+    "no device scores": ["--no-device-scores"],
+    "no self-imitation": ["--imitation", "0"],
+}
+ABLATED_ON = ["bert", "transformer_xl2", "rnnlm2"]
+SIZES = [1_000, 5_000, 10_000, 20_000, 40_000, 80_000]
+BASELINES = ["default", "single", "layerwise", "metis", "heft"]
+
+
+class Bench:
+    def __init__(self, options):
+        self.options = options
+        self.folder = options.out
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.path = self.folder / "results.json"
+        self.results = json.loads(self.path.read_text()) if self.path.exists() else {}
+
+    def hone(self, *words) -> dict:
+        command = ["nice", "-n", str(self.options.nice), str(self.options.hone), *map(str, words), "--json", "-q"]
+        begin = time.monotonic()
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(map(str, words[:3]))}: {done.stderr.strip()[-300:]}")
+        answer = json.loads(done.stdout)
+        answer["wall_seconds"] = time.monotonic() - begin
+        return answer
+
+    def keep(self, key: str, make) -> dict | None:
+        """The result under a key, made once; None when it cannot be made (the error is kept, and tried again)."""
+        found = self.results.get(key)
+        if found is None or "error" in found:
+            try:
+                found = make()
+            except RuntimeError as error:
+                found = {"error": str(error)}
+                print(f"{key}: {error}", file=sys.stderr)
+            self.results[key] = found
+            partial = self.path.with_suffix(".partial")
+            partial.write_text(json.dumps(self.results))
+            partial.rename(self.path)
+        return None if "error" in found else found
+
+    def graph(self, name: str) -> Path:
+        """The task graph of a workload, made of its program once."""
+        path = self.folder / "graphs" / f"{name}.json"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            program = workloads.export(name, self.folder / "workloads")
+            self.hone("place", program, "--devices", "gpu2-nvlink", "--strategy", "single", "--graph", path)
+        return path
+
+    def where(self, name: str) -> list:
+        return [self.graph(name), "--devices", f"gpu{DEVICES[name]}-nvlink"]
+
+    def policy_options(self) -> list:
+        return ["--tasks", self.options.tasks, "--hidden", self.options.hidden, "--steps", self.options.refinements]
+
+    def baselines(self, name: str) -> dict | None:
+        def make():
+            steps = self.options.anneal_steps
+            place = self.hone(
+                "place", *self.where(name), "--tasks", self.options.tasks, "--strategy", "anneal", "--steps", steps
+            )
+            return {
+                "seconds": place["baselines"],
+                "anneal": place["step_seconds"] if place["valid"] else None,
+                "anneal_wall": place["wall_seconds"],
+                "nodes": place["operations"],
+            }
+
+        return self.keep(f"baselines {name}", make)
+
+    def train(self, key: str, names: list, iterations: int, *words) -> dict | None:
+        def make():
+            where = [self.graph(name) for name in names]
+            devices = ",".join(f"gpu{DEVICES[name]}-nvlink" for name in names)
+            words_ = ["--from", words[1]] if words[:1] == ("--from",) else [*self.policy_options(), *words]
+            answer = self.hone(
+                "go", "train", *where, "--devices", devices, "--iterations", iterations, "--seed", self.options.seed,
+                "--samples", 0, "-o", self.folder / f"{key.replace(' ', '_')}.safetensors", *words_,
+            )  # fmt: skip
+            return {k: answer[k] for k in ("problems", "gains", "seconds", "iterations", "interrupted")}
+
+        return self.keep(key, make)
+
+
+def geometric_mean(values: list) -> float:
+    return math.exp(sum(math.log(v) for v in values) / len(values)) if values else float("nan")
+
+
+def ms(seconds) -> str:
+    return "OOM" if seconds is None else f"{1000 * seconds:.3f}"
+
+
+def gain(baseline, ours) -> str:
+    return "-" if not baseline or not ours else f"{100 * (baseline / ours - 1):+.1f} %"
+
+
+def table(head: list, rows: list) -> None:
+    print("| " + " | ".join(head) + " |")
+    print("|" + " --- |" + " ---: |" * (len(head) - 1))
+    for row in rows:
+        print("| " + " | ".join(map(str, row)) + " |")
+    print()
+
+
+def one_row(bench: Bench, name: str):
+    base = bench.baselines(name)
+    ours = bench.train(f"one {name}", [name], bench.options.iterations)
+    return (base, ours) if base and ours else None
+
+
+def part_one(bench: Bench) -> None:
+    rows, gains = [], {"layerwise": [], "metis": [], "start": []}
+    for name in bench.options.workloads:
+        pair = one_row(bench, name)
+        if pair is None:
+            continue
+        base, row = pair[0], pair[1]["problems"][0]
+        best, start = row["best_seconds"], row["start_seconds"]
+        for key, value in (*((k, base["seconds"].get(k)) for k in ("layerwise", "metis")), ("start", start)):
+            if value and best:
+                gains[key].append(value / best)
+        rows.append(
+            [f"{name} ({DEVICES[name]})", base["nodes"], ms(best), *(ms(base["seconds"].get(b)) for b in BASELINES),
+             ms(base["anneal"]), f"{row['start']} {ms(start)}", gain(base["seconds"].get("layerwise"), best),
+             gain(base["seconds"].get("metis"), best), f"{pair[1]['seconds']:.0f}"]
+        )  # fmt: skip
+    episodes = f"tasks {bench.options.tasks}, {bench.options.iterations} episodes"
+    print(f"### GO-one against the baselines, ms a step, {episodes}\n")
+    head = ["workload (GPUs)", "nodes", "GO-one", *BASELINES, "anneal", "start", "vs layerwise", "vs METIS", "train s"]
+    table(head, rows)
+    for key, values in gains.items():
+        print(f"Geometric mean over {key}: {100 * (geometric_mean(values) - 1):+.1f} % ({len(values)} workloads)\n")
+
+
+def part_transfer(bench: Bench) -> None:
+    iterations = bench.options.iterations * len(TRAINED_ON)
+    if not bench.train("transfer policy", TRAINED_ON, iterations):
+        return
+    policy = bench.folder / "transfer_policy.safetensors"
+    rows = []
+    for name in bench.options.workloads:
+        if name in TRAINED_ON:
+            continue
+
+        def place(samples, name=name):
+            answer = bench.hone("go", "place", *bench.where(name), "--policy", policy, "--samples", samples)
+            return {"seconds": answer["evaluation"]["step_seconds"], "wall": answer["evaluation"]["elapsed_seconds"]}
+
+        own = bench.keep(f"zero-shot {name}", lambda: place(0))
+        tried = bench.keep(f"zero-shot sampled {name}", lambda: place(bench.options.samples))
+        tuned = bench.train(f"fine-tune {name}", [name], min(bench.options.iterations, 49), "--from", policy)
+        pair = one_row(bench, name)
+        if not (own and tried and tuned and pair):
+            continue
+        best, start = pair[1]["problems"][0]["best_seconds"], pair[1]["problems"][0]["start_seconds"]
+        rows.append([name, ms(start), ms(own["seconds"]), ms(tried["seconds"]),
+                     ms(tuned["problems"][0]["best_seconds"]), ms(best), gain(best, own["seconds"]),
+                     gain(best, tuned["problems"][0]["best_seconds"])])  # fmt: skip
+    print(f"### Transfer: trained on {', '.join(TRAINED_ON)} ({iterations} episodes), ms a step\n")
+    head = ["unseen", "start", "zero-shot", "zero-shot, sampled", "fine-tuned", "GO-one"]
+    table([*head, "zero-shot vs one", "tuned vs one"], rows)
+
+
+def part_convergence(bench: Bench) -> None:
+    rows = []
+    for name in bench.options.workloads:
+        pair = one_row(bench, name)
+        if pair is None:
+            continue
+        best = pair[1]["problems"][0]["best_seconds"]
+        reached = next((g["elapsed_seconds"] for g in pair[1]["gains"] if g["step_seconds"] <= best), None)
+        base = pair[0]
+        slower = base["anneal"] is None or base["anneal"] > best
+        rows.append([name, ms(best), "-" if reached is None else f"{reached:.1f}", ms(base["anneal"]),
+                     f"{base['anneal_wall']:.1f}", "not reached" if slower else "reached"])  # fmt: skip
+    print(
+        f"### Convergence: wall seconds to GO-one's best, and annealing for {bench.options.anneal_steps} simulations\n"
+    )
+    table(["workload", "GO-one ms", "after s", "anneal ms", "anneal s", "anneal at GO-one's best"], rows)
+
+
+def part_ablation(bench: Bench) -> None:
+    rows = []
+    for label, words in ABLATIONS.items():
+        results = [bench.train(f"ablation {label} {n}", [n], bench.options.iterations, *words) for n in ABLATED_ON]
+        if not all(results):
+            continue
+        ratios = [r["problems"][0]["best_seconds"] / r["problems"][0]["start_seconds"] for r in results]
+        own = [r["problems"][0]["after"]["step_seconds"] / r["problems"][0]["start_seconds"] for r in results]
+        rows.append(
+            [label, *(f"{v:.4f}" for v in ratios), f"{geometric_mean(ratios):.4f}", f"{geometric_mean(own):.4f}"]
+        )
+    print("### Ablation: best step time over the start's; last column: the policy's own decisions afterwards\n")
+    table(["policy", *ABLATED_ON, "geometric mean", "own decisions"], rows)
+
+
+def stacked(graph: dict, nodes: int) -> dict:
+    """Copies of a graph one after the other, the results of one before the first operations of the next."""
+    ops, edges, tails = [], [], []
+    place = {op["name"]: i for i, op in enumerate(graph["ops"])}
+    number = lambda end: place[end] if isinstance(end, str) else end  # noqa: E731
+    pairs = [(number(e[0]), number(e[1]), e[2] if len(e) > 2 else 1.0) for e in graph["edges"]]
+    fed = {to for source, to, _ in pairs if graph["ops"][source].get("kind") != "input"}
+    heads = [i for i, op in enumerate(graph["ops"]) if op.get("kind") != "input" and i not in fed]
+    copy = 0
+    while len(ops) < nodes:
+        first = len(ops)
+        ops += [{**op, "name": f"{op['name']}_{copy}", "is_output": False} for op in graph["ops"]]
+        edges += [[first + a, first + b, reads] for a, b, reads in pairs]
+        edges += [[tail, first + head, 1.0] for tail in tails[:4] for head in heads[:4]]
+        tails = [first + i for i, op in enumerate(graph["ops"]) if op.get("is_output")]
+        copy += 1
+    kept = [edge for edge in edges if edge[0] < nodes and edge[1] < nodes]
+    return {"name": f"stacked_{nodes}", "ops": ops[:nodes], "edges": kept}
+
+
+def part_size(bench: Bench) -> None:
+    policy = bench.folder / "fresh.safetensors"
+    bench.keep("fresh policy", lambda: bench.hone("go", "train", *bench.where("bert"), "--iterations", 0, "-o", policy,
+                                                  *bench.policy_options()) and {"made": True})  # fmt: skip
+    graph = json.loads(bench.graph(bench.options.stack).read_text())
+    rows = []
+    for nodes in SIZES:
+
+        def make(nodes=nodes):
+            path = bench.folder / "graphs" / f"stacked_{nodes}.json"
+            path.write_text(json.dumps(stacked(graph, nodes)))
+            answer = bench.hone("go", "place", path, "--devices", "gpu8-nvlink", "--policy", policy, "--samples", 0,
+                                "--threads", bench.options.threads)  # fmt: skip
+            return {"seconds": answer["evaluation"]["elapsed_seconds"], "bytes": answer["peak_memory_bytes"],
+                    "nodes": answer["nodes"], "wall": answer["wall_seconds"]}  # fmt: skip
+
+        row = bench.keep(f"size {nodes}", make)
+        if row:
+            rows.append([row["nodes"], f"{row['seconds']:.2f}", f"{row['bytes'] / 2**20:.0f}", f"{row['wall']:.1f}"])
+    print(f"### One evaluation by size: {bench.options.stack} stacked, 8 GPUs, {bench.options.threads} threads\n")
+    table(["nodes", "evaluation s", "peak MiB of the process", "whole command s"], rows)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hone", type=Path, default=ROOT / "build" / "hone")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "go")
+    parser.add_argument("--parts", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--workloads", default=",".join(DEVICES), help=f"of {', '.join(DEVICES)}")
+    parser.add_argument("--tasks", default="placement,schedule,fusion")
+    parser.add_argument("--iterations", type=int, default=200, help="episodes on one graph")
+    parser.add_argument("--anneal-steps", type=int, default=20000)
+    parser.add_argument("--samples", type=int, default=16, help="of sampled evaluations")
+    parser.add_argument("--hidden", type=int, default=32)
+    parser.add_argument("--refinements", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--stack", default="gnmt4", help="workload that is stacked for the table by size")
+    parser.add_argument("--nice", type=int, default=0)
+    options = parser.parse_args()
+    options.workloads = options.workloads.split(",")
+    unknown = [w for w in options.workloads if w not in DEVICES] + [
+        p for p in options.parts.split(",") if p not in PARTS
+    ]
+    if unknown:
+        print(f"error: unknown: {', '.join(unknown)}", file=sys.stderr)
+        return 2
+    bench = Bench(options)
+    for part in options.parts.split(","):
+        globals()[f"part_{part}"](bench)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
