@@ -42,8 +42,10 @@ struct Opened {
 
   Opened(const CollectProgram& program, const LayoutCollectOptions& options, double budget_s)
       : session(session_options(options, budget_s)) {
+    session.begin_confirmation();  // the budget is for measuring: on a busy machine opening alone would use it up
     session.load(read_program(program.file).bytes, program.name);
     layouts = layout_space_from(session.lower_reply({kListLayouts}, /*want_fusion=*/false));
+    session.begin_search();
   }
 
   std::vector<Record> rows(const Database& database) {

@@ -182,7 +182,17 @@ class CollectLayouts(Folder):
     def test_measures_and_goes_on(self):
         program = self.folder / "two.hlo"
         program.write_text(PROGRAM)
-        run = ("collect", "layout", program, "--db", self.folder / "l.db", "--out", self.folder / "out", "--budget", "0")
+        run = (
+            "collect",
+            "layout",
+            program,
+            "--db",
+            self.folder / "l.db",
+            "--out",
+            self.folder / "out",
+            "--budget",
+            "0",
+        )
         first = self.json(*run, "--configurations", "4")
         self.assertEqual(first["measured"], 4)
         self.assertEqual(first["failed"], 0)
