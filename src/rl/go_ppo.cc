@@ -180,6 +180,9 @@ GoProblem make_go_problem(sim::Simulator simulator, const models::GoOptions& opt
     const std::string placed = problem.start_name;
     actions[2].assign(nodes, static_cast<int32_t>(options.fusion_levels / 2));
     offer(placed + ", all that is legal fused");
+    for (size_t v = 0; v < nodes; ++v)  // nothing is computed twice
+      if (problem.graph.users.begin[v + 1] - problem.graph.users.begin[v] != 1) actions[2][v] = 0;
+    offer(placed + ", fused into single consumers");
     if (default_fusion.size() == nodes) {
       for (size_t v = 0; v < nodes; ++v)
         actions[2][v] = std::clamp(default_fusion[v], 0, static_cast<int32_t>(options.fusion_levels - 1));
