@@ -71,7 +71,7 @@ class Session : public Bench {
   // With protos, kernels carry their modules in binary form and their costs.
   wire::LowerReplyT lower_reply(const Decisions& decisions, bool want_fusion, bool want_protos = false,
                                 bool want_hlo = true);
-  // lower() without the text of the program: what scoring many configurations needs.
+  // lower() without the text of the program and without tiles among the options: what scoring many configurations needs.
   Lowered lower_kernels(const Decisions& decisions);
   wire::RunReplyT run(const Decisions& decisions, int repeat, bool want_outputs);
   // The same, and so many runs under XLA's profiler; no events where there is none.

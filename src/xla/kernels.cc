@@ -53,7 +53,7 @@ void list_tiles(const xla::HloFusionInstruction& fusion, int max_tiles, KernelIn
   double space = 1;
   for (int64_t d : fusion.fused_expression_root()->shape().dimensions())
     space *= std::floor(std::log2(static_cast<double>(std::max<int64_t>(d, 1)))) + 2;
-  if (space > kMaxTilings) return;
+  if (space > kMaxTilings || (max_tiles == 0 && !kernel.tiled)) return;
   auto analysis = xla::cpu::GetSymbolicTileAnalysis(mlir_context(), fusion);
   if (!analysis.ok()) return;
   const auto& specification = analysis->GetTilingSpecification();
@@ -62,6 +62,7 @@ void list_tiles(const xla::HloFusionInstruction& fusion, int max_tiles, KernelIn
     if (chosen.ok())
       if (auto flat = chosen->Flatten(specification); flat.ok()) kernel.default_tile = join(*flat);
   }
+  if (max_tiles == 0) return;
   auto tilings = analysis->GetValidTilings();
   if (!tilings.ok()) return;
   kernel.tiles = tilings->size();

@@ -21,6 +21,7 @@ namespace {
 
 constexpr char kXlaVersion[] = "tensorflow-cpu 2.21.0";
 constexpr int64_t kKernelInputLimit = int64_t{2} << 30;
+constexpr int kMaxTiles = 96;            // listed of one kernel
 constexpr double kEvaluatorFlops = 2e7;  // HloEvaluator runs at about 10 MFLOP/s
 
 int64_t resident_bytes() {
@@ -161,9 +162,9 @@ void run_duel(Executable& baseline, Executable& candidate, const wire::MeasureRe
 
 struct Service::State {
   std::map<std::string, std::unique_ptr<Program>> programs;
-  std::list<KernelBench> kernels;            // most recent first, at most 3
-  std::map<std::string, PassStates> states;  // of programs passes are run on
-  std::map<std::pair<int, bool>, KernelMemory> described;  // kernels by number of threads, with and without protos
+  std::list<KernelBench> kernels;                                // most recent first, at most 3
+  std::map<std::string, PassStates> states;                      // of programs passes are run on
+  std::map<std::tuple<int, int, bool>, KernelMemory> described;  // kernels by threads, most tiles, with protos or not
 
   Program& program(const std::string& key) {
     auto it = programs.find(key);
@@ -294,8 +295,11 @@ wire::LowerReplyT Service::State::lower(const wire::LowerRequestT& request) {
       reply.dimensions.push_back(
           to_wire_dimension({DecisionKind::Fusion, edge.key, {"keep", "fuse"}, edge.default_fuse, 0}));
   if (!request.want_kernels) return reply;
-  KernelMemory& memory = described[{target.threads, request.want_protos}];
-  for (KernelInfo& kernel : distinct_kernels(*lowered.module, target.threads, 96, request.want_protos, &memory)) {
+  // Whoever wants no text scores the kernels as they are and asks for many programs.
+  const int max_tiles = request.want_hlo ? kMaxTiles : 0;
+  KernelMemory& memory = described[{target.threads, max_tiles, request.want_protos}];
+  for (KernelInfo& kernel :
+       distinct_kernels(*lowered.module, target.threads, max_tiles, request.want_protos, &memory)) {
     auto out = std::make_unique<wire::KernelT>();
     out->dimension = to_wire_dimension(kernel.dimension);
     out->fingerprint = kernel.fingerprint;
