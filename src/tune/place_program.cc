@@ -14,6 +14,8 @@ constexpr int kMostLowerings = 10;
 
 std::string producer_of(const std::string& edge) { return edge.substr(0, edge.find('>')); }
 
+std::string consumer_of(const std::string& edge) { return edge.substr(edge.find('>') + 1); }
+
 GraphSources sources_of(const wire::LowerReplyT& lowered) {
   GraphSources sources;
   for (const auto& kernel : lowered.kernels)
@@ -90,12 +92,23 @@ Decisions fusion_decisions(const PlacedProgram& program, const sim::Kernels& ker
     for (int32_t i = kernels.member_offset[k]; i < kernels.member_offset[k + 1]; ++i)
       if (kernels.member[i] != kernels.root[k])
         fuse.insert(ops[kernels.member[i]].name + ">" + ops[kernels.root[k]].name);
-  Decisions out;
-  for (const std::string& edge : fuse) out.push_back({DecisionKind::Fusion, edge, "fuse"});
-  std::set<std::string> keep(program.edges.begin(), program.edges.end());
+  // Constants and instructions that only name values are no operations of the plan: XLA does with them as it likes.
+  std::map<std::string, bool> fused_away;  // of the plan's operations
+  std::set<std::string> keep;
+  for (size_t i = 0; i < ops.size(); ++i)
+    if (ops[i].kind != sim::OpKind::Input) fused_away[ops[i].name] = kernels.kernel_of[i] < 0;
+  for (const std::string& edge : program.edges) {
+    const auto from = fused_away.find(producer_of(edge)), to = fused_away.find(consumer_of(edge));
+    if (from == fused_away.end() || to == fused_away.end()) continue;
+    // XLA may grow a kernel from the middle: a consumer takes its producer before it is taken itself.
+    (from->second && to->second ? fuse : keep).insert(edge);
+  }
   for (int32_t k = 0; k < kernels.size(); ++k)
     for (int32_t i = kernels.read_offset[k]; i < kernels.read_offset[k + 1]; ++i)
-      keep.insert(ops[kernels.read[i]].name + ">" + ops[kernels.root[k]].name);
+      if (ops[kernels.read[i]].kind != sim::OpKind::Input)
+        keep.insert(ops[kernels.read[i]].name + ">" + ops[kernels.root[k]].name);
+  Decisions out;
+  for (const std::string& edge : fuse) out.push_back({DecisionKind::Fusion, edge, "fuse"});
   for (const std::string& edge : keep)
     if (!fuse.count(edge)) out.push_back({DecisionKind::Fusion, edge, "keep"});
   std::sort(out.begin(), out.end());
