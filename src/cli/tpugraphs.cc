@@ -47,6 +47,14 @@ std::span<const uint8_t> bytes_of(const std::string& text) {
 bool is_npz(const std::string& content) { return is_zip(bytes_of(content)); }
 bool is_csv(const std::string& content) { return content.rfind("ID,", 0) == 0; }
 
+std::vector<features::TuningModule> read_tuning(const std::string& content, const std::string& path) {
+  try {
+    return features::read_tuning_data(content);
+  } catch (const Error& e) {  // it has seen bytes only
+    throw Error(e.what(), path + ": " + e.where(), e.hint());
+  }
+}
+
 // The modules of a tuning file; nothing when it is something else, for instance a program.
 std::vector<features::TuningModule> try_tuning(const std::string& content) {
   try {
@@ -166,7 +174,7 @@ int inspect_command(const TpuGraphsCommand& command) {
   if (is_npz(content))
     graphs.push_back(decode_tpu_graph(decode_npz(bytes_of(content), path), stem_of(path), path));
   else
-    graphs = graphs_of(features::read_tuning_data(content), path);
+    graphs = graphs_of(read_tuning(content, path), path);
   json list = json::array();
   for (const TpuGraph& graph : graphs) list.push_back(graph_json(graph, path));
   if (command.output->json)
@@ -180,7 +188,7 @@ int inspect_command(const TpuGraphsCommand& command) {
 
 std::vector<TpuGraph> graphs_of_file(const std::string& path) {
   const std::string content = read_file(path);
-  if (!is_npz(content)) return graphs_of(features::read_tuning_data(content), path);
+  if (!is_npz(content)) return graphs_of(read_tuning(content, path), path);
   std::vector<TpuGraph> graphs;
   graphs.push_back(decode_tpu_graph(decode_npz(bytes_of(content), path), stem_of(path), path));
   return graphs;

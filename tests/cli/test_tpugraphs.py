@@ -125,6 +125,11 @@ class Inspect(Folder):
             path.write_bytes(content[:size])
             self.error("tpugraphs", "inspect", path)
         self.error("tpugraphs", "inspect", self.folder / "none.npz")
+        other = self.folder / "other.pb"
+        other.write_bytes(b"no tuning data at all")
+        for command in (("inspect", other), ("import", other, "-o", self.folder / "out")):
+            self.assertIn("other.pb", self.error("tpugraphs", *command)["where"])
+        self.assertFalse((self.folder / "out").exists())
 
     def test_answer(self):
         answer = self.folder / "answer.csv"
