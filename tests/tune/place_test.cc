@@ -161,6 +161,25 @@ TEST_CASE("a plan's kernels become XLA's decisions", "[place]") {
   CHECK(by_edge["dot.1>add.2"] == "keep");
 }
 
+TEST_CASE("edges inside a kernel are all fused, and inputs are left to XLA", "[place]") {
+  PlacedProgram placed;
+  sim::TaskGraph& graph = placed.program.graph;
+  for (const char* name : {"k", "a", "b", "c"}) {
+    sim::Op op;
+    op.name = name;
+    graph.ops.push_back(op);
+  }
+  graph.ops[0].kind = sim::OpKind::Input;
+  graph.edges = {{0, 1, 1}, {1, 2, 1}, {2, 3, 1}};
+  placed.edges = {"k>a", "a>b", "b>c", "a>c", "name>c"};  // "name": a bitcast, no operation of the graph
+  std::map<std::string, std::string> by_edge;
+  for (const Decision& d : fusion_decisions(placed, sim::fuse(graph, {0, 1, 1, 0}, {}))) by_edge[d.key] = d.value;
+  CHECK(by_edge == std::map<std::string, std::string>{{"a>b", "fuse"}, {"a>c", "fuse"}, {"b>c", "fuse"}});
+  by_edge.clear();
+  for (const Decision& d : fusion_decisions(placed, sim::fuse(graph, {0, 1, 0, 0}, {}))) by_edge[d.key] = d.value;
+  CHECK(by_edge == std::map<std::string, std::string>{{"a>b", "fuse"}, {"a>c", "keep"}, {"b>c", "keep"}});
+}
+
 TEST_CASE("decisions are written on the instructions of the entry", "[place]") {
   PlacedProgram placed;
   placed.program = program_graph(a_module(), {});
