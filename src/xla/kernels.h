@@ -37,7 +37,7 @@ class KernelMemory {
 };
 
 // At most `max_tiles` tiles are listed per kernel (a space-filling sample, always the same for a kernel); with 0 they are
-// not counted either, which saves most of the time.
+// not counted either.
 std::vector<KernelInfo> distinct_kernels(xla::HloModule& lowered, int threads, int max_tiles, bool want_protos = false,
                                          KernelMemory* memory = nullptr);
 
