@@ -80,4 +80,26 @@ TEST_CASE("layouts of a program on the real XLA: listed, obeyed, verified, refus
   CHECK(session.lower({}, false).fingerprint == plain.fingerprint);  // a refused decision leaves nothing behind
 }
 
+TEST_CASE("dots of several batch axes are left row-major: XLA aborts on others", "[tune]") {
+  SessionOptions options;
+  options.worker.program = HONE_BUILD_DIR "/hone-xla";
+  if (::access(options.worker.program.c_str(), X_OK) != 0) {
+    WARN("skipped: no worker at " << options.worker.program);
+    return;
+  }
+  Session session(options);
+  session.load(R"(HloModule batched
+ENTRY main {
+  a = f32[2,3,8,16] parameter(0)
+  b = f32[2,3,16,4] parameter(1)
+  d = f32[2,3,8,4] dot(a, b), lhs_batch_dims={0,1}, lhs_contracting_dims={3}, rhs_batch_dims={0,1}, rhs_contracting_dims={2}
+  ROOT t = f32[2,3,8,4] tanh(d)
+}
+)",
+               "batched");
+  const LayoutSpace layouts = layout_space_from(session.lower_reply({kListLayouts}, false));
+  CHECK(layouts.graph.nodes.size() >= 4);
+  for (int64_t node : layouts.nodes) CHECK(layouts.graph.nodes[node].opcode != "dot");
+}
+
 }  // namespace hone::tune
