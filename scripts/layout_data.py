@@ -3,8 +3,8 @@
     python3 scripts/layout_data.py --out build/data/layouts [--programs 40] [--configurations 100] [--budget 3h]
 
 Takes the programs of data/programs.json that compile fastest, at most two of a family and one of a model, and calls
-hone collect layout. A run that was cut off goes on with the same command. Needs about a second per configuration on an
-idle core; run it with `taskset -c N`.
+hone collect layout. A run that was cut off goes on with the same command. Most of the time goes into
+compiling, 0.4 s to some seconds per configuration; run it with `taskset -c N`.
 """
 
 import argparse
