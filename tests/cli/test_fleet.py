@@ -291,6 +291,7 @@ class RayTest(unittest.TestCase):
         if not HONE.exists():
             self.skipTest(f"SKIPPED: {HONE} is missing, build it first")
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+        os.environ["RAY_raylet_start_wait_time_s"] = "300"  # noqa: SIM112  A busy machine is too slow for Ray's 30.
         from ray.cluster_utils import Cluster
 
         folder = tempfile.TemporaryDirectory(prefix="hone-ray-test-", ignore_cleanup_errors=True)

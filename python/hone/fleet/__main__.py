@@ -12,8 +12,20 @@ from .tune import Fleet, RunFailed, write_package
 
 def main(arguments):
     request = json.loads(arguments[0])
+    request["own_type"] = own_type(request["hone"])
+
+    def work():
+        # Said before the cluster is let go: what Ray does then must not cost the answer.
+        with cluster.nodes_of(request["address"], request["hone"]) as nodes:
+            return answered(request, lambda: tune(request, nodes))
+
+    return answered(request, work)
+
+
+def answered(request, work):
+    """What `work` returns, an exit code; its exceptions become one line and one."""
     try:
-        result = tune(request)
+        return work()
     except RunFailed as error:
         return fail(1, error, request["json"])
     except Error as error:
@@ -22,24 +34,21 @@ def main(arguments):
         return fail(1, RunFailed(error.strerror or str(error), error.filename or ""), request["json"])
     except KeyboardInterrupt:
         return fail(1, RunFailed("interrupted before there was a result"), request["json"])
-    summary = {**result["summary"], "output": request["output_name"]}
-    if request["json"]:
-        print(json.dumps(summary))
-    else:
-        print(result["files"]["report.txt"].decode().replace(result["package"], request["output_name"]), end="")
-    return 0
 
 
-def tune(request):
+def tune(request, nodes):
     def say(line):
         if not request["quiet"]:
             print(f"tune: {line}", file=sys.stderr, flush=True)
 
-    request["own_type"] = own_type(request["hone"])
-    with cluster.nodes_of(request["address"], request["hone"]) as nodes:
-        result = Fleet(nodes, request, say).run()
+    result = Fleet(nodes, request, say).run()
     write_package(request["output"], result["files"], result["package"])
-    return result
+    if request["json"]:
+        print(json.dumps({**result["summary"], "output": request["output_name"]}), flush=True)
+    else:
+        report = result["files"]["report.txt"].decode()
+        print(report.replace(result["package"], request["output_name"]), end="", flush=True)
+    return 0
 
 
 def own_type(hone):
@@ -56,14 +65,11 @@ def fail(code, error, as_json):
     """One line and an exit code, as hone itself ends."""
     message, where, hint = (" ".join(text.split()) for text in (error.message, error.where, error.hint))
     if as_json:
-        print(json.dumps({"error": {"message": message, "where": where, "hint": hint}}))
+        print(json.dumps({"error": {"message": message, "where": where, "hint": hint}}), flush=True)
     line = "hone: error: " + message + (f" ({where})" if where else "") + (f": {hint}" if hint else "")
-    print(line, file=sys.stderr)
+    print(line, file=sys.stderr, flush=True)
     return code
 
 
 if __name__ == "__main__":
-    code = main(sys.argv[1:])
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)  # threads of Ray may wait for a cluster that is gone
+    os._exit(main(sys.argv[1:]))  # threads of Ray may wait for a cluster that is gone

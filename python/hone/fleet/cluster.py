@@ -5,7 +5,6 @@ import contextlib
 import logging
 import os
 import socket
-import threading
 
 from ..errors import Error
 from . import node
@@ -50,10 +49,9 @@ def nodes_of(address, hone):
     finally:
         for one in found:
             one.close()
-        # A cluster whose head is gone is waited for by Ray, a minute and more: not by us.
-        ending = threading.Thread(target=ray.shutdown, daemon=True)
-        ending.start()
-        ending.join(CLOSE_S)
+        # A cluster of others sees this process end; saying goodbye to one whose head is gone would take a minute.
+        if not address:
+            ray.shutdown()
 
 
 class RayNode:
