@@ -88,7 +88,8 @@ def main():
             if options.jsonl:
                 with options.jsonl.open("a") as out:
                     out.write(json.dumps(rows[-1]) + "\n")
-            rate = (done + rows[-1]["steps"] - already) / (time.monotonic() - begin)
+            done += rows[-1]["steps"]
+            rate = (done - already) / (time.monotonic() - begin)
             left = max(0, options.steps - done) / rate
             print(
                 f"{done}/{options.steps} steps, {rate:.1f}/s, {left:.0f} s left: {rows[-1]['program']}", file=sys.stderr

@@ -58,7 +58,7 @@ def parse(arguments=None):
     parser.add_argument("--walks", type=int, default=10, help="orders of 45 passes per program; the first is zero-shot")
     parser.add_argument("--programs", type=int, help="at most, of each test set")
     parser.add_argument("--corpus", type=Path, help="a corpus with RUNNABLE.tsv as a third test set")
-    parser.add_argument("--shipped", type=Path, help="a policy to test as well, also as `hone order` uses it")
+    parser.add_argument("--shipped", type=Path, help="a policy to test as well, also behind XLA's own order")
     parser.add_argument("--measure-ms", type=float, default=0, help="of --shipped: run its orders, each so long")
     parser.add_argument("--bound", type=int, default=0, help="walks of a long genetic search beside them")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "pass_order")
@@ -144,49 +144,50 @@ def test_sets(options):
     return sets
 
 
-def evaluate(options, to, file, *words):
-    """One program, unless its numbers are there. A program that fails gives rows with `error`."""
-    if not to.is_file():
-        to.parent.mkdir(parents=True, exist_ok=True)
-        said = call(options, "gym", "eval", file, *words, "-q")
-        if said["interrupted"]:
-            raise SystemExit("interrupted; the next run goes on")
-        to.write_text(json.dumps(said["programs"], indent=1))
+def evaluate(options, folder, suffix, files, *words):
+    """Rows of programs that have none yet, a file each; they share a worker. One that fails has rows with `error`."""
+    missing = [file for file in files if not (folder / f"{file.name.split('.')[0]}{suffix}.json").is_file()]
+    if not missing:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    said = call(options, "gym", "eval", *missing, *words)
+    rows = {}
+    for row in said["programs"]:
+        rows.setdefault(row["program"], []).append(row)
+    for name, found in rows.items():
+        if len(found) == len(said["means"]):  # the program that an interruption fell into is left for the next run
+            (folder / f"{name}{suffix}.json").write_text(json.dumps(found, indent=1))
+    if said["interrupted"]:
+        raise KeyboardInterrupt
 
 
 def test(options):
-    """Every walker on every test program; walkers of one seed share a worker and what it has seen of the program."""
+    """Every walker on every test program; walkers of one seed share a worker and what it has seen of the programs."""
     sets = test_sets(options)
-    progress = Progress("testing", sum(map(len, sets.values())) * len(options.seeds))
+    progress = Progress("testing", len(sets) * len(options.seeds))
     for seed in options.seeds:
         names = [name for name in options.agents if policy_of(options, name, seed).is_file()]
         walkers = [word for name in names for word in ("--policy", policy_of(options, name, seed))]
         walkers += [word for search in SEARCHES for word in ("--strategy", search)]
+        walkers += ["--walks", options.walks, "--seed", seed]
         for set_name, files in sets.items():
-            for file in files:
-                to = options.out / "tests" / set_name / f"{file.name.split('.')[0]}-{seed}.json"
-                evaluate(options, to, file, *walkers, "--walks", options.walks, "--seed", seed)
-                progress.step(f"{file.name.split('.')[0]}, seed {seed}")
-    (options.out / "sets.json").write_text(json.dumps({k: [f.name.split(".")[0] for f in v] for k, v in sets.items()}))
+            evaluate(options, options.out / "tests" / set_name, f"-{seed}", files, *walkers)
+            progress.step(f"{set_name}, seed {seed}")
 
 
 def test_shipped(options):
-    """The shipped policy as `hone order` walks with it, run times included, and a bound by a long search."""
-    sets = test_sets(options)
-    jobs = [(name, file) for name, files in sets.items() for file in files]
-    progress = Progress("shipped policy and bound", len(jobs))
-    for set_name, file in jobs:
-        stem = file.name.split(".")[0]
+    """A policy to ship: its own walks, those of both starts with run times, and a bound by a long search."""
+    for set_name, files in test_sets(options).items():
         if options.shipped:
             words = ["--policy", options.shipped, "--start", "both", "--walks", 2 * options.walks]
             words += ["--measure-ms", options.measure_ms]
-            evaluate(options, options.out / "shipped" / set_name / f"{stem}.json", file, *words)
+            evaluate(options, options.out / "shipped" / set_name, "", files, *words)
             words = ["--policy", options.shipped, "--walks", options.walks]
-            evaluate(options, options.out / "shipped_alone" / set_name / f"{stem}.json", file, *words)
+            evaluate(options, options.out / "shipped_alone" / set_name, "", files, *words)
         if options.bound:
-            words = ["--strategy", "genetic", "--walks", options.bound]
-            evaluate(options, options.out / "bound" / set_name / f"{stem}.json", file, *words)
-        progress.step(stem)
+            evaluate(
+                options, options.out / "bound" / set_name, "", files, "--strategy", "genetic", "--walks", options.bound
+            )
 
 
 def main():

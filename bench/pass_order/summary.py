@@ -39,7 +39,7 @@ def read(folder, names, searches):
                 if kind == "tests" and by not in searches:
                     by = names.get(by.rsplit("/", 1)[-1].split(".")[0].rsplit("-", 1)[0], by)
                 seed = int(path.stem.rsplit("-", 1)[1]) if kind == "tests" else 0
-                by = {"shipped": "hone order", "shipped_alone": "shipped policy", "bound": "long search"}.get(kind, by)
+                by = {"shipped": "both starts", "shipped_alone": "shipped policy", "bound": "long search"}.get(kind, by)
                 rows.append(row | {"set": path.parent.name, "by": by, "seed": seed})
     return rows
 
@@ -145,12 +145,12 @@ def write(folder, names, searches):
     if not rows:
         return "nothing has been tested yet"
     write_csv(folder / "results.csv", rows)
-    order = [*names.values(), *searches, "shipped policy", "hone order", "long search"]
+    order = [*names.values(), *searches, "shipped policy", "both starts", "long search"]
     lines = []
     for set_name in sorted({row["set"] for row in rows}):
         lines += [f"## {set_name}", "", *table(rows, order, set_name), ""]
     for title, part in (
-        ("Run times of `hone order`'s results", run_times(rows)),
+        ("Run times of what both starts found", run_times(rows)),
         ("Without a ratio", without_ratio(rows)),
         ("Training", training(folder, names)),
     ):
