@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 #include "base/error.h"
@@ -57,13 +58,6 @@ double peak_memory_bytes() {
   return static_cast<double>(usage.ru_maxrss) * 1024;
 }
 
-hone::Progress progress_line(const std::string& label, int64_t total, bool quiet) {
-  ProgressOptions shown;
-  shown.total = static_cast<double>(total);
-  shown.quiet = quiet;
-  return {label, shown};
-}
-
 std::string note_of(const GoScalars& scalars) {
   double reward = 0, best = 0;
   for (const auto& [name, value] : scalars) {
@@ -74,6 +68,30 @@ std::string note_of(const GoScalars& scalars) {
   std::snprintf(note, sizeof(note), "reward %.4f, best %.4f of the start", reward, best);
   return note;
 }
+
+// The line of a training run; a resumed one begins where it was, its speed is that of the rest.
+class RunLine {
+ public:
+  RunLine(std::string label, int64_t iterations, bool quiet)
+      : label_(std::move(label)), iterations_(iterations), quiet_(quiet) {}
+  void operator()(int64_t iteration, const GoScalars& scalars) {
+    if (!line_) {
+      begin_ = iteration - 1;
+      ProgressOptions shown;
+      shown.total = static_cast<double>(iterations_ - begin_);
+      shown.quiet = quiet_;
+      line_.emplace(label_, shown);
+    }
+    line_->update(static_cast<double>(iteration - begin_), note_of(scalars));
+  }
+  void finish() { line_.reset(); }
+
+ private:
+  std::string label_;
+  int64_t iterations_ = 0, begin_ = 0;
+  bool quiet_ = false;
+  std::optional<hone::Progress> line_;
+};
 
 // What online use remembers of a graph: the decisions themselves, found again by what they were decided for.
 struct Memory {
@@ -128,12 +146,9 @@ nlohmann::json run_go_train(const nlohmann::json& request, const models::LearnHo
   }
   const GoFiles files{text(request, "checkpoint"), request.value("checkpoint_every", int64_t{50}),
                       request.value("resume", false), text(request, "log_dir")};
-  hone::Progress line = progress_line("train go", options.iterations, quiet);
+  RunLine line("train go", options.iterations, quiet);
   const GoRunReport report = train_go(
-      policy, problems, options, files, [&] { return host.interrupted && host.interrupted(); },
-      [&](int64_t iteration, const GoScalars& scalars) {
-        line.update(static_cast<double>(iteration), note_of(scalars));
-      });
+      policy, problems, options, files, [&] { return host.interrupted && host.interrupted(); }, std::ref(line));
   line.finish();
   if (!out.empty())
     models::save_go_policy(out, *policy, {text(request, "command"), options.seed, report.iterations, "{}"});
@@ -183,12 +198,9 @@ nlohmann::json run_go_place(const nlohmann::json& request, const models::LearnHo
       evaluation(*policy, problem, request.value("samples", int64_t{16}), request.value("seed", options.seed));
   GoRunReport report;
   if (request.contains("training")) {
-    hone::Progress line = progress_line("place go", options.iterations, request.value("quiet", false));
-    report = train_go(
-        policy, problems, options, {}, [&] { return host.interrupted && host.interrupted(); },
-        [&](int64_t iteration, const GoScalars& scalars) {
-          line.update(static_cast<double>(iteration), note_of(scalars));
-        });
+    RunLine line("place go", options.iterations, request.value("quiet", false));
+    report =
+        train_go(policy, problems, options, {}, [&] { return host.interrupted && host.interrupted(); }, std::ref(line));
   }
   if (!online.empty()) {
     memory.store(problem);
