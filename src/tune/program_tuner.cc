@@ -19,15 +19,15 @@ namespace {
 constexpr double kKernelBudgetShare = 0.45;    // of the search time, for the first round of kernels
 constexpr double kNewKernelBudgetShare = 0.2;  // of what is left, for kernels that a kept step made new
 constexpr double kBroadBudgetShare = 0.25;     // of the search time, for the first round of broad moves
-constexpr double kFusionBudgetShare = 0.35;    // of the search time, kept for fusion: the largest gains of some programs
-constexpr double kNegligibleShare = 0.003;     // of the program's run time: a kernel below cannot be seen in a duel
-constexpr int kGroupTrials = 12;               // candidates spent on one group and its parts
-constexpr int kFallbacks = 3;                  // earlier bests the confirmation may fall back to
-constexpr int kSecondLook = 4;                 // times the effort of a trial
-constexpr double kAnnealShare = 0.9;           // of the time left
-constexpr double kAnnealTemperature = 0.02;    // most single edges lose 10 %: accepting them would only wander off
-constexpr double kModelShare = 0.3;            // of the time left, for fusion by the model alone
-constexpr double kModelMost = 0.9;             // the same where a longer time is asked for
+constexpr double kFusionBudgetShare = 0.35;  // of the search time, kept for fusion: the largest gains of some programs
+constexpr double kNegligibleShare = 0.003;   // of the program's run time: a kernel below cannot be seen in a duel
+constexpr int kGroupTrials = 12;             // candidates spent on one group and its parts
+constexpr int kFallbacks = 3;                // earlier bests the confirmation may fall back to
+constexpr int kSecondLook = 4;               // times the effort of a trial
+constexpr double kAnnealShare = 0.9;         // of the time left
+constexpr double kAnnealTemperature = 0.02;  // most single edges lose 10 %: accepting them would only wander off
+constexpr double kModelShare = 0.3;          // of the time left, for fusion by the model alone
+constexpr double kModelMost = 0.9;           // the same where a longer time is asked for
 
 class Tuner {
  public:
