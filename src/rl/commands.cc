@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "rl/agent_run.h"
+#include "rl/go_commands.h"
 #include "rl/pass_env_json.h"
 
 namespace hone::rl {
@@ -89,6 +90,8 @@ nlohmann::json run_gym_train(const nlohmann::json& request, const models::LearnH
 const std::vector<train::LearnCommand>& agent_commands() {
   static const std::vector<train::LearnCommand> table = {
       {"gym-train", run_gym_train},
+      {"go-train", run_go_train},
+      {"go-place", run_go_place},
   };
   return table;
 }
