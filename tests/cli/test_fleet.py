@@ -350,6 +350,7 @@ class RayTest(unittest.TestCase):
         out, code = self.finish(process, said)
         self.assertEqual(code, 0, "".join(said))
         self.assertTrue(any("is lost" in line for line in said), said)
+        self.assertEqual(out[:1], "{", out)  # nothing but the answer
         summary = json.loads(out)
         self.assertTrue(summary["verified"])
         self.assertGreaterEqual(summary["speedup_interval"][1], 0.99)

@@ -10,6 +10,10 @@ from . import cluster, plan
 from .tune import Fleet, RunFailed, write_package
 
 
+# Where the answer goes. Ray prints of its own accord, about nodes that die for one: that goes to standard error.
+answer = sys.stdout
+
+
 def main(arguments):
     request = json.loads(arguments[0])
     request["own_type"] = own_type(request["hone"])
@@ -44,10 +48,10 @@ def tune(request, nodes):
     result = Fleet(nodes, request, say).run()
     write_package(request["output"], result["files"], result["package"])
     if request["json"]:
-        print(json.dumps({**result["summary"], "output": request["output_name"]}), flush=True)
+        print(json.dumps({**result["summary"], "output": request["output_name"]}), file=answer, flush=True)
     else:
         report = result["files"]["report.txt"].decode()
-        print(report.replace(result["package"], request["output_name"]), end="", flush=True)
+        print(report.replace(result["package"], request["output_name"]), end="", file=answer, flush=True)
     return 0
 
 
@@ -65,11 +69,13 @@ def fail(code, error, as_json):
     """One line and an exit code, as hone itself ends."""
     message, where, hint = (" ".join(text.split()) for text in (error.message, error.where, error.hint))
     if as_json:
-        print(json.dumps({"error": {"message": message, "where": where, "hint": hint}}), flush=True)
+        print(json.dumps({"error": {"message": message, "where": where, "hint": hint}}), file=answer, flush=True)
     line = "hone: error: " + message + (f" ({where})" if where else "") + (f": {hint}" if hint else "")
     print(line, file=sys.stderr, flush=True)
     return code
 
 
 if __name__ == "__main__":
+    answer = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     os._exit(main(sys.argv[1:]))  # threads of Ray may wait for a cluster that is gone
