@@ -9,7 +9,6 @@ from ..errors import Error
 from . import cluster, plan
 from .tune import Fleet, RunFailed, write_package
 
-
 # Where the answer goes. Ray prints of its own accord, about nodes that die for one: that goes to standard error.
 answer = sys.stdout
 
