@@ -4,11 +4,11 @@
     bench/layout/speed.py FILE.npz WEIGHTS.safetensors --configs 10000 --threads 2
 
 Ranking: as many configurations of FILE's program as asked for, each node's layouts drawn from those that FILE has for
-it, are written to a file of their own and ranked once by `hone eval layout`. rank_s is embedding and scoring, reading the
-file left out; wall and CPU seconds and the peak memory of the whole process stand beside it. With --torch the published
-network is also written as a user of PyTorch and torch_geometric would write it (nodes repeated for every configuration,
-SAGEConv) and run on the same configurations; SAGEConv is replaced by its own two lines where torch_geometric is not
-installed, and the output says so.
+it, are written to a file of their own and ranked once by `hone eval layout`. rank_s is embedding and scoring, reading
+the file left out; wall and CPU seconds and the peak memory of the whole process stand beside it. With --torch the
+published network is also written as a user of PyTorch and torch_geometric would write it (nodes repeated for every
+configuration, SAGEConv) and run on the same configurations; SAGEConv is replaced by its own two lines where
+torch_geometric is not installed, and the output says so.
 """
 
 import argparse

@@ -1,10 +1,35 @@
-// The duels that decide whether a result is kept.
+// The duels of default XLA, and those that decide whether a result is kept.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "tune/program_tuner.h"
 
 namespace hone::tune {
+
+DefaultRun measure_default(Bench& bench) {
+  DefaultRun run;
+  const Duel duel{.min_rounds = 3, .max_rounds = 5, .budget_ms = 500, .precision = 0.02, .limit_s = 600};
+  const Measurement m = bench.measure_program({}, {}, duel);
+  if (m.outcome == Outcome::Unverified) {
+    run.note = "the outputs of default XLA prove nothing on these inputs" + (m.note.empty() ? "" : ": " + m.note);
+  } else if (!m.ok()) {
+    throw RunError(fmt::format("default XLA cannot run this program ({}): {}", outcome_name(m.outcome), m.note));
+  }
+  run.measurement = m;
+  run.measurement.rounds = std::max(1, m.rounds);
+  const double budget_ms = std::clamp(60 * m.baseline_ns / 1e6, 300.0, 2000.0);
+  const double compile_s = std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
+  run.trial = {.min_rounds = 5,
+               .max_rounds = 60,
+               .budget_ms = budget_ms,
+               .precision = 0.008,
+               .abandon_ratio = 0.93,
+               .limit_s = 10 + 6 * compile_s + 3 * budget_ms / 1e3 + 60 * m.baseline_ns / 1e9};
+  return run;
+}
 
 Confirmation confirm(Bench& bench, const Decisions& decisions, const Duel& effort, int processes) {
   Confirmation result;

@@ -59,22 +59,10 @@ class LayoutTuner : public CostModel {
 
   void measure_default() {
     options_.on_progress("default XLA", gain_);
-    const Duel duel{.min_rounds = 3, .max_rounds = 5, .budget_ms = 500, .precision = 0.02, .limit_s = 600};
-    const Measurement m = bench_.measure_program({}, {}, duel);
-    if (m.outcome == Outcome::Unverified)
-      result_.note = "the outputs of default XLA prove nothing on these inputs" + (m.note.empty() ? "" : ": " + m.note);
-    else if (!m.ok())
-      throw RunError(fmt::format("default XLA cannot run this program ({}): {}", outcome_name(m.outcome), m.note));
-    default_ = m;
-    default_.rounds = std::max(1, m.rounds);
-    const double budget_ms = std::clamp(60 * m.baseline_ns / 1e6, 200.0, 1500.0);
-    const double compile_s = std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
-    trial_ = {.min_rounds = 5,
-              .max_rounds = 40,
-              .budget_ms = budget_ms,
-              .precision = 0.01,
-              .abandon_ratio = 0.93,
-              .limit_s = 10 + 6 * compile_s + 3 * budget_ms / 1e3 + 60 * m.baseline_ns / 1e9};
+    const DefaultRun run = tune::measure_default(bench_);
+    default_ = run.measurement;
+    trial_ = run.trial;
+    result_.note = run.note;
   }
 
   double cost(const Choice& choice) {

@@ -55,26 +55,12 @@ class Tuner {
  private:
   double left() const { return bench_.seconds_left() - reserve_s_; }
 
-  // An A/A duel: can the program run at all, do its outputs prove anything, how long does it take.
   void measure_default() {
     say("default XLA");
-    const Duel duel{.min_rounds = 3, .max_rounds = 5, .budget_ms = 500, .precision = 0.02, .limit_s = 600};
-    const Measurement m = bench_.measure_program({}, {}, duel);
-    if (m.outcome == Outcome::Unverified) {
-      result_.note = "the outputs of default XLA prove nothing on these inputs" + (m.note.empty() ? "" : ": " + m.note);
-    } else if (!m.ok()) {
-      throw RunError(fmt::format("default XLA cannot run this program ({}): {}", outcome_name(m.outcome), m.note));
-    }
-    default_ = m;
-    default_.rounds = std::max(1, m.rounds);
-    const double budget_ms = std::clamp(60 * m.baseline_ns / 1e6, 300.0, 2000.0);
-    const double compile_s = std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
-    trial_ = {.min_rounds = 5,
-              .max_rounds = 60,
-              .budget_ms = budget_ms,
-              .precision = 0.008,
-              .abandon_ratio = 0.93,
-              .limit_s = 10 + 6 * compile_s + 3 * budget_ms / 1e3 + 60 * m.baseline_ns / 1e9};
+    const DefaultRun run = tune::measure_default(bench_);
+    default_ = run.measurement;
+    trial_ = run.trial;
+    result_.note = run.note;
   }
 
   void search() {

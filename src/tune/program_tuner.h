@@ -68,6 +68,15 @@ struct ProgramResult {
 // did not show to be at least as fast as default XLA and verified, unless it is default XLA itself.
 ProgramResult tune_program(Bench& bench, const TuneOptions& options);
 
+// An A/A duel of default XLA: can the program run at all, do its outputs prove anything, how long does it take. Throws
+// RunError when it cannot run.
+struct DefaultRun {
+  Measurement measurement;  // at least one round
+  std::string note;         // why its outputs prove nothing; empty when they do
+  Duel trial;               // what one candidate of such a program may cost
+};
+DefaultRun measure_default(Bench& bench);
+
 // Duels of one candidate against default XLA in several processes, since where a process's memory lies can make a run
 // 20 % faster or slower. Stops at the first that fails or is slower than `kSlower`.
 struct Confirmation {
