@@ -19,13 +19,14 @@ namespace hone {
 namespace {
 
 // What we call of libpq, by its own names.
-#define HONE_LIBPQ(ROW)                                                                                               \
-  ROW(PQconnectdbParams)                                                                                              \
-  ROW(PQfinish)                                                                                                       \
-  ROW(PQreset)                                                                                                        \
-  ROW(PQstatus)                                                                                                       \
-  ROW(PQerrorMessage) ROW(PQexec) ROW(PQsendQueryParams) ROW(PQsetSingleRowMode) ROW(PQgetResult) ROW(PQresultStatus) \
-      ROW(PQresultErrorField) ROW(PQclear) ROW(PQcmdTuples) ROW(PQgetisnull) ROW(PQgetvalue) ROW(PQgetlength)         \
+#define HONE_LIBPQ(ROW)                                                                                       \
+  ROW(PQconnectdbParams)                                                                                      \
+  ROW(PQfinish)                                                                                               \
+  ROW(PQreset)                                                                                                \
+  ROW(PQstatus)                                                                                               \
+  ROW(PQerrorMessage)                                                                                         \
+  ROW(PQexec) ROW(PQsendQueryParams) ROW(PQsetSingleRowMode) ROW(PQgetResult) ROW(PQresultStatus)             \
+      ROW(PQresultErrorField) ROW(PQclear) ROW(PQcmdTuples) ROW(PQgetisnull) ROW(PQgetvalue) ROW(PQgetlength) \
           ROW(PQftype) ROW(PQunescapeBytea) ROW(PQfreemem) ROW(PQsetNoticeProcessor)
 
 struct Libpq {
