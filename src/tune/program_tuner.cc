@@ -225,7 +225,7 @@ class Tuner {
 
   // After a kept step other kernels may exist: tune those that are new.
   void lowering_changed(DecisionKind kind) {
-    if (kind == DecisionKind::Kernel || left() <= 0) return;
+    if (kind == DecisionKind::Kernel || options_.fusion_plan.only || left() <= 0) return;
     const std::optional<Lowered> lowered = try_lower(without_kernels(best_), false);
     if (!lowered || lowered->fingerprint == lowering_) return;
     lowering_ = lowered->fingerprint;
@@ -311,7 +311,7 @@ class Tuner {
       kept = try_step(fmt::format("fusion predicted {:.3f}x", found.own_ns / candidate.predicted_ns),
                       merged(outside(best_, space), candidate.decisions)) ||
              kept;
-    if (kept && !plan.only) lowering_changed(DecisionKind::Fusion);
+    if (kept) lowering_changed(DecisionKind::Fusion);
     return kept ? of_kind(best_, DecisionKind::Fusion) : start;
   }
 
