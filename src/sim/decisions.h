@@ -24,12 +24,27 @@ void check_plan(const Plan& plan, const TaskGraph& graph, int32_t devices);
 
 // What may be fused. Beside these limits: an operation is fused into all its consumers or not at all; all of them run on
 // its device; results of the program, inputs, matrix products and opaque operations are never fused away; consumers are
-// elementwise operations, moves and reductions. Every kernel thus writes the result of one operation, and cycles cannot
-// arise, since a fused producer is computed again in each kernel that reads it.
+// elementwise operations, moves and reductions, but no reductions over windows. Every kernel thus writes the result of one
+// operation, and cycles cannot arise, since a fused producer is computed again in each kernel that reads it.
+// The last two limits are XLA's own, without which code grows exponentially: the code of an operation is generated once for
+// every index at which its readers in the kernel want it (xla/service/fusion_node_indexing_evaluation.cc), and an operation
+// whose code has loops or branches (reductions, concatenations, pads, updates of slices) joins a kernel of more than one
+// operation only when a single reader wants it at a single index (CodeDuplicationTooHigh there); broadcasts always may.
 struct FusionRules {
-  int32_t max_ops = 64;      // in one kernel, counting repeated ones once
-  double max_repeats = 1e9;  // evaluations of one operation inside one kernel
+  int32_t max_ops = 64;        // in one kernel, counting repeated ones once
+  double max_repeats = 1e9;    // evaluations of one operation inside one kernel
+  int32_t max_copies = 15;     // of the code of one operation; 0: neither this limit nor the next holds
+  int32_t max_reductions = 6;  // in one kernel (xla/service/cpu/cpu_instruction_fusion.cc)
 };
+
+// What the rules ask of a graph, whatever the plan.
+struct FusionFacts {
+  static constexpr uint8_t kProducer = 1, kConsumer = 2, kBroadcast = 4, kReduction = 8, kOpensBlock = 16;
+  Neighbours consumers, producers;
+  std::vector<uint8_t> flags;        // [ops]
+  std::vector<uint8_t> keeps_index;  // [edges]: the consumer reads element i for its own element i
+};
+FusionFacts fusion_facts(const TaskGraph& graph);
 
 // Kernels after fusion, in an order in which producers come before consumers. Flat arrays by kernel k.
 struct Kernels {
@@ -45,10 +60,12 @@ struct Kernels {
   int32_t size() const { return static_cast<int32_t>(root.size()); }
 };
 
-// Fuses operations by descending Plan::fusion, ties by place in the graph; one whose fusion is not legal is kept. `devices`
-// is the placement, empty for one device. The graph must be sorted.
+// Fuses operations by descending Plan::fusion, of equals the last in the graph first, as XLA does; one whose fusion is not
+// legal is kept. `devices` is the placement, empty for one device. The graph must be sorted.
 Kernels fuse(const TaskGraph& graph, const std::vector<int32_t>& fusion, const std::vector<int32_t>& devices,
              const FusionRules& rules = {});
+Kernels fuse(const TaskGraph& graph, const FusionFacts& facts, const std::vector<int32_t>& fusion,
+             const std::vector<int32_t>& devices, const FusionRules& rules = {});
 
 // Whether an operation can be fused away at all, and whether anything can be fused into it.
 bool fusible_producer(const Op& op);

@@ -46,7 +46,7 @@ struct Simulator::State {
   Topology topology;
   Costs costs;
   FusionRules rules;
-  Neighbours consumers, producers;
+  FusionFacts facts;
   std::vector<Kind> kinds;        // distinct devices
   std::vector<int32_t> kind_of;   // [devices]
   std::vector<double> solo_read;  // [ops]
@@ -368,8 +368,7 @@ Simulator::Simulator(TaskGraph graph, Topology topology, Costs costs, FusionRule
   s.topology = std::move(topology);
   s.costs = std::move(costs);
   s.rules = rules;
-  s.consumers = consumers_of(s.graph);
-  s.producers = producers_of(s.graph);
+  s.facts = fusion_facts(s.graph);
   s.solo_read = solo_read_bytes(s.graph);
   for (const Device& device : s.topology.devices) {
     Device nameless = device;
@@ -383,7 +382,7 @@ Simulator::Simulator(TaskGraph graph, Topology topology, Costs costs, FusionRule
       added.solo[i] = s.factor(i) * roofline_seconds(s.graph.ops[i], s.solo_read[i], nameless);
     s.kinds.push_back(std::move(added));
   }
-  s.unfused = fuse(s.graph, {}, {}, rules);
+  s.unfused = fuse(s.graph, s.facts, {}, {}, rules);
   s.unfused_readers = readers_of(s.unfused);
 }
 
@@ -397,7 +396,7 @@ StepReport Simulator::run(const Plan& plan, StepTrace* trace) {
   if (trace) *trace = {};
   const bool fuses = std::any_of(plan.fusion.begin(), plan.fusion.end(), [](int32_t p) { return p > 0; });
   if (fuses) {
-    s.fused = fuse(s.graph, plan.fusion, plan.device, s.rules);
+    s.fused = fuse(s.graph, s.facts, plan.fusion, plan.device, s.rules);
     s.fused_readers = readers_of(s.fused);
   }
   return Run(s, plan, fuses ? s.fused : s.unfused, fuses ? s.fused_readers : s.unfused_readers, trace).go();
@@ -406,8 +405,8 @@ StepReport Simulator::run(const Plan& plan, StepTrace* trace) {
 const TaskGraph& Simulator::graph() const { return state_->graph; }
 const Topology& Simulator::topology() const { return state_->topology; }
 const FusionRules& Simulator::rules() const { return state_->rules; }
-const Neighbours& Simulator::consumers() const { return state_->consumers; }
-const Neighbours& Simulator::producers() const { return state_->producers; }
+const Neighbours& Simulator::consumers() const { return state_->facts.consumers; }
+const Neighbours& Simulator::producers() const { return state_->facts.producers; }
 
 double Simulator::op_seconds(int32_t op, int32_t device) const {
   if (state_->graph.ops[op].kind == OpKind::Input) return 0;

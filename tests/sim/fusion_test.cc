@@ -87,6 +87,78 @@ TEST_CASE("what a fused producer costs is counted as often as it is read", "[sim
   CHECK(simulator.run({{}, {}, {0, 1, 0}}).step_seconds == 7);
 }
 
+TEST_CASE("code is not generated too often", "[sim]") {
+  // a -> b -> c -> root, where each reads the one before at two indices: by way of a slice and of its reverse.
+  std::vector<Op> ops = {an_op("in", 0, 8, OpKind::Input), an_op("x0", 1, 8)};
+  std::vector<std::pair<int, int>> edges = {{0, 1}};
+  for (int level = 1; level <= 5; ++level) {
+    const int before = static_cast<int>(ops.size()) - 1;
+    for (const char* side : {"l", "r"}) {
+      ops.push_back(an_op(side + std::to_string(level), 1, 8, OpKind::Move));
+      ops.back().dims = {4};  // all others are scalars: an index of its own
+    }
+    ops.push_back(an_op("x" + std::to_string(level), 1, 8));
+    edges.insert(edges.end(),
+                 {{before, before + 1}, {before, before + 2}, {before + 1, before + 3}, {before + 2, before + 3}});
+  }
+  const TaskGraph graph = a_graph(std::move(ops), std::move(edges));
+  const std::vector<int32_t> all(graph.ops.size(), 1);
+  // Of x5's producers the code of x1 would be there 2^4 = 16 times: it stays a kernel of its own, and takes x0.
+  const Kernels kernels = fuse(graph, all, {});
+  REQUIRE(kernels.size() == 2);
+  CHECK(graph.ops[kernels.root[0]].name == "x1");
+  CHECK(graph.ops[kernels.root[1]].name == "x5");
+  CHECK(fuse(graph, all, {}, {.max_copies = 16}).size() == 2);
+  CHECK(fuse(graph, all, {}, {.max_copies = 32}).size() == 1);
+  CHECK(fuse(graph, all, {}, {.max_copies = 0}).size() == 1);
+}
+
+TEST_CASE("readers of the same shape share the code of what they read", "[sim]") {
+  // in -> a -> {b0, ..., b19} -> sum: one index throughout.
+  std::vector<Op> ops = {an_op("in", 0, 8, OpKind::Input), an_op("a", 1, 8)};
+  std::vector<std::pair<int, int>> edges = {{0, 1}};
+  for (int i = 0; i < 20; ++i) {
+    ops.push_back(an_op("b" + std::to_string(i), 1, 8));
+    edges.insert(edges.end(), {{1, 2 + i}, {2 + i, 22}});
+  }
+  ops.push_back(an_op("sum", 1, 8));
+  const TaskGraph graph = a_graph(std::move(ops), std::move(edges));
+  CHECK(fuse(graph, std::vector<int32_t>(graph.ops.size(), 1), {}).size() == 1);
+}
+
+TEST_CASE("code with loops joins a larger kernel only for a single reader", "[sim]") {
+  // x -> sum (a reduction) -> {u, v} -> w
+  std::vector<Op> ops = {an_op("x", 1, 8), an_op("sum", 1, 4, OpKind::Reduce), an_op("u", 1, 4), an_op("v", 1, 4),
+                         an_op("w", 1, 4)};
+  ops[1].opcode = "reduce";
+  ops[0].dims = {2};
+  SECTION("two readers") {
+    const TaskGraph graph = a_graph(ops, {{0, 1}, {1, 2}, {1, 3}, {2, 4}, {3, 4}});
+    CHECK(names_in(graph, fuse(graph, {1, 1, 1, 1, 0}, {})) == Groups{{"sum", "x"}, {"w", "u", "v"}});
+  }
+  SECTION("one reader") {
+    const TaskGraph graph = a_graph(ops, {{0, 1}, {1, 2}, {0, 3}, {2, 4}, {3, 4}});
+    CHECK(names_in(graph, fuse(graph, {0, 1, 1, 1, 0}, {})) == Groups{{"x"}, {"w", "sum", "u", "v"}});
+  }
+  SECTION("six reductions in a kernel, not seven") {
+    std::vector<Op> sums;
+    std::vector<std::pair<int, int>> edges;
+    for (int i = 0; i < 7; ++i) {
+      sums.push_back(ops[1]);
+      sums.back().name = "sum" + std::to_string(i);
+      edges.push_back({i, 7});
+    }
+    sums.push_back(ops[4]);
+    const TaskGraph graph = a_graph(sums, edges);
+    CHECK(fuse(graph, std::vector<int32_t>(8, 1), {}).size() == 2);
+  }
+  SECTION("reductions over windows are never fused") {
+    ops[1].opcode = "reduce-window";
+    const TaskGraph graph = a_graph(ops, {{0, 1}, {1, 2}, {2, 3}, {3, 4}});
+    CHECK(names_in(graph, fuse(graph, {1, 1, 1, 1, 0}, {})) == Groups{{"x"}, {"sum"}, {"w", "u", "v"}});
+  }
+}
+
 TEST_CASE("random fusions keep the rules", "[sim]") {
   Rng rng(7);
   for (int round = 0; round < 300; ++round) {
