@@ -15,6 +15,7 @@ Plan plan_metis(Simulator& simulator, const StrategyOptions& options);
 Plan plan_heft(Simulator& simulator, const StrategyOptions& options);
 Plan plan_critical_path(Simulator& simulator, const StrategyOptions& options);
 Plan plan_xla_fusion(Simulator& simulator, const StrategyOptions& options);
+Plan plan_priority_fusion(Simulator& simulator, const StrategyOptions& options);
 Plan plan_no_fusion(Simulator& simulator, const StrategyOptions& options);
 Plan plan_anneal(Simulator& simulator, const StrategyOptions& options);
 

@@ -414,4 +414,30 @@ double Simulator::op_seconds(int32_t op, int32_t device) const {
   return kind.device.launch_seconds + kind.solo[op];
 }
 
+std::optional<double> Simulator::fusion_gain(int32_t op, int32_t device) const {
+  const State& s = *state_;
+  const Neighbours &users = s.facts.consumers, &operands = s.facts.producers;
+  if (!(s.facts.flags[op] & FusionFacts::kProducer) || users.offset[op] == users.offset[op + 1]) return std::nullopt;
+  const Kind& kind = s.kinds[s.kind_of[device]];
+  double gain = kind.device.launch_seconds + kind.solo[op];
+  for (int32_t e = users.offset[op]; e < users.offset[op + 1]; ++e) {
+    const int32_t user = users.list[e];
+    if (!(s.facts.flags[user] & FusionFacts::kConsumer)) return std::nullopt;
+    const double reads = s.graph.edges[users.edge[e]].reads, share = kind.solo[op] / s.factor(op),
+                 user_share = kind.solo[user] / s.factor(user);
+    double bytes =
+        written_bytes(s.graph.ops[user]) + s.solo_read[user] - std::min(1.0, reads) * s.graph.ops[op].output_bytes;
+    for (int32_t i = operands.offset[op]; i < operands.offset[op + 1]; ++i)
+      bytes +=
+          std::min(1.0, reads * s.graph.edges[operands.edge[i]].reads) * s.graph.ops[operands.list[i]].output_bytes;
+    const double compute = compute_seconds(s.graph.ops[user], kind.device) +
+                           reads * compute_seconds(s.graph.ops[op], kind.device),
+                 both = share + user_share;
+    const double fused = overlapped(compute, std::max(0.0, bytes) / kind.device.bytes_per_second, kind.device.overlap) *
+                         (both > 0 ? (kind.solo[op] + kind.solo[user]) / both : 1);
+    gain += kind.solo[user] - fused;
+  }
+  return gain;
+}
+
 }  // namespace hone::sim

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/decisions.h"
@@ -77,6 +78,10 @@ class Simulator {
   const Neighbours& producers() const;
   // Of an operation as a kernel of its own on a device, launch included. For strategies that need estimates.
   double op_seconds(int32_t op, int32_t device) const;
+  // What fusing an operation into all its consumers saves while nothing else is fused, in seconds; negative where it would
+  // be computed too often. Nothing when it can never be fused away. The priority of XLA:GPU's PriorityFusion (field notes
+  // 6.1) by this simulator's costs.
+  std::optional<double> fusion_gain(int32_t op, int32_t device) const;
 
   struct State;  // of simulator.cc
 

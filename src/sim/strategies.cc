@@ -50,6 +50,11 @@ const std::vector<StrategyRow>& strategies() {
        false,
        {false, false, true}},
       {"xla-fusion", "what XLA itself fuses", plan_xla_fusion, false, {false, true, false}},
+      {"priority-fusion",
+       "fuses what saves time by itself, the largest savings first",
+       plan_priority_fusion,
+       false,
+       {false, true, false}},
       {"no-fusion", "every operation a kernel of its own", plan_no_fusion, false, {false, true, false}},
       {"anneal", "simulated annealing over all that is to be decided", plan_anneal, true, {true, true, true}},
   };
