@@ -160,6 +160,19 @@ def read_jsonl(path: Path) -> list[dict]:
     return rows
 
 
+def append_row(path: Path, row: dict) -> None:
+    """A line more, on the disk before this returns; begins a new line behind one that was cut off."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+") as lines:
+        if lines.tell() > 0:
+            lines.seek(lines.tell() - 1)
+            if lines.read(1) != "\n":  # cut off by a crash
+                lines.write("\n")
+        lines.write(json.dumps(row) + "\n")
+        lines.flush()
+        os.fsync(lines.fileno())
+
+
 class Progress:
     """Rate and time left, on standard error."""
 

@@ -23,6 +23,7 @@ from harness import (
     HoneError,
     Program,
     Progress,
+    append_row,
     call_hone,
     commit,
     corpus_programs,
@@ -81,18 +82,6 @@ def select_programs(options: argparse.Namespace) -> list[Program]:
 
 def key_of(row: dict) -> tuple:
     return tuple(row[field] for field in ("set", "name", "weights", "threads", "seed", "budget_s"))
-
-
-def append_row(path: Path, row: dict) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+") as lines:
-        if lines.tell() > 0:
-            lines.seek(lines.tell() - 1)
-            if lines.read(1) != "\n":  # cut off by a crash
-                lines.write("\n")
-        lines.write(json.dumps(row) + "\n")
-        lines.flush()
-        os.fsync(lines.fileno())
 
 
 def new_row(program: Program, threads: int, options: argparse.Namespace) -> dict:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from harness import ROOT, Program, Progress, commit, machine, read_jsonl
+from harness import ROOT, Program, Progress, append_row, commit, machine, read_jsonl
 
 
 def add_options(parser: argparse.ArgumentParser, name: str) -> None:
@@ -46,14 +46,6 @@ def test_programs(options: argparse.Namespace) -> list[Program]:
         else:
             print(f"{path}: not exported, left out", file=sys.stderr)
     return programs[: options.max_programs]
-
-
-def append_row(path: Path, row: dict) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as lines:
-        lines.write(json.dumps(row) + "\n")
-        lines.flush()
-        os.fsync(lines.fileno())
 
 
 def run_missing(

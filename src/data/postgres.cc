@@ -19,15 +19,29 @@ namespace hone {
 namespace {
 
 // What we call of libpq, by its own names.
-#define HONE_LIBPQ(ROW)                                                                                       \
-  ROW(PQconnectdbParams)                                                                                      \
-  ROW(PQfinish)                                                                                               \
-  ROW(PQreset)                                                                                                \
-  ROW(PQstatus)                                                                                               \
-  ROW(PQerrorMessage)                                                                                         \
-  ROW(PQexec) ROW(PQsendQueryParams) ROW(PQsetSingleRowMode) ROW(PQgetResult) ROW(PQresultStatus)             \
-      ROW(PQresultErrorField) ROW(PQclear) ROW(PQcmdTuples) ROW(PQgetisnull) ROW(PQgetvalue) ROW(PQgetlength) \
-          ROW(PQftype) ROW(PQunescapeBytea) ROW(PQfreemem) ROW(PQsetNoticeProcessor)
+// clang-format off: a name a line
+#define HONE_LIBPQ(ROW) \
+  ROW(PQconnectdbParams) \
+  ROW(PQfinish) \
+  ROW(PQreset) \
+  ROW(PQstatus) \
+  ROW(PQerrorMessage) \
+  ROW(PQexec) \
+  ROW(PQsendQueryParams) \
+  ROW(PQsetSingleRowMode) \
+  ROW(PQgetResult) \
+  ROW(PQresultStatus) \
+  ROW(PQresultErrorField) \
+  ROW(PQclear) \
+  ROW(PQcmdTuples) \
+  ROW(PQgetisnull) \
+  ROW(PQgetvalue) \
+  ROW(PQgetlength) \
+  ROW(PQftype) \
+  ROW(PQunescapeBytea) \
+  ROW(PQfreemem) \
+  ROW(PQsetNoticeProcessor)
+// clang-format on
 
 struct Libpq {
 #define ROW(name) decltype(&::name) name = nullptr;

@@ -17,20 +17,11 @@ import time
 import unittest
 import zipfile
 
+from programs import ELEMENTWISE
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
 HONE = BUILD / "hone"
-
-ELEMENTWISE = """HloModule transpose_add
-ENTRY main {
-  a = f32[512,512] parameter(0)
-  b = f32[512,512] parameter(1)
-  t = f32[512,512] transpose(b), dimensions={1,0}
-  s = f32[512,512] add(a, t)
-  m = f32[512,512] multiply(s, a)
-  ROOT r = f32[512,512] maximum(m, a)
-}
-"""
 
 SOFTMAX = """HloModule softmax
 max { x = f32[] parameter(0)  y = f32[] parameter(1)  ROOT r = f32[] maximum(x, y) }

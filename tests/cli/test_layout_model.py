@@ -58,6 +58,7 @@ def arrays(nodes=9, configs=80, seed=1):
         "edge_index": (I64, (nodes - 1, 2), [v for i in range(1, nodes) for v in (i, i - 1)]),
         "node_config_feat": (F32, (configs, len(ids), 18), axes),
         "node_config_ids": (I64, (len(ids),), ids),
+        "node_splits": (I64, (2,), [0, nodes]),
         "config_runtime": (I64, (configs,), runtimes),
     }
 

@@ -10,25 +10,12 @@ import subprocess
 import tempfile
 import unittest
 
+from programs import TWO_KERNELS
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
 HONE = BUILD / "hone"
 MODELS = ROOT / "data" / "models"
-
-PROGRAM = """HloModule transposed
-sum { x = f32[] parameter(0)  y = f32[] parameter(1)  ROOT r = f32[] add(x, y) }
-ENTRY main {
-  a = f32[384,512] parameter(0)
-  b = f32[512,384] parameter(1)
-  t = f32[384,512] transpose(b), dimensions={1,0}
-  s = f32[384,512] add(a, t)
-  m = f32[384,512] multiply(s, a)
-  zero = f32[] constant(0)
-  total = f32[384] reduce(m, zero), dimensions={1}, to_apply=sum
-  wide = f32[384,512] broadcast(total), dimensions={0}
-  ROOT d = f32[384,512] divide(m, wide)
-}
-"""
 
 
 class CommandTest(unittest.TestCase):
@@ -39,7 +26,7 @@ class CommandTest(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory(prefix="hone-optimize-test-")
         cls.addClassCleanup(cls.folder.cleanup)
         cls.dir = pathlib.Path(cls.folder.name)
-        (cls.dir / "p.hlo").write_text(PROGRAM)
+        (cls.dir / "p.hlo").write_text(TWO_KERNELS)
 
     def hone(self, *arguments, models=MODELS):
         command = [str(HONE), *map(str, arguments)]

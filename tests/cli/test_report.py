@@ -15,25 +15,11 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import browser
+from programs import TWO_KERNELS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
 HONE = BUILD / "hone"
-
-PROGRAM = """HloModule two_kernels
-sum { x = f32[] parameter(0)  y = f32[] parameter(1)  ROOT r = f32[] add(x, y) }
-ENTRY main {
-  a = f32[384,512] parameter(0)
-  b = f32[512,384] parameter(1)
-  t = f32[384,512] transpose(b), dimensions={1,0}
-  s = f32[384,512] add(a, t)
-  m = f32[384,512] multiply(s, a)
-  zero = f32[] constant(0)
-  total = f32[384] reduce(m, zero), dimensions={1}, to_apply=sum
-  wide = f32[384,512] broadcast(total), dimensions={0}
-  ROOT d = f32[384,512] divide(m, wide)
-}
-"""
 
 LOOKS = [(width, dark) for width in (1280, 400) for dark in (False, True)]
 
@@ -54,7 +40,7 @@ def setUpModule():
     made["folder"] = tempfile.TemporaryDirectory(prefix="hone-report-test-")
     unittest.addModuleCleanup(made["folder"].cleanup)
     folder = made["dir"] = pathlib.Path(made["folder"].name)
-    (folder / "two.hlo").write_text(PROGRAM)
+    (folder / "two.hlo").write_text(TWO_KERNELS)
     done = hone(folder, "tune", "two.hlo", "--budget", "12s", "--db", "two.db", "-q")
     if done.returncode != 0:
         raise RuntimeError(done.stderr.decode())
