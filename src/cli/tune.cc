@@ -11,11 +11,13 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/fleet.h"
+#include "cli/tune_joint.h"
 #include "graph/layout_choice.h"
 #include "models/shipped.h"
 #include "search/strategies.h"
 #include "tune/kernel_ranker.h"
 #include "tune/layout_tuner.h"
+#include "tune/optimize_gain.h"
 #include "tune/program_tuner.h"
 #include "tune/report.h"
 
@@ -34,13 +36,14 @@ struct TuneCommand {
   int top_k = 0;
   std::string fusion_model = "shipped", fusion_budget, fusion_start = "default";
   int fusion_chains = 4, fusion_workers = 1;
-  std::string decide = "all", layout_model;
-  int layouts_measured = 16;
+  JointOptions joint;
   bool force = false, fresh = false, no_fusion = false, fusion_only = false, exhaustive = false;
 
   // A reference for other searches: it neither takes results from the database nor leaves any there.
   bool reference() const { return exhaustive || fusion_only || layouts(); }
-  bool layouts() const { return decide == "layout"; }
+  bool layouts() const { return joint.layouts_alone(); }
+  // What the search may know of other programs and leave behind for them.
+  bool learns() const { return !reference() && !fresh; }
 };
 
 // The short duel a result known from the database must still win, and the longer one when it does not.
@@ -48,7 +51,7 @@ constexpr Duel kReconfirm{.min_rounds = 9, .max_rounds = 40, .budget_ms = 1500, 
 constexpr Duel kReconfirmLonger{
     .min_rounds = 25, .max_rounds = 100, .budget_ms = 6000, .precision = 0.004, .limit_s = 300};
 
-Tuned key_of(const OpenedProgram& opened, bool fusion) {
+Tuned key_of(const OpenedProgram& opened, const TuneCommand& command) {
   tune::Session& session = *opened.session;
   const tune::Target& target = session.target();
   Tuned key;
@@ -58,8 +61,9 @@ Tuned key_of(const OpenedProgram& opened, bool fusion) {
   key.weights = tune::index_list_text(target.weights);
   key.xla_version = session.worker_info().xla_version;
   key.options =
-      fmt::format("fast_math={};fusion={};seed={};inputs={}", int{target.allow_fast_math}, int{fusion}, target.seed,
-                  session.inputs_fingerprint().empty() ? "generated" : session.inputs_fingerprint());
+      fmt::format("fast_math={};fusion={};seed={};inputs={}", int{target.allow_fast_math}, int{!command.no_fusion},
+                  target.seed, session.inputs_fingerprint().empty() ? "generated" : session.inputs_fingerprint());
+  for (DecisionKind kind : command.joint.kinds()) key.options += std::string(";decides=") + decision_kind_name(kind);
   return key;
 }
 
@@ -205,10 +209,10 @@ tune::ProgramResult search_layouts(const TuneCommand& command, double budget_s, 
   tune::LayoutTuneOptions options;
   options.budget_s = budget_s;
   options.seed = session.target().seed;
-  options.measured = command.layouts_measured;
+  options.measured = command.joint.layouts_measured;
   if (!command.strategy.empty()) options.strategy = command.strategy;
-  if (!command.layout_model.empty())
-    options.ranker = tune::learned_layout_ranker(command.layout_model, session.target().threads);
+  if (!command.joint.layout_model.empty())
+    options.ranker = tune::learned_layout_ranker(command.joint.layout_model, session.target().threads);
   options.on_progress = [&](const std::string& what, double gain) {
     progress.update(static_cast<double>(session.counters().candidates), fmt::format("{:.3f}x, {}", gain, what));
   };
@@ -219,12 +223,22 @@ tune::ProgramResult search_layouts(const TuneCommand& command, double budget_s, 
   return tune::tune_layouts(bench, layouts, options);
 }
 
-void check_layout_options(const TuneCommand& command) {
-  if (!command.layouts() && !command.layout_model.empty())
-    throw Error("a model of layouts decides layouts", "--layout-model", "add --decide layout");
-  if (command.layouts() && (command.exhaustive || command.fusion_only))
-    throw Error("layouts are decided alone", "--decide", "leave out --exhaustive and --fusion-only");
-  if (!command.layout_model.empty()) tune::learned_layout_ranker(command.layout_model, 1);
+void check_joint_options(const TuneCommand& command) {
+  const std::set<DecisionKind> kinds = command.joint.kinds();
+  const bool some = !kinds.empty();
+  if (some && !kinds.contains(DecisionKind::Layout) && !command.joint.layout_model.empty())
+    throw Error("a model of layouts decides layouts", "--layout-model", "add layout to --decide");
+  if (some && (command.exhaustive || command.fusion_only))
+    throw Error("--exhaustive and --fusion-only say themselves what is decided", "--decide", "leave one of them out");
+  if (some && command.no_fusion && kinds.contains(DecisionKind::Fusion))
+    throw Error("fusion cannot be decided and left as it is", "--no-fusion", "leave fusion out of --decide");
+  if (!command.joint.layout_model.empty()) tune::learned_layout_ranker(command.joint.layout_model, 1);
+}
+
+// A digest of what ranks the options of kernels.
+std::string ranker_digest(const TuneCommand& command) {
+  if (command.tile_model == "analytical") return command.tile_model;
+  return tune::weights_fingerprint(command.tile_model == "shipped" ? tune::shipped_tile_weights() : command.tile_model);
 }
 
 int tune_command(const TuneCommand& command) {
@@ -241,7 +255,7 @@ int tune_command(const TuneCommand& command) {
   if (command.fusion_only && (command.no_fusion || command.exhaustive))
     throw Error("fusion alone cannot go without fusion", "--fusion-only", "leave out --no-fusion and --exhaustive");
   if (!command.fusion_budget.empty()) parse_duration_s(command.fusion_budget, "--fusion-budget");
-  check_layout_options(command);
+  check_joint_options(command);
   std::unique_ptr<tune::FusionModel> fusion_model = fusion_model_of(command);
   const std::string path = tune::package_path(command.out, tune::program_name(command.program->program));
   tune::check_replaceable(path, command.force);
@@ -255,11 +269,15 @@ int tune_command(const TuneCommand& command) {
   const bool again = command.fresh || command.reference();
   Database database = open_database(*command.db);  // a program that cannot be read leaves no file behind
   session.use_database(database, /*reuse_kernels=*/!again);
+  Joint joint(command.joint, *command.program, opened, budget_s);
+  joint.equip(options);
+  if (command.learns())
+    joint.learn(options, database, database_path(*command.db), ranker ? ranker_digest(command) : "");
   if (const auto& kernels = command.fleet->kernels; !kernels.empty()) {
     print(tune_listed_kernels(session, kernels, options.kernel, budget_s, session.target().seed));
     return 0;
   }
-  const Tuned key = key_of(opened, !command.no_fusion);
+  const Tuned key = key_of(opened, command);
   std::optional<tune::ProgramResult> result;
   tune::Timeline timeline(session);
   if (!again) result = from_database(database, key, timeline);
@@ -286,10 +304,11 @@ int tune_command(const TuneCommand& command) {
   if (!known && !command.reference()) save(database, key, package.report);
   nlohmann::json summary = tune::summary_json(package.report);
   if (result->fusion) summary["fusion_search"] = fusion_json(*result->fusion);
+  if (const nlohmann::json learned = joint.report(); !known && learned.is_object()) summary.update(learned);
   if (command.output->json)
     print(summary);
   else
-    fmt::print("{}", tune::report_text(package.report));
+    fmt::print("{}{}", tune::report_text(package.report), known ? "" : joint.text());
   return 0;
 }
 
@@ -329,15 +348,7 @@ Runner declare_tune(CLI::App& app) {
   app.add_flag(
       "--exhaustive", command->exhaustive,
       "measure every option of every kernel with care and decide nothing else: slow, a reference for other searches");
-  app.add_option(
-         "--decide", command->decide,
-         "all, or layout: the layouts of dots, convolutions, reshapes and transposes and nothing else, kept out "
-         "of the database's results (default all)")
-      ->check(CLI::IsMember({"all", "layout"}));
-  app.add_option("--layout-model", command->layout_model,
-                 "ranks layouts: weights of hone train layout (default: a search that measures, --strategy)");
-  app.add_option("--layouts-measured", command->layouts_measured, "of those the model ranks best (default 16)")
-      ->check(CLI::PositiveNumber);
+  add_joint_options(app, command->joint);
   app.add_flag("--force", command->force, "replace the output even if it is no package");
   app.add_flag("--fresh", command->fresh, "search again, whatever the database knows");
   return [command] { return tune_command(*command); };

@@ -35,7 +35,7 @@ void standardise(std::vector<double>& scores) {
   for (double& s : scores) s = deviation > 0 ? (s - mean) / deviation : 0;
 }
 
-class Ensemble : public LearnedModel {
+class Ensemble : public EnsembleModel {
  public:
   explicit Ensemble(std::vector<std::unique_ptr<LearnedModel>> members) : members_(std::move(members)) {
     for (const auto& member : members_) runtime_ = runtime_ && member->predicts_runtime();
@@ -44,13 +44,21 @@ class Ensemble : public LearnedModel {
   std::string task() const override { return members_.front()->task(); }
   bool predicts_runtime() const override { return runtime_; }
 
-  std::vector<double> predict(const KernelView& kernel) override {
-    std::vector<double> sum;
+  std::vector<std::vector<double>> member_scores(const KernelView& kernel) override {
+    std::vector<std::vector<double>> all;
     for (const auto& member : members_) {
       std::vector<double> scores = member->predict(kernel);
       if (member->predicts_runtime())
         for (double& s : scores) s = std::log(s);
       if (!runtime_) standardise(scores);
+      all.push_back(std::move(scores));
+    }
+    return all;
+  }
+
+  std::vector<double> predict(const KernelView& kernel) override {
+    std::vector<double> sum;
+    for (const std::vector<double>& scores : member_scores(kernel)) {
       if (sum.empty()) sum.resize(scores.size());
       for (size_t i = 0; i < scores.size(); ++i) sum[i] += scores[i] / static_cast<double>(members_.size());
     }
@@ -66,7 +74,7 @@ class Ensemble : public LearnedModel {
 
 }  // namespace
 
-std::unique_ptr<LearnedModel> make_ensemble(std::vector<std::unique_ptr<LearnedModel>> members) {
+std::unique_ptr<EnsembleModel> make_ensemble(std::vector<std::unique_ptr<LearnedModel>> members) {
   if (members.empty()) throw InternalError("an ensemble without members");
   return std::make_unique<Ensemble>(std::move(members));
 }
@@ -75,7 +83,7 @@ std::unique_ptr<LearnedModel> analytical_member(const std::string& path, const s
   return std::make_unique<AnalyticalMember>(AnalyticalModel::load(path, features::this_cpu(threads)), task);
 }
 
-std::unique_ptr<LearnedModel> open_ensemble(const std::string& folder, int threads) {
+std::unique_ptr<EnsembleModel> open_ensemble(const std::string& folder, int threads) {
   std::vector<std::string> weights, analytical;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() == ".safetensors") weights.push_back(entry.path().string());

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/error.h"
@@ -23,6 +24,22 @@ class ModelRanker : public KernelRanker {
   bool predicts_runtime() const override { return model_->predicts_runtime(); }
   std::vector<double> scores(const Kernel& kernel, const std::vector<std::string>& options) override {
     return model_->predict(EncodedOptions(kernel, options).view());
+  }
+  RankedScores rank(const Kernel& kernel, const std::vector<std::string>& options) override {
+    auto* ensemble = dynamic_cast<models::EnsembleModel*>(model_.get());
+    if (!ensemble || ensemble->predicts_runtime()) return KernelRanker::rank(kernel, options);
+    const EncodedOptions encoded(kernel, options);
+    const std::vector<std::vector<double>> members = ensemble->member_scores(encoded.view());
+    RankedScores ranked;
+    for (size_t i = 0; i < options.size(); ++i) {
+      double sum = 0, squares = 0;
+      for (const std::vector<double>& scores : members) sum += scores.at(i);
+      const double mean = sum / static_cast<double>(members.size());
+      for (const std::vector<double>& scores : members) squares += (scores[i] - mean) * (scores[i] - mean);
+      ranked.scores.push_back(mean);
+      ranked.spreads.push_back(std::sqrt(squares / static_cast<double>(members.size())));
+    }
+    return ranked;
   }
 
  private:
@@ -66,14 +83,17 @@ std::unique_ptr<KernelRanker> analytical_ranker(const std::string& path, int thr
   return std::make_unique<ModelRanker>(models::analytical_member(path, "tile", threads));
 }
 
-std::vector<int> ranked_options(const Kernel& kernel, KernelRanker& ranker) {
-  std::vector<double> scores;
+std::optional<RankedScores> ranked_or_nothing(const Kernel& kernel, KernelRanker& ranker) {
   try {
-    scores = ranker.scores(kernel, kernel.dimension.options);
+    return ranker.rank(kernel, kernel.dimension.options);
   } catch (const Error& e) {
     spdlog::debug("{} is searched without {}: {}", kernel.name, ranker.name(), e.what());
-    return {};
+    return std::nullopt;
   }
+}
+
+std::vector<int> ranked_options(const Kernel& kernel, const RankedScores& ranked) {
+  const std::vector<double>& scores = ranked.scores;
   std::vector<int> order(scores.size());
   std::iota(order.begin(), order.end(), 0);
   std::erase(order, kernel.dimension.default_option);

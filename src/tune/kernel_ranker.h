@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,14 @@ class EncodedOptions {
   KernelView view_;
 };
 
+// What a ranker says about the options of one kernel.
+struct RankedScores {
+  std::vector<double> scores{};   // lower = faster
+  std::vector<double> spreads{};  // how far the scores may be off, in their unit; empty where that is not known
+  bool run_times = false;         // the scores are ns
+  bool log_ratios = false;        // the scores are log(run time / the default's)
+};
+
 class KernelRanker {
  public:
   virtual ~KernelRanker() = default;
@@ -36,6 +45,10 @@ class KernelRanker {
   // One number per option, lower = faster. Comparable within one kernel only. Throws Error when the kernel cannot be
   // encoded.
   virtual std::vector<double> scores(const Kernel& kernel, const std::vector<std::string>& options) = 0;
+  // The same with what is known about the scores; of an ensemble, how far its members are apart.
+  virtual RankedScores rank(const Kernel& kernel, const std::vector<std::string>& options) {
+    return {.scores = scores(kernel, options), .run_times = predicts_runtime()};
+  }
 };
 
 // Weights of `hone train`. Throws what load_learned_model throws.
@@ -47,8 +60,11 @@ std::string shipped_tile_weights();
 // Coefficients saved by `hone eval --save`, or the defaults when the path is empty.
 std::unique_ptr<KernelRanker> analytical_ranker(const std::string& path, int threads);
 
+// Nothing when the ranker cannot encode the kernel: then the caller searches without it.
+std::optional<RankedScores> ranked_or_nothing(const Kernel& kernel, KernelRanker& ranker);
+
 // Options of the kernel in the order in which to try them, the default left out: best score first, equal scores in the
-// kernel's own order. Empty when the ranker cannot encode the kernel: then the caller searches without it.
-std::vector<int> ranked_options(const Kernel& kernel, KernelRanker& ranker);
+// kernel's own order.
+std::vector<int> ranked_options(const Kernel& kernel, const RankedScores& ranked);
 
 }  // namespace hone::tune

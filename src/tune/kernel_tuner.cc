@@ -1,6 +1,7 @@
 #include "tune/kernel_tuner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 
@@ -16,6 +17,8 @@ constexpr size_t kTopList = 10;
 constexpr double kKernelFloorSeconds = 0.5;
 constexpr int kUnproven = 3;  // options whose outputs prove nothing, and no other, that end a search
 constexpr double kNegligibleShare = 1e-4;
+// Of a ranker whose scores are logarithms of ratios, with spreads in that unit.
+constexpr BeliefOptions kAdapted{.slope = 1, .slope_deviation = 0.3, .deviation = 0.02, .per_spread = 1};
 
 // One search over the options of one kernel.
 class Search {
@@ -39,20 +42,28 @@ class Search {
   KernelReport run() {
     KernelReport report = empty_report();
     if (best_known_) return fill_known(report);
-    if (options_.ranker) ranked_ = ranked_options(kernel_, *options_.ranker);
+    if (options_.ranker) rank();
+    if (options_.first) first_ = options_.first(kernel_);
+    search();
+    report.complete = in_time() && !negligible_;
+    choose(report);
+    if (report.complete && !report.top.empty()) bench_.remember(kernel_, {report.chosen, winner(report)});
+    if (tried_ > 0 && options_.on_searched) options_.on_searched(kernel_, report, all_measured());
+    return report;
+  }
+
+ private:
+  void search() {
+    if (belief_) return follow_belief();
+    if (!try_first()) return;
     if (options_.top_k > 0)
       try_best_ranked();
     else if (static_cast<int>(measured_.size()) <= options_.exhaustive_limit)
       cover();
     else
       climb();
-    report.complete = in_time() && !negligible_;
-    choose(report);
-    if (report.complete && !report.top.empty()) bench_.remember(kernel_, {report.chosen, winner(report)});
-    return report;
   }
 
- private:
   bool in_time() const { return bench_.seconds_left() > std::max(0.0, stop_at_); }
 
   // The measurement behind the chosen option; for the default one that says it equals itself.
@@ -116,7 +127,8 @@ class Search {
 
   // What cannot be ranked keeps its default.
   void try_best_ranked() {
-    for (size_t place = 0; place < ranked_.size() && place < static_cast<size_t>(options_.top_k); ++place)
+    for (size_t place = 0;
+         place < ranked_.size() && place < static_cast<size_t>(options_.top_k) && tried_ < options_.top_k; ++place)
       if (!try_option(ranked_[place])) return;
   }
 
@@ -126,15 +138,60 @@ class Search {
       if (!try_option(i)) return;
   }
 
+  void rank() {
+    const std::optional<RankedScores> ranked = ranked_or_nothing(kernel_, *options_.ranker);
+    if (!ranked) return;
+    ranked_ = ranked_options(kernel_, *ranked);
+    if (!options_.by_expectation || ranked->spreads.empty() || ranked->run_times) return;
+    belief_.emplace(option_points(kernel_.dimension.options), ranked->scores, ranked->spreads,
+                    kernel_.dimension.default_option, ranked->log_ratios ? kAdapted : options_.belief);
+  }
+
+  // False when the search should end. Under top-k they count among the options that are measured.
+  bool try_first() {
+    for (int i : first_) {
+      if (options_.top_k > 0 && tried_ >= options_.top_k) return false;
+      if (!try_option(i)) return false;
+      tell(i);
+    }
+    return true;
+  }
+
+  void tell(int i) {
+    if (!belief_ || !measured_[i] || i == kernel_.dimension.default_option) return;
+    if (measured_[i]->ok() && measured_[i]->ratio > 0)
+      belief_->observe(i, -std::log(measured_[i]->ratio));
+    else
+      belief_->rule_out(i);
+  }
+
+  void follow_belief() {
+    for (int i = 0; i < static_cast<int>(measured_.size()); ++i) tell(i);  // known from an earlier search
+    if (!try_first()) return;
+    const int most = options_.top_k > 0 ? options_.top_k : options_.max_tried;
+    while (tried_ < most) {
+      const std::optional<int> i = belief_->next(options_.worth);
+      if (!i) break;
+      if (!try_option(*i)) return;
+      tell(*i);
+    }
+    if (options_.top_k == 0) expand(/*among=*/1);
+  }
+
   // Other emitters first, then the best ranked or else a sample of tiles, then from the best found to its neighbours.
   void climb() {
     for (int i : first_options(kernel_.dimension, ranked_.empty() ? options_.samples : 0, rng_))
       if (!try_option(i)) return;
     for (size_t place = 0; place < ranked_.size() && place < static_cast<size_t>(options_.samples); ++place)
       if (!try_option(ranked_[place])) return;
+    expand(options_.finalists);
+  }
+
+  // The neighbours of the best found, as long as that changes, among so many of the best.
+  void expand(int among) {
     std::vector<bool> expanded(measured_.size());
     while (tried_ < options_.max_tried) {
-      const std::optional<int> from = best_unexpanded(expanded);
+      const std::optional<int> from = best_unexpanded(expanded, among);
       if (!from) return;
       expanded[*from] = true;
       for (int i : neighbours(kernel_.dimension, *from))
@@ -144,11 +201,18 @@ class Search {
 
   // The best measured option whose neighbours are unknown, if it is among the few best of all: from others a climb would
   // only wander.
-  std::optional<int> best_unexpanded(const std::vector<bool>& expanded) const {
+  std::optional<int> best_unexpanded(const std::vector<bool>& expanded, int among) const {
     const std::vector<int> order = ranking();
-    for (size_t place = 0; place < order.size() && place < static_cast<size_t>(options_.finalists); ++place)
+    for (size_t place = 0; place < order.size() && place < static_cast<size_t>(among); ++place)
       if (!expanded[order[place]]) return order[place];
     return std::nullopt;
+  }
+
+  std::vector<Tried> all_measured() const {
+    std::vector<Tried> all;
+    for (size_t i = 0; i < measured_.size(); ++i)
+      if (measured_[i]) all.push_back({kernel_.dimension.options[i], *measured_[i]});
+    return all;
   }
 
   // Measured and verified options, fastest first; the default is never among them.
@@ -196,6 +260,8 @@ class Search {
   Rng& rng_;
   std::vector<std::optional<Measurement>> measured_;
   std::vector<int> ranked_;  // best first, without the default; empty without a ranker
+  std::vector<int> first_;   // to try before all others
+  std::optional<OptionBelief> belief_;
   std::optional<KnownKernel::Best> best_known_;
   std::vector<Tried> finals_;
   int tried_ = 0, unproven_ = 0;
@@ -209,6 +275,8 @@ void KernelOptions::validate() const {
     throw Error("kernel tuning needs at least one option, sample and finalist");
   if (top_k < 0) throw Error("a count of options is not negative", "--top-k");
   if (top_k > 0 && !ranker) throw Error("the best options of a kernel need a model to rank them", "--top-k");
+  if (!(worth >= 0)) throw Error("the least expected gain is not negative");
+  belief.validate();
   if (min_gain < 1) throw Error("a kernel's least gain must be at least 1");
 }
 

@@ -7,16 +7,30 @@
 
 #include "base/rng.h"
 #include "tune/bench.h"
+#include "tune/option_belief.h"
 
 namespace hone::tune {
 
 class KernelRanker;
+
+struct KernelReport;
+struct Tried;
 
 struct KernelOptions {
   // With a ranker its best options are the first that are tried. With `top_k` above 0 they are the only ones: the best
   // `top_k` of every kernel are measured and the search ends.
   KernelRanker* ranker = nullptr;
   int top_k = 0;
+  // Where the ranker knows how far its scores may be off, each measurement goes to the option of the largest expected
+  // improvement (option_belief.h) and the search ends when that is below `worth`; else options come in the order of scores.
+  bool by_expectation = true;
+  double worth = 0.002;  // logarithm of run time
+  BeliefOptions belief;
+
+  // Options to try before all others, for example what won on similar kernels (transfer.h). May be empty.
+  std::function<std::vector<int>(const Kernel&)> first;
+  // Told of every search that measured something, with all that is measured. May be empty.
+  std::function<void(const Kernel&, const KernelReport&, const std::vector<Tried>&)> on_searched;
 
   int exhaustive_limit = 60;  // spaces up to this size are covered completely
   int samples = 16;           // first options of larger spaces

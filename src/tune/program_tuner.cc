@@ -20,14 +20,17 @@ constexpr double kKernelBudgetShare = 0.45;    // of the search time, for the fi
 constexpr double kNewKernelBudgetShare = 0.2;  // of what is left, for kernels that a kept step made new
 constexpr double kBroadBudgetShare = 0.25;     // of the search time, for the first round of broad moves
 constexpr double kFusionBudgetShare = 0.35;  // of the search time, kept for fusion: the largest gains of some programs
-constexpr double kNegligibleShare = 0.003;   // of the program's run time: a kernel below cannot be seen in a duel
-constexpr int kGroupTrials = 12;             // candidates spent on one group and its parts
-constexpr int kFallbacks = 3;                // earlier bests the confirmation may fall back to
-constexpr int kSecondLook = 4;               // times the effort of a trial
-constexpr double kAnnealShare = 0.9;         // of the time left
-constexpr double kAnnealTemperature = 0.02;  // most single edges lose 10 %: accepting them would only wander off
-constexpr double kModelShare = 0.3;          // of the time left, for fusion by the model alone
-constexpr double kModelMost = 0.9;           // the same where a longer time is asked for
+constexpr double kOuterBudgetShare = 0.15;   // of the search time, at most, for passes and layouts
+constexpr double kContenderBudgetShare = 0.5;  // of what is left, for those that came near the best
+constexpr double kContender = 0.97;            // of the best's speed
+constexpr double kNegligibleShare = 0.003;     // of the program's run time: a kernel below cannot be seen in a duel
+constexpr int kGroupTrials = 12;               // candidates spent on one group and its parts
+constexpr int kFallbacks = 3;                  // earlier bests the confirmation may fall back to
+constexpr int kSecondLook = 4;                 // times the effort of a trial
+constexpr double kAnnealShare = 0.9;           // of the time left
+constexpr double kAnnealTemperature = 0.02;    // most single edges lose 10 %: accepting them would only wander off
+constexpr double kModelShare = 0.3;            // of the time left, for fusion by the model alone
+constexpr double kModelMost = 0.9;             // the same where a longer time is asked for
 
 class Tuner {
  public:
@@ -69,8 +72,13 @@ class Tuner {
     lowering_ = lowered.fingerprint;
     if (options_.kernels_only) return tune_new_kernels(lowered, left());
     if (options_.fusion_plan.only) return tune_fusion();
-    const std::vector<Dimension> dimensions = by_promise(lowered.dimensions);
-    const double for_fusion = options_.fusion ? kFusionBudgetShare * left() : 0;
+    outer_search();
+    if (!best_.empty()) lowered = try_lower(best_, false).value_or(lowered);
+    lowering_ = lowered.fingerprint;
+    std::vector<Dimension> dimensions = by_promise(lowered.dimensions);
+    std::erase_if(dimensions, [&](const Dimension& d) { return !options_.decides(d.kind); });
+    const bool fusion = options_.fusion && options_.decides(DecisionKind::Fusion);
+    const double for_fusion = fusion ? kFusionBudgetShare * left() : 0;
     if (options_.strategy.empty()) {
       // Broad moves first: one duel each, the largest gains, and they decide which kernels there are to tune. Libraries
       // come later: dots are kernels, and one library for all of them hides that each has its own best.
@@ -88,18 +96,59 @@ class Tuner {
     } else {
       search_dimensions(options_.strategy, make_strategy(options_.strategy), dimensions, best_, left() - for_fusion);
     }
-    if (options_.fusion) tune_fusion();
+    if (fusion) tune_fusion();
+    retry_contenders();
     if (options_.strategy.empty()) descend(dimensions, 0);  // what there was no time for
   }
 
   void say(const std::string& what) const { options_.on_progress(what, gain_); }
+
+  // ---- passes and layouts
+
+  // Each order of passes against the best so far, then each layout on the best order. What comes near the best without
+  // beating it is kept for later: another order may be the better one once its kernels are tuned.
+  void outer_search() {
+    const double until_s = (1 - kOuterBudgetShare) * left();
+    lowered_once_.insert(lowering_);
+    if (options_.outer.passes && options_.decides(DecisionKind::Pass)) {
+      say("ordering passes");
+      for (const Alternative& alternative : options_.outer.passes()) try_alternative(alternative, until_s);
+    }
+    if (options_.outer.layouts && options_.decides(DecisionKind::Layout)) {
+      say("proposing layouts");
+      for (const Alternative& alternative : options_.outer.layouts(best_)) try_alternative(alternative, until_s);
+    }
+    std::stable_sort(contenders_.begin(), contenders_.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    if (contenders_.size() > static_cast<size_t>(options_.outer.contenders))
+      contenders_.resize(options_.outer.contenders);
+  }
+
+  void try_alternative(const Alternative& alternative, double until_s) {
+    if (left() <= until_s) return;
+    const Decisions candidate = merged(best_, alternative.decisions);
+    const std::optional<Lowered> lowered = try_lower(candidate, false);
+    if (!lowered || !lowered_once_.insert(lowered->fingerprint).second) return;  // XLA makes the same program of it
+    const size_t before = result_.steps.size();
+    if (try_step(alternative.what, candidate) || result_.steps.size() == before) return;
+    const Measurement& m = result_.steps.back().measurement;
+    if (m.ok() && m.ratio > kContender) contenders_.emplace_back(alternative, m.ratio);
+  }
+
+  void retry_contenders() {
+    const double until_s = (1 - kContenderBudgetShare) * left();
+    for (const auto& [alternative, ratio] : contenders_)
+      if (left() > until_s && try_step(alternative.what + ", again", merged(best_, alternative.decisions)))
+        lowering_changed(DecisionKind::Pass);
+  }
 
   // ---- kernels
 
   void tune_new_kernels(const Lowered& lowered, double budget_s) {
     std::vector<Kernel> fresh;
     for (const Kernel& kernel : lowered.kernels)
-      if (seen_kernels_.insert(kernel.fingerprint).second) fresh.push_back(kernel);
+      if (options_.decides(kernel.dimension.kind) && seen_kernels_.insert(kernel.fingerprint).second)
+        fresh.push_back(kernel);
     if (fresh.empty() || budget_s <= 0) return;
     const auto on_kernel = [&](const KernelsProgress& progress) {
       result_.kernels.push_back(*progress.report);  // at once, so that an interrupt loses only the kernel in flight
@@ -381,7 +430,9 @@ class Tuner {
   double gain_ = 1;  // of best_ over default XLA, as the steps add up
   std::vector<Decisions> history_;
   std::set<std::string> tried_, seen_kernels_;
-  std::string lowering_;  // fingerprint
+  std::set<std::string> lowered_once_;  // fingerprints of programs measured for their passes or layouts
+  std::vector<std::pair<Alternative, double>> contenders_;  // with their ratio to the best when they were measured
+  std::string lowering_;                                    // fingerprint
   ProgramResult result_;
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,11 +25,26 @@ struct FusionPlan {
   bool only = false;          // decide nothing but fusion
 };
 
+// A program by decisions that come before all others (outer_search.h).
+struct Alternative {
+  std::string what;  // "12 passes first", "3 layouts"
+  Decisions decisions;
+};
+
+// Who proposes orders of passes and layouts; both may be empty.
+struct OuterPlan {
+  std::function<std::vector<Alternative>()> passes;                         // of the untouched program
+  std::function<std::vector<Alternative>(const Decisions& under)> layouts;  // of the program under these decisions
+  int contenders = 2;  // that come near the best, and are tried again on what the inner search finds
+};
+
 struct TuneOptions {
   double budget_s = 60;  // of the search, the confirmation included
   uint64_t seed = 0;
-  std::string strategy;  // searches the program's dimensions; empty = group moves, then coordinate descent
-  bool fusion = true;    // search over fusion edges when time remains
+  std::string strategy;           // searches the program's dimensions; empty = group moves, then coordinate descent
+  bool fusion = true;             // search over fusion edges when time remains
+  std::set<DecisionKind> decide;  // kinds that are decided; empty = all
+  OuterPlan outer;
   FusionPlan fusion_plan;
   bool kernels_only = false;  // tune the kernels of default XLA and nothing else
   double min_gain = 1.01;     // a kept step must be this much faster, and surely faster
@@ -43,6 +59,7 @@ struct TuneOptions {
   // What is being tried ("kernels 3/12") and the gain over default XLA so far.
   std::function<void(const std::string& what, double gain)> on_progress = [](const std::string&, double) {};
 
+  bool decides(DecisionKind kind) const { return decide.empty() || decide.contains(kind); }
   void validate() const;  // throws Error
 };
 

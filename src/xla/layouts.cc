@@ -187,14 +187,14 @@ void record_layout_space(const xla::HloModule& module) {
     }
 }
 
-LayoutSpace layout_space(const xla::HloModule& program, const CompileTarget& target) {
+LayoutSpace layout_space(const xla::HloModule& program, const CompileTarget& target, const Decisions& under) {
   require_seam();
   LayoutSpace space;
   struct Recording {
     explicit Recording(LayoutSpace* space) { layout_table().space = space; }
     ~Recording() { layout_table().space = nullptr; }
   } recording(&space);
-  lower(program, target, {}, nullptr, false);
+  lower(program, target, under, nullptr, false);
   return space;
 }
 

@@ -259,8 +259,12 @@ wire::InputsReplyT Service::State::inputs(const wire::InputsRequestT& request) {
 }
 
 // The program as it is when layouts are assigned, and what there is to decide.
-static wire::LowerReplyT list_layouts(const Program& program, const CompileTarget& target) {
-  const LayoutSpace space = layout_space(program.module(), target);
+static wire::LowerReplyT list_layouts(const Program& program, const CompileTarget& target, Decisions decisions) {
+  // What comes before layouts: other decisions about them, or about what is made of the module later, play no part.
+  decisions.erase(std::remove_if(decisions.begin(), decisions.end(),
+                                 [](const Decision& d) { return d.kind != DecisionKind::Pass; }),
+                  decisions.end());
+  const LayoutSpace space = layout_space(program.module(), target, decisions);
   wire::LowerReplyT reply;
   reply.module_proto.assign(space.module_proto.begin(), space.module_proto.end());
   for (const Dimension& dimension : space.dimensions) reply.dimensions.push_back(to_wire_dimension(dimension));
@@ -273,7 +277,8 @@ wire::LowerReplyT Service::State::lower(const wire::LowerRequestT& request) {
   const Decisions decisions = wire::from_wire(request.decisions);
   for (const Decision& d : decisions)
     if (d.kind == DecisionKind::Weights && d.value == "constant") p.prepare_inputs(seed_of(request.target), target);
-  if (std::find(decisions.begin(), decisions.end(), kListLayouts) != decisions.end()) return list_layouts(p, target);
+  if (std::find(decisions.begin(), decisions.end(), kListLayouts) != decisions.end())
+    return list_layouts(p, target, decisions);
   Lowered lowered = p.lower_with(target, decisions, request.want_fusion);
   wire::LowerReplyT reply;
   reply.fingerprint = module_fingerprint(*lowered.module);

@@ -1,0 +1,56 @@
+// What makes one search of hone tune joint: which kinds of decisions take part, who proposes orders of passes and layouts,
+// what won on similar kernels, and a ranking adapted to this machine.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "cli/cli.h"
+#include "tune/adaption.h"
+#include "tune/program_tuner.h"
+#include "tune/transfer.h"
+
+namespace hone::cli {
+
+struct JointOptions {
+  std::string decide = "all", pick = "expectation", layout_model;
+  int layouts_measured = 16;
+  bool no_transfer = false, no_adaption = false;
+
+  // Empty = all. Throws Error for an unknown name.
+  std::set<DecisionKind> kinds() const;
+  bool layouts_alone() const { return decide == "layout"; }
+};
+void add_joint_options(CLI::App& app, JointOptions& options);
+
+// The parts of one search; it must outlive the search and be outlived by what it was made from.
+class Joint {
+ public:
+  // `weights`: a digest of the weights behind `ranker`, which may be null. `budget_s` of the search.
+  Joint(const JointOptions& options, const ProgramOptions& program, OpenedProgram& opened, double budget_s);
+
+  // Sets what the options say; with a database also what it knows.
+  void equip(tune::TuneOptions& options);
+  void learn(tune::TuneOptions& options, Database& database, const std::string& database_file,
+             const std::string& weights);
+  nlohmann::json report() const;  // of the transfer and the adaption; null where neither took part
+  std::string text() const;       // the same in a line, or empty
+
+ private:
+  std::vector<tune::Alternative> passes();
+  std::vector<tune::Alternative> layouts(const Decisions& under);
+
+  const JointOptions& options_;
+  const ProgramOptions& program_;
+  OpenedProgram& opened_;
+  double budget_s_;
+  std::optional<tune::Transfer> transfer_;
+  std::unique_ptr<tune::Adaption> adaption_;
+  std::unique_ptr<tune::AdaptedRanker> adapted_;
+  int similar_ = 0, asked_ = 0;  // kernels with a winner among similar ones; kernels searched
+};
+
+}  // namespace hone::cli
