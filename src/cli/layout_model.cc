@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "data/dataset.h"
 #include "models/learn_library.h"
 #include "train/layout_train_options.h"
 
@@ -45,7 +46,12 @@ train::LayoutTrainOptions settled(const TrainLayout& c) {
   take("--hidden", o.model.hidden, g.model.hidden);
   take("--blocks", o.model.blocks, g.model.blocks);
   take("--dropout", o.model.dropout, g.model.dropout);
-  take("--split", o.split.by, g.split.by);
+  if (g.split.by != "graphs" && g.split.by != "configs") {
+    o.split.test = Split::read(g.split.by).test;
+    if (o.split.test.empty()) throw Error("no program is in the part test", g.split.by);
+  } else {
+    take("--split", o.split.by, g.split.by);
+  }
   take("--hold-out", o.split.hold_out, g.split.hold_out);
   take("--split-seed", o.split.seed, g.split.seed);
   take("--folds", o.split.folds, g.split.folds);
@@ -164,7 +170,8 @@ void add_network_options(CLI::App& app, TrainLayout& c) {
 
 void add_split_options(CLI::App& app, TrainLayout& c) {
   train::LayoutTrainOptions& g = c.given;
-  app.add_option("--split", g.split.by, "what is held out: graphs (whole programs) or configs");
+  app.add_option("--split", g.split.by,
+                 "what is held out: graphs (whole programs), configs, or the programs of the part test in a FILE");
   app.add_option("--hold-out", g.split.hold_out, "share kept for hone eval layout");
   app.add_option("--split-seed", g.split.seed, "which ones");
   app.add_option("--folds", g.split.folds, "K of K-fold cross-validation over the rest");
@@ -191,10 +198,10 @@ void add_run_options(CLI::App& app, TrainLayout& c) {
 }  // namespace
 
 void declare_train_layout(CLI::App& app, const std::shared_ptr<Runner>& chosen) {
-  CLI::App* sub = app.add_subcommand("layout", "rank layout configurations of a program");
+  CLI::App* sub = app.add_subcommand("layout", "rank layout configurations of a program, or tiles of a kernel");
   const auto c = std::make_shared<TrainLayout>();
   c->app = sub;
-  sub->add_option("DATA", c->data, "TpuGraphs layout file (.npz), or a folder of them")->required();
+  sub->add_option("DATA", c->data, "TpuGraphs file of layouts or tiles (.npz), or a folder of them")->required();
   sub->add_option("--out,-o", c->out, "weights to write (safetensors)")->required();
   sub->add_option("--cache", c->cache, "folder for packed copies, which are mapped instead of read");
   sub->add_option("--checkpoint", c->checkpoint, "file to go on from if the run is cut off");
@@ -211,7 +218,7 @@ void declare_train_layout(CLI::App& app, const std::shared_ptr<Runner>& chosen) 
 void declare_eval_layout(CLI::App& app, const std::shared_ptr<Runner>& chosen) {
   CLI::App* sub = app.add_subcommand("layout", "how well layout configurations are ranked");
   const auto c = std::make_shared<EvalLayout>();
-  sub->add_option("DATA", c->data, "TpuGraphs layout file (.npz), or a folder of them")->required();
+  sub->add_option("DATA", c->data, "TpuGraphs file of layouts or tiles (.npz), or a folder of them")->required();
   sub->add_option("--weights", c->weights, "of hone train layout; several: models side by side, equal ones as seeds")
       ->required();
   sub->add_option("--part", c->part, "test: what training held out of the same data; all: everything")

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "data/mapped_file.h"
 #include "data/zip.h"
 
 // Layout: numpy.lib.format (NEP 1).
@@ -47,6 +48,7 @@ struct Header {
   std::string descr;
   bool fortran_order = false;
   std::vector<int64_t> dims;
+  size_t data_at = 0;  // byte of the file where the elements begin
 };
 
 // Reads the header's Python literal: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
@@ -162,42 +164,85 @@ const TypeRow& row_of_descr(const std::string& descr, const std::string& where) 
               "save booleans, integers, floats, complex numbers or bfloat16");
 }
 
-NamedArray decode_npy(std::span<const uint8_t> file, std::string name, const std::string& where) {
-  const auto need = [&](size_t bytes, const char* what) {
-    if (file.size() < bytes)
-      throw Error(fmt::format("truncated {}: {} bytes are there, {} expected", what, file.size(), bytes), where);
-  };
-  need(kMagic.size() + 4, "array file");
+void need(std::span<const uint8_t> file, size_t bytes, const char* what, const std::string& where) {
+  if (file.size() < bytes)
+    throw Error(fmt::format("truncated {}: {} bytes are there, {} expected", what, file.size(), bytes), where);
+}
+
+constexpr size_t kStartBytes = 12;  // magic, version and length of the header; in version 1 two bytes less
+
+// Where the header begins and the elements do, from a file's first kStartBytes bytes, or all it has.
+std::pair<size_t, size_t> header_place(std::span<const uint8_t> file, const std::string& where) {
+  need(file, kMagic.size() + 4, "array file", where);
   if (!std::equal(kMagic.begin(), kMagic.end(), file.begin(), [](char a, uint8_t b) { return uint8_t(a) == b; }))
     throw Error("not a NumPy array", where);
   const int version = file[6];
   if (version < 1 || version > 3) throw Error(fmt::format("array format version {} is unknown", version), where);
   const size_t begin = version == 1 ? 10 : 12;
-  need(begin, "array header");
+  need(file, begin, "array header", where);
   const size_t length =
       file[8] | file[9] << 8 | (version == 1 ? size_t{0} : size_t{file[10]} << 16 | size_t{file[11]} << 24);
-  need(begin + length, "array header");
-  const Header header = HeaderParser({reinterpret_cast<const char*>(file.data()) + begin, length}, where).parse();
-  const TypeRow& row = row_of_descr(header.descr, where);
-  const std::span<const uint8_t> data = file.subspan(begin + length);
-  const auto bytes = array_bytes(header.dims, row.size);
-  if (!bytes || *bytes != data.size())
-    throw Error(fmt::format("the shape needs {} bytes, {} follow the header at byte {}",
-                            bytes ? std::to_string(*bytes) : "too many", data.size(), begin + length),
-                where);
+  return {begin, begin + length};
+}
 
+Header read_header(std::span<const uint8_t> file, const std::string& where) {
+  const auto [begin, end] = header_place(file, where);
+  need(file, end, "array header", where);
+  Header header = HeaderParser({reinterpret_cast<const char*>(file.data()) + begin, end - begin}, where).parse();
+  header.data_at = end;
+  return header;
+}
+
+// Throws Error unless the elements that the shape asks for are the bytes behind the header.
+void check_bytes(const Header& header, const TypeRow& row, uint64_t behind, const std::string& where) {
+  const auto bytes = array_bytes(header.dims, row.size);
+  if (!bytes || *bytes != behind)
+    throw Error(fmt::format("the shape needs {} bytes, {} follow the header at byte {}",
+                            bytes ? std::to_string(*bytes) : "too many", behind, header.data_at),
+                where);
+}
+
+// Elements as they stand in a row-major file, made little-endian; any value but 0 is true.
+void make_native(NamedArray& array, const Header& header, const TypeRow& row) {
+  if (header.descr[0] == '>')
+    for (size_t at = 0; at < array.bytes.size(); at += row.unit)
+      std::reverse(array.bytes.begin() + at, array.bytes.begin() + at + row.unit);
+  if (array.type == "pred")
+    for (uint8_t& value : array.bytes) value = value != 0;
+}
+
+NamedArray decode_npy(std::span<const uint8_t> file, std::string name, const std::string& where) {
+  const Header header = read_header(file, where);
+  const TypeRow& row = row_of_descr(header.descr, where);
+  const std::span<const uint8_t> data = file.subspan(header.data_at);
+  check_bytes(header, row, data.size(), where);
   NamedArray array{std::move(name), row.type, header.dims, {}};
   if (header.fortran_order && header.dims.size() > 1) {
     array.bytes = transpose(data, header.dims, row.size);
   } else {
     array.bytes.assign(data.begin(), data.end());
   }
-  if (header.descr[0] == '>')
-    for (size_t at = 0; at < array.bytes.size(); at += row.unit)
-      std::reverse(array.bytes.begin() + at, array.bytes.begin() + at + row.unit);
-  if (array.type == "pred")
-    for (uint8_t& value : array.bytes) value = value != 0;
+  make_native(array, header, row);
   return array;
+}
+
+constexpr std::string_view kSuffix = ".npy";
+
+bool is_array(const ZipMember& member) { return member.name.ends_with(kSuffix); }
+std::string array_name(const ZipMember& member) { return member.name.substr(0, member.name.size() - kSuffix.size()); }
+std::string array_place(const std::string& where, const std::string& name) { return where + ": array '" + name + "'"; }
+
+// The first bytes of a stream, header included.
+std::vector<uint8_t> header_of(ZipStream& stream, const std::string& where) {
+  std::vector<uint8_t> file(std::min<uint64_t>(stream.left(), kStartBytes));
+  stream.read(file);
+  const size_t end = header_place(file, where).second, have = file.size();
+  if (end > have) {
+    if (end - have > stream.left()) throw Error("truncated array header", where);
+    file.resize(end);
+    stream.read(std::span(file).subspan(have));
+  }
+  return file;
 }
 
 }  // namespace
@@ -208,12 +253,10 @@ std::vector<NamedArray> decode_npz(std::span<const uint8_t> file, const std::str
   if (!is_zip(file)) return {decode_npy(file, "", where)};
   std::vector<NamedArray> arrays;
   std::vector<uint8_t> storage;
-  constexpr std::string_view kSuffix = ".npy";
   for (const ZipMember& member : list_zip(file, where)) {
-    if (!member.name.ends_with(kSuffix)) continue;
-    std::string name = member.name.substr(0, member.name.size() - kSuffix.size());
-    const std::string place = where + ": array '" + name + "'";
-    arrays.push_back(decode_npy(unpack(member, storage, where), std::move(name), place));
+    if (!is_array(member)) continue;
+    const std::string name = array_name(member);
+    arrays.push_back(decode_npy(unpack(member, storage, where), name, array_place(where, name)));
   }
   return arrays;
 }
@@ -221,6 +264,70 @@ std::vector<NamedArray> decode_npz(std::span<const uint8_t> file, const std::str
 std::vector<NamedArray> read_npz(const std::string& path) {
   const std::string file = read_file(path);
   return decode_npz({reinterpret_cast<const uint8_t*>(file.data()), file.size()}, path);
+}
+
+struct NpzFile::Archive {
+  explicit Archive(const std::string& path) : file(path) {
+    if (!is_zip(file.bytes())) throw Error("not an .npz file", path);
+    for (ZipMember& member : list_zip(file.bytes(), path))
+      if (is_array(member)) members.push_back(std::move(member));
+  }
+  const ZipMember* find(const std::string& name) const {
+    const auto found =
+        std::find_if(members.begin(), members.end(), [&](const ZipMember& m) { return array_name(m) == name; });
+    return found == members.end() ? nullptr : &*found;
+  }
+  MappedFile file;
+  std::vector<ZipMember> members;
+};
+
+NpzFile::NpzFile(const std::string& path) : path_(path), archive_(std::make_unique<const Archive>(path)) {}
+NpzFile::~NpzFile() = default;
+
+std::vector<std::string> NpzFile::names() const {
+  std::vector<std::string> names;
+  for (const ZipMember& member : archive_->members) names.push_back(array_name(member));
+  return names;
+}
+
+bool NpzFile::has(const std::string& name) const { return archive_->find(name) != nullptr; }
+std::string NpzFile::place_of(const std::string& name) const { return array_place(path_, name); }
+
+NamedArray NpzFile::read(const std::string& name) const {
+  const ZipMember* member = archive_->find(name);
+  if (member == nullptr) throw Error("the array is missing", place_of(name));
+  std::vector<uint8_t> storage;
+  return decode_npy(unpack(*member, storage, place_of(name)), name, place_of(name));
+}
+
+void NpzFile::read_pieces(const std::string& name, uint64_t most_bytes,
+                          const std::function<void(const NamedArray& piece)>& take) const {
+  const ZipMember* member = archive_->find(name);
+  const std::string where = place_of(name);
+  if (member == nullptr) throw Error("the array is missing", where);
+  ZipStream stream(*member, where);
+  const std::vector<uint8_t> start = header_of(stream, where);
+  const Header header = read_header(start, where);
+  if (header.dims.empty()) throw Error("it is a single value", where);
+  if (header.fortran_order && header.dims.size() > 1) {
+    const NamedArray whole = read(name);
+    if (whole.dims[0] > 0) take(whole);
+    return;
+  }
+  const TypeRow& row = row_of_descr(header.descr, where);
+  check_bytes(header, row, member->size - header.data_at, where);
+  NamedArray piece{name, row.type, header.dims, {}};
+  piece.dims[0] = 1;
+  const uint64_t row_bytes = array_bytes(piece.dims, row.size).value_or(0);
+  const auto rows_at_once = static_cast<int64_t>(std::max<uint64_t>(1, most_bytes / std::max<uint64_t>(row_bytes, 1)));
+  for (int64_t first = 0; first < header.dims[0]; first += rows_at_once) {
+    piece.dims[0] = std::min(rows_at_once, header.dims[0] - first);
+    piece.bytes.resize(static_cast<uint64_t>(piece.dims[0]) * row_bytes);
+    stream.read(piece.bytes);
+    make_native(piece, header, row);
+    take(piece);
+  }
+  stream.finish();
 }
 
 std::vector<uint8_t> encode_npy(const NamedArray& array) {

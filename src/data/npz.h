@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +29,26 @@ int64_t element_bytes(const std::string& type);
 std::vector<NamedArray> read_npz(const std::string& path);
 // The same from memory; `where` names the source in errors.
 std::vector<NamedArray> decode_npz(std::span<const uint8_t> file, const std::string& where);
+
+// An .npz file whose arrays are unpacked when they are asked for; the file itself is mapped. Errors as of read_npz.
+class NpzFile {
+ public:
+  explicit NpzFile(const std::string& path);
+  ~NpzFile();
+  std::vector<std::string> names() const;  // of the arrays, in the order of the archive
+  bool has(const std::string& name) const;
+  NamedArray read(const std::string& name) const;  // throws Error when there is no such array
+  // The same array in pieces of whole rows (of its first dimension), at least one and no more than fill `most_bytes`, so
+  // that memory holds one piece. Column-major arrays come as one piece, arrays without rows as none.
+  void read_pieces(const std::string& name, uint64_t most_bytes,
+                   const std::function<void(const NamedArray& piece)>& take) const;
+
+ private:
+  struct Archive;
+  std::string place_of(const std::string& name) const;
+  std::string path_;
+  std::unique_ptr<const Archive> archive_;
+};
 
 // Replaces the file in one step. Names must be unique and sizes match dims, else Error; RunError when the file cannot
 // be written. bf16 is written as two-byte void, like ml_dtypes.

@@ -19,6 +19,8 @@ namespace {
 using features::kTpuGraphsFeatures;
 
 constexpr int kMaxAxis = 5;  // layouts are cut to six axes
+constexpr const char* kLayoutConfigs = "node_config_feat";
+constexpr uint64_t kPieceBytes = 8 << 20;  // of configurations that are streamed
 
 template <class To, class From>
 void append(const NamedArray& array, std::vector<To>& out) {
@@ -153,7 +155,7 @@ void read_runtimes(const Reader& in, const char* name, int64_t configurations, s
     if (out[i] < 0) in.fail(name, fmt::format("the run time of configuration {} is negative", i));
 }
 
-void read_layouts(const Reader& in, TpuGraph& graph) {
+void read_configurable(const Reader& in, TpuGraph& graph) {
   const int64_t n = graph.nodes();
   graph.node_splits = in.integers("node_splits", {});  // [k] or [1, k]
   const auto& splits = graph.node_splits;
@@ -163,14 +165,25 @@ void read_layouts(const Reader& in, TpuGraph& graph) {
   in.in_range("node_config_ids", graph.node_config_ids, n, "nodes");
   const std::set<int64_t> distinct(graph.node_config_ids.begin(), graph.node_config_ids.end());
   if (distinct.size() != graph.node_config_ids.size()) in.fail("node_config_ids", "a node stands there twice");
-  const int64_t configurations = in.rows("node_config_feat");
-  const auto nodes = static_cast<int64_t>(graph.node_config_ids.size());
-  graph.config_feat = in.numbers<float>("node_config_feat", {configurations, nodes, kLayoutConfigFeatures});
-  for (size_t i = 0; i < graph.config_feat.size(); ++i) {
-    const float axis = graph.config_feat[i];
+}
+
+// Rows of node_config_feat, checked; `first` is the number of the first.
+std::vector<float> layout_axes(const Reader& in, int64_t first, int64_t nodes) {
+  std::vector<float> axes = in.numbers<float>(kLayoutConfigs, {-1, nodes, kLayoutConfigFeatures});
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const float axis = axes[i];
     if (axis < -1 || axis > kMaxAxis || axis != std::floor(axis))
-      in.fail("node_config_feat", fmt::format("value {} is {}: a layout's axis is -1 to {}", i, axis, kMaxAxis));
+      in.fail(kLayoutConfigs,
+              fmt::format("configuration {} holds {}: a layout's axis is -1 to {}",
+                          first + static_cast<int64_t>(i) / (nodes * kLayoutConfigFeatures), axis, kMaxAxis));
   }
+  return axes;
+}
+
+void read_layouts(const Reader& in, TpuGraph& graph) {
+  read_configurable(in, graph);
+  const int64_t configurations = in.rows(kLayoutConfigs);
+  graph.config_feat = layout_axes(in, 0, static_cast<int64_t>(graph.node_config_ids.size()));
   read_runtimes(in, "config_runtime", configurations, graph.runtime_ns);
 }
 
@@ -253,7 +266,7 @@ TpuGraph decode_tpu_graph(std::span<const NamedArray> arrays, const std::string&
   const Reader in(arrays, where);
   TpuGraph graph;
   graph.name = name;
-  const bool layout = in.has("node_config_feat");
+  const bool layout = in.has(kLayoutConfigs);
   if (!layout && !in.has("config_feat"))
     throw Error("it has neither array 'node_config_feat' (layout) nor array 'config_feat' (tile)", where,
                 "give an .npz file of the TpuGraphs data set");
@@ -268,6 +281,26 @@ TpuGraph decode_tpu_graph(std::span<const NamedArray> arrays, const std::string&
 
 TpuGraph read_tpu_graph(const std::string& path) {
   return decode_tpu_graph(read_npz(path), std::filesystem::path(path).stem().string(), path);
+}
+
+TpuGraph stream_layout_graph(const std::string& path, const LayoutConfigSink& sink) {
+  const NpzFile file(path);
+  std::vector<NamedArray> arrays;
+  for (const std::string& name : file.names())
+    if (name != kLayoutConfigs) arrays.push_back(file.read(name));
+  const Reader in(arrays, path);
+  TpuGraph graph;
+  graph.name = std::filesystem::path(path).stem().string();
+  read_graph(in, graph);
+  if (!file.has(kLayoutConfigs)) in.fail(kLayoutConfigs, "the array is missing");
+  read_configurable(in, graph);
+  int64_t configurations = 0;
+  file.read_pieces(kLayoutConfigs, kPieceBytes, [&](const NamedArray& piece) {
+    sink(layout_axes(Reader({&piece, 1}, path), configurations, static_cast<int64_t>(graph.node_config_ids.size())));
+    configurations += piece.dims[0];
+  });
+  read_runtimes(in, "config_runtime", configurations, graph.runtime_ns);
+  return graph;
 }
 
 std::vector<NamedArray> tpu_graph_arrays(const TpuGraph& graph) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +43,11 @@ struct TpuGraph {
 // missing, of another kind or shape, opcodes without a meaning, indices out of range, run times that are no numbers.
 TpuGraph read_tpu_graph(const std::string& path);
 TpuGraph decode_tpu_graph(std::span<const NamedArray> arrays, const std::string& name, const std::string& where);
+// Consecutive configurations of a layout file: [any, configurable nodes, 18], every value an axis from -1 to 5.
+using LayoutConfigSink = std::function<void(std::span<const float> axes)>;
+// The same of a layout file whose configurations may not fit memory: they go to `sink` as they are unpacked, and
+// config_feat stays empty. Throws Error for files of tiles too.
+TpuGraph stream_layout_graph(const std::string& path, const LayoutConfigSink& sink);
 
 // The arrays with the types and in the order of the data set's own files; configurations' times are rounded to ns.
 std::vector<NamedArray> tpu_graph_arrays(const TpuGraph& graph);

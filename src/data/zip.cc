@@ -139,30 +139,6 @@ std::vector<uint8_t> deflate_all(std::span<const uint8_t> bytes) {
   return packed;
 }
 
-// Fills `bytes` exactly from a deflate stream; false if the stream is damaged or of another length.
-bool inflate_all(std::span<const uint8_t> packed, std::span<uint8_t> bytes) {
-  z_stream stream{};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw RunError("zlib cannot start");
-  size_t in = 0, out = 0;
-  uint8_t beyond;  // where a stream longer than promised shows
-  int code = Z_OK;
-  while (code == Z_OK) {
-    const bool full = out == bytes.size();
-    const size_t piece = std::min(packed.size() - in, kPiece), room = full ? 1 : std::min(bytes.size() - out, kPiece);
-    stream.next_in = const_cast<uint8_t*>(packed.data() + in);
-    stream.avail_in = static_cast<uInt>(piece);
-    stream.next_out = full ? &beyond : bytes.data() + out;
-    stream.avail_out = static_cast<uInt>(room);
-    code = inflate(&stream, Z_NO_FLUSH);
-    in += piece - stream.avail_in;
-    const size_t written = room - stream.avail_out;
-    if (full && written > 0) break;
-    out += written;
-  }
-  inflateEnd(&stream);
-  return code == Z_STREAM_END && out == bytes.size();
-}
-
 template <class Integer>
 void put(std::vector<uint8_t>& out, std::type_identity_t<Integer> value) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
@@ -192,16 +168,73 @@ std::vector<ZipMember> list_zip(std::span<const uint8_t> archive, const std::str
   return members;
 }
 
+// A deflate stream that is read front to back.
+struct ZipStream::Inflater {
+  explicit Inflater(std::span<const uint8_t> packed) : packed(packed) {
+    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw RunError("zlib cannot start");
+  }
+  ~Inflater() { inflateEnd(&stream); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  // How many bytes came: fewer than asked for at the stream's end and where it is damaged.
+  size_t read(std::span<uint8_t> out) {
+    size_t have = 0;
+    while (have < out.size() && !ended) {
+      const size_t piece = std::min(packed.size() - in, kPiece), room = std::min(out.size() - have, kPiece);
+      stream.next_in = const_cast<uint8_t*>(packed.data() + in);
+      stream.avail_in = static_cast<uInt>(piece);
+      stream.next_out = out.data() + have;
+      stream.avail_out = static_cast<uInt>(room);
+      const int code = inflate(&stream, Z_NO_FLUSH);
+      in += piece - stream.avail_in;
+      have += room - stream.avail_out;
+      ended = code == Z_STREAM_END;
+      if (code != Z_OK && !ended) break;
+    }
+    return have;
+  }
+
+  std::span<const uint8_t> packed;
+  size_t in = 0;
+  bool ended = false;
+  z_stream stream{};
+};
+
+ZipStream::ZipStream(const ZipMember& member, const std::string& where) : member_(member), where_(where) {
+  if (member.deflated) inflater_ = std::make_unique<Inflater>(member.packed);
+}
+
+ZipStream::~ZipStream() = default;
+
+void ZipStream::read(std::span<uint8_t> out) {
+  if (out.size() > left()) throw Error("member '" + member_.name + "' is truncated", where_);
+  if (inflater_ == nullptr)
+    std::copy_n(member_.packed.begin() + static_cast<int64_t>(done_), out.size(), out.begin());
+  else if (inflater_->read(out) < out.size())
+    throw Error("member '" + member_.name + "' is damaged", where_);
+  crc_ = static_cast<uint32_t>(crc32_z(crc_, out.data(), out.size()));
+  done_ += out.size();
+}
+
+void ZipStream::finish() {
+  uint8_t beyond;  // where a stream longer than promised shows
+  if (left() > 0 || (inflater_ != nullptr && (inflater_->read({&beyond, 1}) > 0 || !inflater_->ended)))
+    throw Error("member '" + member_.name + "' is damaged", where_);
+  if (crc_ != member_.crc) throw Error("member '" + member_.name + "' is damaged: its checksum differs", where_);
+}
+
 std::span<const uint8_t> unpack(const ZipMember& member, std::vector<uint8_t>& storage, const std::string& where) {
-  std::span<const uint8_t> bytes = member.packed;
   if (member.deflated) {
     storage.resize(member.size);
-    if (!inflate_all(member.packed, storage)) throw Error("member '" + member.name + "' is damaged", where);
-    bytes = storage;
+    ZipStream stream(member, where);
+    stream.read(storage);
+    stream.finish();
+    return storage;
   }
-  if (crc32_z(0, bytes.data(), bytes.size()) != member.crc)
+  if (crc32_z(0, member.packed.data(), member.packed.size()) != member.crc)
     throw Error("member '" + member.name + "' is damaged: its checksum differs", where);
-  return bytes;
+  return member.packed;
 }
 
 void ZipWriter::add(const std::string& name, std::span<const uint8_t> bytes) {

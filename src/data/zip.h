@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,26 @@ bool is_zip(std::span<const uint8_t> archive);
 std::vector<ZipMember> list_zip(std::span<const uint8_t> archive, const std::string& where);
 // A member's bytes: the archive's own if stored, else unpacked into `storage`. Checks size and CRC; throws Error.
 std::span<const uint8_t> unpack(const ZipMember& member, std::vector<uint8_t>& storage, const std::string& where);
+
+// A member unpacked piece by piece, for those that do not fit memory. The archive must stay where it is.
+class ZipStream {
+ public:
+  ZipStream(const ZipMember& member, const std::string& where);
+  ~ZipStream();
+  // The next bytes, all that are asked for. Throws Error when fewer are left or the member is damaged.
+  void read(std::span<uint8_t> out);
+  uint64_t left() const { return member_.size - done_; }
+  // To be called at the end. Throws Error when the member is longer than promised or its checksum differs.
+  void finish();
+
+ private:
+  struct Inflater;
+  ZipMember member_;
+  std::string where_;
+  std::unique_ptr<Inflater> inflater_;  // of a deflated member
+  uint64_t done_ = 0;
+  uint32_t crc_ = 0;
+};
 
 // Builds an archive. Every member is written in the zip64 form, so that size needs no second path; the date is fixed,
 // so that equal members make equal archives.

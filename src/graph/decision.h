@@ -20,6 +20,7 @@ DecisionKind decision_kind_from_name(const std::string& name);  // throws Error
 //           key reduction, whole program (graph/library_keys.h)
 //   weights key parameter number         value "transposed" | "constant"
 //   option  key option name              value option value
+//   layout  key instruction              value "output/input/kernel", axes from the fastest, - = XLA's own: "0,1/-/-"
 //   pass    key "order"                  value pass names, "cse,dce": run before XLA's own pipeline
 struct Decision {
   DecisionKind kind{};

@@ -77,7 +77,26 @@ struct Linear : LayoutNetwork {
   torch::nn::Embedding weights{nullptr};
 };
 
+// score = w . the tile's 24 features.
+struct LinearTiles : LayoutNetwork {
+  LinearTiles() { weights = register_module("weights", torch::nn::Linear(kTileFeatures, 1)); }
+
+  torch::Tensor embed(const LayoutInputs& inputs, const torch::Tensor&, const torch::Tensor&) override {
+    return inputs.tiles;
+  }
+
+  torch::Tensor score(const LayoutInputs&, const torch::Tensor& rows, const torch::Tensor& index, Noise&) override {
+    return weights->forward(rows.index_select(0, index.select(1, index.size(1) - 1))).view({-1});
+  }
+
+  torch::nn::Linear weights{nullptr};
+};
+
 }  // namespace layout_baselines
+
+std::shared_ptr<LayoutNetwork> make_linear_tiles(const LayoutModelOptions&) {
+  return std::make_shared<layout_baselines::LinearTiles>();
+}
 
 std::shared_ptr<LayoutNetwork> make_layout_gcn(const LayoutModelOptions& options) {
   return std::make_shared<layout_baselines::Gcn>(options);

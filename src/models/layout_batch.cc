@@ -116,6 +116,11 @@ LayoutInputs::LayoutInputs(LayoutGraph given, const NodeScale& scale, Neighbourh
       axes.push_back(std::clamp<int64_t>(static_cast<int64_t>(features[kNumericFeatures + a]) + 1, 0, 6));
   }
   for (int32_t node : graph.config_nodes) is_config.data_ptr<float>()[node] = 1;
+  if (graph.is_tile()) {
+    tiles = torch::empty({graph.configurations(), kTileFeatures});
+    for (size_t i = 0; i < graph.tiles.size(); ++i)
+      tiles.data_ptr<float>()[i] = std::log1p(std::max(graph.tiles[i], 0.0f)) / 4;
+  }
   opcode = layout_batch::longs(opcodes, {n});
   layout = layout_batch::longs(axes, {n, kLayoutAxes});
 }
@@ -142,6 +147,7 @@ int32_t LayoutRows::row_of(int64_t place, uint64_t packed) {
 }
 
 std::vector<int32_t> LayoutRows::rows(std::span<const int32_t> configs) {
+  if (inputs_.graph.is_tile()) return {configs.begin(), configs.end()};
   std::vector<int32_t> rows;
   rows.reserve(configs.size() * inputs_.graph.config_nodes.size());
   for (int32_t config : configs) {
@@ -152,13 +158,15 @@ std::vector<int32_t> LayoutRows::rows(std::span<const int32_t> configs) {
 }
 
 torch::Tensor LayoutRows::index(const std::vector<int32_t>& rows, std::span<const int32_t> chosen) const {
-  const int64_t n = inputs_.graph.nodes(), places = inputs_.graph.configurable();
+  const bool tile = inputs_.graph.is_tile();
+  const int64_t n = inputs_.graph.nodes() + tile, places = inputs_.graph.configurable();
   torch::Tensor index = torch::empty({static_cast<int64_t>(chosen.size()), n}, torch::kLong);
   int64_t* out = index.data_ptr<int64_t>();
   for (int32_t config : chosen) {
     std::copy(fixed_.begin(), fixed_.end(), out);
     for (int64_t place = 0; place < places; ++place)
       out[inputs_.graph.config_nodes[place]] = rows.at(config * places + place);
+    if (tile) out[n - 1] = rows.at(config);
     out += n;
   }
   return index;

@@ -44,17 +44,21 @@ struct LayoutInputs {
   torch::Tensor layout;     // [nodes, 6], int64: axis + 1
   torch::Tensor log_size;   // [nodes], log(1 + elements of the output) / 10
   torch::Tensor is_config;  // [nodes], 1 or 0
+  torch::Tensor tiles;      // [configurations, 24], log(1 + value) / 4; undefined for layouts
   LayoutAdjacency adjacency;
 };
 
-// The distinct (node, layouts) of configurations seen so far.
+// The distinct (node, layouts) of configurations seen so far. For tiles rows are the nodes alone, and a configuration is its
+// own number: index() has it behind the nodes.
 class LayoutRows {
  public:
   static constexpr int64_t kNotConfigurable = 7;  // instead of axis + 1
   explicit LayoutRows(const LayoutInputs& inputs);
-  // Row of every configurable node of the configurations, added where it is new: [configs, configurable nodes].
+  // Row of every configurable node of the configurations, added where it is new: [configs, configurable nodes]. Tiles:
+  // [configs], the configurations themselves.
   std::vector<int32_t> rows(std::span<const int32_t> configs);
-  // Rows of all nodes of some configurations, given by their places in what rows() returned: [chosen, nodes], int64.
+  // Rows of all nodes of some configurations, given by their places in what rows() returned: [chosen, nodes], int64;
+  // [chosen, nodes + 1] for tiles.
   torch::Tensor index(const std::vector<int32_t>& rows, std::span<const int32_t> chosen) const;
   torch::Tensor nodes() const;  // [rows], int64
   torch::Tensor axes() const;   // [rows, 18], int64: axis + 1, or kNotConfigurable

@@ -8,11 +8,10 @@
 
 namespace hone::models {
 
-// Reads a TpuGraphs layout file: node_feat [n, 140], node_opcode [n], edge_index [m, 2], node_config_feat [c, nc, 18],
-// node_config_ids [nc], config_runtime [c]; numbers of any real type, as published files differ. Configurations are packed
-// while they are unpacked from the archive, so that memory holds 8 bytes for 18 axes. Run times that are all 0, as in the
-// public test files, count as not measured. Throws Error (where = "path, array") for missing, damaged and ill-shaped arrays,
-// and what check() throws.
+// Reads a TpuGraphs file of layouts or tiles (data/tpugraphs.h). Layouts are packed while they are unpacked from the archive, so
+// that memory holds 8 bytes for 18 axes. Run times that are all 0, as in the public test files, count as not measured.
+// Tiles: the run time is the multiple of its default's, times the first default's. Throws what stream_layout_graph,
+// read_tpu_graph and check() throw.
 LayoutGraph read_layout_npz(const std::string& path);
 
 // The packed form: a safetensors file of the same arrays, configs [c, nc] as I64. Opening it maps the configurations.

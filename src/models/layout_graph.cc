@@ -60,16 +60,28 @@ PackedConfigs PackedConfigs::hold(std::vector<uint64_t> values) {
   return {kept, *kept};
 }
 
+std::string_view LayoutGraph::config_bytes(int64_t index) const {
+  if (is_tile()) return {reinterpret_cast<const char*>(&tiles[index * kTileFeatures]), kTileFeatures * sizeof(float)};
+  const auto row = config(index);
+  return {reinterpret_cast<const char*>(row.data()), row.size_bytes()};
+}
+
 void check(const LayoutGraph& graph) {
   check_nodes(graph);
   std::vector<bool> seen(graph.nodes());
-  require(!graph.config_nodes.empty(), graph, "node_config_ids", "no node is configurable");
+  if (graph.is_tile()) {
+    require(graph.tiles.size() % kTileFeatures == 0, graph, "config_feat", "not 24 features for each configuration");
+    require(graph.config_nodes.empty(), graph, "node_config_ids", "a kernel with tiles has no layouts to configure");
+    for (float value : graph.tiles) require(std::isfinite(value), graph, "config_feat", "a feature is not finite");
+  } else {
+    require(!graph.config_nodes.empty(), graph, "node_config_ids", "no node is configurable");
+  }
   for (int32_t node : graph.config_nodes) {
     require(node >= 0 && node < graph.nodes(), graph, "node_config_ids", "there is no node " + std::to_string(node));
     require(!seen[node], graph, "node_config_ids", "node " + std::to_string(node) + " stands there twice");
     seen[node] = true;
   }
-  require(graph.configs.values.size() % graph.config_nodes.size() == 0, graph, "node_config_feat",
+  require(graph.is_tile() || graph.configs.values.size() % graph.config_nodes.size() == 0, graph, "node_config_feat",
           "not 18 axes for each configurable node");
   const auto measured = static_cast<int64_t>(graph.runtime_ns.size());
   require(measured == 0 || measured == graph.configurations(), graph, "config_runtime",
@@ -89,6 +101,7 @@ void mark_absent_layouts(std::vector<float>& node_feat) {
 }
 
 LayoutGraph prune(const LayoutGraph& graph) {
+  if (graph.is_tile()) return graph;
   std::vector<bool> configurable(graph.nodes());
   for (int32_t node : graph.config_nodes) configurable[node] = true;
   std::vector<bool> kept = configurable;
@@ -120,11 +133,9 @@ LayoutGraph prune(const LayoutGraph& graph) {
 
 DistinctConfigs distinct_configs(const LayoutGraph& graph) {
   DistinctConfigs found;
-  std::unordered_map<std::string_view, size_t> place;  // the packed row's bytes
+  std::unordered_map<std::string_view, size_t> place;
   for (int64_t i = 0; i < graph.configurations(); ++i) {
-    const auto row = graph.config(i);
-    const std::string_view bytes(reinterpret_cast<const char*>(row.data()), row.size_bytes());
-    const auto [entry, fresh] = place.emplace(bytes, found.index.size());
+    const auto [entry, fresh] = place.emplace(graph.config_bytes(i), found.index.size());
     if (fresh) found.index.push_back(static_cast<int32_t>(i));
     if (graph.runtime_ns.empty()) continue;
     if (fresh)

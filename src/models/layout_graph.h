@@ -1,5 +1,5 @@
-// A program with its layout configurations, as TpuGraphs' layout files hold them, and what TGraph makes of it before
-// training (Khizbullin et al. 2024, section 2.2). Plain data, without torch.
+// A program with its layout configurations, or a kernel with its tiles, as TpuGraphs' files hold them, and what TGraph makes
+// of it before training (Khizbullin et al. 2024, section 2.2). Plain data, without torch.
 #pragma once
 
 #include <array>
@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hone::models {
@@ -14,7 +15,8 @@ namespace hone::models {
 inline constexpr int kNodeFeatures = 140;     // of a node (field-notes 4.2)
 inline constexpr int kNumericFeatures = 134;  // the first ones; the rest is the layout of the node's output
 inline constexpr int kLayoutAxes = 6;
-inline constexpr int kConfigAxes = 18;  // of a configurable node: output, input and kernel, 6 axes each
+inline constexpr int kConfigAxes = 18;    // of a configurable node: output, input and kernel, 6 axes each
+inline constexpr int kTileFeatures = 24;  // of a configuration of the tile collection (field-notes 4.4)
 
 // An axis is -1 (none) to 5; 18 of them are one number of base 7, digit = axis + 1, the first axis lowest: below 2^51.
 using ConfigAxes = std::array<int8_t, kConfigAxes>;
@@ -35,16 +37,20 @@ struct LayoutGraph {
   std::vector<int32_t> edges;         // [edges, 2]: user, operand
   std::vector<int32_t> config_nodes;  // [configurable nodes], distinct
   PackedConfigs configs;
+  std::vector<float> tiles;        // [configurations, 24] of a kernel, which has no configurable node; else empty
   std::vector<double> runtime_ns;  // [configurations]; empty = not measured
 
   int64_t nodes() const { return static_cast<int64_t>(node_opcode.size()); }
   int64_t configurable() const { return static_cast<int64_t>(config_nodes.size()); }
+  bool is_tile() const { return !tiles.empty(); }
   int64_t configurations() const {
+    if (is_tile()) return static_cast<int64_t>(tiles.size()) / kTileFeatures;
     return config_nodes.empty() ? 0 : static_cast<int64_t>(configs.values.size()) / configurable();
   }
   std::span<const uint64_t> config(int64_t index) const {  // [configurable nodes]
     return configs.values.subspan(index * configurable(), configurable());
   }
+  std::string_view config_bytes(int64_t index) const;  // equal for equal configurations of either kind
 };
 
 // Throws Error (where = graph's name and the array) for sizes that do not fit, nodes outside the graph, configurable nodes
@@ -56,7 +62,7 @@ void check(const LayoutGraph& graph);
 void mark_absent_layouts(std::vector<float>& node_feat);
 
 // Configurable nodes, their neighbours and the edges between one of the former and any other node (section 2.2.1). Nodes
-// keep their order; configurations and run times are shared with the original.
+// keep their order; configurations and run times are shared with the original. A kernel with tiles stays as it is.
 LayoutGraph prune(const LayoutGraph& graph);
 
 // Configurations without repeats (section 2.2.2): the first of equal ones, with the least of their run times.

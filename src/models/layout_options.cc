@@ -21,6 +21,7 @@ void each_layout_option(O& o, Visit&& visit) {
   visit("cross_attention", o.cross_attention);
   visit("edges", o.edges);
   visit("prune", o.prune);
+  visit("tiles", o.tiles);
 }
 
 void require_between(double value, double low, double high, const char* option) {
@@ -42,6 +43,8 @@ void LayoutModelOptions::validate() const {
   require_between(static_cast<double>(opcode_embedding), 1, 1024, "opcode-embedding");
   require_between(static_cast<double>(layout_embedding), 1, 64, "layout-embedding");
   if (!(dropout >= 0 && dropout < 1)) throw Error("a share from 0 to below 1", "--dropout");
+  if (tiles && (name == "sage" || name == "frequent"))
+    throw Error("this model ranks layouts, not tiles", "--model", "tgraph, tgraph-code or linear");
 }
 
 nlohmann::json to_json(const LayoutModelOptions& options) {

@@ -18,6 +18,7 @@ struct LayoutModelOptions {
   double dropout = 0.2;
   bool channel_attention = true, cross_attention = true, edges = true;  // what the paper's ablations switch off
   bool prune = true;                                                    // only configurable nodes and their neighbours
+  bool tiles = false;  // ranks tiles of kernels, as its data have them; only "tgraph", "tgraph-code" and "linear" can
 
   // Throws Error that names the option.
   void validate() const;

@@ -19,25 +19,36 @@ template <class O, class Visit>
 void each_split_option(O& o, Visit&& visit) {
   visit("by", o.by);
   visit("hold_out", o.hold_out);
+  visit("test", o.test);
   visit("folds", o.folds);
   visit("seed", o.seed);
 }
 
 enum class Part { Train, Validation, Test };
 
-// Parts of `keys.size()` things: in the order of their hashes, the first share tests, the rest goes to folds in turn.
-std::vector<Part> deal(const std::vector<uint64_t>& keys, const LayoutSplit& split, int64_t folds, int64_t fold) {
+size_t tested_of(size_t count, double share) {
+  return static_cast<size_t>(std::ceil(share * static_cast<double>(count)));
+}
+
+// Parts of `keys.size()` things in the order of their hashes: those in `tested` test, or the first share where it is empty;
+// the rest goes to folds in turn.
+std::vector<Part> deal(const std::vector<uint64_t>& keys, std::vector<bool> tested, double share, int64_t folds,
+                       int64_t fold) {
   std::vector<size_t> order(keys.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(),
             [&](size_t i, size_t j) { return keys[i] != keys[j] ? keys[i] < keys[j] : i < j; });
-  const auto tested = static_cast<size_t>(std::ceil(split.hold_out * static_cast<double>(keys.size())));
+  if (tested.empty()) {
+    tested.assign(keys.size(), false);
+    for (size_t i = 0; i < tested_of(keys.size(), share); ++i) tested[order[i]] = true;
+  }
   std::vector<Part> parts(keys.size(), Part::Train);
-  for (size_t i = 0; i < order.size(); ++i) {
-    if (i < tested)
-      parts[order[i]] = Part::Test;
-    else if (static_cast<int64_t>(i - tested) % folds == fold)
-      parts[order[i]] = Part::Validation;
+  int64_t others = 0;
+  for (size_t i : order) {
+    if (tested[i])
+      parts[i] = Part::Test;
+    else if (others++ % folds == fold)
+      parts[i] = Part::Validation;
   }
   return parts;
 }
@@ -58,6 +69,15 @@ std::vector<std::string> programs(const std::vector<LayoutGraph>& graphs) {
   return names;
 }
 
+// Which programs are held out by name; empty where the share says it.
+std::vector<bool> named_tests(const std::vector<std::string>& programs, const LayoutSplit& split) {
+  if (split.test.empty()) return {};
+  std::vector<bool> tested;
+  for (const std::string& name : programs)
+    tested.push_back(std::find(split.test.begin(), split.test.end(), name) != split.test.end());
+  return tested;
+}
+
 std::vector<LayoutPart>& list_of(LayoutParts& parts, Part part) {
   return part == Part::Train ? parts.train : part == Part::Validation ? parts.validation : parts.test;
 }
@@ -66,7 +86,7 @@ void split_by_graph(const std::vector<LayoutGraph>& graphs, const LayoutSplit& s
   const std::vector<std::string> names = programs(graphs);
   std::vector<uint64_t> keys;
   for (const std::string& name : names) keys.push_back(key_of(name, split.seed));
-  const std::vector<Part> parts = deal(keys, split, folds_of(graphs, split), fold);
+  const std::vector<Part> parts = deal(keys, named_tests(names, split), split.hold_out, folds_of(graphs, split), fold);
   for (LayoutPart& part : all_layouts(graphs)) {
     const auto at = std::lower_bound(names.begin(), names.end(), program_of(graphs[part.graph]));
     list_of(out, parts[at - names.begin()]).push_back(std::move(part));
@@ -76,11 +96,8 @@ void split_by_graph(const std::vector<LayoutGraph>& graphs, const LayoutSplit& s
 void split_by_config(const std::vector<LayoutGraph>& graphs, const LayoutSplit& split, int64_t fold, LayoutParts& out) {
   for (const LayoutPart& whole : all_layouts(graphs)) {
     std::vector<uint64_t> keys;
-    for (int32_t config : whole.configs) {
-      const auto row = graphs[whole.graph].config(config);
-      keys.push_back(key_of({reinterpret_cast<const char*>(row.data()), row.size_bytes()}, split.seed));
-    }
-    const std::vector<Part> parts = deal(keys, split, split.folds, fold);
+    for (int32_t config : whole.configs) keys.push_back(key_of(graphs[whole.graph].config_bytes(config), split.seed));
+    const std::vector<Part> parts = deal(keys, {}, split.hold_out, split.folds, fold);
     for (Part wanted : {Part::Train, Part::Validation, Part::Test}) {
       LayoutPart part{whole.graph, {}, {}};
       for (size_t i = 0; i < parts.size(); ++i) {
@@ -98,6 +115,8 @@ void split_by_config(const std::vector<LayoutGraph>& graphs, const LayoutSplit& 
 void LayoutSplit::validate() const {
   if (by != "graphs" && by != "configs") throw Error("must be graphs or configs", "--split");
   if (!(hold_out >= 0 && hold_out < 0.9)) throw Error("a share from 0 to below 0.9", "--hold-out");
+  if (!test.empty() && (hold_out > 0 || by != "graphs"))
+    throw Error("the split names the programs held out", "--hold-out", "leave out one of them");
   if (folds < 2 || folds > 1000) throw Error("from 2 to 1000", "--folds");
 }
 
@@ -116,8 +135,11 @@ LayoutSplit layout_split_from_json(const nlohmann::json& json) {
 
 int64_t folds_of(const std::vector<LayoutGraph>& graphs, const LayoutSplit& split) {
   if (split.by == "configs") return split.folds;
-  const auto all = static_cast<double>(programs(graphs).size());
-  return std::min(split.folds, static_cast<int64_t>(all - std::ceil(split.hold_out * all)));
+  const std::vector<std::string> names = programs(graphs);
+  const std::vector<bool> named = named_tests(names, split);
+  const auto tested = named.empty() ? static_cast<int64_t>(tested_of(names.size(), split.hold_out))
+                                    : static_cast<int64_t>(std::count(named.begin(), named.end(), true));
+  return std::min(split.folds, static_cast<int64_t>(names.size()) - tested);
 }
 
 std::vector<LayoutPart> all_layouts(const std::vector<LayoutGraph>& graphs) {

@@ -15,8 +15,9 @@ struct LayoutSplit {
   // to one part. "configs": configurations of every program are held out, which says how well a program already measured
   // is known and nothing about other programs.
   std::string by = "graphs";
-  double hold_out = 0;  // share kept for testing
-  int64_t folds = 20;   // of the rest: validation is one of them
+  double hold_out = 0;            // share kept for testing
+  std::vector<std::string> test;  // or the programs kept for testing, by name
+  int64_t folds = 20;             // of the rest: validation is one of them
   uint64_t seed = 0;
   // Throws Error that names the option.
   void validate() const;

@@ -140,6 +140,10 @@ std::vector<double> predict_layouts(const TrainedLayouts& trained, const LayoutG
                                     std::span<const int32_t> configs, const PredictLayouts& options) {
   if (configs.empty()) return {};
   if (options.batch < 1 || options.augmentations < 1) throw Error("must be at least 1", "--batch or --augment");
+  if (trained.options.tiles != graph.is_tile())
+    throw Error(graph.is_tile() ? "these weights rank layouts, the data are tiles"
+                                : "these weights rank tiles, the data are layouts",
+                graph.name);
   if (trained.options.name == "frequent") return trained.rule.predict(graph, configs);
   const LayoutInputs inputs(trained.options.prune ? prune(graph) : graph, trained.scale,
                             neighbourhood_of(trained.options));

@@ -93,7 +93,56 @@ struct TGraph : LayoutNetwork {
   std::vector<std::shared_ptr<Block>> blocks;
 };
 
+// TGraph for the tile collection: late fusion.
+struct TileTGraph : LayoutNetwork {
+  explicit TileTGraph(const LayoutModelOptions& options)
+      : features(register_module("features", std::make_shared<RowFeatures>(options))) {
+    const int64_t hidden = options.hidden, inner = Attention::inner(options);
+    LayoutModelOptions alone = options;  // nodes do not depend on the configuration
+    alone.cross_attention = false;
+    first = register_module("first", torch::nn::Linear(features->width, hidden));
+    second = register_module("second", torch::nn::Linear(hidden, hidden));
+    for (int64_t i = 0; i < options.blocks; ++i)
+      blocks.push_back(
+          register_module("block" + std::to_string(i), std::make_shared<Block>(alone, options.name == "tgraph-code")));
+    for (int i = 0; i < 2; ++i) {
+      const int64_t width = i == 0 ? kTileFeatures + 2 * hidden : hidden;
+      joins.push_back(register_module("join" + std::to_string(i), torch::nn::Linear(width, inner)));
+      attentions.push_back(register_module("attention" + std::to_string(i), std::make_shared<Attention>(options)));
+    }
+    last = register_module("last", torch::nn::Linear(hidden, 1));
+  }
+
+  torch::Tensor embed(const LayoutInputs& inputs, const torch::Tensor& row_nodes,
+                      const torch::Tensor& row_axes) override {
+    return torch::gelu(second->forward(
+        torch::gelu(first->forward(features->forward(inputs, row_nodes, row_axes)))));  // [nodes, hidden]
+  }
+
+  torch::Tensor score(const LayoutInputs& inputs, const torch::Tensor& rows, const torch::Tensor& index,
+                      Noise& noise) override {
+    const int64_t configs = index.size(0), nodes = index.size(1) - 1;
+    torch::Tensor x = rows.unsqueeze(0);  // [1, nodes, hidden]
+    for (const auto& block : blocks) x = block->forward(x, inputs.adjacency, noise);
+    const torch::Tensor pooled = torch::cat({x.mean(1), x.amax(1)}, 1).expand({configs, -1});
+    torch::Tensor y = torch::cat({inputs.tiles.index_select(0, index.select(1, nodes)), pooled}, 1).unsqueeze(1);
+    for (size_t i = 0; i < joins.size(); ++i)
+      y = torch::gelu(attentions[i]->forward(joins[i]->forward(y)));  // [configs, 1, hidden]
+    return last->forward(y).view({-1});
+  }
+
+  std::shared_ptr<RowFeatures> features;
+  torch::nn::Linear first{nullptr}, second{nullptr}, last{nullptr};
+  std::vector<std::shared_ptr<Block>> blocks;
+  std::vector<torch::nn::Linear> joins;
+  std::vector<std::shared_ptr<Attention>> attentions;
+};
+
 }  // namespace tgraph
+
+std::shared_ptr<LayoutNetwork> make_tile_tgraph(const LayoutModelOptions& options) {
+  return std::make_shared<tgraph::TileTGraph>(options);
+}
 
 ChannelAttention::ChannelAttention(int64_t width)
     : squeeze(register_module("squeeze", torch::nn::Linear(width, std::max<int64_t>(width / 8, 1)))),
@@ -127,6 +176,7 @@ Neighbourhood neighbourhood_of(const LayoutModelOptions& options) {
 std::shared_ptr<LayoutNetwork> make_layout_network(const LayoutModelOptions& options, uint64_t seed) {
   options.validate();
   torch::manual_seed(seed);  // libtorch initialises layers from its global generator only
+  if (options.tiles) return options.name == "linear" ? make_linear_tiles(options) : make_tile_tgraph(options);
   if (options.name == "sage") return make_layout_gcn(options);
   if (options.name == "linear") return make_linear_ranker(options);
   if (options.name == "frequent") throw InternalError("the most-frequent-layout rule is no network");

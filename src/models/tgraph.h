@@ -1,5 +1,5 @@
-// Networks that rank the layout configurations of a program. TGraph (Khizbullin et al. 2024) in two variants, and two
-// baselines of the same interface.
+// Networks that rank the layout configurations of a program, or the tiles of a kernel. TGraph (Khizbullin et al. 2024) in
+// two variants, and two baselines of the same interface.
 //
 // "tgraph" follows the paper's equations: f_in of two linear layers with GELU (7); blocks x + GELU(concat(h, A_cross(h)))
 // with h = A_self(S(N_instance(x))) (3, 4); S with the sum over operands and users and L2 normalisation (2).
@@ -8,6 +8,10 @@
 // normalisation, dropout after the activation. In both h has half the width, so that the concatenation fits the residual;
 // without cross attention it has all of it. Equation 2's feed-forward layers are linear ones: the text names no activation.
 // Dropout, which the equations leave out, stands behind each block's GELU in both.
+//
+// Tiles are joined late (section 2.3): the kernel's nodes pass f_in and the blocks once, without attention across
+// configurations; mean and maximum over nodes beside a tile's 24 features feed two layers of linear, channel attention,
+// cross-configuration attention and GELU, and the score.
 #pragma once
 
 #include <torch/nn.h>
@@ -53,6 +57,8 @@ struct RowFeatures : torch::nn::Module {
   torch::nn::Embedding opcodes, axes;  // one table of axes for nodes and configurations
 };
 
+std::shared_ptr<LayoutNetwork> make_tile_tgraph(const LayoutModelOptions& options);    // tgraph.cc
+std::shared_ptr<LayoutNetwork> make_linear_tiles(const LayoutModelOptions& options);   // layout_baselines.cc
 std::shared_ptr<LayoutNetwork> make_layout_gcn(const LayoutModelOptions& options);     // layout_baselines.cc
 std::shared_ptr<LayoutNetwork> make_linear_ranker(const LayoutModelOptions& options);  // layout_baselines.cc
 

@@ -45,7 +45,7 @@ std::string label_of(const models::LayoutModelOptions& options) {
   if (network && !options.channel_attention) label += " no channel attention";
   if (network && !options.cross_attention) label += " no cross attention";
   if (network && !options.edges) label += " no edges";
-  if (network && !options.prune) label += " not pruned";
+  if (network && !options.prune && !options.tiles) label += " not pruned";
   return label;
 }
 
@@ -56,18 +56,22 @@ struct Column {
   double seconds = 0;
 };
 
-double deviation(const std::vector<LayoutScore>& scores) {
+double deviation(const std::vector<LayoutScore>& scores, double LayoutScore::* metric) {
   if (scores.size() < 2) return 0;
-  const double mean = models::mean_of(scores).tau;
+  const double mean = models::mean_of(scores).*metric;
   double squares = 0;
-  for (const LayoutScore& score : scores) squares += (score.tau - mean) * (score.tau - mean);
+  for (const LayoutScore& score : scores) squares += (score.*metric - mean) * (score.*metric - mean);
   return std::sqrt(squares / static_cast<double>(scores.size() - 1));
 }
 
 json cell(const std::vector<LayoutScore>& seeds) {
   json metrics = to_json(models::mean_of(seeds));
   metrics["configurations"] = seeds.empty() ? 0 : seeds[0].configurations;
-  metrics["kendall_tau_spread"] = deviation(seeds);
+  metrics["kendall_tau_spread"] = deviation(seeds, &LayoutScore::tau);
+  metrics["pair_accuracy_spread"] = deviation(seeds, &LayoutScore::pair_accuracy);
+  metrics["slowdown_top1_spread"] = deviation(seeds, &LayoutScore::slowdown_top1);
+  metrics["slowdown_top10_spread"] = deviation(seeds, &LayoutScore::slowdown_top10);
+  metrics["tile_score_spread"] = deviation(seeds, &LayoutScore::tile_score);
   metrics["seeds"] = seeds.size();
   return metrics;
 }

@@ -324,6 +324,14 @@ class Run {
   double validating_s_ = 0;
 };
 
+bool are_tiles(const std::vector<models::LayoutGraph>& graphs) {
+  for (const models::LayoutGraph& graph : graphs)
+    if (graph.is_tile() != graphs[0].is_tile())
+      throw Error("layouts and tiles are ranked by different networks", graph.name,
+                  "train on one collection at a time");
+  return !graphs.empty() && graphs[0].is_tile();
+}
+
 LayoutTrainReport fit_rule(const std::vector<models::LayoutGraph>& graphs, const LayoutTrainOptions& options,
                            const LayoutTrainFiles& files) {
   LayoutTrainReport report;
@@ -346,10 +354,12 @@ LayoutTrainReport fit_rule(const std::vector<models::LayoutGraph>& graphs, const
 LayoutTrainReport train_layouts(const std::vector<models::LayoutGraph>& graphs, const LayoutTrainOptions& options,
                                 const LayoutTrainFiles& files, const std::function<bool()>& interrupted,
                                 const LayoutProgress& progress) {
-  options.validate();
-  if (options.model.name == "frequent") return layout_trainer::fit_rule(graphs, options, files);
-  at::set_num_threads(options.threads);
-  return layout_trainer::Run(graphs, options, files)(interrupted, progress);
+  LayoutTrainOptions settled = options;
+  settled.model.tiles = layout_trainer::are_tiles(graphs);
+  settled.validate();
+  if (settled.model.name == "frequent") return layout_trainer::fit_rule(graphs, settled, files);
+  at::set_num_threads(settled.threads);
+  return layout_trainer::Run(graphs, settled, files)(interrupted, progress);
 }
 
 }  // namespace hone::train

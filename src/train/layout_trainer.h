@@ -36,7 +36,7 @@ struct LayoutTrainReport {
 // Progress: steps done of all folds, the fold, the loss, the best validation tau of the fold.
 using LayoutProgress = std::function<void(int64_t done, int64_t fold, double loss, double best)>;
 
-// Trains until every fold is done or `interrupted` says so; then what the begun fold has reached counts as a member. With
+// The network is one of tiles when the graphs are; all must be of one collection. Trains until every fold is done or `interrupted` says so; then what the begun fold has reached counts as a member. With
 // one thread the result is a function of data and options: a run resumed from its checkpoint ends with the same bits. Throws
 // Error for data that cannot be split, a checkpoint of other options, and a loss that is no longer finite.
 LayoutTrainReport train_layouts(const std::vector<models::LayoutGraph>& graphs, const LayoutTrainOptions& options,

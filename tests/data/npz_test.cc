@@ -143,6 +143,56 @@ TEST_CASE("arrays go through files", "[data]") {
   CHECK_THROWS_AS(write_npz(folder.path() / "no" / "x.npz", {&big, 1}), RunError);
 }
 
+TEST_CASE("an archive's arrays are read alone, whole and in pieces", "[data]") {
+  const TempDir folder;
+  const std::string path = (folder.path() / "in.npz").string();
+  std::vector<uint8_t> bytes(7 * 3 * 4);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 37);
+  const NamedArray x{"x", "f32", {7, 3}, bytes}, scalar{"scalar", "u8", {}, {5}}, none{"none", "u8", {0, 3}, {}};
+  for (bool compressed : {false, true}) {
+    write_npz(path, std::vector<NamedArray>{x, scalar, none}, compressed);
+    const NpzFile file(path);
+    CHECK(file.names() == std::vector<std::string>{"x", "scalar", "none"});
+    CHECK(file.has("x"));
+    CHECK_FALSE(file.has("y"));
+    CHECK(file.read("x") == x);
+    CHECK_THROWS_WITH(file.read("y"), Catch::Contains("missing"));
+    for (uint64_t most : {uint64_t{1}, uint64_t{12}, uint64_t{30}, uint64_t{1000}}) {
+      std::vector<uint8_t> all;
+      std::vector<int64_t> rows;
+      file.read_pieces("x", most, [&](const NamedArray& piece) {
+        CHECK(piece.type == "f32");
+        rows.push_back(piece.dims.at(0));
+        all.insert(all.end(), piece.bytes.begin(), piece.bytes.end());
+      });
+      CHECK(all == bytes);
+      CHECK(rows[0] == (most < 24 ? 1 : most < 84 ? 2 : 7));
+    }
+    CHECK_THROWS_AS(file.read_pieces("scalar", 8, [](const NamedArray&) {}), Error);
+    file.read_pieces("none", 8, [](const NamedArray&) { FAIL("a piece of nothing"); });
+  }
+  // Damage inside the packed elements shows at the latest when the last piece was taken.
+  std::string whole = read_file(path);
+  int noticed = 0;
+  for (size_t at = 40; at < whole.size() / 2; at += 3) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
+    write_file(path, damaged);
+    std::vector<uint8_t> all;
+    try {
+      const NpzFile file(path);
+      file.read_pieces("x", 12,
+                       [&](const NamedArray& piece) { all.insert(all.end(), piece.bytes.begin(), piece.bytes.end()); });
+      CHECK(all == bytes);
+    } catch (const Error&) {
+      ++noticed;
+    }
+  }
+  CHECK(noticed > 0);
+  write_file(path, "nothing of the kind");
+  CHECK_THROWS_WITH(NpzFile(path), Catch::Contains("not an .npz"));
+}
+
 TEST_CASE("column-major arrays of rank 3 are turned", "[data]") {
   const auto array = decode_npz(npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3, 2), }\n", 12), "f")[0];
   CHECK(array.bytes == std::vector<uint8_t>{0, 6, 2, 8, 4, 10, 1, 7, 3, 9, 5, 11});

@@ -44,7 +44,8 @@ std::vector<NamedArray> small_arrays() {
           array_of<int64_t>("edge_index", "s64", {2, 2}, {1, 0, 2, 1}),
           array_of<float>("node_config_feat", "f32", {2, 2, 18}, configs),
           array_of<int64_t>("node_config_ids", "s64", {2}, {1, 2}),
-          array_of<int64_t>("config_runtime", "s64", {2}, {200, 100})};
+          array_of<int64_t>("config_runtime", "s64", {2}, {200, 100}),
+          array_of<int64_t>("node_splits", "s64", {2}, {0, 3})};
 }
 
 void expect_error(const std::string& path, const std::string& word) {
@@ -176,7 +177,7 @@ TEST_CASE("layout files that cannot be right are refused by file and array") {
     arrays[which] = array;
     write_npz(path, arrays, true);
   };
-  for (size_t i = 0; i < 6; ++i) {
+  for (size_t i = 0; i < small_arrays().size(); ++i) {
     std::vector<NamedArray> arrays = small_arrays();
     const std::string name = arrays[i].name;
     arrays.erase(arrays.begin() + static_cast<int64_t>(i));
@@ -198,7 +199,7 @@ TEST_CASE("layout files that cannot be right are refused by file and array") {
   write_with(0, array_of<float>("node_feat", "f32", {3, 139}, std::vector<float>(3 * 139)));
   expect_error(path, "node_feat");
   write_with(3, array_of<float>("node_config_feat", "f32", {2, 2, 18}, std::vector<float>(72, 6)));
-  expect_error(path, "not -1 to 5");
+  expect_error(path, "configuration 0 holds 6: a layout's axis is -1 to 5");
   write_with(
       3, array_of<std::complex<float>>("node_config_feat", "c64", {2, 2, 18}, std::vector<std::complex<float>>(72)));
   expect_error(path, "node_config_feat");
@@ -245,6 +246,74 @@ TEST_CASE("parts are shares of distinct things and do not depend on order") {
   CHECK(parts.train.size() + parts.validation.size() + parts.test.size() == 8);
   CHECK(in(parts.test, 0) == in(parts.test, 1));
   CHECK(in(parts.train, 0) == in(parts.train, 1));
+}
+
+TEST_CASE("programs are held out by name") {
+  std::vector<LayoutGraph> graphs;
+  for (uint64_t seed = 1; seed <= 8; ++seed) graphs.push_back(chain_graph(12, 20, seed));
+  graphs[2].name = "other/chain3";
+  LayoutSplit split;
+  split.test = {"chain3", "chain7", "one that is not there"};
+  split.folds = 20;
+  CHECK(folds_of(graphs, split) == 6);
+  std::vector<int> validated(8);
+  for (int64_t fold = 0; fold < 6; ++fold) {
+    const LayoutParts parts = split_layouts(graphs, split, fold);
+    REQUIRE(parts.test.size() == 2);
+    CHECK(parts.test[0].graph == 2);
+    CHECK(parts.test[1].graph == 6);
+    CHECK(parts.train.size() == 5);
+    for (const LayoutPart& part : parts.validation) ++validated[part.graph];
+  }
+  CHECK(validated == std::vector<int>{1, 1, 0, 1, 1, 1, 0, 1});
+  CHECK(to_json(layout_split_from_json(to_json(split))) == to_json(split));
+  split.hold_out = 0.2;
+  CHECK_THROWS_AS(split.validate(), Error);
+  split.hold_out = 0;
+  split.by = "configs";
+  CHECK_THROWS_AS(split.validate(), Error);
+}
+
+TEST_CASE("tiles of a kernel: distinct ones, parts, nothing to prune") {
+  LayoutGraph graph = tile_kernel(60, 3);
+  check(graph);
+  CHECK(graph.configurations() == 60);
+  const LayoutGraph pruned = prune(graph);
+  CHECK(pruned.nodes() == 3);
+  const DistinctConfigs distinct = distinct_configs(graph);
+  CHECK(distinct.index.size() < 60);  // of 49 there can be
+  for (size_t i = 0; i < distinct.index.size(); ++i)
+    CHECK(distinct.runtime_ns[i] == graph.runtime_ns[distinct.index[i]]);  // equal tiles take equally long
+  LayoutSplit split;
+  split.by = "configs";
+  split.folds = 4;
+  const LayoutParts parts = split_layouts({graph}, split, 0);
+  CHECK(parts.train[0].configs.size() + parts.validation[0].configs.size() == distinct.index.size());
+  graph.tiles.pop_back();
+  CHECK_THROWS_AS(check(graph), Error);
+}
+
+TEST_CASE("a tile file is read with run times as multiples of their own default") {
+  const TempDir folder;
+  const std::string path = (folder.path() / "tile.npz").string();
+  std::vector<float> tiles(2 * kTileFeatures);
+  for (size_t i = 0; i < tiles.size(); ++i) tiles[i] = static_cast<float>(i);
+  std::vector<NamedArray> arrays = small_arrays();
+  arrays.resize(3);
+  arrays.push_back(array_of<float>("config_feat", "f32", {2, kTileFeatures}, tiles));
+  arrays.push_back(array_of<int64_t>("config_runtime", "s64", {2}, {300, 220}));
+  arrays.push_back(array_of<int64_t>("config_runtime_normalizers", "s64", {2}, {200, 100}));
+  write_npz(path, arrays, true);
+  for (const std::string& cache : {std::string(), (folder.path() / "cache").string()}) {
+    const LayoutGraph graph = read_layout_data(path, cache).at(0);
+    CHECK(graph.is_tile());
+    CHECK(graph.nodes() == 3);
+    CHECK(graph.tiles == tiles);
+    CHECK(graph.runtime_ns == std::vector<double>{300, 440});
+  }
+  arrays.erase(arrays.begin() + 4);
+  write_npz(path, arrays);
+  expect_error(path, "config_runtime");
 }
 
 TEST_CASE("metrics of a ranking by hand") {

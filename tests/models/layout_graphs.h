@@ -1,6 +1,7 @@
 // Small layout graphs for tests.
 #pragma once
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,25 @@ inline LayoutGraph chain_graph(int64_t nodes, int64_t configs, uint64_t seed) {
     graph.runtime_ns.push_back(ns);
   }
   graph.configs = PackedConfigs::hold(std::move(packed));
+  return graph;
+}
+
+// A kernel of a chain of three nodes with tiles of 24 numbers; the run time is least where the first is 8 and the second 4.
+inline LayoutGraph tile_kernel(int64_t configs, uint64_t seed) {
+  Rng rng(seed);
+  LayoutGraph graph = chain_graph(3, 1, seed);
+  graph.name = "kernel" + std::to_string(seed);
+  graph.config_nodes.clear();
+  graph.configs = {};
+  graph.runtime_ns.clear();
+  for (int64_t c = 0; c < configs; ++c) {
+    std::vector<float> tile(kTileFeatures);
+    const int64_t first = rng.below(7), second = rng.below(7);  // powers of two
+    tile[0] = static_cast<float>(1 << first), tile[1] = static_cast<float>(1 << second);
+    tile[6] = tile[0] + tile[1], tile[7] = tile[0] * tile[1];
+    graph.tiles.insert(graph.tiles.end(), tile.begin(), tile.end());
+    graph.runtime_ns.push_back(static_cast<double>(1000 + 100 * std::abs(first - 3) + 60 * std::abs(second - 2)));
+  }
   return graph;
 }
 

@@ -195,6 +195,32 @@ TEST_CASE("every parameter of a network learns, and edges matter") {
   }
 }
 
+TEST_CASE("tiles: one network, permutations, who sees whom, gradients") {
+  const LayoutGraph graph = tile_kernel(12, 5);
+  for (const char* name : {"tgraph", "tgraph-code", "linear"})
+    for (bool cross : {true, false}) {
+      LayoutModelOptions options = small_options(name);
+      options.tiles = true;
+      options.cross_attention = cross;
+      const auto network = make_layout_network(options, 3);
+      const LayoutInputs inputs = inputs_of(graph, options);
+      const torch::Tensor all = scores_of(*network, inputs, {0, 1, 2, 3, 4, 5}),
+                          turned = scores_of(*network, inputs, {5, 4, 3, 2, 1, 0}),
+                          few = scores_of(*network, inputs, {0, 1, 2});
+      REQUIRE(all.sizes() == std::vector<int64_t>{6});
+      CHECK(near(all, turned.flip(0), 1e-5));
+      CHECK(near(all.narrow(0, 0, 3), few, 1e-6) == (!cross || options.name == "linear"));
+      layout_loss("hinge", all, std::span(graph.runtime_ns).first(6)).backward();
+      for (const auto& parameter : network->named_parameters()) {
+        INFO(name << " " << parameter.key());
+        CHECK(parameter.value().grad().defined());
+      }
+    }
+  LayoutModelOptions options = small_options("sage");
+  options.tiles = true;
+  CHECK_THROWS_AS(make_layout_network(options, 3), Error);
+}
+
 TEST_CASE("weights come back from their file") {
   const TempDir folder;
   const std::string path = (folder.path() / "w.safetensors").string();

@@ -95,6 +95,31 @@ TEST_CASE("every model learns a graph whose layouts decide") {
   }
 }
 
+TEST_CASE("tiles of kernels are learned, and not mixed with layouts") {
+  std::vector<LayoutGraph> graphs;
+  for (uint64_t seed = 1; seed <= 6; ++seed) graphs.push_back(models::tile_kernel(40, seed));
+  for (const char* model : {"tgraph", "tgraph-code"}) {
+    LayoutTrainOptions options = small_run(model);
+    options.model.dropout = 0;
+    options.split = {};
+    options.split.test = {"kernel2"};
+    options.split.folds = 3;
+    options.steps = 200;
+    options.validate_every = 50;
+    options.train_folds = 1;
+    options.learning_rate = 1e-2;
+    const LayoutTrainReport report = train_layouts(graphs, options, {}, kNever, kSilent);
+    INFO(model << " tau " << report.folds[0].validation_tau);
+    CHECK(report.folds[0].validation_tau > 0.8);  // on kernels that were not trained on
+    CHECK(report.trained.options.tiles);
+    CHECK_THROWS_AS(models::predict_layouts(report.trained, chain_graph(12, 20, 1), std::vector<int32_t>{0, 1}, {}),
+                    Error);
+  }
+  CHECK_THROWS_AS(train_layouts(graphs, small_run("frequent"), {}, kNever, kSilent), Error);
+  graphs.push_back(chain_graph(12, 80, 1));
+  CHECK_THROWS_AS(train_layouts(graphs, small_run("tgraph"), {}, kNever, kSilent), Error);
+}
+
 TEST_CASE("patience ends a fold") {
   const std::vector<LayoutGraph> graphs = {chain_graph(12, 80, 1)};
   LayoutTrainOptions options = small_run("tgraph");
