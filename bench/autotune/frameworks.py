@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""Whole programs: default XLA and what `hone tune` made of it, against PyTorch (eager and torch.compile), ONNX Runtime
+and TVM, on the same models with the same weights and inputs, interleaved in one process.
+
+The models are the examples that frameworks_models.py has as PyTorch modules. A contender whose outputs differ from
+default XLA's by more than the tolerance of their type is left out and counted. Each program is one row of a JSONL file;
+what tuning made is kept beside it, so that a run that was stopped goes on. --check only compares outputs.
+"""
+
+import argparse
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from common import failures, finish, head, run_missing
+from harness import ROOT, HoneError, call_hone, example_programs, geometric_mean, markdown_table, seconds_of
+
+KEYS = ("name", "threads", "seed", "budget")
+# key -> (column, distributions whose versions matter)
+CONTENDERS = {
+    "default": ("default XLA", ["tensorflow-cpu"]),
+    "tuned": ("tuned", []),
+    "call": ("tuned, `hone.load`", []),
+    "eager": ("torch eager", ["torch"]),
+    "compile": ("torch.compile", ["torch"]),
+    "onnxruntime": ("ONNX Runtime", ["onnxruntime", "onnx", "onnxscript"]),
+    "tvm": ("TVM", ["apache-tvm"]),
+}
+MADE = "made.json"  # beside what a stage left: how long it took
+STAGE_LIMIT_S = 900
+
+
+def run_stage(stage: str, row: dict, folder: Path, options: argparse.Namespace) -> dict:
+    """What frameworks_stages.py answers, in a process of its own: a crash of one framework costs one program."""
+    request = {
+        "stage": stage,
+        "name": row["name"],
+        "threads": row["threads"],
+        "seed": row["seed"],
+        "budget_s": seconds_of(row["budget"]),
+        "rounds": options.rounds,
+        "folder": str(folder),
+        "build": str(options.hone.parent),
+        "contenders": options.contenders,
+    }
+    command = [sys.executable, str(Path(__file__).with_name("frameworks_stages.py")), json.dumps(request)]
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT / "python"),
+        "OMP_NUM_THREADS": str(row["threads"]),
+        "TVM_NUM_THREADS": str(row["threads"]),
+        "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
+    }
+    log = folder / f"{stage}.log"
+    with log.open("w") as errors:
+        run = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=errors, env=environment, timeout=STAGE_LIMIT_S, check=False
+        )
+    try:
+        return json.loads(run.stdout.splitlines()[-1])
+    except (IndexError, json.JSONDecodeError):
+        last = log.read_text(errors="replace").strip().splitlines()[-1:] or ["no output"]
+        raise HoneError(f"{stage}: exit code {run.returncode}: {last[0][:300]}") from None
+
+
+def package(row: dict, folder: Path, options: argparse.Namespace) -> dict:
+    """The program as hone tune makes it, or, to compare outputs only, as hone's model alone does: in a second or two."""
+    program = next(program for program in example_programs() if program.name == row["name"])
+    arguments = ["optimize", program.path, "--no-verify", "-o", folder / "tuned.hone", "--force"]
+    if not options.check:
+        arguments = ["tune", program.path, "--budget", row["budget"], "--threads", row["threads"]]
+        arguments += ["--seed", row["seed"], "-o", folder / "tuned.hone", "--force", "--fresh", "--db", folder / "tune.db"]
+    if program.weights:
+        arguments += ["--weights", program.weights]
+    begin = time.monotonic()
+    answer = call_hone(options.hone, arguments, STAGE_LIMIT_S)
+    known = {key: answer[key] for key in ("speedup", "verified", "candidates") if key in answer}
+    return known | {"seconds": time.monotonic() - begin}
+
+
+def once(name: str, folder: Path, make) -> dict:
+    """make()'s answer, kept in the folder: made only if it is not there yet."""
+    made = json.loads((folder / MADE).read_text()) if (folder / MADE).exists() else {}
+    if name not in made:
+        made[name] = make()
+        (folder / MADE).write_text(json.dumps(made))
+    return made[name]
+
+
+def measure(row: dict, options: argparse.Namespace) -> None:
+    folder = options.jsonl.with_suffix("") / f"{row['name']}-{row['threads']}-{row['seed']}-{row['budget']}"
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        row["tune"] = once("tune", folder, lambda: package(row, folder, options))
+        if "tvm" in options.contenders and not options.check:
+            row["tvm"] = once("tvm", folder, lambda: run_stage("tvm", row, folder, options))
+        row.update(run_stage("check" if options.check else "measure", row, folder, options))
+    except (HoneError, OSError, subprocess.TimeoutExpired) as error:
+        row["error"] = " ".join(str(error).split())[:300]
+
+
+def versions() -> str:
+    found = {}
+    for _, distributions in CONTENDERS.values():
+        for name in distributions:
+            try:
+                found[name] = importlib.metadata.version(name)
+            except importlib.metadata.PackageNotFoundError:
+                found[name] = "not installed"
+    return ", ".join(f"{name} {version}" for name, version in found.items())
+
+
+def ratio(row: dict, key: str) -> float | None:
+    """Default XLA's run time divided by the contender's; None where it has no checked result."""
+    got = row["contenders"].get(key, {})
+    return got.get("speedup")
+
+
+def time_table(rows: list[dict]) -> str:
+    header = ["program, ms per call"] + [column for column, _ in CONTENDERS.values()]
+    lines = []
+    for row in rows:
+        got = row["contenders"]
+        lines.append([row["name"]] + [f"{got[key]['ns'] / 1e6:.3f}" if "ns" in got.get(key, {}) else "-" for key in CONTENDERS])
+    return markdown_table(header, lines)
+
+
+def ratio_table(rows: list[dict]) -> str:
+    keys = [key for key in CONTENDERS if key != "default"]
+    header = ["default XLA's time / its own"] + [CONTENDERS[key][0] for key in keys]
+    lines = []
+    for row in rows:
+        cells = [row["name"]]
+        for key in keys:
+            got = row["contenders"].get(key, {})
+            cells.append("{:.2f} [{:.2f}, {:.2f}]".format(got["speedup"], *got["interval"]) if "speedup" in got else "-")
+        lines.append(cells)
+    for label, pick in (("geometric mean", geometric_mean), ("best", max), ("worst", min)):
+        cells = [label]
+        for key in keys:
+            values = [value for row in rows if (value := ratio(row, key)) is not None]
+            cells.append(f"{pick(values):.3f} ({len(values)})" if values else "-")
+        lines.append(cells)
+    return markdown_table(header, lines)
+
+
+def against_table(rows: list[dict]) -> str:
+    """Tuned against each framework: geometric mean of its time over ours, and how many programs are faster with us."""
+    lines = []
+    for key, (column, _) in CONTENDERS.items():
+        if key in ("tuned", "call"):
+            continue
+        values = []
+        for row in rows:
+            theirs, ours = row["contenders"].get(key, {}).get("ns"), row["contenders"].get("tuned", {}).get("ns")
+            if theirs and ours:
+                values.append((theirs / ours, row["name"]))
+        if values:
+            mean = geometric_mean([value for value, _ in values])
+            ahead = sum(value > 1 for value, _ in values)
+            least = "{:.2f} {}".format(*min(values))
+            lines.append([column, f"{mean:.3f}", f"{ahead} of {len(values)}", "{:.2f} {}".format(*max(values)), least])
+    return markdown_table(["its time / tuned", "geometric mean", "tuned is faster", "most", "least"], lines)
+
+
+def effort_table(rows: list[dict]) -> str:
+    header = ["program, seconds before the first call", "tuned (search)", "torch.compile", "ONNX Runtime", "TVM", "TVM trials"]
+    lines = []
+    for row in rows:
+        got = row["contenders"]
+        cells = [row["name"], f"{row['tune']['seconds']:.0f}"]
+        cells += [f"{got[key]['made_s']:.1f}" if "made_s" in got.get(key, {}) else "-" for key in ("compile", "onnxruntime")]
+        tvm = row.get("tvm", {})
+        cells += [f"{tvm['seconds']:.0f}", str(tvm["trials"])] if "seconds" in tvm else ["-", "-"]
+        lines.append(cells)
+    return markdown_table(header, lines)
+
+
+def left_out(rows: list[dict]) -> str:
+    """Contenders without a time, with the reason: it failed, or its outputs differ."""
+    lines = []
+    for row in rows:
+        for key, got in row["contenders"].items():
+            if "error" in got:
+                lines.append(f"- {row['name']}, {CONTENDERS[key][0]}: {got['error']}\n")
+    return f"\nLeft out, {len(lines)}:\n\n" + "".join(lines) if lines else "\nNothing was left out.\n"
+
+
+def error_table(rows: list[dict]) -> str:
+    header = ["largest difference, in tolerances"] + [column for column, _ in CONTENDERS.values()]
+    lines = []
+    for row in rows:
+        got = row["contenders"]
+        lines.append([row["name"]] + [f"{got[key]['difference']:.3f}" if "difference" in got.get(key, {}) else "-" for key in CONTENDERS])
+    return markdown_table(header, lines)
+
+
+def tables(rows: list[dict], check: bool) -> str:
+    good = [row for row in rows if "error" not in row]
+    if not good:
+        return ""
+    text = f"- Versions: {versions()}\n"
+    if not check:
+        for threads in sorted({row["threads"] for row in good}):
+            here = [row for row in good if row["threads"] == threads]
+            text += f"\n## {threads} thread{'s' if threads > 1 else ''}\n\n"
+            text += "\n".join(part(here) for part in (ratio_table, against_table, time_table, effort_table))
+    return text + "\n## Outputs against default XLA's\n\n" + error_table(good) + left_out(good)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", metavar="NAME[,NAME]", help="of the examples, these (default: all it has)")
+    parser.add_argument("--contenders", default=",".join(CONTENDERS), metavar="NAME[,NAME]", help="default: all")
+    parser.add_argument("--budget", default="60s", help="of hone tune and of TVM's MetaSchedule, each (default 60s)")
+    parser.add_argument("--threads", default="1", help="thread counts, as 1,2 (default 1)")
+    parser.add_argument("--rounds", type=int, default=60, help="in each, every contender once (default 60)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--check", action="store_true", help="only compare outputs with default XLA's, no times")
+    parser.add_argument("--retry", action="store_true", help="run again what failed before")
+    parser.add_argument("--out", type=Path, help="the tables in Markdown (default: only printed)")
+    parser.add_argument("--jsonl", type=Path, help="raw rows (default build/bench/autotune-frameworks.jsonl)")
+    parser.add_argument("--hone", type=Path, default=ROOT / "build" / "hone")
+    options = parser.parse_args()
+    kind = "frameworks-check" if options.check else "frameworks"
+    options.jsonl = (options.jsonl or ROOT / "build" / "bench" / f"autotune-{kind}.jsonl").resolve()
+    options.contenders = options.contenders.split(",")
+    unknown = set(options.contenders) - set(CONTENDERS)
+    if unknown or "default" not in options.contenders:
+        parser.error(f"--contenders: default, and some of {', '.join(CONTENDERS)}")
+    if not options.hone.exists():
+        parser.error(f"{options.hone}: no such program; run make build")
+    try:
+        from frameworks_models import MODELS
+    except ImportError as error:
+        parser.error(f"{error}: run scripts/setup.sh --bench")
+    wanted = options.only.split(",") if options.only else list(MODELS)
+    if set(wanted) - set(MODELS):
+        parser.error(f"--only: no PyTorch module for {', '.join(sorted(set(wanted) - set(MODELS)))}")
+    try:
+        seconds_of(options.budget)
+        counts = [int(text) for text in options.threads.split(",")]
+    except ValueError as error:
+        parser.error(str(error))
+    jobs = [
+        {"name": name, "threads": threads, "seed": options.seed, "budget": options.budget}
+        for threads in counts
+        for name in wanted
+    ]
+    rows, interrupted = run_missing(jobs, KEYS, lambda row: measure(row, options), options)
+    text = head("Against other frameworks", rows, len(jobs)) + tables(rows, options.check) + failures(rows, KEYS)
+    return finish(text, options, interrupted)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,286 @@
+"""The half of frameworks.py that loads the frameworks, one program in a process: tuning by TVM, checking, timing.
+
+The only argument is a JSON request (run_stage in frameworks.py writes it), the last line of the output a JSON answer.
+"""
+
+import contextlib
+import ctypes
+import io
+import json
+import math
+import shutil
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from frameworks_models import MODELS
+from hone import Tuned, arrays, files, runtime
+
+TIMED_NS = 3e6  # one time is the mean over calls that take about this long together
+TOLERANCE = {  # relative, as src/xla/measure.cc has it
+    "float64": 1024 * 2.0**-52,
+    "float32": 1024 * 2.0**-23,
+    "bfloat16": 16 * 2.0**-8,
+    "float16": 16 * 2.0**-11,
+}
+
+
+@dataclass
+class Contender:
+    """One way to run the program. `call` runs it once; `results` gives the last call's outputs as NumPy arrays."""
+
+    call: Callable[[], object]
+    results: Callable[[object], list[np.ndarray]]
+    made_s: float | None = None
+
+
+class Case:
+    """A program, its weights and inputs: the same values for all contenders."""
+
+    def __init__(self, request: dict):
+        self.request, self.folder = request, Path(request["folder"])
+        self.threads = request["threads"]
+        self.package = self.folder / "tuned.hone"
+        self.library = runtime.open_library(files.find(files.RUNTIME, request["build"]))
+        self.program = runtime.Program(self.library, self.package, self.threads, default=True)
+        weights = runtime.Program(self.library, self.package, self.threads).weights
+        self.constants = len(weights)
+        if weights != list(range(len(weights))):
+            raise ValueError("the weights are not the first parameters")
+        generator = np.random.default_rng(request["seed"])
+        self.values = [self.value(spec, i < self.constants, generator) for i, spec in enumerate(self.program.inputs)]
+
+    @staticmethod
+    def value(spec: runtime.Spec, is_weight: bool, generator: np.random.Generator) -> np.ndarray:
+        """Weights small enough that signals keep their size, offset by nothing below 0 where a variance may stand."""
+        if spec.dtype.kind in "iu":
+            values = generator.integers(0, 2, spec.shape)
+        elif not is_weight:
+            values = generator.standard_normal(spec.shape)
+        elif len(spec.shape) == 1:
+            values = generator.uniform(0.1, 1.0, spec.shape)
+        else:
+            values = generator.standard_normal(spec.shape) / math.sqrt(np.prod(spec.shape[:-1]))
+        out = arrays.empty(spec.shape, spec.dtype)
+        out[...] = values
+        return out
+
+    def module(self) -> torch.nn.Module:
+        weights = iter([torch.from_numpy(value) for value in self.values[: self.constants]])
+        module = MODELS[self.request["name"]](weights).eval()
+        if next(weights, None) is not None:
+            raise ValueError("the module does not take all weights")
+        return module
+
+    def inputs(self) -> tuple[torch.Tensor, ...]:
+        return tuple(torch.from_numpy(value) for value in self.values[self.constants :])
+
+
+def bound(program: runtime.Program, values: list[np.ndarray | None]) -> Contender:
+    """A call into the runtime with its pointers made once: what a C++ program that embeds it pays."""
+    results = [arrays.empty(spec.shape, spec.dtype) for spec in program.outputs]
+    inputs = (ctypes.c_void_p * len(values))(*[None if v is None else v.ctypes.data for v in values])
+    outputs = (ctypes.c_void_p * len(results))(*[result.ctypes.data for result in results])
+    run, handle = program.library.hone_program_run, program.handle
+
+    def call() -> None:
+        if run(handle, inputs, outputs) != 0:
+            raise RuntimeError((program.library.hone_last_error() or b"").decode())
+
+    return Contender(call, lambda _: results)
+
+
+def make_default(case: Case) -> Contender:
+    return bound(case.program, case.values)
+
+
+def make_tuned(case: Case) -> Contender:
+    program = runtime.Program(case.library, case.package, case.threads)
+    for i in program.weights:
+        program.set_weight(i, case.values[i])
+    contender = bound(program, [None if i in program.weights else value for i, value in enumerate(case.values)])
+    contender.program = program  # the handle lives as long as the contender
+    return contender
+
+
+def make_call(case: Case) -> Contender:
+    tuned = Tuned(case.package, case.threads, case.request["build"])
+    tuned(*case.values)
+    values = [None if i < case.constants else value for i, value in enumerate(case.values)]
+
+    def results(out: object) -> list[np.ndarray]:
+        return list(out) if isinstance(out, tuple) else [out]
+
+    return Contender(lambda: tuned(*values), results)
+
+
+def torch_results(out: tuple[torch.Tensor, ...]) -> list[np.ndarray]:
+    return [value.numpy() for value in out]
+
+
+def make_eager(case: Case) -> Contender:
+    module, inputs = case.module(), case.inputs()
+    return Contender(lambda: module(*inputs), torch_results)
+
+
+def make_compile(case: Case) -> Contender:
+    import torch._inductor.config
+
+    torch._inductor.config.freezing = True  # the weights are constant for us, too
+    module, inputs = case.module(), case.inputs()
+    compiled = torch.compile(module, mode="max-autotune", dynamic=False)
+    shutil.rmtree(case.folder / "inductor", ignore_errors=True)  # its cache: what is timed is the whole compilation
+    begin = time.monotonic()
+    compiled(*inputs)
+    return Contender(lambda: compiled(*inputs), torch_results, time.monotonic() - begin)
+
+
+def make_onnxruntime(case: Case) -> Contender:
+    import onnxruntime
+
+    begin = time.monotonic()
+    file = io.BytesIO()
+    torch.onnx.export(case.module(), case.inputs(), dynamo=True, verbose=False).save(file)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = case.threads, 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    session = onnxruntime.InferenceSession(file.getvalue(), options, providers=["CPUExecutionProvider"])
+    binding = session.io_binding()
+    # Parameters that the exported graph does not use are not among its inputs: they are told apart by their position.
+    kept = {node.name: node for node in session.get_inputs()}
+    named = dict(zip(onnx_inputs(file.getvalue()), case.values[case.constants :], strict=True))
+    for name in kept:
+        binding.bind_ortvalue_input(name, onnxruntime.OrtValue.ortvalue_from_numpy(named[name]))
+    results = []
+    for node, spec in zip(session.get_outputs(), case.program.outputs, strict=True):
+        results.append(onnxruntime.OrtValue.ortvalue_from_numpy(arrays.empty(spec.shape, spec.dtype)))
+        binding.bind_ortvalue_output(node.name, results[-1])
+    made_s = time.monotonic() - begin
+    call = session.run_with_iobinding
+    return Contender(lambda: call(binding), lambda _: [value.numpy() for value in results], made_s)
+
+
+def onnx_inputs(model: bytes) -> list[str]:
+    import onnx
+
+    return [node.name for node in onnx.load_from_string(model).graph.input]
+
+
+def make_tvm(case: Case) -> Contender:
+    import frameworks_tvm
+
+    call, results = frameworks_tvm.load(case)
+    return Contender(call, results)
+
+
+MAKERS = {
+    "default": make_default,
+    "tuned": make_tuned,
+    "call": make_call,
+    "eager": make_eager,
+    "compile": make_compile,
+    "onnxruntime": make_onnxruntime,
+    "tvm": make_tvm,
+}
+
+
+def difference(expected: list[np.ndarray], got: list[np.ndarray]) -> float:
+    """The largest difference in units of the tolerance of its type, as src/xla/measure.cc has it; at most 1 is equal."""
+    if [value.shape for value in expected] != [value.shape for value in got]:
+        return math.inf
+    worst = 0.0
+    for reference, value in zip(expected, got, strict=True):
+        if not np.isfinite(reference).all():
+            raise ValueError("default XLA's outputs are not finite: the inputs are unfit for a comparison")
+        a, b = reference.astype(np.float64), value.astype(np.float64)
+        allowed = TOLERANCE.get(str(reference.dtype), 0.0) * (np.sqrt(np.mean(a * a)) + np.abs(a)) + 1e-300
+        worst = max(worst, float(np.nanmax(np.where(np.isfinite(b), np.abs(a - b) / allowed, math.inf), initial=0)))
+    return worst
+
+
+def make_all(case: Case) -> tuple[dict[str, Contender], dict[str, dict]]:
+    """The contenders whose outputs are right, and what is known of each."""
+    contenders, known, expected = {}, {}, None
+    for name in [name for name in MAKERS if name in case.request["contenders"]]:
+        try:
+            contender = MAKERS[name](case)
+            got = contender.results(contender.call())
+            expected = expected or [value.copy() for value in got]
+            known[name] = {"difference": difference(expected, got)}
+            if contender.made_s is not None:
+                known[name]["made_s"] = contender.made_s
+            if known[name]["difference"] <= 1:
+                contenders[name] = contender
+            else:
+                known[name]["error"] = f"its outputs differ by {known[name]['difference']:.3g} tolerances"
+        except Exception as error:  # whatever a framework raises costs its own column only
+            if name == "default":
+                raise
+            text = " ".join(str(error).split())[:200]
+            known[name] = {"error": f"{type(error).__name__}: {text}"}
+            print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
+    return contenders, known
+
+
+def time_ns(call: Callable[[], object], repeats: int) -> float:
+    call()  # the others have had the caches
+    begin = time.perf_counter_ns()
+    for _ in range(repeats):
+        call()
+    return (time.perf_counter_ns() - begin) / repeats
+
+
+def interleave(contenders: dict[str, Contender], rounds: int) -> dict[str, np.ndarray]:
+    """Nanoseconds a call, one per round; who begins a round moves on by one."""
+    names = list(contenders)
+    repeats = {}
+    for name, contender in contenders.items():
+        once = min(time_ns(contender.call, 1) for _ in range(5))
+        repeats[name] = max(1, min(200, round(TIMED_NS / once)))
+    times = {name: np.empty(rounds) for name in names}
+    for i in range(rounds):
+        for name in names[i % len(names) :] + names[: i % len(names)]:
+            times[name][i] = time_ns(contenders[name].call, repeats[name])
+    return times
+
+
+def measure(case: Case) -> dict:
+    contenders, known = make_all(case)
+    if case.request["stage"] == "check":
+        return {"contenders": known}
+    times = interleave(contenders, case.request["rounds"])
+    rounds = case.request["rounds"]
+    # Order statistics that enclose the median with 95 % confidence (normal approximation of the binomial).
+    low, high = max(0, int(rounds / 2 - 0.98 * rounds**0.5)), min(rounds - 1, math.ceil(rounds / 2 + 0.98 * rounds**0.5))
+    for name, values in times.items():
+        ratios = np.sort(times["default"] / values)
+        known[name]["ns"] = float(np.median(values))
+        known[name]["least_ns"] = float(values.min())
+        known[name]["speedup"] = float(np.median(ratios))
+        known[name]["interval"] = [float(ratios[low]), float(ratios[high])]
+    return {"contenders": known, "rounds": rounds}
+
+
+def main() -> int:
+    request = json.loads(sys.argv[1])
+    warnings.filterwarnings("ignore")
+    torch.set_num_threads(request["threads"])
+    with contextlib.redirect_stdout(sys.stderr), torch.inference_mode():
+        case = Case(request)
+        if request["stage"] == "tvm":
+            import frameworks_tvm
+
+            answer = frameworks_tvm.tune(case)
+        else:
+            answer = measure(case)
+    print(json.dumps(answer))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""TVM for frameworks.py: a PyTorch module through Relax, tuned by MetaSchedule for a time, and called.
+
+The passes are those of TVM's own pipeline for static shapes (relax.pipeline.static_shape_tuning_pipeline, weights laid
+out anew for the CPU), with a search that ends by the clock in place of one that ends by the number of trials.
+"""
+
+import json
+import time
+
+import numpy as np
+import torch
+import tvm
+from tvm import relax
+from tvm.ir.transform import PassContext
+from tvm.ir.utils import derived_object
+from tvm.relax.frontend import detach_params
+from tvm.relax.frontend.torch import from_exported_program
+from tvm.s_tir import meta_schedule as ms
+from tvm.s_tir.meta_schedule.relax_integration import extract_tasks, extracted_tasks_to_tune_contexts
+from tvm.s_tir.meta_schedule.tune import tune_tasks
+
+LIBRARY, PARAMETERS = "tvm.so", "tvm.npz"
+TRIALS_A_TURN = 8  # of one task; small, so that every task gets a turn within the budget
+
+
+@derived_object
+class StopInTime(ms.measure_callback.PyMeasureCallback):
+    """Ends the search when the time is over, by an exception, after what was measured is in the database."""
+
+    def __init__(self, deadline: float):
+        super().__init__()
+        self.deadline, self.trials, self.good = deadline, 0, 0
+
+    def apply(self, task_scheduler, task_id, measure_candidates, builder_results, runner_results) -> None:
+        self.trials += len(runner_results)
+        self.good += sum(result.error_msg is None for result in runner_results)
+        if time.monotonic() > self.deadline:
+            raise TimeoutError("time is over")
+
+
+def target_of(threads: int) -> tvm.target.Target:
+    cpu = tvm.target.codegen.llvm_get_system_cpu()
+    return tvm.target.Target({"kind": "llvm", "mcpu": cpu, "num-cores": threads})
+
+
+def search(mod: tvm.IRModule, target: tvm.target.Target, case, deadline: float) -> tuple[ms.Database, dict]:
+    tasks = extract_tasks(mod, target, {})
+    folder = str(case.folder / "tvm-work")
+    contexts, weights = extracted_tasks_to_tune_contexts(tasks, folder, num_threads=1, seed=case.request["seed"] + 1)
+    database = ms.database.MemoryDatabase()
+    stop = StopInTime(deadline)
+    record = ms.measure_callback.AddToDatabase()
+    update = ms.measure_callback.UpdateCostModel()
+    try:
+        tune_tasks(
+            tasks=contexts,
+            task_weights=weights,
+            work_dir=folder,
+            max_trials_global=10**6,
+            num_trials_per_iter=TRIALS_A_TURN,
+            builder=ms.builder.LocalBuilder(max_workers=1),
+            runner=ms.runner.LocalRunner(),
+            database=database,
+            measure_callbacks=[record, update, stop],
+        )
+    except TimeoutError:
+        pass
+    except Exception as error:
+        if "time is over" not in str(error):
+            raise
+    return database, {"tasks": len(contexts), "trials": stop._inst.trials, "good": stop._inst.good}
+
+
+def tune(case) -> dict:
+    """Leaves the library and the weights as it wants them in the case's folder."""
+    begin = time.monotonic()
+    exported = torch.export.export(case.module(), case.inputs())
+    mod = from_exported_program(exported, keep_params_as_input=True, unwrap_unit_return_tuple=False)
+    mod, parameters = detach_params(mod)
+    target = target_of(case.threads)
+    with target, PassContext(opt_level=3):
+        mod = tvm.transform.Sequential(
+            [
+                relax.transform.DecomposeOpsForInference(),
+                relax.transform.CanonicalizeBindings(),
+                relax.pipeline.zero_pipeline(),
+                relax.transform.AttachAttrLayoutFreeBuffers(),
+            ]
+        )(mod)
+        database, answer = search(mod, target, case, begin + case.request["budget_s"])
+        with database:
+            mod = relax.transform.MetaScheduleApplyDatabase()(mod)
+        mod = tvm.transform.Sequential(
+            [
+                relax.transform.SplitLayoutRewritePreproc(),
+                relax.transform.LiftTransformParams(),
+                relax.transform.FoldConstant(),
+            ]
+        )(mod)
+        executable = tvm.compile(mod, target=target)
+    executable.export_library(str(case.folder / LIBRARY))
+    values = [value.numpy() for value in parameters["main"]]
+    np.savez(case.folder / PARAMETERS, *values)
+    return answer | {"seconds": time.monotonic() - begin}
+
+
+def load(case):
+    """(a call, its outputs as NumPy arrays)"""
+    machine = relax.VirtualMachine(tvm.runtime.load_module(str(case.folder / LIBRARY)), tvm.cpu())
+    with np.load(case.folder / PARAMETERS) as stored:
+        weights = [tvm.runtime.tensor(stored[name]) for name in stored.files]
+    if machine.module.implements_function("main_transform_params"):
+        weights = list(machine["main_transform_params"](weights))
+    inputs = [tvm.runtime.tensor(value) for value in case.values[case.constants :]]
+    arguments = [*inputs, *weights]
+    machine.set_input("main", *arguments)
+
+    def results(_):
+        out = machine.get_outputs("main")
+        return [value.numpy() for value in (out if isinstance(out, list | tuple) else list(out))]
+
+    return (lambda: machine.invoke_stateful("main")), results
