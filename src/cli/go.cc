@@ -1,7 +1,8 @@
 // hone go train|place: policies that plan graphs. The work is done in libhone_learn.so; here are the options.
 #include "cli/go.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 
@@ -28,7 +29,7 @@ struct GoSubject {
 };
 
 struct GoCommand {
-  std::vector<std::string> programs, devices, tasks;
+  std::vector<std::string> programs, devices, tasks, also;
   std::string from, out, checkpoint, log_dir, plans, start = "best";
   bool resume = false, no_modulation = false, no_recurrence = false, no_task_residual = false, no_refinement = false,
        no_device_scores = false;
@@ -128,7 +129,7 @@ std::vector<sim::Topology> topologies_of(const GoCommand& c) {
     throw Error(fmt::format("{} topologies for {} programs", c.devices.size(), c.programs.size()), "--devices",
                 "give one, or one for each program");
   std::vector<sim::Topology> list;
-  for (const std::string& name : c.devices) list.push_back(sim::load_topology(name, data_folder("topologies")));
+  for (const std::string& name : c.devices) list.push_back(sim::load_topology(name, topology_presets()));
   while (list.size() < c.programs.size()) list.push_back(list.front());
   return list;
 }
@@ -154,6 +155,10 @@ int run_go_train(const GoCommand& c) {
     json problem = problem_json(subject.graph, topologies[i], {}, subject.xla_fusion);
     problem["name"] = std::filesystem::path(c.programs[i]).stem().string();
     problem["start"] = c.start;
+    request["problems"].push_back(problem);
+    if (c.also.empty()) continue;
+    problem["name"] = fmt::format("{} ({})", problem["name"].get<std::string>(), fmt::join(c.also, ","));
+    problem["tasks"] = c.also;
     request["problems"].push_back(std::move(problem));
   }
   const json response = models::run_learn_command("go-train", request, host_of(*c.output));
@@ -170,9 +175,11 @@ int run_go_place(const GoCommand& c) {
   const GoSubject subject = open_graph(c.programs.front());
   sim::check_memory(subject.graph, topology, c.programs.front());
   GoPlaceOptions options = c.place;
+  options.tasks = c.tasks;
   options.iterations = c.app->count("--iterations") > 0 ? c.iterations : 0;
   json answer;
   const sim::Plan plan = plan_with_policy(subject.graph, topology, {}, subject.xla_fusion, options, *c.output, &answer);
+  answer.erase("finalists");
   if (!c.out.empty()) write_file(c.out, rl::plan_to_json(plan).dump() + "\n");
   answer["program"] = subject.graph.name;
   answer["nodes"] = subject.graph.size();
@@ -231,6 +238,8 @@ void add_training_options(CLI::App& app, GoCommand& c) {
 
 }  // namespace
 
+std::string topology_presets() { return data_folder("topologies"); }
+
 std::string shipped_go_policy() {
   const std::string path = data_folder("models") + "/go/policy.safetensors";
   if (!std::filesystem::exists(path))
@@ -249,6 +258,8 @@ sim::Plan plan_with_policy(const sim::TaskGraph& graph, const sim::Topology& top
                   {"seed", options.seed},
                   {"threads", options.threads},
                   {"quiet", output.quiet}};
+  if (!options.tasks.empty()) request["problem"]["tasks"] = options.tasks;
+  request["finalists"] = options.finalists;
   if (options.iterations > 0)
     request["training"] = {{"iterations", options.iterations}, {"seed", options.seed}, {"threads", options.threads}};
   json response = models::run_learn_command("go-place", request, host_of(output));
@@ -285,7 +296,10 @@ Runner declare_go(CLI::App& app) {
       sub->add_option("--checkpoint-every", c->checkpoint_every, "iterations (default 50)")->check(CLI::PositiveNumber);
       sub->add_flag("--resume", c->resume, "go on from the checkpoint, if it exists");
       sub->add_option("--log-dir", c->log_dir, "folder for TensorBoard events");
+      sub->add_option("--also", c->also, "train on every program a second time, deciding only these tasks")
+          ->delimiter(',');
     } else {
+      sub->add_option("--tasks", c->tasks, "what is decided, of the policy's tasks (default: all)")->delimiter(',');
       sub->add_option("--policy", c->place.policy, "the policy (default: the shipped one)");
       sub->add_option("--online", c->place.online,
                       "policy that goes on learning while it is used and remembers the best plans; made on first use");
@@ -294,6 +308,7 @@ Runner declare_go(CLI::App& app) {
     sub->final_callback(
         [chosen, c, train] { *chosen = [c, train] { return train ? run_go_train(*c) : run_go_place(*c); }; });
   }
+  declare_go_fuse(app, chosen);
   return [chosen] { return (*chosen)(); };
 }
 

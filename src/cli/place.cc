@@ -14,10 +14,8 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/go.h"
-#include "models/ensemble.h"
-#include "models/learn_library.h"
+#include "cli/place_costs.h"
 #include "sim/strategies.h"
-#include "tune/kernel_ranker.h"
 #include "tune/place_program.h"
 #include "tune/place_trace.h"
 
@@ -27,7 +25,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kProfiledRuns = 5;
 constexpr char kPolicy[] = "go";  // the strategy that is a learned policy
 
 struct PlaceCommand {
@@ -55,14 +52,6 @@ struct Row {
   tune::Measurement measured;
 };
 
-std::string presets_folder() {
-  namespace fs = std::filesystem;
-  for (const fs::path& folder :
-       {executable_dir() / "../data/topologies", executable_dir() / "../share/hone/topologies"})
-    if (fs::exists(folder)) return folder.string();
-  return "data/topologies";
-}
-
 Subject open_subject(const PlaceCommand& command) {
   Subject subject;
   const std::string& path = command.program->program;
@@ -74,36 +63,6 @@ Subject open_subject(const PlaceCommand& command) {
   subject.placed = tune::place_program(*subject.opened->session);
   if (subject.graph().size() == 0) throw Error("the program has no operations to place", path);
   return subject;
-}
-
-// Predicted seconds of each operation: by fusion weights of `hone train`, or by the analytical model.
-std::vector<double> predicted_seconds(const PlaceCommand& command, Subject& subject) {
-  const auto model = command.weights.empty()
-                         ? models::analytical_member("", "fusion", command.program->threads.value_or(1))
-                         : models::load_learned_model(command.weights);
-  if (!model->predicts_runtime()) throw Error("these weights rank options and predict no run times", command.weights);
-  std::map<std::string, double> seconds;
-  for (const tune::Kernel& kernel : subject.opened->session->lower(subject.placed.keep_all, false).kernels)
-    if (!kernel.module.empty())
-      seconds[kernel.fingerprint] =
-          1e-9 * model->predict(tune::EncodedOptions(kernel, {kernel.default_value()}).view())[0];
-  std::vector<double> out;
-  for (const std::string& instruction : subject.placed.program.instructions) {
-    const auto kernel = subject.placed.kernels.find(instruction);
-    out.push_back(kernel == subject.placed.kernels.end() ? 0 : seconds[kernel->second]);
-  }
-  return out;
-}
-
-sim::Costs costs_of(const PlaceCommand& command, Subject& subject, const sim::Topology& topology) {
-  if (command.costs == "roofline") return {};
-  if (!subject.opened) throw Error("a task graph has no kernels to time", "--costs", "leave --costs out");
-  const std::vector<double> seconds =
-      command.costs == "measured" ? tune::measured_seconds(*subject.opened->session, subject.placed, kProfiledRuns)
-                                  : predicted_seconds(command, subject);
-  if (std::none_of(seconds.begin(), seconds.end(), [](double s) { return s > 0; }))
-    throw RunError("no operation's time could be found", subject.graph().name, "--costs roofline needs none");
-  return sim::costs_from_seconds(subject.graph(), topology.devices[0], seconds);
 }
 
 bool decides_any(const sim::Tasks& row, const sim::Tasks& asked) {
@@ -166,6 +125,9 @@ class Placing {
     options.policy = command_.policy;
     options.seed = options_.seed;
     options.threads = command_.program->threads.value_or(1);
+    if (options_.tasks.placement) options.tasks.push_back("placement");
+    if (options_.tasks.schedule) options.tasks.push_back("schedule");
+    if (options_.tasks.fusion) options.tasks.push_back("fusion");
     sim::Plan plan = plan_with_policy(simulator_.graph(), simulator_.topology(), costs_, subject_.placed.xla_fusion,
                                       options, *command_.output);
     if (!options_.tasks.placement) plan.device = options_.base.device;
@@ -318,7 +280,7 @@ void write_outputs(const PlaceCommand& command, const Subject& subject, sim::Sim
 }
 
 int place(const PlaceCommand& command) {
-  const sim::Topology topology = sim::load_topology(command.devices, presets_folder());
+  const sim::Topology topology = sim::load_topology(command.devices, topology_presets());
   const sim::Tasks tasks = sim::parse_tasks(command.tasks);
   if (command.strategy != kPolicy) sim::strategy(command.strategy);
   if (!command.hlo.empty() && command.program->program.ends_with(".json"))
@@ -328,7 +290,9 @@ int place(const PlaceCommand& command) {
                 "--devices cpu1 --tasks fusion, and a program rather than a task graph");
   Subject subject = open_subject(command);
   sim::check_memory(subject.graph(), topology, command.program->program);
-  const sim::Costs costs = costs_of(command, subject, topology);
+  const CostSource source{command.costs, command.weights, command.program->threads.value_or(1)};
+  const sim::Costs costs =
+      operation_costs(source, subject.opened ? subject.opened->session.get() : nullptr, subject.placed, topology);
   sim::Simulator simulator(subject.graph(), topology, costs);
   std::vector<Row> rows = Placing(command, subject, costs, simulator).run();
   if (command.measure) measure(command, subject, simulator, rows);
@@ -358,11 +322,7 @@ Runner declare_place(CLI::App& app) {
                  "weights of hone go train, for --strategy go (default: the shipped ones)");
   app.add_option("--steps", command->steps, "simulations of a strategy that searches (default 10000)")
       ->check(CLI::PositiveNumber);
-  app.add_option("--costs", command->costs,
-                 "times of operations: roofline, predicted (by --weights or the analytical model), or measured on this "
-                 "CPU (default roofline)")
-      ->check(CLI::IsMember({"roofline", "predicted", "measured"}));
-  app.add_option("--costs-model", command->weights, "weights of hone train fusion, for --costs predicted");
+  add_cost_options(app, command->costs, command->weights);
   app.add_option("--randoms", command->randoms, "random plans in the table (default 1)")->check(CLI::Range(1, 1000));
   app.add_flag("--measure", command->measure, "run every fusion plan of the table on this CPU as well");
   app.add_option("-o,--output", command->out, "the file for the decisions (JSON)");

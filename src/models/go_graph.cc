@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "features/opcodes.h"
 
@@ -50,6 +51,8 @@ Levels levels_of(const sim::Simulator& simulator, const NeighbourLists& producer
 
 NeighbourLists lists_of(const sim::Neighbours& neighbours) { return {neighbours.offset, neighbours.list}; }
 
+float squashed(double value) { return static_cast<float>(value / (1 + std::abs(value))); }
+
 float scaled_log(double value, double scale) { return static_cast<float>(std::log1p(std::max(value, 0.0)) / scale); }
 
 void fill_numbers(const sim::Simulator& simulator, const GoGraph& go, const Levels& levels, int32_t v, double memory,
@@ -57,9 +60,13 @@ void fill_numbers(const sim::Simulator& simulator, const GoGraph& go, const Leve
   const sim::TaskGraph& graph = simulator.graph();
   const sim::Op& op = graph.ops[v];
   const double longest = std::max(levels.longest, 1e-30), total = std::max(levels.total, 1e-30);
-  double read = 0;
+  double read = 0, most_reads = 0;
   for (int32_t e = go.producers.begin[v]; e < go.producers.begin[v + 1]; ++e)
     read += graph.ops[go.producers.node[e]].output_bytes;
+  const sim::Neighbours& users = simulator.consumers();
+  for (int32_t e = users.offset[v]; e < users.offset[v + 1]; ++e)
+    most_reads = std::max(most_reads, graph.edges[users.edge[e]].reads);
+  const std::optional<double> gain = simulator.fusion_gain(v, 0);
   int at = 0;
   row[at++] = scaled_log(op.flops, 25);
   row[at++] = scaled_log(op.output_bytes, 20);
@@ -79,7 +86,11 @@ void fill_numbers(const sim::Simulator& simulator, const GoGraph& go, const Leve
   at += sim::kOpKinds;
   row[at++] = scaled_log(memory, 2);
   row[at++] = static_cast<float>(go.devices) / 8;
-  static_assert(16 + sim::kOpKinds + 2 == kGoNodeNumbers);
+  row[at++] = gain ? 1.0f : 0.0f;
+  row[at++] = gain ? squashed(*gain / std::max(levels.seconds[v], 1e-30)) : 0.0f;
+  row[at++] = gain ? squashed(*gain * graph.size() / total) : 0.0f;
+  row[at++] = scaled_log(most_reads, 10);
+  static_assert(16 + sim::kOpKinds + 6 == kGoNodeNumbers);
 }
 
 // Nodes by ascending path to the end; of equals the one that stands later in the graph is less urgent.
@@ -113,6 +124,38 @@ void fill_shares(const sim::TaskGraph& graph, const NeighbourLists& lists, bool 
     if (total <= 0) continue;
     for (int64_t d = 0; d < devices; ++d)
       out[(v * devices + d) * kGoDeviceNumbers + column] = static_cast<float>(share[d] / total);
+  }
+}
+
+// How much later than on the best device the operands of each operation would be there, against a kernel's mean time: what
+// HEFT minimises (Topcuoglu et al. 2002, eq. 9), by the simulated step. Into the last column.
+void fill_delays(const sim::Simulator& simulator, const GoGraph& go, const sim::StepTrace& trace,
+                 const sim::StepReport& report, float* out) {
+  const sim::TaskGraph& graph = simulator.graph();
+  const int64_t devices = go.devices;
+  std::vector<double> there(graph.ops.size() * devices, 0), end(graph.ops.size(), -1), arrival(devices);
+  std::vector<int32_t> on(graph.ops.size(), 0);
+  double busy = 0;
+  for (const double seconds : report.busy_seconds) busy += seconds;
+  const double mean = std::max(busy / std::max(report.kernels, 1), 1e-30);
+  for (const sim::KernelRun& run : trace.runs) {
+    end[trace.kernels.root[run.kernel]] = run.end;
+    on[trace.kernels.root[run.kernel]] = run.device;
+  }
+  for (int32_t v = 0; v < graph.size(); ++v) {
+    if (graph.ops[v].kind == sim::OpKind::Input) continue;
+    std::fill(arrival.begin(), arrival.end(), 0.0);
+    for (int32_t e = go.producers.begin[v]; e < go.producers.begin[v + 1]; ++e)
+      for (int64_t d = 0; d < devices; ++d)
+        arrival[d] = std::max(arrival[d], there[go.producers.node[e] * devices + d]);
+    const double first = *std::min_element(arrival.begin(), arrival.end());
+    for (int64_t d = 0; d < devices; ++d) {
+      out[(v * devices + d) * kGoDeviceNumbers + kGoDeviceNumbers - 1] = squashed((arrival[d] - first) / mean);
+      // What is fused away is there as soon as its operands are.
+      there[v * devices + d] = end[v] < 0 ? arrival[d]
+                                          : end[v] + simulator.topology().transfer_seconds(
+                                                         on[v], static_cast<int32_t>(d), graph.ops[v].output_bytes);
+    }
   }
 }
 
@@ -204,6 +247,7 @@ GoState observe(sim::Simulator& simulator, const GoGraph& graph, const GoActions
     }
   fill_shares(simulator.graph(), graph.producers, true, device, graph.devices, 1, out);
   fill_shares(simulator.graph(), graph.users, false, device, graph.devices, 2, out);
+  fill_delays(simulator, graph, trace, report, out);
   return state;
 }
 

@@ -12,9 +12,9 @@
 
 namespace hone::models {
 
-inline constexpr int64_t kGoNodeNumbers = 25;   // of an operation, whatever was decided
+inline constexpr int64_t kGoNodeNumbers = 29;   // of an operation, whatever was decided
 inline constexpr int64_t kGoStateNumbers = 4;   // of an operation in the simulated step
-inline constexpr int64_t kGoDeviceNumbers = 6;  // of a pair of operation and device in the simulated step
+inline constexpr int64_t kGoDeviceNumbers = 7;  // of a pair of operation and device in the simulated step
 
 // Nodes stand in the topological order of the task graph; the policy reads op types, tensor shapes, costs and edges.
 struct GoGraph {

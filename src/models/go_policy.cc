@@ -12,7 +12,7 @@ namespace hone::models {
 
 namespace go_policy_parts {
 
-constexpr const char* kFormat = "hone-go-policy-1";
+constexpr const char* kFormat = "hone-go-policy-2";
 constexpr int64_t kSegmentsAtOnce = 32;  // their scores of attention are in memory together
 constexpr int64_t kDeviceWidth = 16;     // of the product between operations and devices
 constexpr double kHeadScale = 0.05;      // of the last layers' first weights: nearly equal probabilities at first

@@ -37,7 +37,7 @@ GoProblem problem_of(const nlohmann::json& json, const models::GoOptions& option
                            std::move(costs));
   GoProblem problem =
       make_go_problem(std::move(simulator), options, json.value("default_fusion", std::vector<int32_t>()),
-                      json.value("start", std::string("best")));
+                      json.value("start", std::string("best")), json.value("tasks", std::vector<std::string>()));
   if (const std::string name = text(json, "name"); !name.empty()) problem.name = name;
   return problem;
 }
@@ -100,7 +100,8 @@ struct Memory {
 
   Memory(const std::string& stored, const nlohmann::json& problem, const models::GoOptions& options)
       : known(nlohmann::json::parse(stored, nullptr, false)),
-        key(hash_hex(problem.at("graph").dump() + problem.at("topology").dump() + to_json(options).dump())) {
+        key(hash_hex(problem.at("graph").dump() + problem.at("topology").dump() +
+                     problem.value("tasks", nlohmann::json()).dump() + to_json(options).dump())) {
     if (!known.is_object()) known = nlohmann::json::object();
   }
   void recall(GoProblem& problem, const models::GoOptions& options) const {
@@ -208,7 +209,12 @@ nlohmann::json run_go_place(const nlohmann::json& request, const models::LearnHo
     origin.known = memory.known.dump();
     models::save_go_policy(online, *policy, origin);
   }
+  nlohmann::json finalists = nlohmann::json::array();
+  if (request.value("finalists", false))
+    for (const auto& [seconds, actions] : problem.finalists)
+      finalists.push_back({{"seconds", seconds}, {"plan", plan_to_json(plan_of(problem, actions, policy->options))}});
   return {{"plan", plan_to_json(plan_of(problem, problem.best, policy->options))},
+          {"finalists", finalists},
           {"tasks", policy->options.tasks},
           {"seconds", seconds_json(problem.best_seconds)},
           {"start", problem.start_name},

@@ -89,22 +89,6 @@ void add(GoScalars& sums, const char* name, double value) {
   sums.emplace_back(name, value);
 }
 
-// What the quick strategies decide, each with its name.
-std::vector<std::pair<std::string, std::vector<int32_t>>> quick_placements(sim::Simulator& simulator,
-                                                                           const std::string& start) {
-  std::vector<std::pair<std::string, std::vector<int32_t>>> placements;
-  sim::StrategyOptions options;
-  for (const sim::StrategyRow& row : sim::strategies()) {
-    const std::string name = row.name;
-    if (start != "best" && name != start) continue;
-    if (start == "best" && (row.searches || !row.decides.placement || name == "random")) continue;
-    sim::Plan plan = row.plan(simulator, options);
-    plan.device.resize(simulator.graph().size(), 0);
-    placements.emplace_back(name, std::move(plan.device));
-  }
-  return placements;
-}
-
 }  // namespace go_ppo_parts
 
 using namespace go_ppo_parts;
@@ -134,80 +118,6 @@ GoTrainOptions go_train_options_from_json(const nlohmann::json& json) {
   models::read_options(json, "training", [&](auto&& visit) { for_each_option(options, visit); });
   options.validate();
   return options;
-}
-
-GoProblem make_go_problem(sim::Simulator simulator, const models::GoOptions& options,
-                          const std::vector<int32_t>& default_fusion, const std::string& start) {
-  models::GoGraph graph = models::make_go_graph(simulator);
-  GoProblem problem{simulator.graph().name,
-                    std::move(simulator),
-                    std::move(graph),
-                    {true, true, true},
-                    {},
-                    "",
-                    kNever,
-                    0,
-                    {},
-                    kNever,
-                    0};
-  for (const GoTask task : options.task_list()) problem.plain[static_cast<int>(task)] = false;
-  const size_t nodes = static_cast<size_t>(problem.graph.nodes);
-  const bool places = !problem.plain[0] && problem.graph.devices > 1;
-  GoActions actions;
-  actions[0].assign(nodes, 0);
-  actions[1].assign(nodes, static_cast<int32_t>(options.schedule_levels / 2));
-  actions[2].assign(nodes, 0);
-  double first_seconds = 0;  // of the first plan, valid or not
-  const auto offer = [&](const std::string& name) {
-    const sim::StepReport report = problem.simulator.run(plan_of(problem, actions, options));
-    ++problem.simulations;
-    const double seconds = report.valid ? report.step_seconds : kNever;
-    if (first_seconds == 0) first_seconds = std::max(report.step_seconds, 1e-30);
-    if (!problem.start[0].empty() && seconds >= problem.start_seconds) return;
-    problem.start = actions;
-    problem.start_seconds = seconds;
-    problem.start_name = name;
-  };
-  if (start != "best") sim::strategy(start);
-  if (!places || start == "best") offer("default");
-  if (places)
-    for (auto& [name, device] : quick_placements(problem.simulator, start)) {
-      actions[0] = std::move(device);
-      offer(name);
-    }
-  if (!problem.plain[2]) {
-    actions = problem.start;
-    const std::string placed = problem.start_name;
-    actions[2].assign(nodes, static_cast<int32_t>(options.fusion_levels / 2));
-    offer(placed + ", all that is legal fused");
-    for (size_t v = 0; v < nodes; ++v)  // nothing is computed twice
-      if (problem.graph.users.begin[v + 1] - problem.graph.users.begin[v] != 1) actions[2][v] = 0;
-    offer(placed + ", fused into single consumers");
-    if (default_fusion.size() == nodes) {
-      for (size_t v = 0; v < nodes; ++v)
-        actions[2][v] = std::clamp(default_fusion[v], 0, static_cast<int32_t>(options.fusion_levels - 1));
-      offer(placed + ", XLA's fusion");
-    }
-  }
-  problem.best = problem.start;
-  problem.best_seconds = problem.start_seconds;
-  problem.scale_seconds = std::isfinite(problem.start_seconds) ? problem.start_seconds : first_seconds;
-  return problem;
-}
-
-sim::Plan plan_of(const GoProblem& problem, const GoActions& actions, const models::GoOptions& options) {
-  return models::plan_of(problem.graph, actions, options, problem.plain);
-}
-
-double simulate(GoProblem& problem, const GoActions& actions, const models::GoOptions& options) {
-  const sim::StepReport report = problem.simulator.run(plan_of(problem, actions, options));
-  ++problem.simulations;
-  const double seconds = report.valid ? report.step_seconds : kNever;
-  if (seconds < problem.best_seconds) {
-    problem.best_seconds = seconds;
-    problem.best = actions;
-  }
-  return seconds;
 }
 
 int32_t cut_into_blocks(const models::GoGraph& graph, Rng& rng, std::vector<int32_t>& block) {

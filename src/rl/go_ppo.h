@@ -54,12 +54,16 @@ struct GoProblem {
   models::GoActions best;
   double best_seconds = 0;  // infinite until something fits into memory
   int64_t simulations = 0;
+  std::vector<std::pair<double, models::GoActions>> finalists;  // the best of different step times, fastest first
 };
+inline constexpr size_t kGoFinalists = 8;
 // `default_fusion`: XLA's own, as priorities; may be empty. `start`: the strategy (sim/strategies.h) whose placement is
-// refined, or "best" of those that do not search, but for random ones. Throws Error as Simulator does, and for
-// strategies there are not.
+// refined, or "best" of those that do not search, but for random ones; each is asked with nothing fused, XLA's fusion and
+// priority fusion, where fusion is decided. `tasks`: of the policy's, those to be decided; empty = all. What is not decided
+// is as XLA does it. Throws Error as Simulator does, for strategies there are not, and for tasks the policy does not know.
 GoProblem make_go_problem(sim::Simulator simulator, const models::GoOptions& options,
-                          const std::vector<int32_t>& default_fusion = {}, const std::string& start = "best");
+                          const std::vector<int32_t>& default_fusion = {}, const std::string& start = "best",
+                          const std::vector<std::string>& tasks = {});
 // Step time of decisions, infinite out of memory; keeps the best.
 double simulate(GoProblem& problem, const models::GoActions& actions, const models::GoOptions& options);
 sim::Plan plan_of(const GoProblem& problem, const models::GoActions& actions, const models::GoOptions& options);

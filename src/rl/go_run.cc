@@ -13,7 +13,7 @@ namespace hone::rl {
 
 namespace go_run_parts {
 
-constexpr const char* kFormat = "hone-go-checkpoint-1";
+constexpr const char* kFormat = "hone-go-checkpoint-2";
 
 double steady_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 double wall_s() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }

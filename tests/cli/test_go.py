@@ -7,6 +7,8 @@ import subprocess
 import tempfile
 import unittest
 
+import programs
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
 HONE = BUILD / "hone"
@@ -102,6 +104,48 @@ class GoTest(unittest.TestCase):
         known = [seconds for seconds in answer["baselines"].values() if seconds]
         self.assertLessEqual(answer["step_seconds"], min(known) * 1.0001)
 
+    def test_a_policy_decides_the_tasks_that_are_asked_for(self):
+        answer = run_json("go", "place", self.graph, "--devices", "gpu2-nvlink", "--policy", self.policy, "--tasks",
+                          "placement", "-o", self.tmp / "plan.json")  # fmt: skip
+        self.assertLessEqual(answer["seconds"], answer["start_seconds"])
+        plan = json.loads((self.tmp / "plan.json").read_text())
+        self.assertEqual(plan["fusion"], [])
+        self.assertEqual(len(plan["device"]), 22)
+
+    def test_training_also_on_fewer_tasks(self):
+        answer = run_json("go", "train", self.graph, "--devices", "gpu2-nvlink", "--iterations", 2, "--also",
+                          "placement", *SMALL)  # fmt: skip
+        self.assertEqual([row["name"] for row in answer["problems"]], ["branches", "branches (placement)"])
+
+    def test_the_policy_s_fusion_runs_on_the_real_compiler(self):
+        program, package = self.tmp / "two_kernels.hlo", self.tmp / "fused.hone"
+        program.write_text(programs.TWO_KERNELS)
+        answer = run_json("go", "fuse", program, "--policy", self.policy, "--samples", 8, "--budget", "5s", "-o",
+                          package, "--db", self.tmp / "fuse.db", "--candidates", 3)  # fmt: skip
+        self.assertTrue(answer["verified"])
+        self.assertGreaterEqual(answer["speedup"], 1)
+        self.assertTrue((package / "decisions.json").exists())
+        plans = answer["fusion"]["plans"]
+        self.assertGreaterEqual(len(plans), 1)
+        for plan in plans:
+            self.assertEqual(plan["measured"]["outcome"], "ok")
+            self.assertGreater(plan["measured"]["ratio"], 0)
+        self.assertEqual(sorted(plans, key=lambda plan: plan["simulated_seconds"]), plans)
+
+    def test_fusing_refuses_what_it_cannot_measure(self):
+        program = self.tmp / "again.hlo"
+        program.write_text(programs.TWO_KERNELS)
+        for arguments, word in (
+            ([program, "--devices", "gpu2-nvlink", "--policy", self.policy], "--devices"),
+            ([program, "--policy", self.tmp / "missing.safetensors"], "missing.safetensors"),
+            ([self.tmp / "missing.hlo", "--policy", self.policy], "missing.hlo"),
+        ):
+            with self.subTest(word=word):
+                done = run("go", "fuse", *arguments, "-o", self.tmp / "never.hone", "--db", self.tmp / "f.db", code=2)
+                self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+                self.assertIn(word, done.stderr)
+                self.assertFalse((self.tmp / "never.hone").exists())
+
     def test_bad_input_is_one_line_and_writes_nothing(self):
         out = self.tmp / "none.safetensors"
         broken = self.tmp / "broken.safetensors"
@@ -126,7 +170,12 @@ class GoTest(unittest.TestCase):
                 self.assertFalse(out.exists())
 
     def test_help(self):
-        for arguments in (["go", "--help"], ["go", "train", "--help"], ["go", "place", "--help"]):
+        for arguments in (
+            ["go", "--help"],
+            ["go", "train", "--help"],
+            ["go", "place", "--help"],
+            ["go", "fuse", "--help"],
+        ):
             self.assertIn("Usage", run(*arguments).stdout)
 
 

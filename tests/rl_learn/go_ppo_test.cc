@@ -198,6 +198,54 @@ TEST_CASE("blocks cover the graph, small and large", "[go]") {
   CHECK(*counts.rbegin() >= 40);
 }
 
+TEST_CASE("a policy decides some of its tasks and leaves the others to XLA", "[go]") {
+  const GoOptions options = small_options({"placement", "schedule", "fusion"});
+  sim::TaskGraph graph = go_toys::fork_join(3, 3);
+  for (sim::Op& op : graph.ops)
+    if (!op.is_output) op.kind = sim::OpKind::Elementwise;
+  std::vector<int32_t> fused(graph.ops.size(), 0);
+  fused[2] = 1;
+  const auto make = [&](const std::vector<std::string>& tasks) {
+    return make_go_problem(sim::Simulator(graph, go_toys::machine(2)), options, fused, "best", tasks);
+  };
+  std::vector<GoProblem> problems;
+  problems.push_back(make({"placement"}));
+  CHECK(problems[0].start[2] == fused);
+  CHECK(problems[0].graph.decides[0].sum().item<float>() > 0);
+  CHECK(problems[0].graph.decides[2].sum().item<float>() == 0);
+  GoTrainOptions training;
+  training.iterations = 4;
+  train(std::make_shared<GoPolicy>(options, 3), problems, training);
+  CHECK(problems[0].best[2] == fused);
+  CHECK(problems[0].best[1] == problems[0].start[1]);
+  const sim::Plan plan = plan_of(problems[0], problems[0].best, options);
+  CHECK(plan.schedule.empty());
+  CHECK(plan.fusion == fused);
+  GoProblem fusing = make({"fusion"});
+  CHECK(plan_of(fusing, fusing.start, options).device.empty());
+  CHECK(make({}).graph.decides[1].sum().item<float>() > 0);
+  CHECK_THROWS_AS(
+      make_go_problem(sim::Simulator(graph, go_toys::machine(2)), small_options({"fusion"}), {}, "best", {"placement"}),
+      Error);
+}
+
+TEST_CASE("the best plans of different step times are kept, fastest first", "[go]") {
+  const GoOptions options = small_options({"placement"});
+  std::vector<GoProblem> problems;
+  problems.push_back(toy_problem(options, 4, 3));
+  GoTrainOptions training;
+  training.iterations = 6;
+  train(std::make_shared<GoPolicy>(options, 5), problems, training);
+  GoProblem& problem = problems[0];
+  REQUIRE(problem.finalists.size() == kGoFinalists);
+  CHECK(problem.finalists.front().first == problem.best_seconds);
+  for (size_t i = 0; i < problem.finalists.size(); ++i) {
+    const auto& [seconds, actions] = problem.finalists[i];
+    CHECK(problem.simulator.run(plan_of(problem, actions, options)).step_seconds == seconds);
+    if (i > 0) CHECK(seconds > problem.finalists[i - 1].first);
+  }
+}
+
 TEST_CASE("a plan that does not fit into memory counts as invalid, not as slow", "[go]") {
   const GoOptions options = small_options({"placement"});
   // Two results of 1 MB live together; a device holds one and a half.

@@ -1,0 +1,24 @@
+// Where the simulator's times of a program's operations come from, as hone place and hone go fuse take them.
+#pragma once
+
+#include <string>
+
+#include "cli/cli.h"
+#include "sim/simulator.h"
+#include "tune/place_program.h"
+
+namespace hone::cli {
+
+struct CostSource {
+  std::string kind = "roofline";  // or predicted, or measured on this CPU by XLA's profiler
+  std::string weights;            // of hone train fusion, for predicted; empty: the analytical model
+  int threads = 1;                // of that model
+};
+void add_cost_options(CLI::App& app, std::string& kind, std::string& weights);
+
+// Factors on the roofline of the first device. `session` is null for a task graph, which has no kernels to time: then
+// anything but roofline throws Error. Throws RunError when no operation's time could be found.
+sim::Costs operation_costs(const CostSource& source, tune::Session* session, const tune::PlacedProgram& placed,
+                           const sim::Topology& topology);
+
+}  // namespace hone::cli
