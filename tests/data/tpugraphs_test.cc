@@ -140,7 +140,7 @@ TEST_CASE("TpuGraphs files that make no sense are refused with file and array", 
           [](auto& arrays) { set<int64_t>(array_named(arrays, "edge_index"), 1, 3); });
   refused(layout, "node_config_ids", "value 0 is -1",
           [](auto& arrays) { set<int64_t>(array_named(arrays, "node_config_ids"), 0, -1); });
-  refused(layout, "node_config_feat", "value 7 is 6",
+  refused(layout, "node_config_feat", "configuration 0 holds 6",
           [](auto& arrays) { set<float>(array_named(arrays, "node_config_feat"), 7, 6); });
   refused(layout, "node_splits", "ascend",
           [](auto& arrays) { set<int64_t>(array_named(arrays, "node_splits"), 1, 9); });
