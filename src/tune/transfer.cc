@@ -19,6 +19,7 @@ namespace hone::tune {
 
 namespace {
 
+constexpr double kWorthTelling = 1.03;  // smaller gains are half noise, and the next kernel's are others
 constexpr char kNote[] = "won on ";  // then the output's sizes, "128x256"
 
 std::string numbers(const std::vector<int64_t>& values) { return fmt::format("{}", fmt::join(values, ",")); }
@@ -142,7 +143,7 @@ void Transfer::remember(const Kernel& kernel, const std::string& value, const Me
 std::vector<int> Transfer::winners(const std::string& structure, const Kernel& kernel, const std::vector<int64_t>& dims,
                                    int most) const {
   struct Winner {
-    double far = 0;
+    double far = 0, gain = 1;  // gain: its lower bound
     std::string value;
     std::vector<int64_t> dims;
   };
@@ -152,11 +153,12 @@ std::vector<int> Transfer::winners(const std::string& structure, const Kernel& k
     if (row.note.rfind(kNote, 0) != 0) continue;
     std::vector<int64_t> of = sizes_of_note(row.note);
     const double far = distance(of, dims);
-    rows.push_back({far, row.decisions, std::move(of)});
+    rows.push_back({far, row.ratio_low, row.decisions, std::move(of)});
   }
   std::stable_sort(rows.begin(), rows.end(), [](const Winner& a, const Winner& b) { return a.far < b.far; });
   std::vector<int> options;
   for (size_t i = 0; i < rows.size() && i < static_cast<size_t>(most); ++i) {
+    if (rows[i].gain < kWorthTelling) continue;
     const int option = translated_option(kernel.dimension, rows[i].value, rows[i].dims, dims);
     if (option >= 0 && option != kernel.dimension.default_option &&
         std::find(options.begin(), options.end(), option) == options.end())
