@@ -3,9 +3,10 @@
 prints the tables of the TGraph paper (ranking, ablations) as Markdown.
 
     bench/layout/tables.py FILE.npz... --steps 400 --seeds 3 -o build/layout
+    bench/layout/tables.py data/layouts --split data/splits/layout.txt --steps 1500 --folds 6 --unpruned-steps 1500
 
-Every file is a collection of its own, as in the paper. Runs that are there already are not repeated; one that was cut
-off goes on from its checkpoint.
+Every file is a collection of its own, as in the paper, and so is a folder. Runs that are there already are not
+repeated; one that was cut off goes on from its checkpoint.
 """
 
 import argparse
@@ -37,7 +38,7 @@ def run(command):
 def collection_name(path):
     """layout/xla/random/valid/x.npz -> xla:random; anything else by its name."""
     parts = Path(path).parts
-    return ":".join(parts[-4:-2]) if len(parts) > 4 else Path(path).stem
+    return ":".join(parts[-4:-2]) if parts[-1].endswith(".npz") and len(parts) > 4 else Path(path).stem
 
 
 def train(args, data, name, words, seed, steps):
@@ -47,9 +48,9 @@ def train(args, data, name, words, seed, steps):
     log = weights.with_suffix(".json")
     if not log.exists():
         command = [str(args.hone), "train", "layout", data, *words, "--seed", str(seed), "--split", args.split]
+        if args.split in ("configs", "graphs"):
+            command += ["--hold-out", str(args.hold_out)]
         command += [
-            "--hold-out",
-            str(args.hold_out),
             "--folds",
             str(args.folds),
             "--train-folds",
@@ -80,14 +81,15 @@ def judge(args, data, weights):
 
 def row(label, cell):
     tau = f"{cell['kendall_tau']:.3f} ± {cell['kendall_tau_spread']:.3f}"
-    shares = [cell["pair_accuracy"], cell["slowdown_top1"], cell["slowdown_top10"], cell["slowdown_top100"]]
-    return f"| {label} | {tau} | " + " | ".join(f"{100 * s:.2f}" for s in shares) + f" | {cell['tile_score']:.4f} |"
+    names = ("pair_accuracy", "slowdown_top1", "slowdown_top10")
+    shares = [f"{100 * cell[name]:.2f} ± {100 * cell[name + '_spread']:.2f}" for name in names]
+    return f"| {label} | {tau} | " + " | ".join(shares) + f" | {cell['tile_score']:.4f} |"
 
 
 def table(title, result):
     print(f"\n### {title}\n")
-    print("| model | tau | ordered pairs % | top 1 slower % | top 10 % | top 100 % | 2 - top 5 / best |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print("| model | tau | ordered pairs % | top 1 slower % | top 10 % | 2 - top 5 / best |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for label in sorted(result["models"], key=lambda name: -result["mean"][name]["kendall_tau"]):
         print(row(label, result["mean"][label]))
     if len(result["graphs"]) > 1:
@@ -104,12 +106,13 @@ def main():
     parser.add_argument("data", nargs="+", help=".npz files or folders")
     parser.add_argument("--hone", type=Path, default=ROOT / "build" / "hone")
     parser.add_argument("-o", "--out", type=Path, default=ROOT / "build" / "layout")
-    parser.add_argument("--split", default="configs", choices=["configs", "graphs"])
+    parser.add_argument("--split", default="configs", help="configs, graphs, or a split file of programs")
     parser.add_argument("--hold-out", type=float, default=0.2)
     parser.add_argument("--folds", type=int, default=20)
     parser.add_argument("--train-folds", type=int, default=1)
     parser.add_argument("--steps", type=int, default=400)
-    parser.add_argument("--ablation-steps", type=int, default=0, help="0 = as --steps; those not pruned get an eighth")
+    parser.add_argument("--ablation-steps", type=int, default=0, help="0 = as --steps")
+    parser.add_argument("--unpruned-steps", type=int, default=0, help="of those not pruned; 0 = an eighth")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--augment", type=int, default=10)
     parser.add_argument("--threads", type=int, default=1)
@@ -124,9 +127,10 @@ def main():
             continue
         steps = args.ablation_steps or args.steps
         base = ["--model", args.base]
-        weights = [train(args, data, f"base{steps}", base, s, steps) for s in range(args.seeds)]
+        whole = args.base if steps == args.steps else f"base{steps}"  # what is there already is not trained again
+        weights = [train(args, data, whole, base, s, steps) for s in range(args.seeds)]
         for name, words in ABLATIONS.items():
-            count = steps // 8 if name == "not pruned" else steps
+            count = (args.unpruned_steps or steps // 8) if name == "not pruned" else steps
             weights += [train(args, data, f"{name}{count}", base + words, s, count) for s in range(args.seeds)]
         table(f"{collection_name(data)}: ablations of {args.base}, {steps} steps", judge(args, data, weights))
     print(f"\n{time.time() - begin:.0f} s in all.")

@@ -146,6 +146,39 @@ class LayoutModel(unittest.TestCase):
         self.assertEqual(len(list(cache.iterdir())), 1)
         self.assertEqual(tensors(plain), tensors(self.out.read_bytes()))
 
+    def test_tiles_and_programs_held_out_by_name(self):
+        folder = self.dir / "tiles"
+        folder.mkdir()
+        rng = random.Random(3)
+        for kernel in range(6):
+            base = {
+                k: v for k, v in arrays(nodes=4, seed=kernel).items() if k.startswith(("node_feat", "node_op", "edge"))
+            }
+            sides = [2 ** rng.randrange(6) for _ in range(30)]
+            tiles = [float(v) for side in sides for v in [side] + [0] * 23]
+            content = {
+                **base,
+                "config_feat": (F32, (30, 24), tiles),
+                "config_runtime": (I64, (30,), [1000 + 10 * abs(side - 8) for side in sides]),
+                "config_runtime_normalizers": (I64, (30,), [1000] * 30),
+            }
+            write_npz(folder / f"kernel{kernel}.npz", content)
+        split = self.dir / "split.txt"
+        split.write_text("# which\ntrain\tkernel0\ntest\tkernel4\ntest\tkernel5\n")
+        words = ["train", "layout", folder, "--split", split, "--folds", 2, "--train-folds", 1, "--hidden", 16]
+        words += ["--steps", 30, "--validate-every", 10, "--json", "-q", "-o", self.out]
+        done = self.hone(*words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        judged = json.loads(self.hone("eval", "layout", folder, "--weights", self.out, "--json").stdout)
+        self.assertEqual([g["graph"] for g in judged["graphs"]], ["kernel4", "kernel5"])
+        self.assertEqual(judged["held_out"], "graphs")
+        self.assertLessEqual(judged["mean"]["tgraph"]["tile_score"], 1)
+        self.refused("eval", "layout", self.data, "--weights", self.out, "--part", "all")  # layouts, not tiles
+        self.refused(*words[:2], folder, "-o", self.out, "--model", "frequent", "--split", "configs")
+        self.refused(*words, "--hold-out", 0.2)
+        split.write_text("train\tkernel0\n")
+        self.refused(*words)
+
     def refused(self, *words, code=2):
         done = self.hone(*words, "--json")
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
