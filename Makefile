@@ -65,20 +65,22 @@ models: dataset
 	    -o data/models/fusion/seed-$$seed.safetensors || exit 1; done
 	$(BUILD)/hone optimize --calibrate $(BUILD)/data/tile --split data/splits/random.txt -o data/models/tile-gains.json --force
 
-# Trains the shipped policy of `hone order` again, on the training families of bench/pass_order only.
-ORDER_STEPS ?= 20480
+# Trains the shipped policy of `hone order` again, on the training families of bench/pass_order only: ten minutes on an idle core.
+ORDER_STEPS ?= 204800
 order-policy: build
-	$(BUILD)/hone gym train $$($(PYTHON) bench/pass_order/programs.py training --max-instructions 300) --agent ppo \
-	  --layers 256,256 --rollout 1024 --environments 16 --reward-scale 10 --steps $(ORDER_STEPS) --seed 0 \
+	$(BUILD)/hone gym train $$($(PYTHON) bench/pass_order/programs.py training --max-instructions 500) --agent ppo \
+	  --environment hone/XlaPassOrderTaken-v0 --workers 1 --layers 256,256 --rollout 1024 --environments 16 --reward-scale 10 --steps $(ORDER_STEPS) --seed 0 \
 	  -o data/models/order/policy.safetensors
 
-# Trains the graph policy on five workloads; the shipped one was stopped after 58 iterations.
-GO_WORKLOADS = bert resnet50 transformer_xl2 rnnlm2 inception_v3
+# Trains the graph policy on five workloads and several machines (TRAINING in bench/go/tables.py).
+GO_WORKLOADS = bert transformer_xl2 rnnlm2 resnet50 inception_v3
+GO_TRAINING = bert transformer_xl2 rnnlm2 resnet50 inception_v3 transformer_xl2 bert
+GO_DEVICES = gpu2-nvlink,gpu2-nvlink,gpu2-nvlink,gpu4-nvlink,gpu2-nvlink,gpu4-nvlink,cpu1
 GO_ITERATIONS ?= 500
 go-policy: setup-models build
 	$(PYTHON) bench/go/workloads.py --out $(BUILD)/go/workloads $(GO_WORKLOADS)
 	mkdir -p data/models/go
-	$(BUILD)/hone go train $(GO_WORKLOADS:%=$(BUILD)/go/workloads/%.mlir) --devices gpu2-nvlink --hidden 32 --steps 3 \
+	$(BUILD)/hone go train $(GO_TRAINING:%=$(BUILD)/go/workloads/%.mlir) --devices $(GO_DEVICES) --hidden 32 --steps 3 \
 	  --iterations $(GO_ITERATIONS) --samples 0 --seed 0 -o data/models/go/policy.safetensors
 
 # Writes examples/*.mlir and examples/examples.json again from their JAX and Keras sources.

@@ -17,7 +17,7 @@ from pathlib import Path
 import workloads
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PARTS = ("one", "transfer", "convergence", "ablation", "size")
+PARTS = ("one", "placement", "joint", "transfer", "convergence", "ablation", "size")
 
 # Workload -> number of GPUs in the paper's table (field notes 1.3); those of ours that are not in it have two.
 DEVICES = {
@@ -37,9 +37,21 @@ DEVICES = {
     "bert": 2,
     "wavenet2x18": 2,
     "wavenet4x36": 4,
+    "corpus_vit": 4,
+    "corpus_dit": 8,
 }
-# The policy that is transferred is trained on these, and tried on the others.
-TRAINED_ON = ["bert", "resnet50", "transformer_xl2", "rnnlm2", "inception_v3"]
+# The policy that is transferred is trained on these workloads and machines, as `make go-policy` does, and tried on the
+# others.
+TRAINING = [
+    ("bert", "gpu2-nvlink"),
+    ("transformer_xl2", "gpu2-nvlink"),
+    ("rnnlm2", "gpu2-nvlink"),
+    ("resnet50", "gpu4-nvlink"),
+    ("inception_v3", "gpu2-nvlink"),
+    ("transformer_xl2", "gpu4-nvlink"),
+    ("bert", "cpu1"),
+]
+TRAINED_ON = {name for name, _ in TRAINING}
 ABLATIONS = {
     "whole": [],
     "no modulation": ["--no-modulation"],
@@ -117,10 +129,46 @@ class Bench:
 
         return self.keep(f"baselines {name}", make)
 
-    def train(self, key: str, names: list, iterations: int, *words) -> dict | None:
+    def policy(self) -> Path | None:
+        """The policy that is transferred: a given one, or one trained here."""
+        if self.options.policy:
+            return self.options.policy
+        iterations = self.options.iterations * len(TRAINING)
+        trained = self.train("transfer policy", TRAINING, iterations)
+        return self.folder / "transfer_policy.safetensors" if trained else None
+
+    def unseen(self, tasks: str) -> list:
+        """(workload, baselines, the policy's own decisions, its variants) of those it was not trained on."""
+        rows, policy = [], self.policy()
+        for name in self.options.workloads if policy else []:
+            if name in TRAINED_ON:
+                continue
+
+            def base(name=name):
+                found = self.hone("place", *self.where(name), "--tasks", tasks, "--strategy", "single")
+                return {
+                    "seconds": {**found["baselines"], "single": found["step_seconds"]},
+                    "nodes": found["operations"],
+                }
+
+            def place(samples, name=name):
+                words = ["--tasks", tasks, "--policy", policy, "--samples", samples, "--seed", self.options.seed]
+                answer = self.hone("go", "place", *self.where(name), *words)
+                return {k: answer[k] for k in ("start", "start_seconds", "simulations")} | answer["evaluation"]
+
+            row = [
+                self.keep(f"unseen baselines {tasks} {name}", base),
+                self.keep(f"unseen own {tasks} {name}", lambda: place(0)),  # noqa: B023
+                self.keep(f"unseen sampled {tasks} {name}", lambda: place(self.options.samples)),  # noqa: B023
+            ]
+            if all(row):
+                rows.append([name, *row])
+        return rows
+
+    def train(self, key: str, pairs: list, iterations: int, *words) -> dict | None:
         def make():
-            where = [self.graph(name) for name in names]
-            devices = ",".join(f"gpu{DEVICES[name]}-nvlink" for name in names)
+            where = [self.graph(name) for name, _ in pairs]
+            devices = ",".join(topology for _, topology in pairs)
             words_ = ["--from", words[1]] if words[:1] == ("--from",) else [*self.policy_options(), *words]
             answer = self.hone(
                 "go", "train", *where, "--devices", devices, "--iterations", iterations, "--seed", self.options.seed,
@@ -153,7 +201,7 @@ def table(head: list, rows: list) -> None:
 
 def one_row(bench: Bench, name: str):
     base = bench.baselines(name)
-    ours = bench.train(f"one {name}", [name], bench.options.iterations)
+    ours = bench.train(f"one {name}", [(name, f"gpu{DEVICES[name]}-nvlink")], bench.options.iterations)
     return (base, ours) if base and ours else None
 
 
@@ -181,11 +229,40 @@ def part_one(bench: Bench) -> None:
         print(f"Geometric mean over {key}: {100 * (geometric_mean(values) - 1):+.1f} % ({len(values)} workloads)\n")
 
 
+def print_unseen(bench: Bench, tasks: str, columns: list, title: str) -> None:
+    rows, gains = [], {column: [] for column in [*columns, "start"]}
+    for name, base, own, sampled in bench.unseen(tasks):
+        against = {column: base["seconds"].get(column) for column in columns} | {"start": own["start_seconds"]}
+        for column, seconds in against.items():
+            if seconds:
+                gains[column].append((seconds / own["step_seconds"], seconds / sampled["step_seconds"]))
+        rows.append(
+            [f"{name} ({DEVICES[name]})", base["nodes"], *(ms(against[c]) for c in columns),
+             f"{own['start']} {ms(own['start_seconds'])}", ms(own["step_seconds"]), ms(sampled["step_seconds"]),
+             *(gain(against[c], own["step_seconds"]) for c in columns)]
+        )  # fmt: skip
+    print(f"### Unseen workloads, {title}, ms a step\n")
+    sampled = f"{bench.options.samples} samples"
+    table(["workload (GPUs)", "nodes", *columns, "start", "zero-shot", sampled, *(f"vs {c}" for c in columns)], rows)
+    for column, pairs in gains.items():
+        means = [f"{100 * (geometric_mean([pair[i] for pair in pairs]) - 1):+.1f} %" for i in (0, 1)]
+        print(f"Geometric mean over {column}: zero-shot {means[0]}, {sampled} {means[1]} ({len(pairs)} workloads)\n")
+
+
+def part_placement(bench: Bench) -> None:
+    print_unseen(bench, "placement", ["single", "layerwise", "metis", "heft"], "placement alone, nothing fused")
+
+
+def part_joint(bench: Bench) -> None:
+    print_unseen(
+        bench, "placement,schedule,fusion", ["default", "layerwise", "metis", "priority-fusion"], "three tasks"
+    )
+
+
 def part_transfer(bench: Bench) -> None:
-    iterations = bench.options.iterations * len(TRAINED_ON)
-    if not bench.train("transfer policy", TRAINED_ON, iterations):
+    policy = bench.policy()
+    if not policy:
         return
-    policy = bench.folder / "transfer_policy.safetensors"
     rows = []
     for name in bench.options.workloads:
         if name in TRAINED_ON:
@@ -197,7 +274,8 @@ def part_transfer(bench: Bench) -> None:
 
         own = bench.keep(f"zero-shot {name}", lambda: place(0))
         tried = bench.keep(f"zero-shot sampled {name}", lambda: place(bench.options.samples))
-        tuned = bench.train(f"fine-tune {name}", [name], min(bench.options.iterations, 49), "--from", policy)
+        where = [(name, f"gpu{DEVICES[name]}-nvlink")]
+        tuned = bench.train(f"fine-tune {name}", where, min(bench.options.iterations, 49), "--from", policy)
         pair = one_row(bench, name)
         if not (own and tried and tuned and pair):
             continue
@@ -205,7 +283,7 @@ def part_transfer(bench: Bench) -> None:
         rows.append([name, ms(start), ms(own["seconds"]), ms(tried["seconds"]),
                      ms(tuned["problems"][0]["best_seconds"]), ms(best), gain(best, own["seconds"]),
                      gain(best, tuned["problems"][0]["best_seconds"])])  # fmt: skip
-    print(f"### Transfer: trained on {', '.join(TRAINED_ON)} ({iterations} episodes), ms a step\n")
+    print(f"### Transfer: trained on {', '.join(sorted(TRAINED_ON))}, GO-one {bench.options.iterations} episodes, ms\n")
     head = ["unseen", "start", "zero-shot", "zero-shot, sampled", "fine-tuned", "GO-one"]
     table([*head, "zero-shot vs one", "tuned vs one"], rows)
 
@@ -231,7 +309,10 @@ def part_convergence(bench: Bench) -> None:
 def part_ablation(bench: Bench) -> None:
     rows = []
     for label, words in ABLATIONS.items():
-        results = [bench.train(f"ablation {label} {n}", [n], bench.options.iterations, *words) for n in ABLATED_ON]
+        results = [
+            bench.train(f"ablation {label} {n}", [(n, f"gpu{DEVICES[n]}-nvlink")], bench.options.iterations, *words)
+            for n in ABLATED_ON
+        ]
         if not all(results):
             continue
         ratios = [r["problems"][0]["best_seconds"] / r["problems"][0]["start_seconds"] for r in results]
@@ -293,6 +374,7 @@ def main() -> int:
     parser.add_argument("--parts", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
     parser.add_argument("--workloads", default=",".join(DEVICES), help=f"of {', '.join(DEVICES)}")
     parser.add_argument("--tasks", default="placement,schedule,fusion")
+    parser.add_argument("--policy", type=Path, help="of the parts on unseen workloads (default: trained here)")
     parser.add_argument("--iterations", type=int, default=200, help="episodes on one graph")
     parser.add_argument("--anneal-steps", type=int, default=20000)
     parser.add_argument("--samples", type=int, default=16, help="of sampled evaluations")

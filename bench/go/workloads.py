@@ -4,7 +4,7 @@
 The recurrent, attention and WaveNet networks are written here in JAX as one training step each (loss and gradients),
 loops over time unrolled so that a placement can cut through them; weights are parameters, known by shape only. Sizes
 are our own: the paper's are not public. The convolutional networks and BERT are the project's own programs
-(data/programs), forward only.
+(data/programs), forward only. The largest come from the corpus, when it is there: whole training steps.
 """
 
 import argparse
@@ -23,6 +23,14 @@ PROGRAMS = {
     "resnet50": "resnet50_b4",
     "nasnet": "nasnet_mobile_b1",
     "bert": "bert_small_b4",
+}
+
+# Name -> file of the corpus: training steps as JAX hands them to XLA, thousands of operations each.
+CORPUS = Path(os.environ.get("HONE_CORPUS", ROOT.parent / "shared" / "corpus"))
+ZOO = "ROCm+xla/perf_tools/hlo_eval_tools/vision_diffusion"
+CORPUS_PROGRAMS = {
+    "corpus_vit": f"{ZOO}/vit/training/module_2323.jit_train_step.before_optimizations.txt",
+    "corpus_dit": f"{ZOO}/dit/training/module_0268.jit_train_step.before_optimizations.txt",
 }
 
 
@@ -228,7 +236,9 @@ def text_of(name: str) -> str:
 
 
 def export(name: str, folder: Path) -> Path:
-    """Writes one workload, if it is not there; returns its file."""
+    """Writes one workload, if it is not there; returns its file. Those of the corpus are where they are."""
+    if name in CORPUS_PROGRAMS:
+        return CORPUS / CORPUS_PROGRAMS[name]
     path = folder / f"{name}.mlir"
     if path.exists():
         return path
@@ -250,7 +260,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="workloads to write (default: all)")
     options = parser.parse_args()
     for name in options.names or [*NETWORKS, *PROGRAMS]:
-        if name not in NETWORKS and name not in PROGRAMS:
+        if name not in NETWORKS and name not in PROGRAMS and name not in CORPUS_PROGRAMS:
             print(f"error: no such workload: {name}", file=sys.stderr)
             return 2
         path = export(name, options.out)

@@ -1,6 +1,7 @@
 #include "sim/decisions.h"
 
 #include <algorithm>
+#include <bit>
 #include <span>
 #include <string>
 
@@ -29,6 +30,7 @@ class Fuser {
         facts_(facts),
         devices_(devices),
         rules_(rules),
+        max_ops_(rules.max_copies > 0 ? std::min(rules.max_ops, kMaskBits) : rules.max_ops),
         consumers_(facts.consumers),
         members_(graph.ops.size()),
         homes_(graph.ops.size()),
@@ -46,6 +48,8 @@ class Fuser {
   // Moves `op` into all kernels that read it, or leaves everything as it is.
   void try_fuse(int32_t op) {
     if (!(facts_.flags[op] & FusionFacts::kProducer) || !find_readers(op)) return;
+    for (int32_t reader : readers_)
+      if (!has_room(op, reader)) return;
     if (merged_.size() < readers_.size()) merged_.resize(readers_.size());
     for (size_t r = 0; r < readers_.size(); ++r)
       if (!merge(op, readers_[r], merged_[r])) return;
@@ -114,10 +118,20 @@ class Fuser {
     wanted_[reader] = std::max(wanted_[reader], evaluations);
   }
 
+  bool has_room(int32_t op, int32_t reader) const {
+    if (!devices_.empty() && devices_[op] != devices_[reader]) return false;
+    const std::span<const Member> moved = members(op), there = members(reader);
+    size_t together = there.size() + moved.size();
+    if (together <= static_cast<size_t>(max_ops_)) return true;
+    for (const Member& member : moved)
+      together -= std::binary_search(there.begin(), there.end(), member,
+                                     [](const Member& a, const Member& b) { return a.op < b.op; });
+    return together <= static_cast<size_t>(max_ops_);
+  }
+
   // The kernel `reader` with `op` and all its kernel computes, in `out`; false when the rules forbid it. An operation that
   // both sides compute is computed once, as often as the busier side needs it.
   bool merge(int32_t op, int32_t reader, std::vector<Member>& out) {
-    if (!devices_.empty() && devices_[op] != devices_[reader]) return false;
     const std::span<const Member> moved = members(op), there = members(reader);
     bool shared = false;
     out.clear();
@@ -135,7 +149,6 @@ class Fuser {
       b += from_moved || both;
       out.push_back(next);
     }
-    if (out.size() > static_cast<size_t>(rules_.max_ops)) return false;
     return rules_.max_copies <= 0 || code_fits(op, reader, moved.size() == 1 && !shared, out);
   }
 
@@ -165,28 +178,27 @@ class Fuser {
   // member may not be copied so often.
   bool count_copies(std::vector<Member>& kernel) {
     const auto size = static_cast<int32_t>(kernel.size());
-    if (indices_.size() < kernel.size()) indices_.resize(kernel.size());
     for (int32_t p = 0; p < size; ++p) place_[kernel[p].op] = p;
+    uint64_t makers[kMaskBits];  // members whose indices a member is read at
+    bool own[kMaskBits] = {};    // whether it is read at the kernel's own index, too
     bool fits = true;
-    for (int32_t p = size - 1; p >= 0 && fits; --p) {
+    makers[size - 1] = 0;
+    own[size - 1] = true;
+    kernel[size - 1].copies = 1;
+    for (int32_t p = size - 2; p >= 0 && fits; --p) {
       const int32_t op = kernel[p].op;
-      std::vector<int32_t>& indices = indices_[p];  // members that make them; `size`: the kernel's own
-      indices.clear();
-      if (p == size - 1) indices.push_back(size);
+      makers[p] = 0;
       for (int32_t e = consumers_.offset[op]; e < consumers_.offset[op + 1]; ++e) {
         const int32_t q = place_[consumers_.list[e]];
-        if (q < 0 || p == size - 1) continue;
-        if (facts_.keeps_index[consumers_.edge[e]])
-          indices.insert(indices.end(), indices_[q].begin(), indices_[q].end());
-        else
-          indices.push_back(q);
+        if (q < 0) continue;
+        const bool passes_on = facts_.keeps_index[consumers_.edge[e]];
+        makers[p] |= passes_on ? makers[q] : uint64_t{1} << q;
+        own[p] |= passes_on && own[q];
       }
-      std::sort(indices.begin(), indices.end());
-      indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
-      int64_t copies = 0;
-      for (const int32_t q : indices) copies += q == size ? 1 : kernel[q].copies;
+      int64_t copies = own[p];
+      for (uint64_t left = makers[p]; left != 0; left &= left - 1) copies += kernel[std::countr_zero(left)].copies;
       kernel[p].copies = static_cast<int32_t>(std::min<int64_t>(copies, kManyCopies));
-      fits = p == size - 1 || copy_fits(op, kernel[p].copies, kernel.size());
+      fits = copy_fits(op, kernel[p].copies, kernel.size());
     }
     for (const Member& member : kernel) place_[member.op] = -1;
     return fits;
@@ -215,10 +227,12 @@ class Fuser {
   }
 
   static constexpr int64_t kManyCopies = 1 << 20;
+  static constexpr int32_t kMaskBits = 64;
   const TaskGraph& graph_;
   const FusionFacts& facts_;
   const std::vector<int32_t>& devices_;
   const FusionRules& rules_;
+  const int32_t max_ops_;
   const Neighbours& consumers_;
   std::vector<Member> alone_;                 // [ops]
   std::vector<std::vector<Member>> members_;  // [ops], by op; empty = the root alone
@@ -226,9 +240,8 @@ class Fuser {
   std::vector<uint8_t> is_root_;
   std::vector<int32_t> stamp_, readers_;
   std::vector<double> wanted_;
-  std::vector<std::vector<Member>> merged_;    // [readers]
-  std::vector<std::vector<int32_t>> indices_;  // [members of a kernel]
-  std::vector<int32_t> place_;                 // [ops]: in the kernel at hand, else -1
+  std::vector<std::vector<Member>> merged_;  // [readers]
+  std::vector<int32_t> place_;               // [ops]: in the kernel at hand, else -1
   int32_t round_ = -1;
 };
 

@@ -31,7 +31,7 @@ void check_plan(const Plan& plan, const TaskGraph& graph, int32_t devices);
 // whose code has loops or branches (reductions, concatenations, pads, updates of slices) joins a kernel of more than one
 // operation only when a single reader wants it at a single index (CodeDuplicationTooHigh there); broadcasts always may.
 struct FusionRules {
-  int32_t max_ops = 64;        // in one kernel, counting repeated ones once
+  int32_t max_ops = 64;        // in one kernel, counting repeated ones once; 64 at most while copies are counted
   double max_repeats = 1e9;    // evaluations of one operation inside one kernel
   int32_t max_copies = 15;     // of the code of one operation; 0: neither this limit nor the next holds
   int32_t max_reductions = 6;  // in one kernel (xla/service/cpu/cpu_instruction_fusion.cc)
