@@ -50,6 +50,8 @@ def train(args, data, name, words, seed, steps):
         command = [str(args.hone), "train", "layout", data, *words, "--seed", str(seed), "--split", args.split]
         if args.split in ("configs", "graphs"):
             command += ["--hold-out", str(args.hold_out)]
+        if "sage" not in words:  # which keeps its own
+            command += args.options.split()
         command += [
             "--folds",
             str(args.folds),
@@ -113,6 +115,7 @@ def main():
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--ablation-steps", type=int, default=0, help="0 = as --steps")
     parser.add_argument("--unpruned-steps", type=int, default=0, help="of those not pruned; 0 = an eighth")
+    parser.add_argument("--options", default="", help="of hone train layout, for all but sage: '--hidden 32'")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--augment", type=int, default=10)
     parser.add_argument("--threads", type=int, default=1)

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "data/dataset.h"
 #include "data/npz.h"
 #include "models/layout_files.h"
 #include "models/layout_graphs.h"
@@ -361,6 +362,27 @@ TEST_CASE("the most-frequent-layout rule finds the layout of the fastest") {
   CHECK(rule.chosen().begin()->second == 2);
   const std::vector<double> scores = FrequentLayouts::from(rule.chosen()).predict(graph, all);
   for (int i = 0; i < 40; ++i) CHECK(scores[i] == (i % 4 == 2 ? 0 : 1));
+}
+
+TEST_CASE("the shipped layouts are those of the split's programs") {
+  const std::filesystem::path data = std::filesystem::path(__FILE__).parent_path() / "../../data";
+  const Split split = Split::read((data / "splits/layout.txt").string());
+  std::vector<std::string> programs = split.train;
+  programs.insert(programs.end(), split.test.begin(), split.test.end());
+  std::sort(programs.begin(), programs.end());
+  const std::vector<LayoutGraph> graphs = read_layout_data((data / "layouts").string());
+  REQUIRE(graphs.size() >= 40);
+  REQUIRE(graphs.size() == programs.size());
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    CHECK(graphs[i].name == programs[i]);
+    CHECK(graphs[i].configurations() > 20);
+    for (uint64_t packed : graphs[i].config(0)) CHECK(packed == 0);  // XLA's own layouts stand first
+    CHECK(distinct_configs(graphs[i]).index.size() == static_cast<size_t>(graphs[i].configurations()));
+    CHECK(*std::min_element(graphs[i].runtime_ns.begin(), graphs[i].runtime_ns.end()) > 0);
+  }
+  LayoutSplit by_name;
+  by_name.test = split.test;
+  CHECK(split_layouts(graphs, by_name, 0).test.size() == split.test.size());
 }
 
 TEST_CASE("public layout files are read") {
