@@ -16,7 +16,6 @@ import sys
 import time
 from pathlib import Path
 
-
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from common import failures, finish, head, run_missing
 from harness import ROOT, HoneError, call_hone, example_programs, geometric_mean, markdown_table, seconds_of
@@ -34,20 +33,23 @@ CONTENDERS = {
 }
 MADE = "made.json"  # beside what a stage left: how long it took
 STAGE_LIMIT_S = 900
+AHEAD = ("compile", "onnxruntime", "tvm")  # contenders that make something before they can be called
 
 
-def run_stage(stage: str, row: dict, folder: Path, options: argparse.Namespace) -> dict:
+def run_stage(stage: str, row: dict, program: dict, folder: Path, options: argparse.Namespace) -> dict:
     """What frameworks_stages.py answers, in a process of its own: a crash of one framework costs one program."""
     request = {
         "stage": stage,
         "name": row["name"],
         "threads": row["threads"],
         "seed": row["seed"],
-        "budget_s": seconds_of(row["budget"]),
         "rounds": options.rounds,
         "folder": str(folder),
         "build": str(options.hone.parent),
         "contenders": options.contenders,
+        "tvm_budget_s": options.tvm_budget_s,
+        "parameters": program["parameters"],
+        "constants": program["constants"],
     }
     command = [sys.executable, str(Path(__file__).with_name("frameworks_stages.py")), json.dumps(request)]
     environment = os.environ | {
@@ -68,15 +70,20 @@ def run_stage(stage: str, row: dict, folder: Path, options: argparse.Namespace) 
         raise HoneError(f"{stage}: exit code {run.returncode}: {last[0][:300]}") from None
 
 
-def package(row: dict, folder: Path, options: argparse.Namespace) -> dict:
-    """The program as hone tune makes it, or, to compare outputs only, as hone's model alone does: in a second or two."""
+def facts(row: dict, options: argparse.Namespace) -> dict:
     program = next(program for program in example_programs() if program.name == row["name"])
-    arguments = ["optimize", program.path, "--no-verify", "-o", folder / "tuned.hone", "--force"]
+    parameters = call_hone(options.hone, ["inspect", program.path], STAGE_LIMIT_S)["parameters"]
+    constants = int(program.weights.split("-")[-1]) + 1  # the first parameters, as scripts/export_examples.py has them
+    return {"path": str(program.path), "weights": program.weights, "constants": constants, "parameters": parameters}
+
+
+def package(row: dict, program: dict, folder: Path, options: argparse.Namespace) -> dict:
+    """The program as hone tune makes it or, to compare outputs only, as hone's model alone does: in a second or two."""
+    to = ["--weights", program["weights"], "-o", folder / "tuned.hone", "--force"]
+    arguments = ["optimize", program["path"], "--no-verify", *to]
     if not options.check:
-        arguments = ["tune", program.path, "--budget", row["budget"], "--threads", row["threads"]]
-        arguments += ["--seed", row["seed"], "-o", folder / "tuned.hone", "--force", "--fresh", "--db", folder / "tune.db"]
-    if program.weights:
-        arguments += ["--weights", program.weights]
+        arguments = ["tune", program["path"], "--budget", row["budget"], "--threads", row["threads"], *to]
+        arguments += ["--seed", row["seed"], "--fresh", "--db", folder / "tune.db"]
     begin = time.monotonic()
     answer = call_hone(options.hone, arguments, STAGE_LIMIT_S)
     known = {key: answer[key] for key in ("speedup", "verified", "candidates") if key in answer}
@@ -93,15 +100,27 @@ def once(name: str, folder: Path, make) -> dict:
 
 
 def measure(row: dict, options: argparse.Namespace) -> None:
-    folder = options.jsonl.with_suffix("") / f"{row['name']}-{row['threads']}-{row['seed']}-{row['budget']}"
+    folder = options.work / f"{row['name']}-{row['threads']}-{row['seed']}-{row['budget']}"
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        row["tune"] = once("tune", folder, lambda: package(row, folder, options))
-        if "tvm" in options.contenders and not options.check:
-            row["tvm"] = once("tvm", folder, lambda: run_stage("tvm", row, folder, options))
-        row.update(run_stage("check" if options.check else "measure", row, folder, options))
+        program = once("program", folder, lambda: facts(row, options))
+        for stage in AHEAD:
+            if stage in options.contenders:
+                row[stage] = once(stage, folder, lambda stage=stage: prepare(stage, row, program, folder, options))
+        if options.prepare:
+            return
+        row["tune"] = once("tune", folder, lambda: package(row, program, folder, options))
+        row.update(run_stage("check" if options.check else "measure", row, program, folder, options))
     except (HoneError, OSError, subprocess.TimeoutExpired) as error:
         row["error"] = " ".join(str(error).split())[:300]
+
+
+def prepare(stage: str, row: dict, program: dict, folder: Path, options: argparse.Namespace) -> dict:
+    """What a framework makes ahead; that it fails is an answer, too, and costs its own column only."""
+    try:
+        return run_stage(stage, row, program, folder, options)
+    except (HoneError, subprocess.TimeoutExpired) as error:
+        return {"error": " ".join(str(error).split())[:300]}
 
 
 def versions() -> str:
@@ -126,7 +145,9 @@ def time_table(rows: list[dict]) -> str:
     lines = []
     for row in rows:
         got = row["contenders"]
-        lines.append([row["name"]] + [f"{got[key]['ns'] / 1e6:.3f}" if "ns" in got.get(key, {}) else "-" for key in CONTENDERS])
+        lines.append(
+            [row["name"]] + [f"{got[key]['ns'] / 1e6:.3f}" if "ns" in got.get(key, {}) else "-" for key in CONTENDERS]
+        )
     return markdown_table(header, lines)
 
 
@@ -138,7 +159,9 @@ def ratio_table(rows: list[dict]) -> str:
         cells = [row["name"]]
         for key in keys:
             got = row["contenders"].get(key, {})
-            cells.append("{:.2f} [{:.2f}, {:.2f}]".format(got["speedup"], *got["interval"]) if "speedup" in got else "-")
+            cells.append(
+                "{:.2f} [{:.2f}, {:.2f}]".format(got["speedup"], *got["interval"]) if "speedup" in got else "-"
+            )
         lines.append(cells)
     for label, pick in (("geometric mean", geometric_mean), ("best", max), ("worst", min)):
         cells = [label]
@@ -169,15 +192,14 @@ def against_table(rows: list[dict]) -> str:
 
 
 def effort_table(rows: list[dict]) -> str:
-    header = ["program, seconds before the first call", "tuned (search)", "torch.compile", "ONNX Runtime", "TVM", "TVM trials"]
+    header = ["program, seconds before the first call", "tuned (search)"]
+    header += [f"{CONTENDERS[key][0]} (CPU)" for key in AHEAD] + ["TVM trials"]
     lines = []
     for row in rows:
-        got = row["contenders"]
         cells = [row["name"], f"{row['tune']['seconds']:.0f}"]
-        cells += [f"{got[key]['made_s']:.1f}" if "made_s" in got.get(key, {}) else "-" for key in ("compile", "onnxruntime")]
-        tvm = row.get("tvm", {})
-        cells += [f"{tvm['seconds']:.0f}", str(tvm["trials"])] if "seconds" in tvm else ["-", "-"]
-        lines.append(cells)
+        made = [row.get(key, {}) for key in AHEAD]
+        cells += [f"{answer['cpu_s']:.1f}" if "cpu_s" in answer else "-" for answer in made]
+        lines.append([*cells, str(row.get("tvm", {}).get("trials", "-"))])
     return markdown_table(header, lines)
 
 
@@ -186,8 +208,9 @@ def left_out(rows: list[dict]) -> str:
     lines = []
     for row in rows:
         for key, got in row["contenders"].items():
-            if "error" in got:
-                lines.append(f"- {row['name']}, {CONTENDERS[key][0]}: {got['error']}\n")
+            reason = row.get(key, {}).get("error") or got.get("error")
+            if reason:
+                lines.append(f"- {row['name']}, {CONTENDERS[key][0]}: {reason}\n")
     return f"\nLeft out, {len(lines)}:\n\n" + "".join(lines) if lines else "\nNothing was left out.\n"
 
 
@@ -196,7 +219,10 @@ def error_table(rows: list[dict]) -> str:
     lines = []
     for row in rows:
         got = row["contenders"]
-        lines.append([row["name"]] + [f"{got[key]['difference']:.3f}" if "difference" in got.get(key, {}) else "-" for key in CONTENDERS])
+        lines.append(
+            [row["name"]]
+            + [f"{got[key]['difference']:.3f}" if "difference" in got.get(key, {}) else "-" for key in CONTENDERS]
+        )
     return markdown_table(header, lines)
 
 
@@ -215,9 +241,13 @@ def tables(rows: list[dict], check: bool) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", metavar="NAME[,NAME]", help="of the examples, these (default: all it has)")
+    parser.add_argument(
+        "--only", default="", metavar="NAME[,NAME]", help="of the examples, these (default: all it has)"
+    )
     parser.add_argument("--contenders", default=",".join(CONTENDERS), metavar="NAME[,NAME]", help="default: all")
-    parser.add_argument("--budget", default="60s", help="of hone tune and of TVM's MetaSchedule, each (default 60s)")
+    parser.add_argument("--budget", default="60s", help="of hone tune (default 60s)")
+    parser.add_argument("--tvm-budget", help="of TVM's MetaSchedule; 0 is its default schedules (default as --budget)")
+    parser.add_argument("--prepare", action="store_true", help="only make what the other frameworks need ahead")
     parser.add_argument("--threads", default="1", help="thread counts, as 1,2 (default 1)")
     parser.add_argument("--rounds", type=int, default=60, help="in each, every contender once (default 60)")
     parser.add_argument("--seed", type=int, default=0)
@@ -229,6 +259,7 @@ def main() -> int:
     options = parser.parse_args()
     kind = "frameworks-check" if options.check else "frameworks"
     options.jsonl = (options.jsonl or ROOT / "build" / "bench" / f"autotune-{kind}.jsonl").resolve()
+    options.work = options.jsonl.with_suffix("")
     options.contenders = options.contenders.split(",")
     unknown = set(options.contenders) - set(CONTENDERS)
     if unknown or "default" not in options.contenders:
@@ -244,6 +275,8 @@ def main() -> int:
         parser.error(f"--only: no PyTorch module for {', '.join(sorted(set(wanted) - set(MODELS)))}")
     try:
         seconds_of(options.budget)
+        tvm_budget = options.tvm_budget or options.budget
+        options.tvm_budget_s = 0.0 if tvm_budget in ("0", "0s") else seconds_of(tvm_budget)
         counts = [int(text) for text in options.threads.split(",")]
     except ValueError as error:
         parser.error(str(error))
@@ -252,7 +285,11 @@ def main() -> int:
         for threads in counts
         for name in wanted
     ]
+    if options.prepare:
+        options.jsonl = options.jsonl.with_suffix(".prepare.jsonl")
     rows, interrupted = run_missing(jobs, KEYS, lambda row: measure(row, options), options)
+    if options.prepare:
+        return 130 if interrupted else 0
     text = head("Against other frameworks", rows, len(jobs)) + tables(rows, options.check) + failures(rows, KEYS)
     return finish(text, options, interrupted)
 

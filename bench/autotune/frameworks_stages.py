@@ -5,10 +5,9 @@ The only argument is a JSON request (run_stage in frameworks.py writes it), the 
 
 import contextlib
 import ctypes
-import io
 import json
 import math
-import shutil
+import resource
 import sys
 import time
 import warnings
@@ -21,6 +20,8 @@ import torch
 from frameworks_models import MODELS
 from hone import Tuned, arrays, files, runtime
 
+ONNX = "model.onnx"
+WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 TIMED_NS = 3e6  # one time is the mean over calls that take about this long together
 TOLERANCE = {  # relative, as src/xla/measure.cc has it
     "float64": 1024 * 2.0**-52,
@@ -36,7 +37,6 @@ class Contender:
 
     call: Callable[[], object]
     results: Callable[[object], list[np.ndarray]]
-    made_s: float | None = None
 
 
 class Case:
@@ -44,16 +44,22 @@ class Case:
 
     def __init__(self, request: dict):
         self.request, self.folder = request, Path(request["folder"])
-        self.threads = request["threads"]
+        self.threads, self.constants = request["threads"], request["constants"]
         self.package = self.folder / "tuned.hone"
-        self.library = runtime.open_library(files.find(files.RUNTIME, request["build"]))
-        self.program = runtime.Program(self.library, self.package, self.threads, default=True)
-        weights = runtime.Program(self.library, self.package, self.threads).weights
-        self.constants = len(weights)
-        if weights != list(range(len(weights))):
-            raise ValueError("the weights are not the first parameters")
         generator = np.random.default_rng(request["seed"])
-        self.values = [self.value(spec, i < self.constants, generator) for i, spec in enumerate(self.program.inputs)]
+        specs = [self.spec(text) for text in request["parameters"]]
+        self.values = [self.value(spec, i < self.constants, generator) for i, spec in enumerate(specs)]
+
+    @staticmethod
+    def spec(text: str) -> runtime.Spec:
+        """Of f32[2,3], as hone inspect writes it."""
+        kind, _, sizes = text.rstrip("]").partition("[")
+        dtype = {"f32": "float32", "s32": "int32"}[kind]
+        return runtime.Spec(tuple(int(size) for size in sizes.split(",") if size), np.dtype(dtype))
+
+    def program(self, default: bool) -> runtime.Program:
+        library = runtime.open_library(files.find(files.RUNTIME, self.request["build"]))
+        return runtime.Program(library, self.package, self.threads, default)
 
     @staticmethod
     def value(spec: runtime.Spec, is_weight: bool, generator: np.random.Generator) -> np.ndarray:
@@ -86,26 +92,24 @@ def bound(program: runtime.Program, values: list[np.ndarray | None]) -> Contende
     results = [arrays.empty(spec.shape, spec.dtype) for spec in program.outputs]
     inputs = (ctypes.c_void_p * len(values))(*[None if v is None else v.ctypes.data for v in values])
     outputs = (ctypes.c_void_p * len(results))(*[result.ctypes.data for result in results])
-    run, handle = program.library.hone_program_run, program.handle
+    run = program.library.hone_program_run
 
     def call() -> None:
-        if run(handle, inputs, outputs) != 0:
+        if run(program.handle, inputs, outputs) != 0:
             raise RuntimeError((program.library.hone_last_error() or b"").decode())
 
     return Contender(call, lambda _: results)
 
 
 def make_default(case: Case) -> Contender:
-    return bound(case.program, case.values)
+    return bound(case.program(default=True), case.values)
 
 
 def make_tuned(case: Case) -> Contender:
-    program = runtime.Program(case.library, case.package, case.threads)
+    program = case.program(default=False)
     for i in program.weights:
         program.set_weight(i, case.values[i])
-    contender = bound(program, [None if i in program.weights else value for i, value in enumerate(case.values)])
-    contender.program = program  # the handle lives as long as the contender
-    return contender
+    return bound(program, [None if i in program.weights else value for i, value in enumerate(case.values)])
 
 
 def make_call(case: Case) -> Contender:
@@ -129,46 +133,46 @@ def make_eager(case: Case) -> Contender:
 
 
 def make_compile(case: Case) -> Contender:
-    import torch._inductor.config
+    """Compiled code comes from the cache that stage "compile" left; what the compiler measures, it measures anew."""
+    import torch._inductor.config as config
 
-    torch._inductor.config.freezing = True  # the weights are constant for us, too
+    config.freezing = True  # the weights are constant for us, too
+    config.compile_threads = 1
+    config.fx_graph_cache = config.autotune_local_cache = False
     module, inputs = case.module(), case.inputs()
     compiled = torch.compile(module, mode="max-autotune", dynamic=False)
-    shutil.rmtree(case.folder / "inductor", ignore_errors=True)  # its cache: what is timed is the whole compilation
-    begin = time.monotonic()
     compiled(*inputs)
-    return Contender(lambda: compiled(*inputs), torch_results, time.monotonic() - begin)
+    return Contender(lambda: compiled(*inputs), torch_results)
+
+
+def export_onnx(case: Case) -> dict:
+    torch.onnx.export(case.module(), case.inputs(), dynamo=True, verbose=False).save(case.folder / ONNX)
+    return {}
 
 
 def make_onnxruntime(case: Case) -> Contender:
     import onnxruntime
 
-    begin = time.monotonic()
-    file = io.BytesIO()
-    torch.onnx.export(case.module(), case.inputs(), dynamo=True, verbose=False).save(file)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = case.threads, 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-    session = onnxruntime.InferenceSession(file.getvalue(), options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(str(case.folder / ONNX), options, providers=["CPUExecutionProvider"])
     binding = session.io_binding()
-    # Parameters that the exported graph does not use are not among its inputs: they are told apart by their position.
-    kept = {node.name: node for node in session.get_inputs()}
-    named = dict(zip(onnx_inputs(file.getvalue()), case.values[case.constants :], strict=True))
-    for name in kept:
-        binding.bind_ortvalue_input(name, onnxruntime.OrtValue.ortvalue_from_numpy(named[name]))
+    for node, value in zip(session.get_inputs(), case.values[case.constants :], strict=True):
+        binding.bind_ortvalue_input(node.name, onnxruntime.OrtValue.ortvalue_from_numpy(value))
     results = []
-    for node, spec in zip(session.get_outputs(), case.program.outputs, strict=True):
-        results.append(onnxruntime.OrtValue.ortvalue_from_numpy(arrays.empty(spec.shape, spec.dtype)))
+    for node in session.get_outputs():
+        kind = {"tensor(float)": np.float32, "tensor(int32)": np.int32}[node.type]
+        results.append(onnxruntime.OrtValue.ortvalue_from_numpy(np.empty(node.shape, kind)))
         binding.bind_ortvalue_output(node.name, results[-1])
-    made_s = time.monotonic() - begin
     call = session.run_with_iobinding
-    return Contender(lambda: call(binding), lambda _: [value.numpy() for value in results], made_s)
+    return Contender(lambda: call(binding), lambda _: [value.numpy() for value in results])
 
 
-def onnx_inputs(model: bytes) -> list[str]:
-    import onnx
+def tune_tvm(case: Case) -> dict:
+    import frameworks_tvm
 
-    return [node.name for node in onnx.load_from_string(model).graph.input]
+    return frameworks_tvm.tune(case)
 
 
 def make_tvm(case: Case) -> Contender:
@@ -190,7 +194,7 @@ MAKERS = {
 
 
 def difference(expected: list[np.ndarray], got: list[np.ndarray]) -> float:
-    """The largest difference in units of the tolerance of its type, as src/xla/measure.cc has it; at most 1 is equal."""
+    """The largest difference in units of the tolerance of its type; at most 1 is equal (as in src/xla/measure.cc)."""
     if [value.shape for value in expected] != [value.shape for value in got]:
         return math.inf
     worst = 0.0
@@ -212,8 +216,6 @@ def make_all(case: Case) -> tuple[dict[str, Contender], dict[str, dict]]:
             got = contender.results(contender.call())
             expected = expected or [value.copy() for value in got]
             known[name] = {"difference": difference(expected, got)}
-            if contender.made_s is not None:
-                known[name]["made_s"] = contender.made_s
             if known[name]["difference"] <= 1:
                 contenders[name] = contender
             else:
@@ -256,7 +258,10 @@ def measure(case: Case) -> dict:
     times = interleave(contenders, case.request["rounds"])
     rounds = case.request["rounds"]
     # Order statistics that enclose the median with 95 % confidence (normal approximation of the binomial).
-    low, high = max(0, int(rounds / 2 - 0.98 * rounds**0.5)), min(rounds - 1, math.ceil(rounds / 2 + 0.98 * rounds**0.5))
+    low, high = (
+        max(0, int(rounds / 2 - 0.98 * rounds**0.5)),
+        min(rounds - 1, math.ceil(rounds / 2 + 0.98 * rounds**0.5)),
+    )
     for name, values in times.items():
         ratios = np.sort(times["default"] / values)
         known[name]["ns"] = float(np.median(values))
@@ -266,18 +271,29 @@ def measure(case: Case) -> dict:
     return {"contenders": known, "rounds": rounds}
 
 
+def compile_once(case: Case) -> dict:
+    make_compile(case)
+    return {}
+
+
+# What is made ahead, each in a process of its own, and the two stages that follow.
+STAGES = {"compile": compile_once, "onnxruntime": export_onnx, "tvm": tune_tvm, "check": measure, "measure": measure}
+
+
+def cpu_s() -> float:
+    """Of this process and the compilers that it started."""
+    return sum(resource.getrusage(who).ru_utime + resource.getrusage(who).ru_stime for who in WHO)
+
+
 def main() -> int:
     request = json.loads(sys.argv[1])
     warnings.filterwarnings("ignore")
     torch.set_num_threads(request["threads"])
     with contextlib.redirect_stdout(sys.stderr), torch.inference_mode():
         case = Case(request)
-        if request["stage"] == "tvm":
-            import frameworks_tvm
-
-            answer = frameworks_tvm.tune(case)
-        else:
-            answer = measure(case)
+        begin, cpu = time.monotonic(), cpu_s()
+        answer = STAGES[request["stage"]](case)
+        answer |= {"seconds": time.monotonic() - begin, "cpu_s": cpu_s() - cpu}
     print(json.dumps(answer))
     return 0
 
