@@ -145,6 +145,7 @@ int go_fuse(const GoFuseCommand& command) {
   if (command.place.policy.empty()) shipped_go_policy();
   OpenedProgram opened = open_program(*command.program, budget_s);
   tune::Session& session = *opened.session;
+  session.begin_confirmation();  // the budget is of the measurements
   const Proposals proposals = propose(command, session);
   Database database = open_database(*command.db);
   session.use_database(database, /*reuse_kernels=*/false);
