@@ -270,9 +270,10 @@ int replay(int argc, char** argv) {
   }
   const AdaptionReport& a = adaption.refit();
   fmt::print(
-      "adaption: {} kernels fitted, {} held back; order error {:.4f} shipped, {:.4f} adapted; regret {:.4f}, "
-      "{:.4f}; residual {:.3f}; {}\n",
-      a.kernels, a.held_back, a.shipped_error, a.adapted_error, a.shipped_regret, a.adapted_regret, a.residual, a.why);
+      "adaption: {} kernels, {} of them judged; order error {:.4f} shipped, {:.4f} adapted; regret {:.4f}, "
+      "{:.4f}; {:.2f} standard errors, residual {:.3f}; {}\n",
+      a.kernels, a.held_back, a.shipped_error, a.adapted_error, a.shipped_regret, a.adapted_regret, a.sureness,
+      a.residual, a.why);
   int similar = 0;
   for (const Measured& m : kernels) similar += !transfer.options(m.kernel).empty();
   fmt::print("{} kernels have a winner among similar ones\n\n", similar);

@@ -27,16 +27,17 @@ constexpr std::array<const char*, 6> kWays = {"tiled to loop", "tiled to tiled",
 constexpr double kMostLogRatio = 2;    // seven times slower or a hundred: the same lesson
 constexpr double kAlike = 0.02;        // logarithms of run times closer than this are noise
 constexpr double kSureDeviations = 2;  // of the mean gain: what is let in by chance is one in forty
-constexpr double kLeadPenalty = 0.01;
-constexpr size_t kRefitAfter = 8;  // kernels, and no less than one part in so many
-constexpr double kSizeScale = 10;  // logarithms of bytes and FLOPs reach 20
-constexpr std::array<double, 4> kPenalties = {1, 10, 100, 1000};
+constexpr double kLeadPenalty = 1e-6;
+constexpr size_t kRefitAfter = 8;                                       // kernels, and no less than one part in so many
+constexpr double kSizeScale = 10;                                       // logarithms of bytes and FLOPs reach 20
+constexpr std::array<double, 5> kPenalties = {1e5, 1e4, 1e3, 100, 10};  // stiffest first: of equals it is taken
 
 double scaled(const features::Column& column, double value) {
   return column.scale == features::Scale::Log ? std::copysign(std::log1p(std::abs(value)), value) : value;
 }
 
-bool held_back(const AdaptionSample& sample) { return hash64(sample.kernel) % 4 == 0; }
+constexpr uint64_t kParts = 4;  // each held back in turn
+uint64_t part_of(const AdaptionSample& sample) { return hash64(sample.kernel) % kParts; }
 
 // Solves a x = b for symmetric positive definite a, [n][n], by Cholesky's decomposition in place.
 std::vector<double> solved(Rows a, std::vector<double> b) {
@@ -65,16 +66,15 @@ std::vector<double> predictions(const RidgeHead& head, const Rows& features) {
   return values;
 }
 
-// Sums over options that a least squares fit, and the error of any head, follow from.
+// Sums over options that a least squares fit follows from.
 struct Moments {
   Rows gram;                  // lower triangle, [features][features]
   std::vector<double> right;  // [features]
-  double squares = 0, total = 0;
+  double total = 0;           // of the weights
 
   void add(const AdaptionSample& sample);
   void add(const Moments& other);
   RidgeHead head(double penalty) const;
-  double squared_error(const RidgeHead& head) const;
 };
 
 void Moments::add(const AdaptionSample& sample) {
@@ -85,7 +85,6 @@ void Moments::add(const AdaptionSample& sample) {
     const std::vector<double>& x = sample.features[row];
     const double y = std::clamp(sample.log_ratios[row], -kMostLogRatio, kMostLogRatio);
     total += weight;
-    squares += weight * y * y;
     for (size_t i = 0; i < n; ++i) {
       if (x[i] == 0) continue;
       for (size_t j = 0; j <= i; ++j) gram[i][j] += weight * x[i] * x[j];
@@ -102,7 +101,6 @@ void Moments::add(const Moments& other) {
     for (size_t j = 0; j <= i; ++j) gram[i][j] += other.gram[i][j];
     right[i] += other.right[i];
   }
-  squares += other.squares;
   total += other.total;
 }
 
@@ -114,36 +112,27 @@ RidgeHead Moments::head(double penalty) const {
   return {solved(std::move(sums), right)};
 }
 
-double Moments::squared_error(const RidgeHead& head) const {
-  double error = squares;
-  for (size_t i = 0; i < right.size(); ++i) {
-    error += head.weights[i] * (head.weights[i] * gram[i][i] - 2 * right[i]);
-    for (size_t j = 0; j < i; ++j) error += 2 * head.weights[i] * head.weights[j] * gram[i][j];
-  }
-  return error;
-}
+uint64_t third_of(const AdaptionSample& sample) { return hash64(sample.kernel) / kParts % 3; }
 
-// The penalty by cross validation over thirds of the samples.
+// The penalty that orders best by cross validation over thirds of the samples; the stiffest head is the shipped model.
 RidgeHead fitted_head(const std::vector<const AdaptionSample*>& samples) {
   std::array<Moments, 3> thirds;
   Moments all;
-  for (const AdaptionSample* s : samples) thirds[hash64(s->kernel) / 4 % thirds.size()].add(*s);
+  for (const AdaptionSample* s : samples) thirds[third_of(*s)].add(*s);
   for (const Moments& third : thirds) all.add(third);
-  double best = kPenalties.back(), least = std::numeric_limits<double>::infinity();
-  for (double penalty : kPenalties) {
-    double error = 0;
-    for (size_t out = 0; out < thirds.size(); ++out) {
-      Moments in;
-      for (size_t i = 0; i < thirds.size(); ++i)
-        if (i != out) in.add(thirds[i]);
-      if (!in.gram.empty() && !thirds[out].gram.empty()) error += thirds[out].squared_error(in.head(penalty));
-    }
-    if (error < least) {
-      least = error;
-      best = penalty;
+  std::array<double, kPenalties.size()> errors{};
+  for (size_t out = 0; out < thirds.size(); ++out) {
+    Moments in;
+    for (size_t i = 0; i < thirds.size(); ++i)
+      if (i != out) in.add(thirds[i]);
+    if (in.gram.empty()) continue;
+    for (size_t p = 0; p < kPenalties.size(); ++p) {
+      const RidgeHead head = in.head(kPenalties[p]);
+      for (const AdaptionSample* s : samples)
+        if (third_of(*s) == out) errors[p] += order_error(predictions(head, s->features), s->log_ratios).value_or(0);
     }
   }
-  return all.head(best);
+  return all.head(kPenalties[std::min_element(errors.begin(), errors.end()) - errors.begin()]);
 }
 
 // log(run time of what scores like best / of the best); the default, 0, takes part.
@@ -162,6 +151,50 @@ double regret(const std::vector<double>& scores, const std::vector<double>& log_
 std::vector<double> negated(std::vector<double> values) {
   for (double& v : values) v = -v;
   return values;
+}
+
+// Sums over kernels that were held back from the head they are judged with.
+struct Judgement {
+  std::vector<double> gains;  // of order_error
+  double shipped_error = 0, adapted_error = 0, shipped_regret = 0, adapted_regret = 0, squares = 0, options = 0;
+
+  void add(const AdaptionSample& s, const RidgeHead& head);
+  void close(AdaptionReport& r) const;
+};
+
+void Judgement::add(const AdaptionSample& s, const RidgeHead& head) {
+  const std::vector<double> shipped = negated(s.leads), adapted = predictions(head, s.features);
+  const std::optional<double> before = order_error(shipped, s.log_ratios), after = order_error(adapted, s.log_ratios);
+  if (!before || !after) return;
+  gains.push_back(*before - *after);
+  shipped_error += *before;
+  adapted_error += *after;
+  shipped_regret += regret(shipped, s.log_ratios);
+  adapted_regret += regret(adapted, s.log_ratios);
+  for (size_t i = 0; i < adapted.size(); ++i) {
+    const double off = std::clamp(s.log_ratios[i], -kMostLogRatio, kMostLogRatio) - adapted[i];
+    squares += off * off;
+  }
+  options += static_cast<double>(adapted.size());
+}
+
+void Judgement::close(AdaptionReport& r) const {
+  const auto count = static_cast<double>(gains.size());
+  r.held_back = static_cast<int>(gains.size());
+  r.shipped_error = shipped_error / count;
+  r.adapted_error = adapted_error / count;
+  r.shipped_regret = shipped_regret / count;
+  r.adapted_regret = adapted_regret / count;
+  r.residual = std::sqrt(squares / options);
+  const double mean = r.shipped_error - r.adapted_error;
+  double variance = 0;
+  for (double gain : gains) variance += (gain - mean) * (gain - mean) / (count - 1);
+  r.sureness = variance > 0 ? mean / std::sqrt(variance / count) : mean > 0 ? kSureDeviations : 0;
+  const bool orders_better = mean > 0 && r.sureness >= kSureDeviations;
+  r.used = orders_better && r.adapted_regret <= r.shipped_regret;
+  r.why = r.used          ? "orders held-back kernels better than the shipped model"
+          : orders_better ? "what it likes best on held-back kernels is no faster"
+                          : "does not surely order held-back kernels better than the shipped model";
 }
 
 json to_json(const AdaptionSample& s, const std::string& model) {
@@ -285,44 +318,25 @@ void Adaption::add(AdaptionSample sample) {
 }
 
 const AdaptionReport& Adaption::refit() {
-  AdaptionReport r;
-  std::vector<const AdaptionSample*> fitted, judged;
-  for (const AdaptionSample& s : samples_) (held_back(s) ? judged : fitted).push_back(&s);
-  std::erase_if(judged, [](const AdaptionSample* s) { return !order_error(s->leads, s->log_ratios); });
-  r.kernels = static_cast<int>(fitted.size());
-  r.held_back = static_cast<int>(judged.size());
-  report_ = r;
-  if (r.held_back < kHeldBack || r.kernels < kHeldBack) {
-    report_.why = "too few kernels are measured on this machine";
-    return report_;
+  Judgement judgement;
+  std::vector<const AdaptionSample*> all;
+  for (const AdaptionSample& s : samples_) all.push_back(&s);
+  report_ = {};
+  report_.kernels = static_cast<int>(all.size());
+  report_.why = "too few kernels are measured on this machine";
+  if (all.size() < kLeast) return report_;
+  for (uint64_t part = 0; part < kParts; ++part) {
+    std::vector<const AdaptionSample*> fitted;
+    for (const AdaptionSample* s : all)
+      if (part_of(*s) != part) fitted.push_back(s);
+    if (fitted.empty()) continue;
+    const RidgeHead head = fitted_head(fitted);
+    for (const AdaptionSample* s : all)
+      if (part_of(*s) == part) judgement.add(*s, head);
   }
-  head_ = fitted_head(fitted);
-  std::vector<double> gains;
-  double squares = 0, options = 0;
-  for (const AdaptionSample* s : judged) {
-    const std::vector<double> shipped = negated(s->leads), adapted = predictions(head_, s->features);
-    const double before = *order_error(shipped, s->log_ratios), after = *order_error(adapted, s->log_ratios);
-    gains.push_back(before - after);
-    r.shipped_error += before / r.held_back;
-    r.adapted_error += after / r.held_back;
-    r.shipped_regret += regret(shipped, s->log_ratios) / r.held_back;
-    r.adapted_regret += regret(adapted, s->log_ratios) / r.held_back;
-    for (size_t i = 0; i < adapted.size(); ++i) {
-      const double off = std::clamp(s->log_ratios[i], -kMostLogRatio, kMostLogRatio) - adapted[i];
-      squares += off * off;
-    }
-    options += static_cast<double>(adapted.size());
-  }
-  const double mean = r.shipped_error - r.adapted_error;
-  double variance = 0;
-  for (double gain : gains) variance += (gain - mean) * (gain - mean) / (r.held_back - 1);
-  r.residual = std::sqrt(squares / options);
-  const bool orders_better = mean > kSureDeviations * std::sqrt(variance / r.held_back);
-  r.used = orders_better && r.adapted_regret <= r.shipped_regret;
-  r.why = r.used          ? "orders held-back kernels better than the shipped model"
-          : orders_better ? "what it likes best on held-back kernels is no faster"
-                          : "does not surely order held-back kernels better than the shipped model";
-  report_ = r;
+  if (judgement.gains.size() < kLeast) return report_;
+  judgement.close(report_);
+  head_ = fitted_head(all);
   return report_;
 }
 

