@@ -19,6 +19,8 @@ namespace hone::cli {
 namespace {
 
 constexpr double kProposalShare = 0.05;  // of the budget, for orders of passes
+// Measuring orders takes 1 to 4 s and seldom pays: in a short search that time is missed elsewhere.
+constexpr double kPassesFromSeconds = 120;
 constexpr int kLayoutsWithoutModel = 6;
 
 const std::map<std::string, DecisionKind>& decidable() {
@@ -58,10 +60,11 @@ std::set<DecisionKind> JointOptions::kinds() const {
 void add_joint_options(CLI::App& app, JointOptions& options) {
   app.add_option("--decide", options.decide,
                  "what takes part: all, or of fusion, tile, library, weights, option, layout and passes, separated by "
-                 "commas. Layouts belong to all where --layout-model ranks them; layout alone searches nothing but "
-                 "layouts and is kept out of the database's results (default all)");
+                 "commas. Passes belong to all from a budget of 2m on, layouts where --layout-model ranks them; layout "
+                 "alone searches nothing but layouts and is kept out of the database's results (default all)");
   app.add_option("--layout-model", options.layout_model,
-                 "ranks layouts: weights of hone train layout (default: a search that measures, --strategy)");
+                 "ranks layouts: weights of hone train layout, or none for a search that measures, --strategy (default "
+                 "for --decide layout: the weights that come with hone; else none)");
   app.add_option("--layouts-measured", options.layouts_measured, "of those the model ranks best (default 16)")
       ->check(CLI::PositiveNumber);
   app.add_option("--pick", options.pick,
@@ -79,7 +82,9 @@ Joint::Joint(const JointOptions& options, const ProgramOptions& program, OpenedP
 void Joint::equip(tune::TuneOptions& options) {
   options.decide = options_.kinds();
   options.kernel.by_expectation = options_.pick == "expectation";
-  options.outer.passes = [this] { return passes(); };
+  const bool asked = options.decide.contains(DecisionKind::Pass);
+  if (asked || (options.decide.empty() && budget_s_ >= kPassesFromSeconds))
+    options.outer.passes = [this] { return passes(); };
   if (!options_.layout_model.empty() || options.decide.contains(DecisionKind::Layout))
     options.outer.layouts = [this](const Decisions& under) { return layouts(under); };
 }
