@@ -20,7 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from common import failures, finish, head, run_missing
 from harness import ROOT, HoneError, call_hone, example_programs, geometric_mean, markdown_table, seconds_of
 
-KEYS = ("name", "threads", "seed", "budget")
+KEYS = ("name", "threads", "seed", "budget", "clock")
+GROUP = ("threads", "clock", "budget")  # what is compared in one table
 # key -> (column, distributions whose versions matter)
 CONTENDERS = {
     "default": ("default XLA", ["tensorflow-cpu"]),
@@ -44,6 +45,7 @@ def run_stage(stage: str, row: dict, program: dict, folder: Path, options: argpa
         "threads": row["threads"],
         "seed": row["seed"],
         "rounds": options.rounds,
+        "clock": row["clock"],
         "folder": str(folder),
         "build": str(options.hone.parent),
         "contenders": options.contenders,
@@ -141,13 +143,14 @@ def ratio(row: dict, key: str) -> float | None:
 
 
 def time_table(rows: list[dict]) -> str:
-    header = ["program, ms per call"] + [column for column, _ in CONTENDERS.values()]
+    header = ["program, ms per call: median (least)"] + [column for column, _ in CONTENDERS.values()]
     lines = []
     for row in rows:
-        got = row["contenders"]
-        lines.append(
-            [row["name"]] + [f"{got[key]['ns'] / 1e6:.3f}" if "ns" in got.get(key, {}) else "-" for key in CONTENDERS]
-        )
+        cells = [row["name"]]
+        for key in CONTENDERS:
+            got = row["contenders"].get(key, {})
+            cells.append(f"{got['ns'] / 1e6:.3f} ({got['least_ns'] / 1e6:.3f})" if "ns" in got else "-")
+        lines.append(cells)
     return markdown_table(header, lines)
 
 
@@ -232,9 +235,10 @@ def tables(rows: list[dict], check: bool) -> str:
         return ""
     text = f"- Versions: {versions()}\n"
     if not check:
-        for threads in sorted({row["threads"] for row in good}):
-            here = [row for row in good if row["threads"] == threads]
-            text += f"\n## {threads} thread{'s' if threads > 1 else ''}\n\n"
+        for group in sorted({tuple(row[key] for key in GROUP) for row in good}):
+            here = [row for row in good if tuple(row[key] for key in GROUP) == group]
+            threads, clock, budget = group
+            text += f"\n## {threads} thread{'s' if threads > 1 else ''}, {clock} time, search of {budget}\n\n"
             text += "\n".join(part(here) for part in (ratio_table, against_table, time_table, effort_table))
     return text + "\n## Outputs against default XLA's\n\n" + error_table(good) + left_out(good)
 
@@ -250,6 +254,12 @@ def main() -> int:
     parser.add_argument("--prepare", action="store_true", help="only make what the other frameworks need ahead")
     parser.add_argument("--threads", default="1", help="thread counts, as 1,2 (default 1)")
     parser.add_argument("--rounds", type=int, default=60, help="in each, every contender once (default 60)")
+    parser.add_argument(
+        "--clock",
+        choices=["wall", "cpu"],
+        default="wall",
+        help="cpu: the process's time, for one thread on a busy machine",
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--check", action="store_true", help="only compare outputs with default XLA's, no times")
     parser.add_argument("--retry", action="store_true", help="run again what failed before")
@@ -281,7 +291,7 @@ def main() -> int:
     except ValueError as error:
         parser.error(str(error))
     jobs = [
-        {"name": name, "threads": threads, "seed": options.seed, "budget": options.budget}
+        {"name": name, "threads": threads, "seed": options.seed, "budget": options.budget, "clock": options.clock}
         for threads in counts
         for name in wanted
     ]
