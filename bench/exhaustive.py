@@ -15,6 +15,7 @@ from pathlib import Path
 from harness import (
     ROOT,
     HoneError,
+    Program,
     call_hone,
     commit,
     example_programs,
@@ -46,6 +47,8 @@ def compare(hone: Path, program, options: argparse.Namespace, folder: Path) -> l
     weights = ["--weights", program.weights] if program.weights else []
     package = folder / f"{program.name}.hone"
     arguments = ["tune", program.path, *weights, "--seed", options.seed, "-o", package, "--force"]
+    if options.generated:  # the kernels of XLA's own fusion are the subject, and all of the budget is theirs
+        arguments.append("--no-fusion")
     timeout_s = 600 + 5 * seconds_of(options.reference_budget)
     call_hone(
         hone, [*arguments, "--budget", options.budget, "--db", folder / f"{program.name}.db", "--quiet"], timeout_s
@@ -78,6 +81,13 @@ def compare(hone: Path, program, options: argparse.Namespace, folder: Path) -> l
     return rows
 
 
+def generated_programs(hone: Path, options: argparse.Namespace, folder: Path) -> list[Program]:
+    """Small graphs of random operations: kernels of few microseconds and one or two at a time, unlike the examples'."""
+    arguments = ["--count", options.generated, "--seed", options.seed, "--max-elements", 262144]
+    call_hone(hone, ["generate", "--kind", "kernel", *arguments, "-o", folder, "--quiet"], 60)
+    return [Program(path.stem, "generated", path) for path in sorted(folder.glob("*.hlo"))]
+
+
 def parse_options() -> argparse.Namespace:
     today = datetime.date.today().isoformat()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -86,6 +96,7 @@ def parse_options() -> argparse.Namespace:
         "--most-options", type=int, default=60, help="spaces larger than this are left out (default 60)"
     )
     parser.add_argument("--tiles", action="store_true", help="only kernels that the tiled emitter takes")
+    parser.add_argument("--generated", type=int, default=0, metavar="N", help="N generated programs, not the examples")
     parser.add_argument("--least-us", type=float, default=5, help="faster kernels are left out (default 5)")
     parser.add_argument("--budget", default="60s", help="of the search (default 60s)")
     parser.add_argument("--reference-budget", default="120s", help="of the exhaustive one (default 120s)")
@@ -100,11 +111,39 @@ def parse_options() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def write(rows: list[dict], options: argparse.Namespace) -> int:
+    """The table so far; how many kernels are within bounds."""
+    within = sum(row["loss"] <= WITHIN for row in rows)
+    table = [
+        [r["name"], str(r["options"]), r["chosen"], r["best"], f"{r['gain']:.3f}", f"{r['loss']:.3f}"] for r in rows
+    ]
+    asked = f"--budget {options.budget} --reference-budget {options.reference_budget} --seed {options.seed}"
+    asked += f" --kernels {options.kernels} --most-options {options.most_options} --least-us {options.least_us:g}"
+    asked += " --tiles" if options.tiles else ""
+    asked += f" --generated {options.generated}" if options.generated else ""
+    asked += f" --only {options.only}" if options.only else ""
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(
+        f"# The kernel search against exhaustive measurement\n\n"
+        f"{datetime.date.today()}, {machine()}, commit {commit()}, `bench/exhaustive.py {asked}`.\n"
+        "*best gain*: default over the best option; "
+        "*loss*: the best option's ratio over that of the option the search chose, both from the careful duels of the\n"
+        f"exhaustive run. {within} of {len(rows)} kernels within {WITHIN - 1:.0%}; geometric mean of the loss "
+        f"{geometric_mean([row['loss'] for row in rows]):.3f}.\n\n"
+        + markdown_table(["kernel", "options", "chosen", "best", "best gain", "loss"], table)
+    )
+    return within
+
+
 def main() -> int:
     options = parse_options()
     rows: list[dict] = []
+    within = 0
     with tempfile.TemporaryDirectory() as folder:
-        for program in example_programs():
+        programs = example_programs()
+        if options.generated:
+            programs = generated_programs(options.hone, options, Path(folder) / "generated")
+        for program in programs:
             if not any(part in program.name for part in options.only.split(",")) or len(rows) >= options.kernels:
                 continue
             try:
@@ -114,26 +153,11 @@ def main() -> int:
                 continue
             rows += fresh
             print(f"{program.name}: {len(fresh)} kernels, {len(rows)} in all", file=sys.stderr, flush=True)
+            if fresh:  # a run that is cut off leaves a table
+                within = write(rows, options)
     if not rows:
         print("exhaustive.py: no kernel was finished by both searches", file=sys.stderr)
         return 1
-    within = sum(row["loss"] <= WITHIN for row in rows)
-    table = [
-        [r["name"], str(r["options"]), r["chosen"], r["best"], f"{r['gain']:.3f}", f"{r['loss']:.3f}"] for r in rows
-    ]
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(
-        f"# The kernel search against exhaustive measurement\n\n"
-        f"{datetime.date.today()}, {machine()}, commit {commit()}, "
-        f"`bench/exhaustive.py --budget {options.budget} --reference-budget {options.reference_budget} "
-        f"--seed {options.seed} --kernels {options.kernels} --most-options {options.most_options}"
-        f"{' --tiles' if options.tiles else ''}{f' --only {options.only}' if options.only else ''}`.\n"
-        "*best gain*: default over the best option; "
-        "*loss*: the best option's ratio over that of the option the search chose, both from the careful duels of the\n"
-        f"exhaustive run. {within} of {len(rows)} kernels within {WITHIN - 1:.0%}; geometric mean of the loss "
-        f"{geometric_mean([row['loss'] for row in rows]):.3f}.\n\n"
-        + markdown_table(["kernel", "options", "chosen", "best", "best gain", "loss"], table)
-    )
     print(options.out)
     return 0 if within == len(rows) else 1
 

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 import summary  # noqa: E402
 
 ALGORITHMS = ("DQN", "A2C", "TRPO", "PPO", "random", "greedy")
-ENHANCEMENTS = ("PPO", "PPO + value features", "PPO + GNN", "PPO + shaping")
+ENHANCEMENTS = ("PPO", "PPO + taken", "PPO + value features", "PPO + GNN", "PPO + shaping")
 
 
 def _save(figure, folder, name):

@@ -18,7 +18,7 @@ from . import files
 
 LIBRARY = "libhone_gym.so"
 WORKER = "hone-xla"
-IDS = tuple(f"hone/XlaPassOrder{kind}-v0" for kind in ("", "Shaped", "Costs", "Graph", "RunTime"))
+IDS = tuple(f"hone/XlaPassOrder{kind}-v0" for kind in ("", "Shaped", "Costs", "Graph", "Taken", "RunTime"))
 
 _HIGH = 1e9  # of counts and costs: more instructions than any module has
 _FUNCTIONS = {  # name: (result, arguments); see src/rl/gym_api.h
@@ -72,7 +72,7 @@ class XlaPassOrder(gymnasium.Env):
     programs: a file or a list of files, one of which the seed of an episode chooses
     (`reset(options={"program": NAME})` names one). passes: names of the actions; None is the default action set.
     Further options are those of PassEnvOptions (src/rl/pass_env.h): traj_limit, reward_scale, gamma, shaping_scale,
-    log_counts, failure_penalty, measure_ms, threads.
+    log_counts, taken, failure_penalty, measure_ms, threads.
     """
 
     metadata = {"render_modes": ["ansi", "human"], "render_fps": 4}

@@ -26,6 +26,7 @@ constexpr Kind kKinds[] = {
     {"hone/XlaPassOrderShaped-v0", [](PassEnvOptions& o) { o.shaping = true; }},
     {"hone/XlaPassOrderCosts-v0", [](PassEnvOptions& o) { o.costs = true; }},
     {"hone/XlaPassOrderGraph-v0", [](PassEnvOptions& o) { o.graph = true; }},
+    {"hone/XlaPassOrderTaken-v0", [](PassEnvOptions& o) { o.taken = o.log_counts = true; }},
     {"hone/XlaPassOrderRunTime-v0", [](PassEnvOptions& o) { o.run_time = true; }},
 };
 
@@ -59,7 +60,7 @@ PassEnv::PassEnv(PassEnvOptions options) : options_(std::move(options)) {
   if (options_.passes.empty()) options_.passes = session_->default_passes();
   spec_.id = options_.id;
   spec_.actions = static_cast<int64_t>(options_.passes.size());
-  spec_.observation_width = options_.graph ? 0 : features::kOpcodeCount;
+  spec_.observation_width = options_.graph ? 0 : features::kOpcodeCount + (options_.taken ? spec_.actions : 0);
   spec_.cost_width = options_.costs ? kCostWidth : 0;
   spec_.node_width = options_.graph ? features::node_feature_count() : 0;
 }
@@ -82,7 +83,8 @@ Observation PassEnv::reset(uint64_t seed, const ResetOptions& options) {
   initial_ = state_ = session_->initial(program_);
   history_.clear();
   taken_.clear();
-  seen_ = {state_->fingerprint};
+  seen_.clear();
+  seen_[state_->fingerprint].resize(options_.passes.size());
   done_ = revisited_ = false;
   last_ = {};
   duel_ = {};
@@ -90,8 +92,8 @@ Observation PassEnv::reset(uint64_t seed, const ResetOptions& options) {
 }
 
 Observation PassEnv::observe() const {
-  return rl::observe(*session_, program_, *initial_, *state_, history_,
-                     {options_.graph, options_.costs, options_.log_counts});
+  return rl::observe(*session_, program_, *initial_, *state_, history_, seen_.at(state_->fingerprint),
+                     {options_.graph, options_.costs, options_.log_counts, options_.taken});
 }
 
 double PassEnv::reward_of(const PassState& before, const PassState& after) const {
@@ -116,10 +118,12 @@ Step PassEnv::step(int64_t action) {
     throw Error(fmt::format("action {} is out of range", action), "action", fmt::format("0 to {}", spec_.actions - 1));
   if (done_) throw InternalError("the episode has ended: reset first");
   const PassStatePtr before = state_;
+  seen_.at(state_->fingerprint)[action] = true;
   last_ = session_->step(program_, state_, history_, options_.passes[action]);
   state_ = last_.state;
   taken_.push_back(action);
-  revisited_ = last_.changed && !seen_.insert(state_->fingerprint).second;
+  const bool first = seen_.try_emplace(state_->fingerprint, options_.passes.size()).second;
+  revisited_ = last_.changed && !first;
   if (last_.changed) history_.push_back(options_.passes[action]);
   Step step;
   step.error = last_.error;

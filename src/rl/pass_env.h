@@ -4,7 +4,7 @@
 
 #include <memory>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "rl/environment.h"
@@ -25,6 +25,9 @@ struct PassEnvOptions {
   bool costs = false;       // Observation::costs, for the value function only
   bool graph = false;       // Observation::graph instead of values
   bool log_counts = false;  // values are log(1 + count)
+  // values end with one number per action, 1 where it was taken in this very state before: most of those do nothing again,
+  // which counts alone do not tell.
+  bool taken = false;
   // Instead of all of the above one reward at the end of the episode, which then terminates: reward_scale * ln(run time of
   // the untouched program / run time now), -reward_scale where the program does not run or its outputs differ.
   bool run_time = false;
@@ -35,7 +38,7 @@ struct PassEnvOptions {
   void validate() const;  // throws Error
 };
 
-// Observation::values, [135]: instructions by opcode (features::opcode_number). Observation::costs, [6]: log(1 + x) of
+// Observation::values, [135]: instructions by opcode (features::opcode_number), behind them [actions] with `taken`. Observation::costs, [6]: log(1 + x) of
 // FLOPs, transcendentals and bytes, then each over that of the untouched program.
 class PassEnv : public Environment {
  public:
@@ -69,15 +72,16 @@ class PassEnv : public Environment {
   std::string name_, program_;  // of the episode; program_ is the session's key
   PassStatePtr initial_, state_;
   PassHistory history_;
-  std::vector<int64_t> taken_;            // every action of the episode
-  std::unordered_set<std::string> seen_;  // fingerprints of the episode
+  std::vector<int64_t> taken_;  // every action of the episode
+  std::unordered_map<std::string, std::vector<bool>>
+      seen_;  // states of the episode by fingerprint: the actions taken there
   bool done_ = true, revisited_ = false;
   PassStep last_;
   PassDuel duel_;
 };
 
-// The environments by id: XlaPassOrder-v0, XlaPassOrderShaped-v0, XlaPassOrderCosts-v0, XlaPassOrderGraph-v0 and
-// XlaPassOrderRunTime-v0, all with the prefix "hone/". Throws Error for another.
+// The environments by id: XlaPassOrder-v0, XlaPassOrderShaped-v0, XlaPassOrderCosts-v0, XlaPassOrderGraph-v0,
+// XlaPassOrderTaken-v0 and XlaPassOrderRunTime-v0, all with the prefix "hone/". Throws Error for another.
 PassEnvOptions pass_env_options(const std::string& id);
 std::vector<std::string> pass_env_ids();
 

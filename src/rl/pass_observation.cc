@@ -10,7 +10,7 @@ float over(double now, double before) { return before > 0 ? static_cast<float>(n
 }  // namespace
 
 Observation observe(PassSession& session, const std::string& program, const PassState& initial, const PassState& state,
-                    const PassHistory& history, const PassView& view) {
+                    const PassHistory& history, const std::vector<bool>& taken, const PassView& view) {
   Observation observation;
   if (view.graph) {
     observation.graph = session.graph(program, state, history);
@@ -18,6 +18,7 @@ Observation observe(PassSession& session, const std::string& program, const Pass
     observation.values.assign(state.counts.begin(), state.counts.end());
     if (view.log_counts)
       for (float& value : observation.values) value = std::log1p(value);
+    if (view.taken) observation.values.insert(observation.values.end(), taken.begin(), taken.end());
   }
   if (view.costs)
     observation.costs = {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "rl/environment.h"
 #include "rl/pass_session.h"
@@ -14,10 +15,12 @@ struct PassView {
   bool graph = false;       // Observation::graph instead of values
   bool costs = false;       // Observation::costs, too
   bool log_counts = false;  // values are log(1 + count)
+  bool taken = false;       // values end with one number per action: 1 = it was taken in this state
 };
 
-// Of a state that `history` makes of the program; `initial` is that of the untouched one. See PassEnv for the columns.
+// Of a state that `history` makes of the program; `initial` is that of the untouched one, `taken` has an element per action.
+// See PassEnv for the columns.
 Observation observe(PassSession& session, const std::string& program, const PassState& initial, const PassState& state,
-                    const PassHistory& history, const PassView& view);
+                    const PassHistory& history, const std::vector<bool>& taken, const PassView& view);
 
 }  // namespace hone::rl

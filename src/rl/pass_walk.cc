@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "models/shipped.h"
-#include "rl/pass_observation.h"
+#include "rl/pass_env_json.h"
 
 namespace hone::rl {
 namespace {
@@ -56,7 +56,7 @@ Ordered PassWalks::walk(Ordered start, const PassScores& scores, Draw draw, int6
     std::vector<bool>& here = taken[place.state->fingerprint];
     if (here.empty()) here.resize(passes_.size());
     if (std::all_of(here.begin(), here.end(), [](bool t) { return t; })) break;
-    const size_t pass = chosen(scores(place), here, draw, rng);
+    const size_t pass = chosen(scores(place, here), here, draw, rng);
     here[pass] = true;
     const PassStep result = take(place, pass);
     if (!result.changed) continue;
@@ -72,7 +72,7 @@ std::vector<size_t> PassWalks::proposed(const Ordered& place, const PassGuide& g
   std::vector<size_t> passes(passes_.size());
   std::iota(passes.begin(), passes.end(), size_t{0});
   if (!guide.scores) return passes;
-  std::vector<float> scores = guide.scores(place);
+  std::vector<float> scores = guide.scores(place, std::vector<bool>(passes_.size()));
   if (guide.draws)
     for (float& score : scores) score -= static_cast<float>(std::log(-std::log(rng.uniform() + 1e-12)));
   std::stable_sort(passes.begin(), passes.end(), [&](size_t a, size_t b) { return scores[a] > scores[b]; });
@@ -119,18 +119,15 @@ Ordered PassWalks::greedy(Ordered start, const std::function<double(const PassSt
 }
 
 PassScores even_scores(size_t passes) {
-  return [passes](const Ordered&) { return std::vector<float>(passes); };
+  return [passes](const Ordered&, const std::vector<bool>&) { return std::vector<float>(passes); };
 }
 
 OrderPolicy::OrderPolicy(const std::string& path, PassSession& session)
     : session_(session), policy_(load_policy(path)) {
-  const nlohmann::json& environment = policy_->environment();
-  try {
-    passes_ = environment.at("passes").get<std::vector<std::string>>();
-    log_counts_ = environment.value("log_counts", false);
-  } catch (const nlohmann::json::exception&) {
-    throw Error("the policy does not say which passes it orders", path);
-  }
+  const PassEnvOptions made = pass_env_options_from_json(policy_->environment());
+  passes_ = made.passes;
+  view_ = {made.graph, made.costs, made.log_counts, made.taken};
+  if (passes_.empty()) throw Error("the policy does not say which passes it orders", path);
   if (static_cast<int64_t>(passes_.size()) != policy_->spec().actions)
     throw Error("the policy names another number of passes than it scores", path);
   for (const std::string& pass : passes_) session.check_pass(pass);
@@ -139,15 +136,15 @@ OrderPolicy::OrderPolicy(const std::string& path, PassSession& session)
 Draw OrderPolicy::draw() const { return policy_->agent() == "dqn" ? Draw::MostlyBest : Draw::Chances; }
 
 PassScores OrderPolicy::scores(const std::string& program) {
-  PassView view;
-  view.graph = policy_->spec().node_width > 0;
-  view.costs = policy_->spec().cost_width > 0;
-  view.log_counts = log_counts_;
-  return [this, program, view](const Ordered& place) {
-    const auto known = known_.find(place.state->fingerprint);
+  return [this, program](const Ordered& place, const std::vector<bool>& taken) {
+    std::string key = place.state->fingerprint;
+    if (view_.taken)
+      for (const bool was : taken) key += was ? '1' : '0';
+    const auto known = known_.find(key);
     if (known != known_.end()) return known->second;
-    const Observation seen = observe(session_, program, *session_.initial(program), *place.state, place.passes, view);
-    return known_[place.state->fingerprint] = policy_->scores({&seen, 1});
+    const Observation seen =
+        observe(session_, program, *session_.initial(program), *place.state, place.passes, taken, view_);
+    return known_[key] = policy_->scores({&seen, 1});
   };
 }
 

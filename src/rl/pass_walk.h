@@ -12,11 +12,12 @@
 #include "base/rng.h"
 #include "rl/learned_policy.h"
 #include "rl/order_candidates.h"
+#include "rl/pass_observation.h"
 
 namespace hone::rl {
 
-// One number per pass in a state, the larger the better.
-using PassScores = std::function<std::vector<float>(const Ordered& place)>;
+// One number per pass in a state where those of `taken` were taken before; the larger the better.
+using PassScores = std::function<std::vector<float>(const Ordered& place, const std::vector<bool>& taken)>;
 
 enum class Draw : int8_t {
   Best,       // the best score
@@ -82,8 +83,8 @@ class OrderPolicy {
   PassSession& session_;
   std::unique_ptr<LearnedPolicy> policy_;
   std::vector<std::string> passes_;
-  bool log_counts_ = false;
-  std::unordered_map<std::string, std::vector<float>> known_;  // by fingerprint
+  PassView view_;                                              // what it was trained to see
+  std::unordered_map<std::string, std::vector<float>> known_;  // by fingerprint and what was taken
 };
 
 // The policy that comes with the program; empty = there is none.

@@ -272,6 +272,25 @@ TEST_CASE("graph and cost observations fit their spec", "[rl][passes]") {
   CHECK(step.observation.graph->nodes() == 9);
 }
 
+TEST_CASE("an observation tells which passes were taken in the present state", "[rl][passes]") {
+  const Files files;
+  PassEnvOptions options = pass_env_options("hone/XlaPassOrderTaken-v0");
+  options.programs = {files.path};
+  options.session = session_options();
+  options.passes = {"zero_sized_hlo_elimination", "dce", "tuple-simplifier"};
+  PassEnv env(options);
+  const auto taken = [&](const Observation& seen) {
+    REQUIRE(seen.values.size() == static_cast<size_t>(env.spec().observation_width));
+    return std::vector<float>(seen.values.end() - 3, seen.values.end());
+  };
+  CHECK(taken(env.reset(0)) == std::vector<float>{0, 0, 0});
+  CHECK(taken(env.step(0).observation) == std::vector<float>{1, 0, 0});
+  CHECK(taken(env.step(2).observation) == std::vector<float>{1, 0, 1});
+  CHECK(taken(env.step(1).observation) == std::vector<float>{0, 0, 0});  // another program, another state
+  CHECK(taken(env.step(1).observation) == std::vector<float>{0, 1, 0});
+  CHECK(taken(env.reset(0)) == std::vector<float>{0, 0, 0});
+}
+
 TEST_CASE("the run time is measured once, at the end", "[rl][passes]") {
   const Files files;
   PassEnvOptions options = env_options(files);
@@ -303,7 +322,7 @@ TEST_CASE("bad options are named", "[rl][passes]") {
   options.traj_limit = 0;
   CHECK_THROWS_AS(PassEnv(options), Error);
   CHECK_THROWS_AS(pass_env_options("hone/Nonsense-v0"), Error);
-  CHECK(pass_env_ids().size() == 5);
+  CHECK(pass_env_ids().size() == 6);
 }
 
 TEST_CASE("an order is never worse than XLA's own, and its outputs agree", "[rl][passes]") {

@@ -52,7 +52,7 @@ struct Walked {
 TEST_CASE("a walk takes the best pass that it has not taken in this state", "[rl][passes]") {
   Walked t;
   Rng rng(0);
-  const PassScores dce_first = [](const Ordered&) { return std::vector<float>{-1, 3, 2, 1}; };
+  const PassScores dce_first = [](const Ordered&, const std::vector<bool>&) { return std::vector<float>{-1, 3, 2, 1}; };
   // dce, dce again does nothing, cse, then dce and cse do nothing, algsimp, ...
   const Ordered three = t.walks.walk(t.untouched, dce_first, Draw::Best, 3, rng);
   CHECK(t.walks.applications() == 3);
@@ -76,7 +76,7 @@ TEST_CASE("walks that draw are functions of their seed", "[rl][passes]") {
 
 TEST_CASE("a certain score is always drawn, and most of the time when others may be", "[rl][passes]") {
   Walked t;
-  const PassScores cse = [](const Ordered&) { return std::vector<float>{0, 0, 100, 0}; };
+  const PassScores cse = [](const Ordered&, const std::vector<bool>&) { return std::vector<float>{0, 0, 100, 0}; };
   int firsts = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Rng sure(seed), mostly(seed);
@@ -101,7 +101,8 @@ TEST_CASE("a guided greedy walk tries no more passes than it is told to", "[rl][
   Walked t;
   Rng rng(1);
   const auto value = [](const PassState& s) { return static_cast<double>(s.instructions); };
-  PassGuide guide{[](const Ordered&) { return std::vector<float>{0, 3, 2, 1}; }, 2, false};  // dce, cse
+  PassGuide guide{[](const Ordered&, const std::vector<bool>&) { return std::vector<float>{0, 3, 2, 1}; }, 2,
+                  false};  // dce, cse
   const Ordered place = t.walks.greedy(t.untouched, value, 10, rng, guide);
   CHECK(t.walks.applications() == 6);  // two moves, and two tries that lead nowhere new
   CHECK(place.passes.size() == 2);
