@@ -46,17 +46,12 @@ DEVICES = {
 # others.
 TRAINING = [
     ("bert", "gpu2-nvlink"),
-    ("resnet50", "gpu2-nvlink"),
     ("transformer_xl2", "gpu2-nvlink"),
     ("rnnlm2", "gpu2-nvlink"),
+    ("resnet50", "gpu4-nvlink"),
     ("inception_v3", "gpu2-nvlink"),
-    ("bert", "gpu4-nvlink"),
     ("transformer_xl2", "gpu4-nvlink"),
-    ("rnnlm2", "gpu4-nvlink"),
-    ("resnet50", "gpu8-nvlink"),
     ("bert", "cpu1"),
-    ("transformer_xl2", "cpu1"),
-    ("rnnlm2", "cpu1"),
 ]
 TRAINED_ON = {name for name, _ in TRAINING}
 ABLATIONS = {
