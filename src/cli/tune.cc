@@ -241,6 +241,14 @@ std::string ranker_digest(const TuneCommand& command) {
   return tune::weights_fingerprint(command.tile_model == "shipped" ? tune::shipped_tile_weights() : command.tile_model);
 }
 
+// Layouts alone are ranked by the weights that come with hone, unless a search was asked for.
+void settle_layout_model(TuneCommand& command) {
+  std::string& model = command.joint.layout_model;
+  if (model.empty() && command.layouts() && command.strategy.empty())
+    model = models::shipped_model("layout/ranker.safetensors");
+  if (model == "none") model.clear();
+}
+
 int tune_command(const TuneCommand& command) {
   const auto start = std::chrono::steady_clock::now();
   const double budget_s = parse_duration_s(command.budget, "--budget");
@@ -351,7 +359,10 @@ Runner declare_tune(CLI::App& app) {
   add_joint_options(app, command->joint);
   app.add_flag("--force", command->force, "replace the output even if it is no package");
   app.add_flag("--fresh", command->fresh, "search again, whatever the database knows");
-  return [command] { return tune_command(*command); };
+  return [command] {
+    settle_layout_model(*command);
+    return tune_command(*command);
+  };
 }
 
 }  // namespace hone::cli
