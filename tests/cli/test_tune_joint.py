@@ -66,6 +66,24 @@ class JointTest(unittest.TestCase):
         self.assertIn("transfer", report)
         self.assertTrue(self.hone("run", "p.hone", "--compare")["verified"])
 
+    def test_passes_layouts_and_options_replay_from_one_list(self):
+        self.hone("tune", "dots.hlo", "--db", "r.db", "--decide", "tile", *SHORT, "-o", "p.hone")
+        path = self.dir / "p.hone" / "decisions.json"
+        package = json.loads(path.read_text())
+        layout = {"kind": "layout", "key": "x", "value": "0,1/-/-"}
+        package["decisions"] = [
+            {"kind": "option", "key": "vector_width", "value": "512"},
+            layout,
+            {"kind": "pass", "key": "order", "value": "cse,dce"},
+        ]
+        path.write_text(json.dumps(package))
+        again = self.hone("run", "p.hone", "--compare")
+        self.assertTrue(again["verified"])
+        layout["key"] = "u"  # which cse has made one with t
+        path.write_text(json.dumps(package))
+        failed = self.hone("run", "p.hone", "--compare", code=1)
+        self.assertIn("no instruction 'u'", failed["error"]["message"])
+
     def test_kinds_have_results_of_their_own(self):
         tune = ("tune", "one.hlo", "--db", "r.db", "--decide", "tile", *SHORT)
         first = self.hone(*tune, "-o", "a.hone")
