@@ -286,7 +286,7 @@ def main() -> int:
     try:
         seconds_of(options.budget)
         tvm_budget = options.tvm_budget or options.budget
-        options.tvm_budget_s = 0.0 if tvm_budget in ("0", "0s") else seconds_of(tvm_budget)
+        options.tvm_budget_s = 0.0 if options.check or tvm_budget in ("0", "0s") else seconds_of(tvm_budget)
         counts = [int(text) for text in options.threads.split(",")]
     except ValueError as error:
         parser.error(str(error))
