@@ -1,12 +1,13 @@
 // The kernel tuner on kernels that were measured before: answers come from the rows of a database, so that ways to choose
 // what to measure are compared on the same numbers, in seconds. Only measured options exist.
 //
-//   ninja -C build bench_replay && build/bench_replay build/data/kernels.db data/splits/random.txt test [--fit | slope=0.4 ... | loops=2]
+//   ninja -C build bench_replay
+//   build/bench_replay build/data/kernels.db data/splits/random.txt test [--fit | slope=0.4 ... | loops=2]
 //
 // Prints, for so many measurements of each kernel, the geometric mean over kernels of default over found run time, by score,
-// by expected improvement, with what won on similar kernels of the validation programs first (for these, of
-// the test programs), and after adaption to the same measurements. --fit prints instead what the constants of BeliefOptions follow from; loops=2 makes up a machine
-// whose plain loops are half as fast.
+// by expected improvement, with what won on similar kernels of the validation programs first (for these, of the test
+// programs), and after adaption to the same measurements. --fit prints instead what the constants of BeliefOptions follow
+// from; loops=2 makes up a machine whose plain loops are half as fast.
 #include <fmt/core.h>
 
 #include <chrono>

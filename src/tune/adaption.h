@@ -1,7 +1,7 @@
 // Adapts the ranking of options to the machine it runs on: a ridge regression (Hoerl and Kennard 1970) from what the
 // shipped model says, and how an option differs from the default, to the logarithm of the run times' ratio as measured here.
-// A quarter of the measured kernels at a time is held back from fitting, and the head is used only while such heads order the
-// options of what was held back better than the shipped model does: what is noise, or too little, changes nothing.
+// A quarter of the measured kernels at a time is held back from fitting, and the head is used only while such heads order
+// the options of what was held back better than the shipped model does: what is noise, or too little, changes nothing.
 #pragma once
 
 #include <memory>
