@@ -7,8 +7,9 @@
 
 #include "base/error.h"
 
-// Rows are hundreds of floats wide: worth the machine's widest registers, chosen when the library is loaded.
-#define HONE_WIDE __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
+// Rows are hundreds of floats wide: worth the machine's widest registers, chosen when the library is loaded. Without fused
+// multiply-add: loops have it for some widths of registers only, so where a row lies in memory would decide its last bits.
+#define HONE_WIDE __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3", "fp-contract=off")))
 
 namespace hone::models {
 

@@ -9,7 +9,8 @@
 
 #include "base/error.h"
 
-#define TGRAPH_WIDE __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
+// Not contracted to fused multiply-adds, so that bits do not depend on where a row lies (segment.cc).
+#define TGRAPH_WIDE __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3", "fp-contract=off")))
 
 namespace hone::models {
 
