@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -188,3 +189,26 @@ class Progress:
         left_s = elapsed / self.done * (self.total - self.done)
         rate = 3600 * self.done / elapsed
         print(f"    {result}; {rate:.0f} an hour, {left_s / 60:.1f} min left", file=sys.stderr, flush=True)
+
+
+def measure_programs(
+    programs: list[Program], log: Path, measure: Callable[[Program], dict], said: Callable[[dict], str]
+) -> list[dict]:
+    """The rows of `log` and one more for each program that has none there, kept as soon as it is measured; `said` is a
+    row in a few words. A program that fails is left out, saying so."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    rows = read_jsonl(log)
+    done = {row["program"] for row in rows}
+    programs = [program for program in programs if program.name not in done]
+    progress = Progress(len(programs))
+    for program in programs:
+        progress.starting(program.name)
+        try:
+            row = measure(program)
+        except HoneError as error:
+            progress.finished(f"left out: {error}")
+            continue
+        rows.append(row)
+        append_row(log, row)
+        progress.finished(said(row))
+    return rows

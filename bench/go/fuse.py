@@ -91,22 +91,12 @@ def main() -> int:
         programs = [program for program in programs if program.name in options.only]
     if options.programs:
         programs = programs[: options.programs]
-    options.out.mkdir(parents=True, exist_ok=True)
-    log = options.out / "rows.jsonl"
-    rows = harness.read_jsonl(log)
-    done = {row["program"] for row in rows}
-    programs = [program for program in programs if program.name not in done]
-    progress = harness.Progress(len(programs))
-    for program in programs:
-        progress.starting(program.name)
-        try:
-            row = ask(program, options)
-        except harness.HoneError as error:
-            progress.finished(f"left out: {error}")
-            continue
-        rows.append(row)
-        harness.append_row(log, row)
-        progress.finished(f"{row['speedup']:.3f}x, {len(row['fusion']['plans'])} plans")
+    rows = harness.measure_programs(
+        programs,
+        options.out / "rows.jsonl",
+        lambda program: ask(program, options),
+        lambda row: f"{row['speedup']:.3f}x, {len(row['fusion']['plans'])} plans",
+    )
     if rows:
         (options.out / "report.md").write_text(report(rows, options))
         print(report(rows, options))

@@ -9,7 +9,6 @@ the simulated times of the same plans under the other cost sources. Answers are 
 cut off goes on where it was. Writes OUT/report.md."""
 
 import argparse
-import json
 import math
 import sys
 from pathlib import Path
@@ -204,24 +203,12 @@ def main() -> int:
         programs = [program for program in programs if program.name in options.known]
     if options.programs:
         programs = programs[: options.programs]
-    options.out.mkdir(parents=True, exist_ok=True)
-    log = options.out / "rows.jsonl"
-    rows = harness.read_jsonl(log)
-    done = {row["program"] for row in rows}
-    programs = [program for program in programs if program.name not in done]
-    progress = harness.Progress(len(programs))
-    for program in programs:
-        progress.starting(program.name)
-        try:
-            row = measure(options.hone, program, options)
-        except harness.HoneError as error:
-            progress.finished(f"left out: {error}")
-            continue
-        rows.append(row)
-        with log.open("a") as file:
-            file.write(json.dumps(row) + "\n")
-        progress.finished(f"{len(row['plans'])} plans")
-        (options.out / "report.md").write_text(report(rows, options))
+    rows = harness.measure_programs(
+        programs,
+        options.out / "rows.jsonl",
+        lambda program: measure(options.hone, program, options),
+        lambda row: f"{len(row['plans'])} plans",
+    )
     if rows:
         (options.out / "report.md").write_text(report(rows, options))
         print(report(rows, options))

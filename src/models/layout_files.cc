@@ -49,16 +49,22 @@ std::vector<T> copied(std::span<const uint8_t> bytes) {
 
 bool is_layout_file(const fs::path& path) { return path.extension() == ".npz" || path.extension() == kPackedSuffix; }
 
-// A file of the tile collection. Run times of one kernel were normalised in several sessions: they compare as multiples of
-// their session's default.
-LayoutGraph read_tile_npz(const std::string& path) {
-  TpuGraph read = read_tpu_graph(path);
+// What both collections have: nodes and edges. Named after the file until it is checked, for errors.
+LayoutGraph nodes_of(TpuGraph& read, const std::string& path) {
   LayoutGraph graph;
-  graph.name = path;  // for errors
+  graph.name = path;
   graph.node_opcode = std::move(read.node_opcode);
   graph.node_feat = std::move(read.node_feat);
   mark_absent_layouts(graph.node_feat);
   graph.edges.assign(read.edge_index.begin(), read.edge_index.end());
+  return graph;
+}
+
+// A file of the tile collection. Run times of one kernel were normalised in several sessions: they compare as multiples of
+// their session's default.
+LayoutGraph read_tile_npz(const std::string& path) {
+  TpuGraph read = read_tpu_graph(path);
+  LayoutGraph graph = nodes_of(read, path);
   graph.tiles = std::move(read.config_feat);
   if (graph.tiles.empty()) throw Error("no configuration", path + ": array 'config_feat'");
   if (!read.hidden())
@@ -102,12 +108,7 @@ LayoutGraph read_layout_npz(const std::string& path) {
       packed.push_back(pack_axes(row));
     }
   });
-  LayoutGraph graph;
-  graph.name = path;  // for errors
-  graph.node_opcode = std::move(read.node_opcode);
-  graph.node_feat = std::move(read.node_feat);
-  mark_absent_layouts(graph.node_feat);
-  graph.edges.assign(read.edge_index.begin(), read.edge_index.end());
+  LayoutGraph graph = nodes_of(read, path);
   graph.config_nodes.assign(read.node_config_ids.begin(), read.node_config_ids.end());
   graph.configs = PackedConfigs::hold(std::move(packed));
   if (!read.hidden()) graph.runtime_ns = std::move(read.runtime_ns);

@@ -14,22 +14,12 @@ import subprocess
 import tempfile
 import unittest
 
+from programs import ELEMENTWISE
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
 HONE = BUILD / "hone"
 PROGRAMS = max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), default=None)
-
-PROGRAM = """HloModule transpose_add
-ENTRY main {
-  a = f32[512,512] parameter(0)
-  b = f32[512,512] parameter(1)
-  t = f32[512,512] transpose(b), dimensions={1,0}
-  s = f32[512,512] add(a, t)
-  m = f32[512,512] multiply(s, a)
-  ROOT r = f32[512,512] maximum(m, a)
-}
-"""
-
 
 # A search that ends by itself long before its budget, however busy the machine is.
 SHORT = ("--budget", "120s", "--no-fusion", "--tile-model", "analytical", "--top-k", "2")
@@ -108,7 +98,7 @@ class PostgresTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="hone-pg-test-")
         self.addCleanup(folder.cleanup)
         self.dir = pathlib.Path(folder.name)
-        (self.dir / "p.hlo").write_text(PROGRAM)
+        (self.dir / "p.hlo").write_text(ELEMENTWISE)
 
     def hone(self, *arguments, code=0):
         done = subprocess.run(

@@ -83,7 +83,7 @@ TEST_CASE("every model learns a graph whose layouts decide") {
   const std::vector<LayoutGraph> graphs = {chain_graph(12, 150, 1)};
   for (const char* model : {"tgraph", "tgraph-code", "sage", "linear"}) {
     LayoutTrainOptions options = small_run(model);
-    options.steps = 150;
+    options.steps = 300;
     options.validate_every = 50;
     options.train_folds = 1;
     options.configs_per_step = 32;
@@ -91,7 +91,7 @@ TEST_CASE("every model learns a graph whose layouts decide") {
     options.clip_norm = 1;
     const LayoutTrainReport report = train_layouts(graphs, options, {}, kNever, kSilent);
     INFO(model << " tau " << report.folds[0].validation_tau);
-    CHECK(report.folds[0].validation_tau > 0.5);
+    CHECK(report.folds[0].validation_tau > 0.6);
   }
 }
 
@@ -104,13 +104,13 @@ TEST_CASE("tiles of kernels are learned, and not mixed with layouts") {
     options.split = {};
     options.split.test = {"kernel2"};
     options.split.folds = 3;
-    options.steps = 400;
+    options.steps = 600;
     options.validate_every = 50;
     options.train_folds = 1;
     options.learning_rate = 4e-3;
     const LayoutTrainReport report = train_layouts(graphs, options, {}, kNever, kSilent);
     INFO(model << " tau " << report.folds[0].validation_tau);
-    CHECK(report.folds[0].validation_tau > 0.6);  // on kernels that were not trained on
+    CHECK(report.folds[0].validation_tau > 0.8);  // on kernels that were not trained on
     CHECK(report.trained.options.tiles);
     CHECK_THROWS_AS(models::predict_layouts(report.trained, chain_graph(12, 20, 1), std::vector<int32_t>{0, 1}, {}),
                     Error);
