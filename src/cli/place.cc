@@ -3,6 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
 #include <filesystem>
 #include <limits>
 #include <set>
@@ -15,6 +18,7 @@
 #include "cli/cli.h"
 #include "cli/go.h"
 #include "cli/place_costs.h"
+#include "rl/task_graph_json.h"
 #include "sim/strategies.h"
 #include "tune/place_program.h"
 #include "tune/place_trace.h"
@@ -31,7 +35,7 @@ struct PlaceCommand {
   std::shared_ptr<OutputOptions> output;
   std::shared_ptr<ProgramOptions> program;
   std::string devices, tasks = "placement", strategy = "anneal", costs = "roofline", weights, policy;
-  std::string out, hlo, trace, graph;
+  std::string from, out, hlo, trace, graph;
   int64_t steps = 10000;
   int randoms = 1;
   bool measure = false;
@@ -51,6 +55,15 @@ struct Row {
   sim::StepReport report;
   tune::Measurement measured;
 };
+
+// A search found better than all before.
+struct Gain {
+  int64_t step = 0;                              // simulations so far
+  double elapsed_s = 0, cpu_s = 0, seconds = 0;  // since the search began, processor time of that; of the plan
+};
+
+double steady_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double cpu_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 Subject open_subject(const PlaceCommand& command) {
   Subject subject;
@@ -99,9 +112,11 @@ class Placing {
             row.plan(simulator_, options));
       }
     }
+    if (!command_.from.empty()) add("given", given());
     add(command_.strategy, chosen());
     return std::move(rows_);
   }
+  const std::vector<Gain>& gains() const { return gains_; }  // of the strategy that was asked for, if it searches
 
  private:
   sim::Plan chosen() {
@@ -114,8 +129,11 @@ class Placing {
     shown.quiet = command_.output->quiet;
     shown.total = static_cast<double>(options_.steps);
     Progress progress("annealing", shown);
-    options_.progress = [&](int64_t step, double best) {
-      progress.update(static_cast<double>(step), "best " + human_ns(best * 1e9));
+    const double begin_s = steady_s(), begin_cpu_s = cpu_s();
+    options_.progress = [&, known = std::numeric_limits<double>::infinity()](int64_t step, double best) mutable {
+      if (best < known) gains_.push_back({step, steady_s() - begin_s, cpu_s() - begin_cpu_s, best});
+      known = std::min(known, best);
+      progress.update(static_cast<double>(step), std::isfinite(best) ? "best " + human_ns(best * 1e9) : "nothing fits");
     };
     return row.plan(simulator_, options_);
   }
@@ -135,6 +153,13 @@ class Placing {
     if (!options_.tasks.schedule) plan.schedule = options_.base.schedule;
     return plan;
   }
+  sim::Plan given() {
+    const json parsed = json::parse(read_file(command_.from), nullptr, false);
+    if (!parsed.is_object()) throw Error("not a plan in JSON", command_.from, "hone go place -o writes plans");
+    sim::Plan plan = rl::plan_from_json(parsed);
+    sim::check_plan(plan, simulator_.graph(), simulator_.topology().size());
+    return plan;
+  }
   void add(const std::string& name, sim::Plan plan) {
     Row row{name, std::move(plan), {}, {}};
     row.report = simulator_.run(row.plan);
@@ -147,6 +172,7 @@ class Placing {
   sim::Simulator& simulator_;
   sim::StrategyOptions options_;
   std::vector<Row> rows_;
+  std::vector<Gain> gains_;
 };
 
 // Every plan's fusion on the real XLA:CPU, against default XLA.
@@ -217,7 +243,7 @@ json decisions_json(const Subject& subject, const sim::Topology& topology, const
 }
 
 json result_json(const Subject& subject, const sim::Topology& topology, const PlaceCommand& command,
-                 const std::vector<Row>& rows, const sim::StepTrace& trace) {
+                 const std::vector<Row>& rows, const std::vector<Gain>& gains, const sim::StepTrace& trace) {
   const Row& chosen = rows.back();
   json result = row_json(chosen, command.measure), baselines = json::object(), table = json::array();
   for (const Row& row : rows) {
@@ -238,6 +264,12 @@ json result_json(const Subject& subject, const sim::Topology& topology, const Pl
   result["placement"] =
       chosen.plan.device.empty() ? json(std::vector<int32_t>(subject.graph().ops.size(), 0)) : json(chosen.plan.device);
   result["critical_path"] = path;
+  result["gains"] = json::array();
+  for (const Gain& gain : gains)
+    result["gains"].push_back({{"step", gain.step},
+                               {"elapsed_seconds", gain.elapsed_s},
+                               {"cpu_seconds", gain.cpu_s},
+                               {"step_seconds", gain.seconds}});
   result["interrupted"] = interrupted();
   for (const auto& [key, path_of] : {std::pair("decisions", &command.out),
                                      {"hlo", &command.hlo},
@@ -294,13 +326,14 @@ int place(const PlaceCommand& command) {
   const sim::Costs costs =
       operation_costs(source, subject.opened ? subject.opened->session.get() : nullptr, subject.placed, topology);
   sim::Simulator simulator(subject.graph(), topology, costs);
-  std::vector<Row> rows = Placing(command, subject, costs, simulator).run();
+  Placing placing(command, subject, costs, simulator);
+  std::vector<Row> rows = placing.run();
   if (command.measure) measure(command, subject, simulator, rows);
   sim::StepTrace trace;
   simulator.run(rows.back().plan, &trace);
   write_outputs(command, subject, simulator, rows.back(), trace);
   if (command.output->json)
-    print(result_json(subject, topology, command, rows, trace));
+    print(result_json(subject, topology, command, rows, placing.gains(), trace));
   else
     print_table(subject, topology, command, rows);
   return 0;
@@ -322,6 +355,7 @@ Runner declare_place(CLI::App& app) {
                  "weights of hone go train, for --strategy go (default: the shipped ones)");
   app.add_option("--steps", command->steps, "simulations of a strategy that searches (default 10000)")
       ->check(CLI::PositiveNumber);
+  app.add_option("--from", command->from, "a plan (JSON of hone go place -o) for the table, where a search may begin");
   add_cost_options(app, command->costs, command->weights);
   app.add_option("--randoms", command->randoms, "random plans in the table (default 1)")->check(CLI::Range(1, 1000));
   app.add_flag("--measure", command->measure, "run every fusion plan of the table on this CPU as well");

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -45,11 +46,12 @@ GoProblem problem_of(const nlohmann::json& json, const models::GoOptions& option
 // One evaluation, its time and what it found.
 nlohmann::json evaluation(models::GoPolicy& policy, GoProblem& problem, int64_t samples, uint64_t seed) {
   Rng rng(seed);
-  const double begin_s = clock_s();
+  const double begin_s = clock_s(), begin_cpu_s = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   const std::vector<double> seconds = evaluate(policy, problem, samples, rng);
   return {{"step_seconds", seconds_json(seconds.back())},
           {"first_step_seconds", seconds_json(seconds.front())},
-          {"elapsed_seconds", clock_s() - begin_s}};
+          {"elapsed_seconds", clock_s() - begin_s},
+          {"cpu_seconds", static_cast<double>(std::clock()) / CLOCKS_PER_SEC - begin_cpu_s}};
 }
 
 double peak_memory_bytes() {
@@ -166,6 +168,7 @@ nlohmann::json run_go_train(const nlohmann::json& request, const models::LearnHo
                      {"iteration", gain.iteration},
                      {"simulations", gain.simulations},
                      {"elapsed_seconds", gain.seconds},
+                     {"cpu_seconds", gain.cpu_seconds},
                      {"step_seconds", gain.step_seconds}});
   return {{"problems", rows},
           {"gains", gains},

@@ -20,6 +20,8 @@ using models::kGoTasks;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kTaskShare = 0.7;  // of variants that draw anew for a task
 constexpr float kCut = 3;           // of advantages, in deviations
+// Of log-probability, by which the policy must prefer a decision to what is planned for a proposal to change it.
+constexpr float kMargins[] = {0, 2, 4};
 
 template <class O, class Visit>
 void for_each_option(O& o, Visit&& visit) {
@@ -89,6 +91,27 @@ void add(GoScalars& sums, const char* name, double value) {
   sums.emplace_back(name, value);
 }
 
+// The plan with the most probable decisions of the tasks in `subset` (bits), where the policy prefers them by more than
+// `margin` of log-probability.
+GoActions toward_mode(const models::GoGraph& graph, const models::GoOutput& output, GoActions plan, int subset,
+                      float margin) {
+  for (int task = 0; task < kGoTasks; ++task) {
+    if (!(subset >> task & 1) || !output.log_probs[task].defined()) continue;
+    const torch::Tensor logs = output.log_probs[task].contiguous(),
+                        modes = logs.argmax(1);  // [nodes, actions], [nodes]
+    const float *p = logs.data_ptr<float>(), *decides = graph.decides[task].data_ptr<float>();
+    const int64_t choices = logs.size(1), *mode = modes.data_ptr<int64_t>();
+    for (int64_t v = 0; v < graph.nodes; ++v)
+      if (decides[v] > 0 && p[v * choices + mode[v]] - p[v * choices + plan[task][v]] > margin)
+        plan[task][v] = static_cast<int32_t>(mode[v]);
+  }
+  return plan;
+}
+
+GoActions most_probable(const models::GoGraph& graph, const models::GoOutput& output, const GoActions& plan) {
+  return toward_mode(graph, output, plan, (1 << kGoTasks) - 1, 0);
+}
+
 }  // namespace go_ppo_parts
 
 using namespace go_ppo_parts;
@@ -140,25 +163,30 @@ int32_t cut_into_blocks(const models::GoGraph& graph, Rng& rng, std::vector<int3
   return blocks;
 }
 
-GoDraws draw(const models::GoGraph& graph, const models::GoOutput& output, const models::GoState& before,
-             int64_t samples, Rng& rng) {
+std::vector<GoActions> propose(const models::GoGraph& graph, const models::GoOutput& output, const GoActions& plan) {
+  constexpr int kSubsets = 1 << kGoTasks;
+  std::vector<GoActions> proposals;
+  const auto add_move = [&](int subset, float margin) {
+    GoActions moved = toward_mode(graph, output, plan, subset, margin);
+    if (moved != plan && std::find(proposals.begin(), proposals.end(), moved) == proposals.end())
+      proposals.push_back(std::move(moved));
+  };
+  for (const float margin : kMargins) add_move(kSubsets - 1, margin);
+  for (int subset = 1; subset < kSubsets - 1; ++subset) add_move(subset, 0);
+  return proposals;
+}
+
+GoDraws draw(const models::GoGraph& graph, const models::GoOutput& output, const GoActions& around, int64_t samples,
+             Rng& rng) {
   GoDraws draws;
   std::array<torch::Tensor, kGoTasks> logs;
-  for (int task = 0; task < kGoTasks; ++task) {
-    const torch::Tensor kept = before.actions[task].contiguous();
-    draws.mode[task].assign(kept.data_ptr<int64_t>(), kept.data_ptr<int64_t>() + graph.nodes);
-    if (!output.log_probs[task].defined()) continue;
-    logs[task] = output.log_probs[task].contiguous();
-    const torch::Tensor best = logs[task].argmax(1);
-    for (int64_t v = 0; v < graph.nodes; ++v)
-      if (graph.decides[task].data_ptr<float>()[v] > 0)
-        draws.mode[task][v] = static_cast<int32_t>(best.data_ptr<int64_t>()[v]);
-  }
+  for (int task = 0; task < kGoTasks; ++task)
+    if (output.log_probs[task].defined()) logs[task] = output.log_probs[task].contiguous();
   std::vector<int32_t> block;
   std::vector<double> noise;
   std::vector<char> drawn;
   for (int64_t k = 0; k < samples; ++k) {
-    draws.actions.push_back(draws.mode);
+    draws.actions.push_back(around);
     auto& marks = draws.drawn.emplace_back();
     const int32_t blocks = cut_into_blocks(graph, rng, block);
     const double share = static_cast<double>(int64_t{1} << rng.below(5)) / blocks;
@@ -196,10 +224,10 @@ struct Judged {
   double best_seconds = kNever;
 };
 
-Judged judge(GoProblem& problem, const GoDraws& draws, const models::GoOptions& options) {
+Judged judge(GoProblem& problem, const GoActions& mode, const GoDraws& draws, const models::GoOptions& options) {
   Judged judged;
-  judged.mode_seconds = judged.best_seconds = simulate(problem, draws.mode, options);
-  if (std::isfinite(judged.mode_seconds)) judged.best = &draws.mode;
+  judged.mode_seconds = judged.best_seconds = simulate(problem, mode, options);
+  if (std::isfinite(judged.mode_seconds)) judged.best = &mode;
   for (const GoActions& actions : draws.actions) {
     judged.seconds.push_back(simulate(problem, actions, options));
     if (judged.seconds.back() >= judged.best_seconds) continue;
@@ -214,27 +242,34 @@ models::GoState observe(GoProblem& problem, const GoActions& actions, const mode
   return models::observe(problem.simulator, problem.graph, actions, plan_of(problem, actions, options));
 }
 
+// Simulates decisions; keeps the best so far in `plan` and `seconds`, and says whether it is new.
+bool try_plan(GoProblem& problem, const GoActions& actions, const models::GoOptions& options, GoActions& plan,
+              double& seconds) {
+  const double now = simulate(problem, actions, options);
+  if (now >= seconds) return false;
+  seconds = now;
+  plan = actions;
+  return true;
+}
+
 }  // namespace go_ppo_parts
 
 std::vector<double> evaluate(models::GoPolicy& policy, GoProblem& problem, int64_t samples, Rng& rng) {
   const torch::NoGradGuard no_gradient;
   std::vector<double> seconds;
-  models::GoState state = observe(problem, problem.start, policy.options);
+  GoActions plan = problem.start;
   double here = problem.start_seconds;
+  models::GoState state = observe(problem, plan, policy.options);
   for (int64_t step = 0; step < policy.options.steps; ++step) {
     const models::GoOutput output = policy.forward(problem.graph, state);
-    const GoDraws draws = draw(problem.graph, output, state, samples, rng);
-    const Judged judged = judge(problem, draws, policy.options);
-    seconds.push_back(std::min(judged.best_seconds, seconds.empty() ? kNever : seconds.back()));
+    bool better = false;
+    for (const GoActions& proposal : propose(problem.graph, output, plan))
+      better |= try_plan(problem, proposal, policy.options, plan, here);
+    const GoDraws draws = draw(problem.graph, output, plan, samples, rng);
+    for (const GoActions& variant : draws.actions) better |= try_plan(problem, variant, policy.options, plan, here);
+    seconds.push_back(here);
     if (!policy.options.refinement || step + 1 == policy.options.steps) break;
-    if (judged.best && judged.best_seconds <= here) {
-      state = observe(problem, *judged.best, policy.options);
-      here = judged.best_seconds;
-    } else if (samples == 0) {
-      state =
-          observe(problem, draws.mode, policy.options);  // decisions without the simulator's word go on from their own
-      here = judged.mode_seconds;
-    }
+    if (better) state = observe(problem, plan, policy.options);
     state.embedding = output.embedding;
   }
   return seconds;
@@ -261,11 +296,12 @@ GoTrainer::GoTrainer(std::shared_ptr<models::GoPolicy> policy, std::vector<GoPro
   if (problems.empty()) throw Error("no graph to train on", "programs");
 }
 
-GoTrainer::Step GoTrainer::act(GoProblem& problem, const models::GoState& state, Rng& rng) {
+GoTrainer::Step GoTrainer::act(GoProblem& problem, const models::GoState& state, const GoActions& plan, Rng& rng) {
   const torch::NoGradGuard no_gradient;
   const models::GoOutput output = policy_->forward(problem.graph, state);
-  const GoDraws draws = draw(problem.graph, output, state, options_.samples, rng);
-  const Judged judged = judge(problem, draws, policy_->options);
+  const GoActions mode = most_probable(problem.graph, output, plan);
+  const GoDraws draws = draw(problem.graph, output, mode, options_.samples, rng);
+  const Judged judged = judge(problem, mode, draws, policy_->options);
   Step step;
   step.state = state;
   step.embedding = output.embedding;
@@ -287,7 +323,7 @@ GoTrainer::Step GoTrainer::act(GoProblem& problem, const models::GoState& state,
   }
   step.mode_seconds = judged.mode_seconds;
   step.best_seconds = judged.best_seconds;
-  step.next = judged.best ? *judged.best : draws.mode;
+  step.next = judged.best ? *judged.best : mode;
   return step;
 }
 
@@ -326,17 +362,18 @@ GoScalars GoTrainer::round(int64_t iteration) {
   const int64_t count = static_cast<int64_t>(problems_.size());
   GoProblem& problem = problems_[iteration % count];
   const bool from_best = rng.uniform() < options_.from_best;
-  const GoActions begin = from_best ? problem.best : problem.start;
-  models::GoState state = observe(problem, begin, policy_->options);
+  GoActions plan = from_best ? problem.best : problem.start;
+  models::GoState state = observe(problem, plan, policy_->options);
   std::vector<Step> steps;
   GoScalars scalars;
   const int64_t length = policy_->options.refinement ? policy_->options.steps : 1;
   double reward = 0;
   for (int64_t t = 0; t < length; ++t) {
-    steps.push_back(act(problem, state, rng));
+    steps.push_back(act(problem, state, plan, rng));
     reward += steps.back().reward / static_cast<double>(length);
     if (t + 1 == length) break;
-    state = observe(problem, steps.back().next, policy_->options);
+    plan = steps.back().next;
+    state = observe(problem, plan, policy_->options);
     state.embedding = steps.back().embedding;
   }
   for (Step& step : steps) step.imitate = problem.best_seconds < step.mode_seconds;

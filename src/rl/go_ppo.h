@@ -68,13 +68,17 @@ GoProblem make_go_problem(sim::Simulator simulator, const models::GoOptions& opt
 double simulate(GoProblem& problem, const models::GoActions& actions, const models::GoOptions& options);
 sim::Plan plan_of(const GoProblem& problem, const models::GoActions& actions, const models::GoOptions& options);
 
-// The most probable decisions, and variants that draw anew in some blocks.
+// What a policy proposes instead of a plan: its most probable decisions, all of them, those it prefers to the plan's by a
+// margin, and those of some tasks alone. All differ from the plan and from each other; none when the plan is what it wants.
+std::vector<models::GoActions> propose(const models::GoGraph& graph, const models::GoOutput& output,
+                                       const models::GoActions& plan);
+
+// Variants of a plan that draw anew in some blocks.
 struct GoDraws {
-  models::GoActions mode;
   std::vector<models::GoActions> actions;                               // [samples]
   std::vector<std::array<std::vector<float>, models::kGoTasks>> drawn;  // [samples][tasks][nodes]: 1 where drawn
 };
-GoDraws draw(const models::GoGraph& graph, const models::GoOutput& output, const models::GoState& before,
+GoDraws draw(const models::GoGraph& graph, const models::GoOutput& output, const models::GoActions& around,
              int64_t samples, Rng& rng);
 
 // Blocks of operations, numbered from 0; returns how many. Sizes vary from single operations to the whole graph.
@@ -82,8 +86,10 @@ int32_t cut_into_blocks(const models::GoGraph& graph, Rng& rng, std::vector<int3
 
 using GoScalars = std::vector<std::pair<std::string, double>>;
 
-// One evaluation of a policy on a graph: GoOptions::steps steps. samples = 0: the most probable decisions of each step are
-// all that is simulated. Returns the step time after each step, best so far. Never ends with worse than problem.best.
+// One evaluation of a policy on a graph: GoOptions::steps steps that refine the start. In each, what the policy proposes and
+// `samples` variants around the best of it are simulated; the best plan so far is what the next step sees. So nothing is taken
+// that the simulator finds worse, however little the policy knows of such a graph. samples = 0: the proposals alone, nothing
+// is drawn. Returns the step time after each step, best so far, never more than that of the start.
 std::vector<double> evaluate(models::GoPolicy& policy, GoProblem& problem, int64_t samples, Rng& rng);
 
 class GoTrainer {
@@ -99,7 +105,7 @@ class GoTrainer {
 
  private:
   struct Step;
-  Step act(GoProblem& problem, const models::GoState& state, Rng& rng);
+  Step act(GoProblem& problem, const models::GoState& state, const models::GoActions& plan, Rng& rng);
   torch::Tensor loss(const GoProblem& problem, const Step& step, GoScalars& sums);
   std::shared_ptr<models::GoPolicy> policy_;
   std::vector<GoProblem>& problems_;

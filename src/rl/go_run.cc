@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 
 #include "base/error.h"
@@ -16,6 +17,7 @@ namespace go_run_parts {
 constexpr const char* kFormat = "hone-go-checkpoint-2";
 
 double steady_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double cpu_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 double wall_s() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 // What must be equal for a run to go on; the number of iterations may grow.
@@ -71,7 +73,7 @@ GoRunReport train_go(std::shared_ptr<models::GoPolicy> policy, std::vector<GoPro
   if (files.resume && !files.checkpoint.empty()) report.iterations = load(files.checkpoint, trainer, identity);
   std::unique_ptr<train::EventFile> events;
   if (!files.log_dir.empty()) events = std::make_unique<train::EventFile>(files.log_dir, wall_s());
-  const double begin_s = steady_s();
+  const double begin_s = steady_s(), begin_cpu_s = cpu_s();
   while (report.iterations < options.iterations) {
     if ((report.interrupted = interrupted())) break;
     const int64_t index = report.iterations % static_cast<int64_t>(problems.size());
@@ -79,8 +81,8 @@ GoRunReport train_go(std::shared_ptr<models::GoPolicy> policy, std::vector<GoPro
     const double before = problem.best_seconds;
     const GoScalars scalars = trainer.round(report.iterations++);
     if (problem.best_seconds < before)
-      report.gains.push_back(
-          {index, report.iterations, problem.simulations, steady_s() - begin_s, problem.best_seconds});
+      report.gains.push_back({index, report.iterations, problem.simulations, steady_s() - begin_s, problem.best_seconds,
+                              cpu_s() - begin_cpu_s});
     for (const auto& [name, value] : scalars)
       if (events) events->scalar(wall_s(), report.iterations, name, value);
     progress(report.iterations, scalars);

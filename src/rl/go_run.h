@@ -21,6 +21,7 @@ struct GoFiles {
 struct GoGain {
   int64_t problem = 0, iteration = 0, simulations = 0;  // simulations of that graph so far
   double seconds = 0, step_seconds = 0;                 // since the run began; of the plan
+  double cpu_seconds = 0;                               // of the process, since the run began
 };
 
 struct GoRunReport {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "sim/planners.h"
 
@@ -67,12 +68,17 @@ class Mutation {
   std::vector<std::pair<int32_t*, int32_t>> undo_;
 };
 
+struct Cost {
+  double value = 0;
+  bool fits = true;
+};
+
 // Plans that run out of memory are worse than all others, and the worse the more is missing.
-double cost_of(const StepReport& report, const Topology& topology) {
+Cost cost_of(const StepReport& report, const Topology& topology) {
   double missing = 0;
   for (int32_t d = 0; d < topology.size(); ++d)
     missing = std::max(missing, report.peak_bytes[d] / topology.devices[d].memory_bytes - 1);
-  return missing > 0 ? report.step_seconds * (10 + 10 * missing) : report.step_seconds;
+  return {missing > 0 ? report.step_seconds * (10 + 10 * missing) : report.step_seconds, missing <= 0};
 }
 
 }  // namespace
@@ -93,24 +99,26 @@ Plan plan_anneal(Simulator& simulator, const StrategyOptions& options) {
   }
   Mutation mutation(plan, simulator, options.tasks);
   Rng rng(options.seed);
-  double current = cost_of(simulator.run(plan), simulator.topology()), best_cost = current;
+  Cost best_cost = cost_of(simulator.run(plan), simulator.topology());
+  double current = best_cost.value;
   Plan best = plan;
   if (!mutation.possible()) return best;
   const double hot = kHot * current;
   for (int64_t step = 0; step < options.steps && !(options.stop && options.stop()); ++step) {
     const double temperature = hot * std::pow(kCold / kHot, static_cast<double>(step) / options.steps);
     mutation.apply(rng);
-    const double cost = cost_of(simulator.run(plan), simulator.topology());
-    if (cost <= current || rng.uniform() < std::exp((current - cost) / temperature)) {
-      current = cost;
-      if (cost < best_cost) {
+    const Cost cost = cost_of(simulator.run(plan), simulator.topology());
+    if (cost.value <= current || rng.uniform() < std::exp((current - cost.value) / temperature)) {
+      current = cost.value;
+      if (current < best_cost.value) {
         best_cost = cost;
         best = plan;
       }
     } else {
       mutation.undo();
     }
-    if (options.progress) options.progress(step + 1, best_cost);
+    if (options.progress)
+      options.progress(step + 1, best_cost.fits ? best_cost.value : std::numeric_limits<double>::infinity());
   }
   return best;
 }

@@ -88,7 +88,34 @@ class GraphTest(PlaceTest):
 
     def test_the_same_seed_gives_the_same_answer(self):
         command = ("diamond.json", "--devices", "two.toml", "--tasks", "placement,fusion,schedule", "--steps", "200")
-        self.assertEqual(self.place(*command, "--seed", "3"), self.place(*command, "--seed", "3"))
+        answers = [self.place(*command, "--seed", "3") for _ in range(2)]
+        for answer in answers:
+            for gain in answer["gains"]:
+                del gain["elapsed_seconds"], gain["cpu_seconds"]
+        self.assertEqual(*answers)
+
+    def test_a_search_says_when_it_found_what(self):
+        answer = self.place("diamond.json", "--devices", "two.toml", "--strategy", "anneal", "--steps", "300")
+        gains = answer["gains"]
+        self.assertEqual(gains[0]["step"], 1)
+        self.assertEqual(gains[-1]["step_seconds"], answer["step_seconds"])
+        for before, after in zip(gains, gains[1:]):
+            self.assertLess(before["step"], after["step"])
+            self.assertGreater(before["step_seconds"], after["step_seconds"])
+            self.assertLessEqual(before["cpu_seconds"], after["cpu_seconds"])
+        heft = self.place("diamond.json", "--devices", "two.toml", "--strategy", "heft")
+        self.assertEqual(heft["gains"], [])
+
+    def test_a_search_begins_with_a_given_plan(self):
+        (self.dir / "given.json").write_text(json.dumps({"device": [0, 0, 0, 1, 0], "schedule": [], "fusion": []}))
+        words = ("diamond.json", "--devices", "two.toml", "--from", "given.json")
+        given = self.place(*words, "--strategy", "single")["baselines"]["given"]
+        self.assertLessEqual(self.place(*words, "--strategy", "anneal", "--steps", "1")["step_seconds"], given)
+        for text, say in (("[]", "not a plan"), ('{"device": [9, 9, 9, 9, 9], "schedule": [], "fusion": []}', "device 9")):
+            (self.dir / "given.json").write_text(text)
+            done = hone(self.dir, "place", *words, "--strategy", "single")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(say, done.stderr)
 
     def test_files_are_written(self):
         answer = self.place(

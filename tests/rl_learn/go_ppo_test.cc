@@ -138,7 +138,7 @@ TEST_CASE("a run cut off and resumed ends with the same bits", "[go]") {
   CHECK_THROWS_AS(train(std::make_shared<GoPolicy>(options, 3), other, training, files), Error);
 }
 
-TEST_CASE("variants differ from the most probable decisions only where they were drawn", "[go]") {
+TEST_CASE("variants differ from the plan only where they were drawn", "[go]") {
   const GoOptions options = small_options({"placement"});
   GoProblem problem = toy_problem(options, 6, 4);
   GoPolicy policy(options, 5);
@@ -146,40 +146,85 @@ TEST_CASE("variants differ from the most probable decisions only where they were
   const models::GoState state =
       models::observe(problem.simulator, problem.graph, problem.start, plan_of(problem, problem.start, options));
   Rng rng(5);
-  const GoDraws draws = draw(problem.graph, policy.forward(problem.graph, state), state, 64, rng);
+  const GoDraws draws = draw(problem.graph, policy.forward(problem.graph, state), problem.start, 64, rng);
   bool any = false;
   for (size_t k = 0; k < draws.actions.size(); ++k)
     for (int64_t v = 0; v < problem.graph.nodes; ++v) {
-      CHECK(draws.actions[k][1] == draws.mode[1]);  // not a task of this policy
-      if (draws.actions[k][0][v] == draws.mode[0][v]) continue;
+      CHECK(draws.actions[k][1] == problem.start[1]);  // not a task of this policy
+      if (draws.actions[k][0][v] == problem.start[0][v]) continue;
       any = true;
       CHECK(draws.drawn[k][0][v] == 1.0f);
     }
   CHECK(any);
 }
 
-TEST_CASE("draws follow the policy's probabilities", "[go]") {
+namespace {
+
+// Two operations, three devices; each task has its own probabilities.
+models::GoGraph two_operations() {
   models::GoGraph graph;
-  graph.nodes = 1;
+  graph.nodes = 2;
   graph.devices = 3;
-  graph.heaviest = {-1};
-  for (auto& mask : graph.decides) mask = torch::ones({1});
-  models::GoState state;
-  for (auto& actions : state.actions) actions = torch::zeros({1}, torch::kLong);
+  graph.heaviest = {-1, -1};
+  for (auto& mask : graph.decides) mask = torch::ones({2});
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("draws follow the policy's probabilities", "[go]") {
+  const models::GoGraph graph = two_operations();
   models::GoOutput output;
-  output.log_probs[0] = torch::tensor({{0.2f, 0.5f, 0.3f}}).log();
+  output.log_probs[0] = torch::tensor({{0.2f, 0.5f, 0.3f}, {0.2f, 0.5f, 0.3f}}).log();
   Rng rng(6);
-  const GoDraws draws = draw(graph, output, state, 4000, rng);
-  CHECK(draws.mode[0][0] == 1);
+  GoActions around;
+  for (auto& actions : around) actions = {0, 0};
+  const GoDraws draws = draw(graph, output, around, 4000, rng);
   double drawn = 0, count[3] = {};
   for (size_t k = 0; k < draws.actions.size(); ++k) {
     if (draws.drawn[k][0][0] == 0) continue;
     ++drawn;
     ++count[draws.actions[k][0][0]];
   }
-  CHECK(drawn > 2000);
-  CHECK(count[0] / drawn == Approx(0.2).margin(0.03));
-  CHECK(count[1] / drawn == Approx(0.5).margin(0.03));
+  CHECK(drawn > 1000);
+  CHECK(count[0] / drawn == Approx(0.2).margin(0.04));
+  CHECK(count[1] / drawn == Approx(0.5).margin(0.04));
+}
+
+TEST_CASE("a policy proposes what it finds most probable, by margin and by task", "[go]") {
+  const models::GoGraph graph = two_operations();
+  models::GoOutput output;  // it hardly prefers another device for the first operation, surely for the second
+  output.log_probs[0] = torch::tensor({{0.40f, 0.45f, 0.15f}, {0.002f, 0.018f, 0.98f}}).log();
+  output.log_probs[2] = torch::tensor({{0.9f, 0.1f}, {0.3f, 0.7f}}).log();
+  GoActions plan;
+  for (auto& actions : plan) actions = {0, 0};
+  const std::vector<GoActions> proposals = propose(graph, output, plan);
+  const auto with = [&](std::vector<int32_t> devices, std::vector<int32_t> fusion) {
+    GoActions actions = plan;
+    actions[0] = std::move(devices);
+    actions[2] = std::move(fusion);
+    return actions;
+  };
+  CHECK(proposals ==
+        std::vector<GoActions>{with({1, 2}, {0, 1}), with({0, 2}, {0, 0}), with({1, 2}, {0, 0}), with({0, 0}, {0, 1})});
+  CHECK(propose(graph, output, with({1, 2}, {0, 1})).empty());
+}
+
+TEST_CASE("an evaluation is never worse than the start, whatever the policy prefers", "[go]") {
+  const GoOptions options = small_options({"placement", "schedule", "fusion"});
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    GoProblem problem = make_go_problem(sim::Simulator(go_toys::fork_join(5, 3, seed), go_toys::machine(2)), options);
+    GoPolicy policy(options, seed);
+    {
+      const torch::NoGradGuard no_gradient;
+      for (auto& parameter : policy.parameters()) parameter.mul_(5);  // opinions as strong as they are wrong
+    }
+    Rng rng(seed);
+    const std::vector<double> seconds = evaluate(policy, problem, seed % 2 == 0 ? 0 : 4, rng);
+    CHECK(seconds.front() <= problem.start_seconds);
+    CHECK(std::is_sorted(seconds.rbegin(), seconds.rend()));
+    CHECK(seconds.back() == problem.best_seconds);
+  }
 }
 
 TEST_CASE("blocks cover the graph, small and large", "[go]") {
