@@ -11,10 +11,25 @@ namespace hone::sim {
 
 namespace {
 
+// An operation in a kernel. The index its readers want it at is made by some of them: those that do not pass on their own.
 struct Member {
-  int32_t op = 0;
   double evaluations = 1;
-  int32_t copies = 1;  // of its code in the kernel
+  uint64_t makers = 0;  // slots of the members whose indices it is read at
+  int32_t op = 0;
+  int32_t copies = 1;  // of its code: one for every index it is read at
+  uint8_t slot = 0;    // of the kernel; below its size
+  bool own = true;     // read at the kernel's own index, too
+};
+
+enum class Role : uint8_t { Root, Fused, Input };  // Root: its result is written by a kernel of its own
+
+// What the members of a kernel that read an operation would make of it.
+struct Want {
+  double evaluations = 0;
+  uint64_t makers = 0;
+  int32_t stamp = -1;  // the round it belongs to
+  int32_t copies = 0;
+  bool own = false;
 };
 
 // Opcodes after whose code nothing computed before can be used again: XLA's ElementalIrEmitter::OpInvalidatesCache.
@@ -34,34 +49,22 @@ class Fuser {
         consumers_(facts.consumers),
         members_(graph.ops.size()),
         homes_(graph.ops.size()),
-        is_root_(graph.ops.size()),
-        stamp_(graph.ops.size(), -1),
-        wanted_(graph.ops.size(), 0),
+        reductions_(graph.ops.size()),
+        openers_(graph.ops.size()),
+        role_(graph.ops.size(), Role::Root),
+        wants_(graph.ops.size()),
         place_(graph.ops.size(), -1) {
-    alone_.reserve(graph.ops.size());
     for (int32_t i = 0; i < graph.size(); ++i) {
-      is_root_[i] = graph.ops[i].kind != OpKind::Input;
-      alone_.push_back({i, 1, 1});
+      if (graph.ops[i].kind == OpKind::Input) role_[i] = Role::Input;
+      reductions_[i] = (facts.flags[i] & FusionFacts::kReduction) != 0;
     }
   }
 
   // Moves `op` into all kernels that read it, or leaves everything as it is.
   void try_fuse(int32_t op) {
     if (!(facts_.flags[op] & FusionFacts::kProducer) || !find_readers(op)) return;
-    for (int32_t reader : readers_)
-      if (!has_room(op, reader)) return;
-    if (merged_.size() < readers_.size()) merged_.resize(readers_.size());
-    for (size_t r = 0; r < readers_.size(); ++r)
-      if (!merge(op, readers_[r], merged_[r])) return;
-    const auto move_home = [&](int32_t member) {
-      std::vector<int32_t>& homes = homes_[member];
-      homes.erase(std::remove(homes.begin(), homes.end(), op), homes.end());
-      for (int32_t reader : readers_)
-        if (std::find(homes.begin(), homes.end(), reader) == homes.end()) homes.push_back(reader);
-    };
-    for (const Member& member : members(op)) move_home(member.op);
-    for (size_t r = 0; r < readers_.size(); ++r) members_[readers_[r]] = merged_[r];
-    is_root_[op] = false;
+    if (members_[op].empty() ? !add_alone(op) : !merge_everywhere(op)) return;
+    role_[op] = Role::Fused;
     members_[op].clear();
   }
 
@@ -71,9 +74,9 @@ class Fuser {
     out.kernel_of.assign(graph_.ops.size(), -1);
     out.member_offset.push_back(0);
     out.read_offset.push_back(0);
-    std::fill(stamp_.begin(), stamp_.end(), -1);
+    out.root.reserve(graph_.ops.size());
     for (int32_t root = 0; root < graph_.size(); ++root) {
-      if (!is_root_[root]) continue;
+      if (role_[root] != Role::Root) continue;
       out.kernel_of[root] = out.size();
       out.root.push_back(root);
       add_kernel(root, producers, out);
@@ -82,43 +85,123 @@ class Fuser {
   }
 
  private:
-  // Valid until the next change. Kernels of one operation have no list of their own.
-  std::span<const Member> members(int32_t root) const {
-    if (members_[root].empty()) return {&alone_[root], 1};
-    return members_[root];
+  // Valid until the next change or call. Kernels of one operation have no list of their own.
+  std::span<const Member> members(int32_t root) {
+    if (!members_[root].empty()) return members_[root];
+    alone_.op = root;
+    return {&alone_, 1};
   }
 
-  const Member& member_of(int32_t root, int32_t op) const {
-    const auto& list = members_[root];
-    if (list.empty()) return alone_[root];
+  const Member& member_of(int32_t root, int32_t op) {
+    const std::span<const Member> list = members(root);
     return *std::lower_bound(list.begin(), list.end(), op, [](const Member& m, int32_t o) { return m.op < o; });
   }
 
-  // The kernels that read `op`, in readers_, and how often each would compute it, in wanted_. False when one cannot take it.
+  // Kernels that compute a fused operation.
+  std::span<const int32_t> homes(int32_t op) const {
+    return std::span(home_list_).subspan(homes_[op].begin, homes_[op].size);
+  }
+  void set_homes(int32_t op, const std::vector<int32_t>& kernels) {
+    homes_[op] = {home_list_.size(), kernels.size()};
+    home_list_.insert(home_list_.end(), kernels.begin(), kernels.end());
+  }
+
+  // The kernels that read `op`, in readers_, and what they want of it, in wants_. False when one cannot take it.
   bool find_readers(int32_t op) {
     readers_.clear();
     ++round_;
     for (int32_t e = consumers_.offset[op]; e < consumers_.offset[op + 1]; ++e) {
-      const int32_t consumer = consumers_.list[e];
+      const int32_t consumer = consumers_.list[e], edge = consumers_.edge[e];
       if (!(facts_.flags[consumer] & FusionFacts::kConsumer)) return false;
-      const double reads = graph_.edges[consumers_.edge[e]].reads;
-      if (is_root_[consumer])
-        want(consumer, member_of(consumer, consumer).evaluations * reads);
+      if (role_[consumer] == Role::Root)
+        want(consumer, member_of(consumer, consumer), edge);
       else
-        for (int32_t home : homes_[consumer]) want(home, member_of(home, consumer).evaluations * reads);
+        for (int32_t home : homes(consumer)) want(home, member_of(home, consumer), edge);
     }
     return !readers_.empty();
   }
-  void want(int32_t reader, double evaluations) {
-    if (stamp_[reader] != round_) {
-      stamp_[reader] = round_;
-      wanted_[reader] = 0;
+  Want& want_of(int32_t reader) {
+    Want& want = wants_[reader];
+    if (want.stamp != round_) {
+      want = {0, 0, round_, 0, false};
       readers_.push_back(reader);
     }
-    wanted_[reader] = std::max(wanted_[reader], evaluations);
+    return want;
+  }
+  void want(int32_t reader, const Member& by, int32_t edge) {
+    Want& want = want_of(reader);
+    want.evaluations = std::max(want.evaluations, by.evaluations * graph_.edges[edge].reads);
+    if (rules_.max_copies <= 0) return;  // kernels may be larger than a mask
+    if (facts_.keeps_index[edge]) {
+      want.makers |= by.makers;
+      want.own |= by.own;
+    } else {
+      want.makers |= uint64_t{1} << by.slot;
+    }
   }
 
-  bool has_room(int32_t op, int32_t reader) const {
+  // An operation that nothing was fused into: no kernel changes but by one member, none of whose producers is there.
+  bool add_alone(int32_t op) {
+    for (int32_t reader : readers_)
+      if (!fits_alone(op, reader)) return false;
+    for (int32_t reader : readers_) insert(op, reader);
+    set_homes(op, readers_);
+    return true;
+  }
+  bool fits_alone(int32_t op, int32_t reader) {
+    if (!devices_.empty() && devices_[op] != devices_[reader]) return false;
+    const std::span<const Member> there = members(reader);
+    Want& want = wants_[reader];
+    if (there.size() + 1 > static_cast<size_t>(max_ops_) || want.evaluations > rules_.max_repeats) return false;
+    if (rules_.max_copies <= 0) return true;
+    if (reductions_[op] + reductions_[reader] > rules_.max_reductions) return false;
+    const bool shared = consumers_.offset[op + 1] - consumers_.offset[op] != 1;
+    int64_t copies = want.own;
+    if (want.makers != 0)
+      for (const Member& member : there)
+        if (want.makers >> member.slot & 1) copies += member.copies;
+    if (shared && openers_[reader] > 0)  // with a third operation there are rules for them
+      for (const Member& member : there)
+        if (member.op != reader && !copy_fits(member.op, member.copies, there.size() + 1)) return false;
+    want.copies = static_cast<int32_t>(std::min<int64_t>(copies, kManyCopies));
+    return copy_fits(op, want.copies, there.size() + 1);
+  }
+  void insert(int32_t op, int32_t reader) {
+    std::vector<Member>& list = members_[reader];
+    if (list.empty()) {
+      list.reserve(8);
+      list.emplace_back().op = reader;
+    }
+    const Want& want = wants_[reader];
+    const auto slot = static_cast<uint8_t>(list.size());
+    const auto at = std::lower_bound(list.begin(), list.end(), op, [](const Member& m, int32_t o) { return m.op < o; });
+    list.insert(at, {want.evaluations, want.makers, op, want.copies, slot, want.own});
+    reductions_[reader] += reductions_[op];
+    openers_[reader] += (facts_.flags[op] & FusionFacts::kOpensBlock) != 0;
+  }
+
+  bool merge_everywhere(int32_t op) {
+    for (int32_t reader : readers_)
+      if (!has_room(op, reader)) return false;
+    if (merged_.size() < readers_.size()) merged_.resize(readers_.size());
+    for (size_t r = 0; r < readers_.size(); ++r)
+      if (!merge(op, readers_[r], merged_[r])) return false;
+    std::vector<int32_t> moved;
+    for (const Member& member : members_[op]) {
+      moved = readers_;
+      for (int32_t home : homes(member.op))
+        if (home != op && std::find(readers_.begin(), readers_.end(), home) == readers_.end()) moved.push_back(home);
+      set_homes(member.op, moved);
+    }
+    for (size_t r = 0; r < readers_.size(); ++r) {
+      members_[readers_[r]].swap(merged_[r]);
+      reductions_[readers_[r]] = count(members_[readers_[r]], FusionFacts::kReduction);
+      openers_[readers_[r]] = count(members_[readers_[r]], FusionFacts::kOpensBlock);
+    }
+    return true;
+  }
+
+  bool has_room(int32_t op, int32_t reader) {
     if (!devices_.empty() && devices_[op] != devices_[reader]) return false;
     const std::span<const Member> moved = members(op), there = members(reader);
     size_t together = there.size() + moved.size();
@@ -133,38 +216,31 @@ class Fuser {
   // both sides compute is computed once, as often as the busier side needs it.
   bool merge(int32_t op, int32_t reader, std::vector<Member>& out) {
     const std::span<const Member> moved = members(op), there = members(reader);
-    bool shared = false;
     out.clear();
     for (size_t a = 0, b = 0; a < there.size() || b < moved.size();) {
       const bool from_moved = a == there.size() || (b < moved.size() && moved[b].op < there[a].op);
       const bool both = !from_moved && b < moved.size() && moved[b].op == there[a].op;
       Member next = from_moved ? moved[b] : there[a];
       if (from_moved || both) {
-        const double needed = moved[b].evaluations * wanted_[reader];
+        const double needed = moved[b].evaluations * wants_[reader].evaluations;
         if (needed > rules_.max_repeats) return false;
         next.evaluations = both ? std::max(next.evaluations, needed) : needed;
       }
-      shared |= both;
       a += !from_moved;
       b += from_moved || both;
       out.push_back(next);
     }
-    return rules_.max_copies <= 0 || code_fits(op, reader, moved.size() == 1 && !shared, out);
+    if (rules_.max_copies <= 0) return true;
+    return count(out, FusionFacts::kReduction) <= rules_.max_reductions && count_copies(out);
   }
 
-  // XLA's limits on generated code. `single`: nothing but `op` is added.
-  bool code_fits(int32_t op, int32_t reader, bool single, std::vector<Member>& kernel) {
-    int32_t reductions = 0;
-    for (const Member& member : kernel) reductions += (facts_.flags[member.op] & FusionFacts::kReduction) != 0;
-    if (reductions > rules_.max_reductions) return false;
-    const int32_t first = consumers_.offset[op];
-    if (!single || consumers_.offset[op + 1] - first != 1) return count_copies(kernel);
-    const int32_t copies = member_of(reader, consumers_.list[first]).copies;  // whether the index is new or the same
-    std::lower_bound(kernel.begin(), kernel.end(), op, [](const Member& m, int32_t o) { return m.op < o; })->copies =
-        copies;
-    return copy_fits(op, copies, kernel.size());
+  uint8_t count(const std::vector<Member>& kernel, uint8_t flag) const {
+    uint8_t found = 0;
+    for (const Member& member : kernel) found += (facts_.flags[member.op] & flag) != 0 && found < 255;
+    return found;
   }
 
+  // XLA's limits on generated code, for one operation.
   bool copy_fits(int32_t op, int32_t copies, size_t kernel_size) const {
     const uint8_t flags = facts_.flags[op];
     if (flags & FusionFacts::kBroadcast) return true;
@@ -178,27 +254,29 @@ class Fuser {
   // member may not be copied so often.
   bool count_copies(std::vector<Member>& kernel) {
     const auto size = static_cast<int32_t>(kernel.size());
-    for (int32_t p = 0; p < size; ++p) place_[kernel[p].op] = p;
-    uint64_t makers[kMaskBits];  // members whose indices a member is read at
-    bool own[kMaskBits] = {};    // whether it is read at the kernel's own index, too
+    for (int32_t p = 0; p < size; ++p) {
+      place_[kernel[p].op] = p;
+      kernel[p].slot = static_cast<uint8_t>(p);
+    }
     bool fits = true;
-    makers[size - 1] = 0;
-    own[size - 1] = true;
+    kernel[size - 1].makers = 0;
+    kernel[size - 1].own = true;
     kernel[size - 1].copies = 1;
     for (int32_t p = size - 2; p >= 0 && fits; --p) {
-      const int32_t op = kernel[p].op;
-      makers[p] = 0;
-      for (int32_t e = consumers_.offset[op]; e < consumers_.offset[op + 1]; ++e) {
+      Member& member = kernel[p];
+      member.makers = 0;
+      member.own = false;
+      for (int32_t e = consumers_.offset[member.op]; e < consumers_.offset[member.op + 1]; ++e) {
         const int32_t q = place_[consumers_.list[e]];
         if (q < 0) continue;
         const bool passes_on = facts_.keeps_index[consumers_.edge[e]];
-        makers[p] |= passes_on ? makers[q] : uint64_t{1} << q;
-        own[p] |= passes_on && own[q];
+        member.makers |= passes_on ? kernel[q].makers : uint64_t{1} << q;
+        member.own |= passes_on && kernel[q].own;
       }
-      int64_t copies = own[p];
-      for (uint64_t left = makers[p]; left != 0; left &= left - 1) copies += kernel[std::countr_zero(left)].copies;
-      kernel[p].copies = static_cast<int32_t>(std::min<int64_t>(copies, kManyCopies));
-      fits = copy_fits(op, kernel[p].copies, kernel.size());
+      int64_t copies = member.own;
+      for (uint64_t left = member.makers; left != 0; left &= left - 1) copies += kernel[std::countr_zero(left)].copies;
+      member.copies = static_cast<int32_t>(std::min<int64_t>(copies, kManyCopies));
+      fits = copy_fits(member.op, member.copies, kernel.size());
     }
     for (const Member& member : kernel) place_[member.op] = -1;
     return fits;
@@ -213,14 +291,16 @@ class Fuser {
       out.evaluations.push_back(member.evaluations);
       for (int32_t e = producers.offset[member.op]; e < producers.offset[member.op + 1]; ++e) {
         const int32_t from = producers.list[e];
-        if (!is_root_[from] && graph_.ops[from].kind != OpKind::Input) continue;  // computed inside
-        want(from, std::min(1.0, member.evaluations * graph_.edges[producers.edge[e]].reads));
+        if (role_[from] == Role::Fused) continue;  // computed inside
+        Want& read = want_of(from);
+        const double share = std::min(1.0, member.evaluations * graph_.edges[producers.edge[e]].reads);
+        read.evaluations = std::max(read.evaluations, share);
       }
     }
     std::sort(readers_.begin(), readers_.end());
     for (int32_t from : readers_) {
       out.read.push_back(from);
-      out.read_bytes.push_back(graph_.ops[from].output_bytes * wanted_[from]);
+      out.read_bytes.push_back(graph_.ops[from].output_bytes * wants_[from].evaluations);
     }
     out.member_offset.push_back(static_cast<int32_t>(out.member.size()));
     out.read_offset.push_back(static_cast<int32_t>(out.read.size()));
@@ -234,12 +314,17 @@ class Fuser {
   const FusionRules& rules_;
   const int32_t max_ops_;
   const Neighbours& consumers_;
-  std::vector<Member> alone_;                 // [ops]
+  Member alone_;                              // of a kernel of one operation
   std::vector<std::vector<Member>> members_;  // [ops], by op; empty = the root alone
-  std::vector<std::vector<int32_t>> homes_;   // [ops]: kernels that compute a fused operation
-  std::vector<uint8_t> is_root_;
-  std::vector<int32_t> stamp_, readers_;
-  std::vector<double> wanted_;
+  struct Range {
+    size_t begin = 0, size = 0;
+  };
+  std::vector<Range> homes_;                   // [ops]: in home_list_
+  std::vector<int32_t> home_list_;             // grows: what was moved leaves its old range behind
+  std::vector<uint8_t> reductions_, openers_;  // [ops]: members of the kernel of a root; openers: or its root
+  std::vector<Role> role_;                     // [ops]
+  std::vector<int32_t> readers_;
+  std::vector<Want> wants_;                  // [ops]: of readers_
   std::vector<std::vector<Member>> merged_;  // [readers]
   std::vector<int32_t> place_;               // [ops]: in the kernel at hand, else -1
   int32_t round_ = -1;
