@@ -100,32 +100,46 @@ class PredictedCost : public CostModel {
   std::vector<double> costs(std::span<const Choice> choices) override {
     std::vector<double> costs;
     for (const Choice& choice : choices) costs.push_back(scores_.of(lane_, space_.decisions(choice)));
+    asked_ += static_cast<int64_t>(choices.size());
     return costs;
   }
+  int64_t asked() const { return asked_; }
 
  private:
   const Space& space_;
   const FusionLane& lane_;
   Scores& scores_;
+  int64_t asked_ = 0;
 };
 
-// The chains of one lane, one after the other, each with its share of the time and of the configurations.
+// The chains of one lane, one after the other, each with its share of the time and of the configurations. A chain that
+// cools down early, because later configurations take less time than the first ones, is walked anew from the start.
 void walk(const FusionLane& lane, size_t index, size_t lanes, const Space& space, Scores& scores, double seconds_each,
           const FusionSearchOptions& options) {
   const auto start = Clock::now();
   const auto chains = static_cast<double>(options.chains);
+  const double allowed = static_cast<double>(options.max_configurations) / (chains * static_cast<double>(lanes));
   PredictedCost cost(space, lane, scores);
   for (int chain = 0; chain < options.chains; ++chain) {
     const double until_s = options.budget_s * (chain + 1) / chains;
+    const int64_t at_first = cost.asked();
     SearchOptions search;
     search.seed = options.seed + 1000003 * (index * options.chains + chain);
-    // The temperature falls with the configurations seen: as many as fit into the chain's time.
-    const double fitting = (until_s - seconds_since(start)) / seconds_each;
-    const double allowed = static_cast<double>(options.max_configurations) / (chains * static_cast<double>(lanes));
-    search.max_evaluations = static_cast<int>(std::clamp(std::min(fitting, allowed), 2.0, 1e6));
     search.should_stop = [&] { return seconds_since(start) >= until_s || lane.seconds_left() <= 0; };
-    make_anneal({.start_temperature = options.temperature, .end_temperature = options.temperature / 20})
-        ->search(space, space.choice(options.start), cost, search);
+    for (bool more = true; more; search.seed += 7919) {
+      const int64_t before = cost.asked(), known = scores.configurations();
+      const auto begin = Clock::now();
+      // The temperature falls with the configurations seen: as many as fit into the chain's time.
+      const double fitting = (until_s - seconds_since(start)) / seconds_each;
+      const double left = std::min(fitting, allowed - static_cast<double>(before - at_first));
+      search.max_evaluations = static_cast<int>(std::clamp(left, 2.0, 1e6));
+      make_anneal({.start_temperature = options.temperature, .end_temperature = options.temperature / 20})
+          ->search(space, space.choice(options.start), cost, search);
+      const auto asked = static_cast<double>(cost.asked() - before);
+      if (asked > 0) seconds_each = std::max(1e-6, seconds_since(begin) / asked);
+      more = scores.configurations() > known && static_cast<double>(cost.asked() - at_first) + 2 < allowed &&
+             !search.should_stop() && until_s - seconds_since(start) > 20 * seconds_each;
+    }
   }
 }
 
@@ -211,20 +225,23 @@ FusionSearchReport search_fusion(const std::vector<FusionLane>& lanes, const Dec
   const auto start = Clock::now();
   const double model_before = model.seconds();
   const int64_t kernels_before = model.kernels();
+  spdlog::debug("fusion search: begins, {} edges", space.dimensions.size());
   Scores scores(base, model, options);
   report.own_ns = scores.of(lanes[0], {});
   const auto second = Clock::now();
   report.start_ns = options.start.empty() ? report.own_ns : scores.of(lanes[0], options.start);
   if (report.start_ns < kFailed) {
     scores.set_start(report.start_ns);
-    // The first one also meets all kernels for the first time: later ones are several times as fast.
+    // The first one also meets all kernels for the first time: later ones are many times as fast.
     const double first_s = std::chrono::duration<double>(second - start).count();
-    walk_all(lanes, space, scores, std::max(1e-4, first_s / 4), options);
+    walk_all(lanes, space, scores, std::max(1e-4, first_s / 16), options);
   }
   scores.fill(report);
   report.kernels = model.kernels() - kernels_before;
   report.seconds = seconds_since(start);
   report.model_s = model.seconds() - model_before;
+  spdlog::debug("fusion search: ends, {} configurations in {:.2f} s, {} kernels in the model for {:.2f} s",
+                report.configurations, report.seconds, report.kernels, report.model_s);
   return report;
 }
 

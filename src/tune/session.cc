@@ -266,7 +266,22 @@ Lowered Session::lower(const Decisions& decisions, bool want_fusion) {
 }
 
 Lowered Session::lower_kernels(const Decisions& decisions) {
-  return lowered_from_wire(lower_reply(decisions, /*want_fusion=*/false, /*want_protos=*/true, /*want_hlo=*/false));
+  const auto reply = lower_reply(decisions, /*want_fusion=*/false, /*want_protos=*/true, /*want_hlo=*/false);
+  Lowered lowered;
+  lowered.instructions = reply.instructions;
+  std::string contents;
+  for (const auto& kernel : reply.kernels) {
+    contents += fmt::format("{}*{},", kernel->fingerprint, kernel->count);
+    auto known = described_.find(kernel->fingerprint);
+    if (kernel->dimension || known == described_.end())
+      known = described_.insert_or_assign(kernel->fingerprint, kernel_from_wire(*kernel)).first;
+    if (known->second.dimension.options.empty()) continue;
+    lowered.kernels.push_back(known->second);
+    lowered.kernels.back().name = kernel->name;
+    lowered.kernels.back().count = std::max(1, kernel->count);
+  }
+  lowered.fingerprint = hash_hex(contents);
+  return lowered;
 }
 
 wire::RunReplyT Session::run(const Decisions& decisions, int repeat, bool want_outputs) {

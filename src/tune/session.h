@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -71,7 +72,10 @@ class Session : public Bench {
   // With protos, kernels carry their modules in binary form and their costs.
   wire::LowerReplyT lower_reply(const Decisions& decisions, bool want_fusion, bool want_protos = false,
                                 bool want_hlo = true);
-  // lower() without the text of the program and without tiles among the options: what scoring many configurations needs.
+  // Kernels as lower() would find them, and nothing else: what scoring many fusion configurations needs. Fingerprints tell
+  // kernels by their content: lower()'s also hold the name XLA gave the fused computation, so that one kernel has many. That
+  // of the program is made of its kernels' and their counts. No tiles among the options, no weights of dimensions.
+  // The worker runs XLA's passes before fusion once per list of decisions other than fusion, and describes a kernel once.
   Lowered lower_kernels(const Decisions& decisions);
   wire::RunReplyT run(const Decisions& decisions, int repeat, bool want_outputs);
   // The same, and so many runs under XLA's profiler; no events where there is none.
@@ -110,6 +114,7 @@ class Session : public Bench {
   std::string name_, inputs_fingerprint_;
   Counters counters_;
   std::set<std::string> counted_;
+  std::map<std::string, Kernel> described_;  // by content, as lower_kernels() got them
 };
 
 }  // namespace hone::tune

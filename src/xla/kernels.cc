@@ -120,9 +120,10 @@ std::string kind_of(const xla::HloInstruction& instruction) {
   return std::string(xla::HloOpcodeString(instruction.opcode()));
 }
 
-// All that does not depend on where in the program the kernel stands.
-KernelInfo describe(const xla::HloInstruction& instruction, const std::string& fingerprint, int threads, int max_tiles,
-                    bool want_proto) {
+}  // namespace
+
+KernelInfo describe_kernel(const xla::HloInstruction& instruction, const std::string& fingerprint, int threads,
+                           int max_tiles, bool want_proto) {
   KernelInfo kernel;
   kernel.fingerprint = fingerprint;
   kernel.kind = kind_of(instruction);
@@ -133,8 +134,6 @@ KernelInfo describe(const xla::HloInstruction& instruction, const std::string& f
   list_options(instruction, threads, max_tiles, kernel);
   return kernel;
 }
-
-}  // namespace
 
 const KernelInfo* KernelMemory::find(const std::string& fingerprint) const {
   const auto known = kernels_.find(fingerprint);
@@ -161,7 +160,7 @@ std::vector<KernelInfo> distinct_kernels(xla::HloModule& lowered, int threads, i
       continue;
     }
     const KernelInfo* known = memory ? memory->find(fingerprint) : nullptr;
-    KernelInfo kernel = known ? *known : describe(*instruction, fingerprint, threads, max_tiles, want_protos);
+    KernelInfo kernel = known ? *known : describe_kernel(*instruction, fingerprint, threads, max_tiles, want_protos);
     if (memory && !known) memory->add(kernel);
     kernel.name = std::string(instruction->name());
     kernel.count = 1;

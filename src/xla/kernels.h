@@ -41,6 +41,10 @@ class KernelMemory {
 std::vector<KernelInfo> distinct_kernels(xla::HloModule& lowered, int threads, int max_tiles, bool want_protos = false,
                                          KernelMemory* memory = nullptr);
 
+// One kernel of a module, wherever it stands: no name, no count, no weight.
+KernelInfo describe_kernel(const xla::HloInstruction& kernel, const std::string& fingerprint, int threads,
+                           int max_tiles, bool want_proto);
+
 // A kernel module from its text, ready for annotate() on the root and generate().
 std::unique_ptr<xla::HloModule> kernel_module(const std::string& hlo);
 

@@ -143,15 +143,6 @@ void strip_tags(xla::HloModule& module) {
     }
 }
 
-void fill_fusion_table(const Decisions& decisions, bool record_edges) {
-  SeamTable& table = seam_table();
-  table.record_edges = record_edges;
-  for (const Decision& d : decisions) {
-    if (d.kind == DecisionKind::Fusion) table.fusion[d.key] = d.value == "fuse";
-    if (d.kind == DecisionKind::Option && d.key == "fusion_duplication") table.forbid_duplication = d.value == "forbid";
-  }
-}
-
 xla::cpu::CpuCompiler& compiler() {
   static auto* instance = new xla::cpu::CpuCompiler;
   return *instance;
@@ -185,8 +176,17 @@ std::string content_hash(const xla::Literal& literal) {
 
 }  // namespace
 
+void fill_fusion_table(const Decisions& decisions, bool record_edges) {
+  SeamTable& table = seam_table();
+  table.record_edges = record_edges;
+  for (const Decision& d : decisions) {
+    if (d.kind == DecisionKind::Fusion) table.fusion[d.key] = d.value == "fuse";
+    if (d.kind == DecisionKind::Option && d.key == "fusion_duplication") table.forbid_duplication = d.value == "forbid";
+  }
+}
+
 Lowered lower(const xla::HloModule& program, const CompileTarget& target, const Decisions& decisions,
-              const std::vector<xla::Literal>* inputs, bool record_edges) {
+              const std::vector<xla::Literal>* inputs, bool record_edges, std::unique_ptr<xla::HloModule>* snapshot) {
   Lowered out;
   auto module = program.Clone("");
   module->set_name(program.name());
@@ -198,6 +198,7 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
   SeamScope scope;
   fill_reduce_table(debug, decisions);
   fill_fusion_table(decisions, record_edges);
+  seam_table().snapshot = snapshot;
   const LayoutScope layouts(decisions);
   config.set_debug_options(debug);
   config.set_intra_op_parallelism_threads(target.threads);
@@ -272,13 +273,16 @@ std::vector<xla::HloInstruction*> kernels_of(xla::HloModule& module) {
   return kernels;
 }
 
-std::string kernel_fingerprint(const xla::HloInstruction& kernel) {
+namespace {
+
+std::string fingerprint(const xla::HloInstruction& kernel, bool with_name) {
   auto print = xla::HloPrintOptions::Canonical().set_include_layout_in_shapes(true).set_print_metadata(false);
   std::string text = kernel.shape().ToString(true);
   for (const auto* operand : kernel.operands()) text += "," + operand->shape().ToString(true);
   if (kernel.opcode() == xla::HloOpcode::kFusion) {
     text += xla::ToString(kernel.fusion_kind()).data();
-    text += kernel.fused_instructions_computation()->ToString(print);
+    const std::string computation = kernel.fused_instructions_computation()->ToString(print);
+    text += with_name ? computation : computation.substr(computation.find('{'));
   } else {
     auto clone = kernel.Clone();  // without names of neighbours
     clone->set_frontend_attributes({});
@@ -289,6 +293,11 @@ std::string kernel_fingerprint(const xla::HloInstruction& kernel) {
   if (config.ok()) text += config->SerializeAsString();  // never DebugString: it differs from process to process
   return digest(text);
 }
+
+}  // namespace
+
+std::string kernel_fingerprint(const xla::HloInstruction& kernel) { return fingerprint(kernel, /*with_name=*/true); }
+std::string content_fingerprint(const xla::HloInstruction& kernel) { return fingerprint(kernel, /*with_name=*/false); }
 
 std::string module_fingerprint(const xla::HloModule& module) {
   std::string text = module.ToString(xla::HloPrintOptions::Canonical()

@@ -32,15 +32,23 @@ struct Lowered {
 
 // Runs XLA's HLO passes on a copy of the program under the decisions, then writes the kernel and library decisions on
 // the instructions they belong to. `inputs` (one literal per parameter) is needed only for constant weights.
-// Throws Error for decisions that do not fit and RunError when XLA fails.
+// Throws Error for decisions that do not fit and RunError when XLA fails. `snapshot`: receives a copy of the module as it
+// reached the fusion pass.
 Lowered lower(const xla::HloModule& program, const CompileTarget& target, const Decisions& decisions,
-              const std::vector<xla::Literal>* inputs, bool record_edges);
+              const std::vector<xla::Literal>* inputs, bool record_edges,
+              std::unique_ptr<xla::HloModule>* snapshot = nullptr);
+
+// Tells the fusion seam what was decided, until the SeamScope around it ends.
+void fill_fusion_table(const Decisions& decisions, bool record_edges);
 
 // Applies one kernel's decision value ("loop", "tile=8,8;unroll=0", "eigen") to its instruction.
 void annotate(xla::HloInstruction& kernel, const std::string& value);
 
 // Fingerprint of a kernel: equal for fusions, dots and convolutions that compile to the same code.
 std::string kernel_fingerprint(const xla::HloInstruction& kernel);
+// The same without the name of the fused computation, which says in what order fusions were made: equal for equal kernels of
+// one program and of programs fused otherwise.
+std::string content_fingerprint(const xla::HloInstruction& kernel);
 std::string module_fingerprint(const xla::HloModule& module);
 
 // Dots, convolutions and fusions of all computations that run (not those inside fusions).

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "graph/library_keys.h"
 #include "inputs.h"
 #include "status.h"
 #include "xla_pch.h"
@@ -10,6 +11,24 @@ namespace hone::xla_side {
 namespace {
 constexpr size_t kKeptVariants = 4;
 constexpr int64_t kInputLimit = int64_t{3} << 30;
+constexpr size_t kKeptSnapshots = 4;
+
+// What a snapshot cannot follow: kernels are marked after all passes, several threads get partitions there, weights are data.
+bool fits_snapshot(const CompileTarget& target, const Decisions& decisions) {
+  return target.threads == 1 && seam_on("fusion") && seam_on("fusion-start") &&
+         std::none_of(decisions.begin(), decisions.end(), [](const Decision& d) {
+           if (d.kind == DecisionKind::Library) return d.key != kProgramLibraryKey && !is_reduction(d.kind, d.key);
+           return d.kind == DecisionKind::Kernel || d.kind == DecisionKind::Weights ||
+                  (d.kind == DecisionKind::Option && d.key == "multi_output_fusion" && d.value == "on");
+         });
+}
+
+FusedKernels fully_lowered(Lowered lowered) {
+  FusedKernels fused;
+  fused.module = std::move(lowered.module);
+  fused.kernels = count_kernels(*fused.module);
+  return fused;
+}
 }  // namespace
 
 std::string target_key(const CompileTarget& target) {
@@ -62,6 +81,34 @@ void Program::prepare_inputs(uint64_t seed, const CompileTarget& target) {
 
 Lowered Program::lower_with(const CompileTarget& target, const Decisions& decisions, bool record_edges) const {
   return lower(*module_, target, decisions, inputs_.empty() ? nullptr : &inputs_, record_edges);
+}
+
+FusedKernels Program::kernels_under(const CompileTarget& target, const Decisions& decisions) {
+  if (!fits_snapshot(target, decisions)) return fully_lowered(lower_with(target, decisions, false));
+  Decisions others = decisions;
+  std::erase_if(others, decided_by_fusion);
+  const std::string key = target_key(target) + "|" + to_text(others);
+  if (snapshots_.size() >= kKeptSnapshots && !snapshots_.contains(key)) snapshots_.clear();
+  KeptSnapshot& kept = snapshots_[key];
+  if (!kept.trusted) return fully_lowered(lower_with(target, decisions, false));
+  const bool audit = (kept.asked & (kept.asked - 1)) == 0;  // 0, 1, 2, 4, 8, ...
+  ++kept.asked;
+  FusedKernels whole;
+  if (audit) {
+    std::unique_ptr<xla::HloModule> snapshot;
+    whole = fully_lowered(lower(*module_, target, decisions, nullptr, false, kept.snapshot ? nullptr : &snapshot));
+    if (!kept.snapshot && snapshot) kept.snapshot = std::make_unique<FusionSnapshot>(std::move(snapshot));
+    kept.trusted = kept.snapshot != nullptr;
+    if (!kept.trusted) return whole;
+  }
+  FusedKernels fused;
+  fused.module = kept.snapshot->fuse(decisions);
+  fused.kernels = kept.snapshot->count(*fused.module);
+  fused.from_snapshot = true;
+  if (!audit || same_kernels(whole.kernels, fused.kernels)) return fused;
+  kept.trusted = false;
+  kept.snapshot.reset();
+  return whole;
 }
 
 Variant& Program::variant(const CompileTarget& target, const Decisions& decisions, bool* cached) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "executable.h"
+#include "fusion_snapshot.h"
 #include "lower.h"
 #include "measure.h"
 #include "xla/literal.h"
@@ -18,6 +19,12 @@ struct Variant {
   std::vector<Storage> storage;
   std::string fingerprint;  // of the lowered module
   double compile_ms = 0;
+};
+
+struct FusedKernels {
+  std::unique_ptr<xla::HloModule> module;  // holds the instructions
+  CountedKernels kernels;
+  bool from_snapshot = false;
 };
 
 class Program {
@@ -35,6 +42,11 @@ class Program {
   // Compiled on first use; the last few are kept. Inputs must be prepared.
   Variant& variant(const CompileTarget& target, const Decisions& decisions, bool* cached = nullptr);
   Lowered lower_with(const CompileTarget& target, const Decisions& decisions, bool record_edges) const;
+  // The kernels under the decisions, by content. With one thread and nothing decided about single kernels, weights or
+  // multi-output fusion they come from a snapshot of the module before fusion, of which one is kept per list of other
+  // decisions. It is compared with lower_with() for the first configuration, the second, the fourth, the eighth and so on;
+  // once it differs, it is no longer used.
+  FusedKernels kernels_under(const CompileTarget& target, const Decisions& decisions);
   // Outputs of default XLA on the current inputs.
   const std::vector<xla::Literal>& reference(const CompileTarget& target);
   std::vector<xla::Literal> run_outputs(Variant& variant);
@@ -42,6 +54,12 @@ class Program {
   void bind(Variant& variant);
 
  private:
+  struct KeptSnapshot {
+    std::unique_ptr<FusionSnapshot> snapshot;
+    int64_t asked = 0;
+    bool trusted = true;
+  };
+
   void draw(uint64_t seed);
 
   std::unique_ptr<xla::HloModule> module_;
@@ -51,6 +69,7 @@ class Program {
   uint64_t seed_ = 0;
   std::list<std::pair<std::string, Variant>> variants_;  // most recent first
   std::map<std::string, std::vector<xla::Literal>> references_;
+  std::map<std::string, KeptSnapshot> snapshots_;
 };
 
 std::string target_key(const CompileTarget& target);

@@ -29,6 +29,7 @@ enum SeamIndex {
   kTile,
   kTiledSupport,
   kFusion,
+  kFusionStart,
   kDotStrategy,
   kDotYnn,
   kDotYnnShape,
@@ -123,9 +124,9 @@ SeamTable& seam_table() {
 
 std::vector<SeamState>& seam_states() {
   static std::vector<SeamState> states = {
-      make_state("tile"),         make_state("tiled-support"), make_state("fusion"),
-      make_state("dot-strategy"), make_state("dot-ynn"),       make_state("dot-ynn-shape"),
-      make_state("conv-ynn"),     make_state("reduce-ynn"),    make_state("layout")};
+      make_state("tile"),         make_state("tiled-support"), make_state("fusion"),        make_state("fusion-start"),
+      make_state("dot-strategy"), make_state("dot-ynn"),       make_state("dot-ynn-shape"), make_state("conv-ynn"),
+      make_state("reduce-ynn"),   make_state("layout")};
   return states;
 }
 
@@ -173,15 +174,8 @@ std::string reduce_key(const xla::HloInstruction& reduce) {
                       xla::ShapeUtil::HumanString(reduce.shape()), ":", absl::StrJoin(reduce.dimensions(), ","));
 }
 
-namespace {
-
-// Numbers the instructions of the module before its first fusion, so that an edge keeps its name while fusions grow.
-// The tag rides in the metadata's op_type, which fusion keeps.
-void tag_module(xla::HloModule* module) {
-  static int64_t tagged = -1;
-  if (tagged == module->unique_id()) return;
-  tagged = module->unique_id();
-  for (auto* computation : module->computations())
+void tag_module(xla::HloModule& module) {
+  for (auto* computation : module.computations())
     for (auto* instruction : computation->instructions()) {
       xla::OpMetadata metadata = instruction->metadata();
       metadata.set_op_type("@" + std::string(instruction->name()));
@@ -189,10 +183,21 @@ void tag_module(xla::HloModule* module) {
     }
 }
 
-std::string tag_of(const xla::HloInstruction* instruction) {
+namespace {
+
+// Before the module's first fusion.
+void tag_once(xla::HloModule* module) {
+  static int64_t tagged = -1;
+  if (seam_table().tagged || tagged == module->unique_id()) return;
+  tagged = module->unique_id();
+  tag_module(*module);
+}
+
+// Valid as long as the instruction.
+absl::string_view tag_of(const xla::HloInstruction* instruction) {
   if (instruction->opcode() == xla::HloOpcode::kFusion) instruction = instruction->fused_expression_root();
-  const std::string& tag = instruction->metadata().op_type();
-  return tag.empty() || tag[0] != '@' ? std::string(instruction->name()) : tag.substr(1);
+  const absl::string_view tag = instruction->metadata().op_type();
+  return tag.empty() || tag[0] != '@' ? instruction->name() : tag.substr(1);
 }
 
 bool loop_fusible(const xla::HloInstruction& op) {
@@ -293,18 +298,36 @@ FusionDecision CpuInstructionFusion::ShouldFuse(HloInstruction* consumer, int64_
   SeamTable& table = seam_table();
   const bool asked = table.record_edges || table.forbid_duplication || !table.fusion.empty();
   if (!asked || !state(kFusion).on) return fn(this, consumer, operand_index);
-  tag_module(consumer->GetModule());
+  tag_once(consumer->GetModule());
+  static std::string key;  // asked a thousand times per program: its memory is kept
+  key = tag_of(consumer->operand(operand_index));
+  key += '>';
+  key += tag_of(consumer);
+  const auto it = table.fusion.find(key);
+  if (it != table.fusion.end() && !it->second && !table.record_edges) return FusionDecision::Forbid("decided");
   const bool by_default = fn(this, consumer, operand_index).CanFuse();
-  const std::string key = tag_of(consumer->operand(operand_index)) + ">" + tag_of(consumer);
   bool fuse = by_default;
   if (table.forbid_duplication && consumer->operand(operand_index)->user_count() > 1 &&
       consumer->operand(operand_index)->opcode() != HloOpcode::kConstant)
     fuse = false;
-  auto it = table.fusion.find(key);
   if (it != table.fusion.end()) fuse = it->second && (by_default || legal_to_fuse(this, consumer, operand_index));
   if (table.record_edges && (by_default || legal_to_fuse(this, consumer, operand_index)))
     table.edges.push_back({key, by_default});
   return fuse ? FusionDecision::Allow() : FusionDecision::Forbid("decided");
+}
+
+// The first thing the fusion pass does.
+void CpuInstructionFusion::ComputeInstructionsToSkip(HloModule* module,
+                                                     const absl::flat_hash_set<absl::string_view>& threads) {
+  using namespace hone::xla_side;
+  using Fn = void (*)(CpuInstructionFusion*, HloModule*, const absl::flat_hash_set<absl::string_view>&);
+  static Fn fn = original<Fn>(
+      kFusionStart,
+      "_ZN3xla3cpu20CpuInstructionFusion25ComputeInstructionsToSkipEPNS_9HloModuleERKN4absl12lts_2025081413flat_hash_"
+      "setISt17basic_string_viewIcSt11char_traitsIcEENS5_18container_internal10StringHashENSB_8StringEqESaISA_EEE");
+  ++state(kFusionStart).calls;
+  if (seam_table().snapshot != nullptr && state(kFusionStart).on) *seam_table().snapshot = module->Clone("");
+  fn(this, module, threads);
 }
 
 // Which library runs a dot. Called per dot when its code is emitted.

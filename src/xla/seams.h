@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_module.h"
 
 namespace hone::xla_side {
 
@@ -38,9 +40,11 @@ struct SeamTable {
   std::vector<FusionEdge> edges;  // out: legal edges asked about, first answer each
   std::unordered_map<std::string, std::string>
       dot_library;  // dot shape key -> library, for the overload without an instruction
-  std::unordered_map<std::string, bool> reduce_ynn;  // reduction key -> YNNPACK runs it
-  bool reduce_ynn_default = true;                    // those without an entry: XLA's own choice, or never
-  std::map<std::string, Reduction> reductions;       // out: those YNNPACK can run, as XLA asked about them
+  std::unordered_map<std::string, bool> reduce_ynn;     // reduction key -> YNNPACK runs it
+  bool reduce_ynn_default = true;                       // those without an entry: XLA's own choice, or never
+  std::map<std::string, Reduction> reductions;          // out: those YNNPACK can run, as XLA asked about them
+  std::unique_ptr<xla::HloModule>* snapshot = nullptr;  // out, when wanted: a copy of the module on reaching fusion
+  bool tagged = false;                                  // the module to fuse carries its tags already
 };
 SeamTable& seam_table();
 
@@ -48,6 +52,10 @@ SeamTable& seam_table();
 struct SeamScope {
   ~SeamScope() { seam_table() = SeamTable(); }
 };
+
+// Writes the names of all instructions into their metadata (op_type="@name"), so that an edge keeps its name while fusions
+// grow: fusion keeps it.
+void tag_module(xla::HloModule& module);
 
 // XLA's own support check with broadcasts and data movement allowed; never reductions (they miscompile when relaxed).
 bool tiled_emitter_can(const xla::HloFusionInstruction& fusion);

@@ -61,6 +61,7 @@ void test_fusion(const xla::HloModule& program) {
     if (edge.default_fuse)
       changed |= module_fingerprint(
                      *lower(program, {}, {{DecisionKind::Fusion, edge.key, "keep"}}, nullptr, false).module) != before;
+  if (calls("fusion-start") == 0) turn_off("fusion-start", "XLA's fusion pass does not begin with it");
   if (calls("fusion") == 0 || !changed) turn_off("fusion", "XLA's fusion pass does not ask it");
 }
 

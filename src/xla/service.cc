@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <thread>
+#include <unordered_set>
 
 #include "inputs.h"
 #include "kernels.h"
@@ -93,6 +94,27 @@ std::unique_ptr<wire::DimensionT> to_wire_dimension(const Dimension& dimension) 
   return out;
 }
 
+std::unique_ptr<wire::KernelT> to_wire_kernel(KernelInfo kernel) {
+  auto out = std::make_unique<wire::KernelT>();
+  out->dimension = to_wire_dimension(kernel.dimension);
+  out->fingerprint = kernel.fingerprint;
+  out->name = kernel.name;
+  out->kind = kernel.kind;
+  out->count = kernel.count;
+  out->hlo = std::move(kernel.hlo);
+  out->flops = kernel.flops;
+  out->bytes = kernel.bytes;
+  out->tiled = kernel.tiled;
+  out->default_tile = kernel.default_tile;
+  out->tiles = kernel.tiles;
+  out->instructions = kernel.instructions;
+  out->module_proto.assign(kernel.module_proto.begin(), kernel.module_proto.end());
+  out->transcendentals = kernel.transcendentals;
+  out->bytes_read = kernel.bytes_read;
+  out->bytes_written = kernel.bytes_written;
+  return out;
+}
+
 // A kernel on its own: default executable, its inputs and outputs.
 struct KernelBench {
   std::string hlo;
@@ -165,6 +187,7 @@ struct Service::State {
   std::list<KernelBench> kernels;                                // most recent first, at most 3
   std::map<std::string, PassStates> states;                      // of programs passes are run on
   std::map<std::tuple<int, int, bool>, KernelMemory> described;  // kernels by threads, most tiles, with protos or not
+  std::map<int, std::unordered_set<std::string>> told;           // content of kernels the other side knows, by threads
 
   Program& program(const std::string& key) {
     auto it = programs.find(key);
@@ -200,6 +223,7 @@ struct Service::State {
   wire::LoadReplyT load(const wire::LoadRequestT& request);
   wire::InputsReplyT inputs(const wire::InputsRequestT& request);
   wire::LowerReplyT lower(const wire::LowerRequestT& request);
+  wire::LowerReplyT list_kernels(Program& program, const CompileTarget& target, const Decisions& decisions);
   wire::MeasureReplyT measure(const wire::MeasureRequestT& request);
   wire::MeasureReplyT measure_kernel(const wire::MeasureRequestT& request);
   void check_evaluator(Program& program, const std::vector<xla::Literal>& reference,
@@ -271,6 +295,30 @@ static wire::LowerReplyT list_layouts(const Program& program, const CompileTarge
   return reply;
 }
 
+// For whoever asks for many programs that differ in fusion: kernels by their content, described once in this process.
+wire::LowerReplyT Service::State::list_kernels(Program& program, const CompileTarget& target,
+                                               const Decisions& decisions) {
+  const auto start = std::chrono::steady_clock::now();
+  const FusedKernels fused = program.kernels_under(target, decisions);
+  wire::LowerReplyT reply;
+  reply.instructions = fused.module->instruction_count();
+  std::unordered_set<std::string>& known = told[target.threads];
+  for (const auto& [fingerprint, counted] : fused.kernels) {
+    std::unique_ptr<wire::KernelT> kernel;
+    if (known.insert(fingerprint).second)
+      kernel = to_wire_kernel(
+          describe_kernel(*counted.first, fingerprint, target.threads, /*max_tiles=*/0, /*want_proto=*/true));
+    else
+      kernel = std::make_unique<wire::KernelT>();
+    kernel->fingerprint = fingerprint;
+    kernel->name = std::string(counted.first->name());
+    kernel->count = counted.count;
+    reply.kernels.push_back(std::move(kernel));
+  }
+  reply.pass_ms = ms_since(start);
+  return reply;
+}
+
 wire::LowerReplyT Service::State::lower(const wire::LowerRequestT& request) {
   Program& p = program(request.program);
   const CompileTarget target = target_of(request.target);
@@ -279,6 +327,7 @@ wire::LowerReplyT Service::State::lower(const wire::LowerRequestT& request) {
     if (d.kind == DecisionKind::Weights && d.value == "constant") p.prepare_inputs(seed_of(request.target), target);
   if (std::find(decisions.begin(), decisions.end(), kListLayouts) != decisions.end())
     return list_layouts(p, target, decisions);
+  if (!request.want_hlo && !request.want_fusion && request.want_kernels) return list_kernels(p, target, decisions);
   Lowered lowered = p.lower_with(target, decisions, request.want_fusion);
   wire::LowerReplyT reply;
   reply.fingerprint = module_fingerprint(*lowered.module);
@@ -300,29 +349,11 @@ wire::LowerReplyT Service::State::lower(const wire::LowerRequestT& request) {
       reply.dimensions.push_back(
           to_wire_dimension({DecisionKind::Fusion, edge.key, {"keep", "fuse"}, edge.default_fuse, 0}));
   if (!request.want_kernels) return reply;
-  // Whoever wants no text scores the kernels as they are and asks for many programs.
-  const int max_tiles = request.want_hlo ? kMaxTiles : 0;
+  const int max_tiles = kMaxTiles;
   KernelMemory& memory = described[{target.threads, max_tiles, request.want_protos}];
   for (KernelInfo& kernel :
        distinct_kernels(*lowered.module, target.threads, max_tiles, request.want_protos, &memory)) {
-    auto out = std::make_unique<wire::KernelT>();
-    out->dimension = to_wire_dimension(kernel.dimension);
-    out->fingerprint = kernel.fingerprint;
-    out->name = kernel.name;
-    out->kind = kernel.kind;
-    out->count = kernel.count;
-    out->hlo = std::move(kernel.hlo);
-    out->flops = kernel.flops;
-    out->bytes = kernel.bytes;
-    out->tiled = kernel.tiled;
-    out->default_tile = kernel.default_tile;
-    out->tiles = kernel.tiles;
-    out->instructions = kernel.instructions;
-    out->module_proto.assign(kernel.module_proto.begin(), kernel.module_proto.end());
-    out->transcendentals = kernel.transcendentals;
-    out->bytes_read = kernel.bytes_read;
-    out->bytes_written = kernel.bytes_written;
-    reply.kernels.push_back(std::move(out));
+    reply.kernels.push_back(to_wire_kernel(std::move(kernel)));
   }
   return reply;
 }

@@ -1,0 +1,148 @@
+#include "fusion_snapshot.h"
+
+#include "absl/hash/hash.h"
+#include "lower.h"
+#include "seams.h"
+#include "status.h"
+#include "xla/hlo/analysis/alias_info.h"
+#include "xla/hlo/pass/hlo_pass_fix.h"
+#include "xla/hlo/pass/hlo_pass_pipeline.h"
+#include "xla/hlo/transforms/simplifiers/algebraic_simplifier.h"
+#include "xla/hlo/transforms/simplifiers/hlo_dce.h"
+#include "xla/service/cpu/cpu_instruction_fusion.h"
+#include "xla/service/cpu/fusion_wrapper.h"
+#include "xla/service/hlo_cse.h"
+#include "xla_pch.h"
+
+namespace hone::xla_side {
+namespace {
+
+const xla::AliasInfo* alias_info() {
+  static const xla::AliasInfo info;
+  return &info;
+}
+
+// The passes of CpuCompiler from fusion on, with its options, as far as kernels depend on them.
+void run_tail(xla::HloModule& module) {
+  const xla::DebugOptions& debug = module.config().debug_options();
+  const bool tiled = debug.xla_backend_extra_options().count("xla_cpu_disable_tiled_emitter") == 0;
+  xla::AlgebraicSimplifierOptions simplify;
+  simplify.set_is_layout_sensitive(true);
+  simplify.set_supports_non_canonical_dots(false);
+  simplify.set_enable_dot_strength_reduction(true);
+  simplify.set_minmax_propagate_nan(!debug.xla_cpu_enable_fast_min_max());
+  simplify.set_executing_on_cpu(true);
+
+  check(xla::cpu::CpuInstructionFusion(alias_info()).Run(&module).status(), "HLO passes");
+  check(xla::cpu::FusionWrapper(/*using_new_fusion_emitter=*/true, tiled).Run(&module).status(), "HLO passes");
+  xla::HloPassFix<xla::HloPassPipeline> clean("simplification_after_fusion");
+  clean.AddPass<xla::AlgebraicSimplifier>(simplify);
+  clean.AddPass<xla::HloDCE>();
+  clean.AddPass<xla::HloCSE>(/*is_layout_sensitive=*/true);
+  check(clean.Run(&module).status(), "HLO passes");
+  check(xla::HloDCE().Run(&module).status(), "HLO passes");
+}
+
+void add(std::string& bytes, size_t word) { bytes.append(reinterpret_cast<const char*>(&word), sizeof word); }
+
+size_t content_hash(const xla::Literal& literal) {
+  return absl::HashOf(absl::string_view(static_cast<const char*>(literal.untyped_data()), literal.size_bytes()));
+}
+
+size_t shape_hash(const xla::Shape& shape) { return absl::HashOf(shape); }
+
+template <class Fingerprint>
+CountedKernels count_by(xla::HloModule& module, Fingerprint fingerprint) {
+  CountedKernels kernels;
+  for (const auto* instruction : kernels_of(module)) {
+    CountedKernel& kernel = kernels[fingerprint(*instruction)];
+    if (kernel.count++ == 0) kernel.first = instruction;
+  }
+  return kernels;
+}
+
+}  // namespace
+
+bool same_kernels(const CountedKernels& a, const CountedKernels& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.first == y.first && x.second.count == y.second.count;
+  });
+}
+
+CountedKernels count_kernels(xla::HloModule& module) { return count_by(module, content_fingerprint); }
+
+CountedKernels FusionSnapshot::count(xla::HloModule& fused) {
+  return count_by(fused, [this](const xla::HloInstruction& kernel) { return fingerprint(kernel); });
+}
+
+bool decided_by_fusion(const Decision& decision) {
+  return decision.kind == DecisionKind::Fusion ||
+         (decision.kind == DecisionKind::Option && decision.key == "fusion_duplication");
+}
+
+FusionSnapshot::FusionSnapshot(std::unique_ptr<xla::HloModule> module) : module_(std::move(module)) {
+  const auto print = xla::HloPrintOptions::Canonical().set_include_layout_in_shapes(true).set_print_metadata(false);
+  for (auto* computation : module_->computations())
+    for (auto* instruction : computation->instructions()) {
+      instruction->set_metadata({});
+      instruction->set_original_value(nullptr);  // copied with each instruction otherwise
+    }
+  tag_module(*module_);
+  for (auto* computation : module_->computations())
+    for (auto* instruction : computation->instructions()) {
+      auto alone = instruction->Clone();
+      std::string text = alone->shape().ToString(true);
+      text += xla::HloOpcodeString(alone->opcode());
+      for (const std::string& extra : alone->ExtraAttributesToString(print)) text += "," + extra;
+      if (alone->opcode() == xla::HloOpcode::kConstant) text += std::to_string(content_hash(alone->literal()));
+      text += instruction->raw_backend_config_string();
+      content_[instruction->metadata().op_type()] = absl::HashOf(text);
+    }
+}
+
+std::unique_ptr<xla::HloModule> FusionSnapshot::fuse(const Decisions& decisions) const {
+  auto module = module_->Clone("");
+  const SeamScope scope;
+  fill_fusion_table(decisions, /*record_edges=*/false);
+  seam_table().tagged = true;
+  run_tail(*module);
+  return module;
+}
+
+const std::string& FusionSnapshot::fingerprint(const xla::HloInstruction& kernel) {
+  std::string contents;
+  bool known_instructions = true;
+  const auto describe = [&](const xla::HloInstruction& instruction) {
+    add(contents, static_cast<size_t>(instruction.opcode()));
+    add(contents, shape_hash(instruction.shape()));
+    if (instruction.opcode() == xla::HloOpcode::kParameter) return add(contents, instruction.parameter_number());
+    const auto known = content_.find(instruction.metadata().op_type());
+    if (known == content_.end()) return void(known_instructions = false);
+    add(contents, known->second);
+  };
+  add(contents, static_cast<size_t>(kernel.opcode()));
+  add(contents, shape_hash(kernel.shape()));
+  for (const auto* operand : kernel.operands()) add(contents, shape_hash(operand->shape()));
+  contents += kernel.raw_backend_config_string();
+  if (kernel.opcode() == xla::HloOpcode::kFusion) {
+    add(contents, static_cast<size_t>(kernel.fusion_kind()));
+    absl::flat_hash_map<const xla::HloInstruction*, size_t> numbers;
+    for (const auto* instruction : kernel.fused_instructions_computation()->MakeInstructionPostOrder()) {
+      describe(*instruction);
+      for (const auto* operand : instruction->operands()) add(contents, numbers.at(operand));
+      numbers.emplace(instruction, numbers.size());
+    }
+  } else {
+    // Simplification after fusion may have replaced it by another of the same shapes, under the same tag.
+    if (kernel.opcode() == xla::HloOpcode::kDot) contents += kernel.dot_dimension_numbers().SerializeAsString();
+    if (kernel.opcode() == xla::HloOpcode::kConvolution)
+      contents += kernel.convolution_dimension_numbers().SerializeAsString() + kernel.window().SerializeAsString();
+    describe(kernel);
+  }
+  if (!known_instructions) return fingerprints_[contents] = content_fingerprint(kernel);
+  auto [known, fresh] = fingerprints_.try_emplace(std::move(contents));
+  if (fresh) known->second = content_fingerprint(kernel);
+  return known->second;
+}
+
+}  // namespace hone::xla_side
