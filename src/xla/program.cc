@@ -13,7 +13,8 @@ constexpr size_t kKeptVariants = 4;
 constexpr int64_t kInputLimit = int64_t{3} << 30;
 constexpr size_t kKeptSnapshots = 4;
 
-// What a snapshot cannot follow: kernels are marked after all passes, several threads get partitions there, weights are data.
+// What a snapshot cannot follow: kernels are marked after all passes, several threads get partitions there, weights are
+// data.
 bool fits_snapshot(const CompileTarget& target, const Decisions& decisions) {
   return target.threads == 1 && seam_on("fusion") && seam_on("fusion-start") &&
          std::none_of(decisions.begin(), decisions.end(), [](const Decision& d) {

@@ -12,6 +12,7 @@
 #include "profile.h"
 #include "program.h"
 #include "status.h"
+#include "to_wire.h"
 #include "wire/client.h"
 #include "xla/hlo/evaluator/hlo_evaluator.h"
 #include "xla/service/hlo_cost_analysis.h"
@@ -82,37 +83,6 @@ void count_opcodes(const xla::HloModule& module, Counts& counts) {
     entry->count = count;
     counts.push_back(std::move(entry));
   }
-}
-
-std::unique_ptr<wire::DimensionT> to_wire_dimension(const Dimension& dimension) {
-  auto out = std::make_unique<wire::DimensionT>();
-  out->kind = static_cast<wire::DecisionKind>(dimension.kind);
-  out->key = dimension.key;
-  out->options = dimension.options;
-  out->default_option = dimension.default_option;
-  out->weight = dimension.weight;
-  return out;
-}
-
-std::unique_ptr<wire::KernelT> to_wire_kernel(KernelInfo kernel) {
-  auto out = std::make_unique<wire::KernelT>();
-  out->dimension = to_wire_dimension(kernel.dimension);
-  out->fingerprint = kernel.fingerprint;
-  out->name = kernel.name;
-  out->kind = kernel.kind;
-  out->count = kernel.count;
-  out->hlo = std::move(kernel.hlo);
-  out->flops = kernel.flops;
-  out->bytes = kernel.bytes;
-  out->tiled = kernel.tiled;
-  out->default_tile = kernel.default_tile;
-  out->tiles = kernel.tiles;
-  out->instructions = kernel.instructions;
-  out->module_proto.assign(kernel.module_proto.begin(), kernel.module_proto.end());
-  out->transcendentals = kernel.transcendentals;
-  out->bytes_read = kernel.bytes_read;
-  out->bytes_written = kernel.bytes_written;
-  return out;
 }
 
 // A kernel on its own: default executable, its inputs and outputs.
