@@ -8,6 +8,7 @@ number of GPUs; wall times are those of this machine.
 
 import argparse
 import json
+import resource
 import subprocess
 import sys
 import time
@@ -68,6 +69,12 @@ SIZES = [1_000, 5_000, 10_000, 20_000, 40_000, 80_000]
 BASELINES = ["default", "single", "layerwise", "metis", "heft"]
 
 
+def children_seconds() -> float:
+    """Processor time of the processes that were waited for."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 class Bench:
     def __init__(self, options):
         self.options = options
@@ -78,12 +85,13 @@ class Bench:
 
     def hone(self, *words) -> dict:
         command = ["nice", "-n", str(self.options.nice), str(self.options.hone), *map(str, words), "--json", "-q"]
-        begin = time.monotonic()
+        begin, begin_cpu = time.monotonic(), children_seconds()
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(map(str, words[:3]))}: {done.stderr.strip()[-300:]}")
         answer = json.loads(done.stdout)
         answer["wall_seconds"] = time.monotonic() - begin
+        answer["cpu_seconds"] = children_seconds() - begin_cpu
         return answer
 
     def keep(self, key: str, make) -> dict | None:
@@ -116,20 +124,39 @@ class Bench:
     def policy_options(self) -> list:
         return ["--tasks", self.options.tasks, "--hidden", self.options.hidden, "--steps", self.options.refinements]
 
-    def baselines(self, name: str) -> dict | None:
+    def baselines(self, name: str, tasks: str) -> dict | None:
         def make():
-            steps = self.options.anneal_steps
-            place = self.hone(
-                "place", *self.where(name), "--tasks", self.options.tasks, "--strategy", "anneal", "--steps", steps
-            )
+            found = self.hone("place", *self.where(name), "--tasks", tasks, "--strategy", "single")
+            return {"seconds": {**found["baselines"], "single": found["step_seconds"]}, "nodes": found["operations"]}
+
+        return self.keep(f"unseen baselines {tasks} {name}", make)
+
+    def start(self, name: str) -> Path:
+        """The plan that policies refine, as hone place --from reads it."""
+        path = self.folder / "starts" / f"{name}.json"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            whole = path.with_suffix(".partial")
+            self.hone("go", "train", *self.where(name), "--iterations", 0, "--samples", 0, "--plans", whole,
+                      *self.policy_options())  # fmt: skip
+            path.write_text(json.dumps(json.loads(whole.read_text())["problems"][0]["plan"]))
+            whole.unlink()
+        return path
+
+    def anneal(self, name: str, steps: int) -> dict | None:
+        """Annealing from the start of the policies, with what it found when."""
+
+        def make():
+            words = ["--tasks", self.options.tasks, "--strategy", "anneal", "--steps", steps]
+            answer = self.hone("place", *self.where(name), *words, "--from", self.start(name))
             return {
-                "seconds": place["baselines"],
-                "anneal": place["step_seconds"] if place["valid"] else None,
-                "anneal_wall": place["wall_seconds"],
-                "nodes": place["operations"],
+                "start": answer["baselines"]["given"],
+                "best": answer["step_seconds"] if answer["valid"] else None,
+                "gains": answer["gains"],
+                "cpu_seconds": answer["cpu_seconds"],
             }
 
-        return self.keep(f"baselines {name}", make)
+        return self.keep(f"anneal {steps} {name}", make)
 
     def policy(self) -> Path | None:
         """The policy that is transferred: a given one, or one trained here."""
@@ -146,20 +173,13 @@ class Bench:
             if name in TRAINED_ON:
                 continue
 
-            def base(name=name):
-                found = self.hone("place", *self.where(name), "--tasks", tasks, "--strategy", "single")
-                return {
-                    "seconds": {**found["baselines"], "single": found["step_seconds"]},
-                    "nodes": found["operations"],
-                }
-
             def place(samples, name=name):
                 words = ["--tasks", tasks, "--policy", policy, "--samples", samples, "--seed", self.options.seed]
                 answer = self.hone("go", "place", *self.where(name), *words)
                 return {k: answer[k] for k in ("start", "start_seconds", "simulations")} | answer["evaluation"]
 
             row = [
-                self.keep(f"unseen baselines {tasks} {name}", base),
+                self.baselines(name, tasks),
                 self.keep(f"unseen own {tasks} {name}", lambda: place(0)),  # noqa: B023
                 self.keep(f"unseen sampled {tasks} {name}", lambda: place(self.options.samples)),  # noqa: B023
             ]
@@ -176,7 +196,7 @@ class Bench:
                 "go", "train", *where, "--devices", devices, "--iterations", iterations, "--seed", self.options.seed,
                 "--samples", 0, "-o", self.folder / f"{key.replace(' ', '_')}.safetensors", *words_,
             )  # fmt: skip
-            return {k: answer[k] for k in ("problems", "gains", "seconds", "iterations", "interrupted")}
+            return {k: answer[k] for k in ("problems", "gains", "seconds", "cpu_seconds", "iterations", "interrupted")}
 
         return self.keep(key, make)
 
@@ -197,27 +217,30 @@ def table(head: list, rows: list) -> None:
     print()
 
 
-def one_row(bench: Bench, name: str):
-    base = bench.baselines(name)
-    ours = bench.train(f"one {name}", [(name, f"gpu{DEVICES[name]}-nvlink")], bench.options.iterations)
-    return (base, ours) if base and ours else None
+def slower(ours, best) -> str:
+    return f"{100 * (ours / best - 1):+.1f} %"
+
+
+def one_run(bench: Bench, name: str) -> dict | None:
+    return bench.train(f"one {name}", [(name, f"gpu{DEVICES[name]}-nvlink")], bench.options.iterations)
 
 
 def part_one(bench: Bench) -> None:
     rows, gains = [], {"layerwise": [], "metis": [], "start": []}
     for name in bench.options.workloads:
-        pair = one_row(bench, name)
-        if pair is None:
+        base, run = bench.baselines(name, bench.options.tasks), one_run(bench, name)
+        annealed = bench.anneal(name, bench.options.anneal_budgets[-1])
+        if not (base and run and annealed):
             continue
-        base, row = pair[0], pair[1]["problems"][0]
+        row = run["problems"][0]
         best, start = row["best_seconds"], row["start_seconds"]
         for key, value in (*((k, base["seconds"].get(k)) for k in ("layerwise", "metis")), ("start", start)):
             if value and best:
                 gains[key].append(value / best)
         rows.append(
             [f"{name} ({DEVICES[name]})", base["nodes"], ms(best), *(ms(base["seconds"].get(b)) for b in BASELINES),
-             ms(base["anneal"]), f"{row['start']} {ms(start)}", gain(base["seconds"].get("layerwise"), best),
-             gain(base["seconds"].get("metis"), best), f"{pair[1]['seconds']:.0f}"]
+             ms(annealed["best"]), f"{row['start']} {ms(start)}", gain(base["seconds"].get("layerwise"), best),
+             gain(base["seconds"].get("metis"), best), f"{run['cpu_seconds']:.0f}"]
         )  # fmt: skip
     episodes = f"tasks {bench.options.tasks}, {bench.options.iterations} episodes"
     print(f"### GO-one against the baselines, ms a step, {episodes}\n")
@@ -228,7 +251,7 @@ def part_one(bench: Bench) -> None:
 
 
 def print_unseen(bench: Bench, tasks: str, columns: list, title: str) -> None:
-    """Zero-shot: what the policy itself decides. Answer: what a user gets, never worse than the start."""
+    """Zero-shot: the policy's proposals, nothing drawn. Answer: variants, too. Neither is worse than the start."""
     rows, gains = [], {column: [] for column in [*columns, "start"]}
     for name, base, own, sampled in bench.unseen(tasks):
         start, zero_shot = own["start_seconds"], own["step_seconds"]
@@ -261,50 +284,69 @@ def part_joint(bench: Bench) -> None:
 
 
 def part_transfer(bench: Bench) -> None:
-    policy = bench.policy()
-    if not policy:
-        return
-    rows = []
-    for name in bench.options.workloads:
-        if name in TRAINED_ON:
+    policy, rows, lost = bench.policy(), [], {"zero-shot": [], "fine-tuned": []}
+    tune = bench.options.tune_iterations
+    for name, _, own, tried in bench.unseen(bench.options.tasks):
+        tuned = bench.train(f"fine-tune {name}", [(name, f"gpu{DEVICES[name]}-nvlink")], tune, "--from", policy)
+        one = one_run(bench, name)
+        if not (tuned and one):
             continue
+        best, start = one["problems"][0]["best_seconds"], one["problems"][0]["start_seconds"]
+        reached = min(tuned["problems"][0]["best_seconds"], tried["step_seconds"])  # tuning begins with an evaluation
+        lost["zero-shot"].append(tried["step_seconds"] / best)
+        lost["fine-tuned"].append(reached / best)
+        rows.append([f"{name} ({DEVICES[name]})", *(ms(v) for v in (start, own["step_seconds"], tried["step_seconds"])),
+                     ms(reached), ms(best), slower(tried["step_seconds"], best), slower(reached, best)])  # fmt: skip
+    episodes = f"fine-tuned {tune} episodes, GO-one {bench.options.iterations}"
+    print(f"### Transfer: trained on {', '.join(sorted(TRAINED_ON))}; {episodes}; ms a step\n")
+    head = ["unseen (GPUs)", "start", "zero-shot, nothing drawn", f"zero-shot, {bench.options.samples} samples"]
+    table([*head, "fine-tuned", "GO-one", "zero-shot over one", "tuned over one"], rows)
+    for key, values in lost.items():
+        if values:
+            over = 100 * (geometric_mean(values) - 1)
+            print(f"Geometric mean of {key} over GO-one: {over:+.1f} % ({len(values)} workloads)\n")
 
-        def place(samples, name=name):
-            answer = bench.hone("go", "place", *bench.where(name), "--policy", policy, "--samples", samples)
-            return {"seconds": answer["evaluation"]["step_seconds"], "wall": answer["evaluation"]["elapsed_seconds"]}
 
-        own = bench.keep(f"zero-shot {name}", lambda: place(0))
-        tried = bench.keep(f"zero-shot sampled {name}", lambda: place(bench.options.samples))
-        where = [(name, f"gpu{DEVICES[name]}-nvlink")]
-        tuned = bench.train(f"fine-tune {name}", where, min(bench.options.iterations, 49), "--from", policy)
-        pair = one_row(bench, name)
-        if not (own and tried and tuned and pair):
-            continue
-        best, start = pair[1]["problems"][0]["best_seconds"], pair[1]["problems"][0]["start_seconds"]
-        rows.append([name, ms(start), ms(own["seconds"]), ms(tried["seconds"]),
-                     ms(tuned["problems"][0]["best_seconds"]), ms(best), gain(best, own["seconds"]),
-                     gain(best, tuned["problems"][0]["best_seconds"])])  # fmt: skip
-    print(f"### Transfer: trained on {', '.join(sorted(TRAINED_ON))}, GO-one {bench.options.iterations} episodes, ms\n")
-    head = ["unseen", "start", "zero-shot", "zero-shot, sampled", "fine-tuned", "GO-one"]
-    table([*head, "zero-shot vs one", "tuned vs one"], rows)
+def time_to(gains: list, quality: float) -> float | None:
+    """Processor time after which a search had something as good, if it ever had."""
+    return next((gain["cpu_seconds"] for gain in gains if gain["step_seconds"] <= quality * (1 + 1e-9)), None)
+
+
+def go_gains(run: dict) -> list:
+    """Gains of a training run; files of before 2026-11-22 count processor time by episodes."""
+    a_round = run.get("cpu_seconds", run["seconds"]) / max(run["iterations"], 1)
+    return [{"cpu_seconds": gain["iteration"] * a_round, **gain} for gain in run["gains"]]
+
+
+def against(annealed: list, quality: float, seconds: float | None) -> list:
+    """Seconds of annealing to a quality (the shorter of its runs), and how many times those of the policy they are."""
+    found = [at for run in annealed if (at := time_to(run["gains"], quality)) is not None]
+    if found:
+        return [f"{min(found):.1f}", "-" if not seconds else f"{min(found) / seconds:.1f}"]
+    longest = max(run["cpu_seconds"] for run in annealed)
+    return [f"> {longest:.1f}", "-" if not seconds else f"> {longest / seconds:.1f}"]
 
 
 def part_convergence(bench: Bench) -> None:
     rows = []
-    for name in bench.options.workloads:
-        pair = one_row(bench, name)
-        if pair is None:
+    for name, _, _, tried in bench.unseen(bench.options.tasks):
+        one = one_run(bench, name)
+        annealed = [bench.anneal(name, steps) for steps in bench.options.anneal_budgets]
+        if not (one and all(annealed)):
             continue
-        best = pair[1]["problems"][0]["best_seconds"]
-        reached = next((g["elapsed_seconds"] for g in pair[1]["gains"] if g["step_seconds"] <= best), None)
-        base = pair[0]
-        slower = base["anneal"] is None or base["anneal"] > best
-        rows.append([name, ms(best), "-" if reached is None else f"{reached:.1f}", ms(base["anneal"]),
-                     f"{base['anneal_wall']:.1f}", "not reached" if slower else "reached"])  # fmt: skip
-    print(
-        f"### Convergence: wall seconds to GO-one's best, and annealing for {bench.options.anneal_steps} simulations\n"
-    )
-    table(["workload", "GO-one ms", "after s", "anneal ms", "anneal s", "anneal at GO-one's best"], rows)
+        start = one["problems"][0]["start_seconds"]
+        zero, best = tried["step_seconds"], one["problems"][0]["best_seconds"]
+        row = [f"{name} ({DEVICES[name]})", ms(start), ms(min(run["best"] for run in annealed))]
+        # What the start already has takes no time.
+        at = tried["cpu_seconds"] if zero < start * (1 - 1e-9) else None
+        row += [ms(zero), *(["-"] * 3 if at is None else [f"{at:.2f}", *against(annealed, zero, at)])]
+        at = time_to(go_gains(one), best)
+        row += [ms(best), *(["-"] * 3 if at is None else [f"{at:.1f}", *against(annealed, best, at)])]
+        rows.append(row)
+    budgets = " and ".join(map(str, bench.options.anneal_budgets))
+    print(f"### Processor seconds to a quality, from the same start; annealing with {budgets} simulations\n")
+    head = ["workload (GPUs)", "start ms", "annealing's best", "zero-shot ms", "policy s", "annealing s", "times"]
+    table([*head, "GO-one ms", "GO-one s", "annealing s", "times"], rows)
 
 
 def part_ablation(bench: Bench) -> None:
@@ -382,7 +424,9 @@ def main() -> int:
     parser.add_argument("--tasks", default="placement,schedule,fusion")
     parser.add_argument("--policy", type=Path, help="of the parts on unseen workloads (default: trained here)")
     parser.add_argument("--iterations", type=int, default=200, help="episodes on one graph")
-    parser.add_argument("--anneal-steps", type=int, default=20000)
+    parser.add_argument("--tune-iterations", type=int, default=49, help="episodes of fine-tuning")
+    parser.add_argument("--anneal-budgets", type=int, nargs="+", default=[3000, 20000],
+                        help="simulations of annealing in the part convergence")  # fmt: skip
     parser.add_argument("--samples", type=int, default=16, help="of sampled evaluations")
     parser.add_argument("--hidden", type=int, default=32)
     parser.add_argument("--refinements", type=int, default=3)
