@@ -5,8 +5,6 @@
 #include "seams.h"
 #include "status.h"
 #include "xla/hlo/analysis/alias_info.h"
-#include "xla/hlo/pass/hlo_pass_fix.h"
-#include "xla/hlo/pass/hlo_pass_pipeline.h"
 #include "xla/hlo/transforms/simplifiers/algebraic_simplifier.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/service/cpu/cpu_instruction_fusion.h"
@@ -16,6 +14,8 @@
 
 namespace hone::xla_side {
 namespace {
+
+constexpr int kMostRounds = 25;  // of simplification, as in XLA
 
 const xla::AliasInfo* alias_info() {
   static const xla::AliasInfo info;
@@ -35,12 +35,19 @@ void run_tail(xla::HloModule& module) {
 
   check(xla::cpu::CpuInstructionFusion(alias_info()).Run(&module).status(), "HLO passes");
   check(xla::cpu::FusionWrapper(/*using_new_fusion_emitter=*/true, tiled).Run(&module).status(), "HLO passes");
-  xla::HloPassFix<xla::HloPassPipeline> clean("simplification_after_fusion");
-  clean.AddPass<xla::AlgebraicSimplifier>(simplify);
-  clean.AddPass<xla::HloDCE>();
-  clean.AddPass<xla::HloCSE>(/*is_layout_sensitive=*/true);
-  check(clean.Run(&module).status(), "HLO passes");
-  check(xla::HloDCE().Run(&module).status(), "HLO passes");
+  // To a fixed point as XLA's pipeline does, without its bookkeeping of changed computations.
+  xla::AlgebraicSimplifier simplifier(simplify);
+  xla::HloDCE dead_code;
+  xla::HloCSE common(/*is_layout_sensitive=*/true);
+  bool changed = true;
+  for (int round = 0; changed && round < kMostRounds; ++round) {
+    changed = false;
+    for (xla::HloPassInterface* pass :
+         {static_cast<xla::HloPassInterface*>(&simplifier), static_cast<xla::HloPassInterface*>(&dead_code),
+          static_cast<xla::HloPassInterface*>(&common)})
+      changed |= take(pass->Run(&module), "HLO passes");
+  }
+  check(dead_code.Run(&module).status(), "HLO passes");
 }
 
 void add(std::string& bytes, size_t word) { bytes.append(reinterpret_cast<const char*>(&word), sizeof word); }
