@@ -24,14 +24,14 @@ constexpr int64_t kOddSizes[] = {3,   5,   6,   7,   9,   10,  12,  14,  15,   1
                                  384, 400, 480, 500, 576, 640, 672, 768, 1000, 1280, 1536, 3072};
 
 // Steps of a kernel: each takes values out of the pool and adds one to it, or does nothing where it does not fit.
-using Step = std::optional<Value> (*)(HloText& text, std::vector<Value>& pool, Rng& rng);
+using Move = std::optional<Value> (*)(HloText& text, std::vector<Value>& pool, Rng& rng);
 
 const Value& any(const std::vector<Value>& pool, Rng& rng) {
   // The latest more often than the others, so that graphs grow deep as well as wide.
   return rng.uniform() < 0.7 ? pool.back() : pool[rng.below(static_cast<int64_t>(pool.size()))];
 }
 
-std::optional<Value> unary_step(HloText& text, std::vector<Value>& pool, Rng& rng) {
+std::optional<Value> unary_move(HloText& text, std::vector<Value>& pool, Rng& rng) {
   return random_unary(text, any(pool, rng), rng);
 }
 
@@ -49,19 +49,19 @@ Value partner(HloText& text, const std::vector<Value>& pool, const Value& a, Rng
   return text.parameter(a.type, a.dims);
 }
 
-std::optional<Value> binary_step(HloText& text, std::vector<Value>& pool, Rng& rng) {
+std::optional<Value> binary_move(HloText& text, std::vector<Value>& pool, Rng& rng) {
   const Value a = any(pool, rng);
   return random_binary(text, a, partner(text, pool, a, rng), rng);
 }
 
-std::optional<Value> scalar_step(HloText& text, std::vector<Value>& pool, Rng& rng) {
+std::optional<Value> scalar_move(HloText& text, std::vector<Value>& pool, Rng& rng) {
   static constexpr const char* kOps[] = {"add", "multiply", "subtract", "maximum"};
   const Value a = any(pool, rng);
   const double scalar = a.is_float() ? std::round(rng.uniform() * 64) / 32 - 1 : static_cast<double>(1 + rng.below(7));
   return text.scalar_binary(kOps[rng.below(std::size(kOps))], a, scalar);
 }
 
-std::optional<Value> select_step(HloText& text, std::vector<Value>& pool, Rng& rng) {
+std::optional<Value> select_move(HloText& text, std::vector<Value>& pool, Rng& rng) {
   static constexpr const char* kDirections[] = {"LT", "GT", "LE", "GE"};
   const Value a = any(pool, rng);
   const Value b = partner(text, pool, a, rng);
@@ -70,13 +70,13 @@ std::optional<Value> select_step(HloText& text, std::vector<Value>& pool, Rng& r
   return text.select(predicate, a, rng.uniform() < 0.5 ? b : partner(text, pool, a, rng));
 }
 
-std::optional<Value> convert_step(HloText& text, std::vector<Value>& pool, Rng& rng) {
+std::optional<Value> convert_move(HloText& text, std::vector<Value>& pool, Rng& rng) {
   const Value a = any(pool, rng);
   if (a.type == "f32") return text.convert("bf16", a);
   return text.convert("f32", a.type == "s32" ? text.clamp(-1000, a, 1000) : a);
 }
 
-std::optional<Value> transpose_step(HloText& text, std::vector<Value>& pool, Rng& rng) {
+std::optional<Value> transpose_move(HloText& text, std::vector<Value>& pool, Rng& rng) {
   const Value a = any(pool, rng);
   if (a.rank() < 2) return std::nullopt;
   Dims permutation;
@@ -86,7 +86,7 @@ std::optional<Value> transpose_step(HloText& text, std::vector<Value>& pool, Rng
   return text.transpose(a, permutation);
 }
 
-std::optional<Value> reduce_step(HloText& text, std::vector<Value>& pool, Rng& rng) {
+std::optional<Value> reduce_move(HloText& text, std::vector<Value>& pool, Rng& rng) {
   static constexpr const char* kOps[] = {"add", "add", "maximum", "minimum"};
   const Value a = any(pool, rng);
   if (a.rank() < 1) return std::nullopt;
@@ -99,7 +99,7 @@ std::optional<Value> reduce_step(HloText& text, std::vector<Value>& pool, Rng& r
   return text.binary(rng.uniform() < 0.5 ? "subtract" : "multiply", a, text.broadcast(reduced, a.dims, kept));
 }
 
-std::optional<Value> slice_step(HloText& text, std::vector<Value>& pool, Rng& rng) {
+std::optional<Value> slice_move(HloText& text, std::vector<Value>& pool, Rng& rng) {
   const Value a = any(pool, rng);
   if (a.rank() < 1) return std::nullopt;
   const int64_t along = rng.below(a.rank()), size = a.dims[along];
@@ -111,7 +111,7 @@ std::optional<Value> slice_step(HloText& text, std::vector<Value>& pool, Rng& rn
   return text.slice(a, starts, limits, strides);
 }
 
-std::optional<Value> pad_step(HloText& text, std::vector<Value>& pool, Rng& rng) {
+std::optional<Value> pad_move(HloText& text, std::vector<Value>& pool, Rng& rng) {
   const Value a = any(pool, rng);
   if (a.rank() < 1) return std::nullopt;
   Dims low(a.rank(), 0), high(a.rank(), 0);
@@ -119,14 +119,14 @@ std::optional<Value> pad_step(HloText& text, std::vector<Value>& pool, Rng& rng)
   return text.pad(a, low, high);
 }
 
-std::optional<Value> concatenate_step(HloText& text, std::vector<Value>& pool, Rng& rng) {
+std::optional<Value> concatenate_move(HloText& text, std::vector<Value>& pool, Rng& rng) {
   const Value a = any(pool, rng);
   if (a.rank() < 1) return std::nullopt;
   const Value b = partner(text, pool, a, rng);
   return text.concatenate(a, b, rng.below(a.rank()));
 }
 
-std::optional<Value> broadcast_step(HloText& text, std::vector<Value>& pool, Rng& rng) {
+std::optional<Value> broadcast_move(HloText& text, std::vector<Value>& pool, Rng& rng) {
   const Value a = any(pool, rng);
   if (a.rank() > 3) return std::nullopt;
   const int64_t at = rng.below(a.rank() + 1);
@@ -136,19 +136,19 @@ std::optional<Value> broadcast_step(HloText& text, std::vector<Value>& pool, Rng
   return text.broadcast(a, dims, dimensions);
 }
 
-std::optional<Value> reverse_step(HloText& text, std::vector<Value>& pool, Rng& rng) {
+std::optional<Value> reverse_move(HloText& text, std::vector<Value>& pool, Rng& rng) {
   const Value a = any(pool, rng);
   if (a.rank() < 1) return std::nullopt;
   return text.reverse(a, rng.below(a.rank()));
 }
 
-std::optional<Value> iota_step(HloText& text, std::vector<Value>& pool, Rng& rng) {
+std::optional<Value> iota_move(HloText& text, std::vector<Value>& pool, Rng& rng) {
   const Value a = any(pool, rng);
   if (a.rank() < 1 || a.type == "bf16") return std::nullopt;
   return text.binary("add", a, text.iota(a.type, a.dims, rng.below(a.rank())));
 }
 
-std::optional<Value> dot_step(HloText& text, std::vector<Value>& pool, Rng& rng) {
+std::optional<Value> dot_move(HloText& text, std::vector<Value>& pool, Rng& rng) {
   const Value a = any(pool, rng);
   if (a.type != "f32" || a.rank() < 2 || a.rank() > 3) return std::nullopt;
   const int64_t columns = int64_t{1} << (3 + rng.below(6)), inner = a.dims.back();
@@ -156,22 +156,22 @@ std::optional<Value> dot_step(HloText& text, std::vector<Value>& pool, Rng& rng)
   return text.dot(a, text.parameter("f32", {inner, columns}), 0, 0);
 }
 
-struct WeightedStep {
-  Step step;
+struct WeightedMove {
+  Move move;
   double weight;
 };
-constexpr WeightedStep kSteps[] = {{unary_step, 30},  {binary_step, 30},     {scalar_step, 12},   {select_step, 6},
-                                   {convert_step, 4}, {transpose_step, 5},   {reduce_step, 9},    {slice_step, 4},
-                                   {pad_step, 3},     {concatenate_step, 3}, {broadcast_step, 3}, {reverse_step, 1},
-                                   {iota_step, 1},    {dot_step, 2}};
+constexpr WeightedMove kMoves[] = {{unary_move, 30},  {binary_move, 30},     {scalar_move, 12},   {select_move, 6},
+                                   {convert_move, 4}, {transpose_move, 5},   {reduce_move, 9},    {slice_move, 4},
+                                   {pad_move, 3},     {concatenate_move, 3}, {broadcast_move, 3}, {reverse_move, 1},
+                                   {iota_move, 1},    {dot_move, 2}};
 
-Step random_step(Rng& rng) {
+Move random_move(Rng& rng) {
   double total = 0;
-  for (const WeightedStep& s : kSteps) total += s.weight;
+  for (const WeightedMove& s : kMoves) total += s.weight;
   double dice = rng.uniform() * total;
-  for (const WeightedStep& s : kSteps)
-    if ((dice -= s.weight) < 0) return s.step;
-  return unary_step;
+  for (const WeightedMove& s : kMoves)
+    if ((dice -= s.weight) < 0) return s.move;
+  return unary_move;
 }
 
 // One size near `wanted`: a power of two, a size real models use, or any number.
@@ -209,7 +209,7 @@ std::string generate_kernel(const std::string& name, const GenerateOptions& opti
   const int steps = 2 + static_cast<int>(std::exp2(rng.uniform() * 4.6));  // 3 to 26, small ones more often
   for (int made = 0, tried = 0; made < steps && tried < 8 * steps; ++tried) {
     const HloText before = text;
-    const std::optional<Value> value = random_step(rng)(text, pool, rng);
+    const std::optional<Value> value = random_move(rng)(text, pool, rng);
     if (!value || text.largest() > options.max_elements || elements(value->dims) < 1) {
       text = before;  // unused instructions would go, but unused parameters stay
       continue;

@@ -42,7 +42,7 @@ void check_gradient(const std::function<torch::Tensor(const torch::Tensor&)>& f,
   }
 }
 
-LayoutModelOptions small_options(const std::string& name) {
+LayoutModelOptions small_layout_options(const std::string& name) {
   LayoutModelOptions options;
   options.name = name;
   options.hidden = 16;
@@ -150,7 +150,7 @@ TEST_CASE("scores follow their configurations through any permutation") {
   Rng rng(6);
   for (size_t i = mixed.size(); i > 1; --i) std::swap(mixed[i - 1], mixed[rng.below(static_cast<int64_t>(i))]);
   for (const char* name : {"tgraph", "tgraph-code", "sage", "linear"}) {
-    const LayoutModelOptions options = small_options(name);
+    const LayoutModelOptions options = small_layout_options(name);
     const auto network = make_layout_network(options, 3);
     network->eval();
     const LayoutInputs inputs = inputs_of(graph, options);
@@ -166,7 +166,7 @@ TEST_CASE("only cross attention lets one configuration see another") {
   std::vector<int32_t> few = {0, 1, 2, 3}, more = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
   for (const char* name : {"tgraph", "tgraph-code"})
     for (bool cross : {true, false}) {
-      LayoutModelOptions options = small_options(name);
+      LayoutModelOptions options = small_layout_options(name);
       options.cross_attention = cross;
       const auto network = make_layout_network(options, 3);
       const LayoutInputs inputs = inputs_of(graph, options);
@@ -180,7 +180,7 @@ TEST_CASE("every parameter of a network learns, and edges matter") {
   std::vector<int32_t> all(24);
   std::iota(all.begin(), all.end(), 0);
   for (const char* name : {"tgraph", "tgraph-code", "sage"}) {
-    LayoutModelOptions options = small_options(name);
+    LayoutModelOptions options = small_layout_options(name);
     const auto network = make_layout_network(options, 3);
     const LayoutInputs inputs = inputs_of(graph, options);
     const torch::Tensor scores = scores_of(*network, inputs, all);
@@ -199,7 +199,7 @@ TEST_CASE("tiles: one network, permutations, who sees whom, gradients") {
   const LayoutGraph graph = tile_kernel(12, 5);
   for (const char* name : {"tgraph", "tgraph-code", "linear"})
     for (bool cross : {true, false}) {
-      LayoutModelOptions options = small_options(name);
+      LayoutModelOptions options = small_layout_options(name);
       options.tiles = true;
       options.cross_attention = cross;
       const auto network = make_layout_network(options, 3);
@@ -216,7 +216,7 @@ TEST_CASE("tiles: one network, permutations, who sees whom, gradients") {
         CHECK(parameter.value().grad().defined());
       }
     }
-  LayoutModelOptions options = small_options("sage");
+  LayoutModelOptions options = small_layout_options("sage");
   options.tiles = true;
   CHECK_THROWS_AS(make_layout_network(options, 3), Error);
 }
@@ -230,7 +230,7 @@ TEST_CASE("weights come back from their file") {
   const LayoutGraph pruned = prune(graph);
   for (const char* name : {"tgraph", "tgraph-code", "sage", "linear", "frequent"}) {
     TrainedLayouts trained;
-    trained.options = small_options(name);
+    trained.options = small_layout_options(name);
     trained.scale = NodeScale::fit(std::span(&pruned, 1));
     trained.loss = "hinge";
     trained.seed = 9;
@@ -261,7 +261,7 @@ TEST_CASE("augmentation averages over permutations, batches are even") {
   const LayoutGraph graph = chain_graph(15, 30, 5);
   std::vector<int32_t> all(30);
   std::iota(all.begin(), all.end(), 0);
-  LayoutModelOptions options = small_options("tgraph-code");
+  LayoutModelOptions options = small_layout_options("tgraph-code");
   const auto network = make_layout_network(options, 3);
   network->eval();
   const LayoutInputs inputs = inputs_of(graph, options);

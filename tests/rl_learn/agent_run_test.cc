@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "models/callbacks.h"
 #include "models/torch_catch.h"
 #include "rl/toy_environments.h"
 
@@ -11,9 +12,6 @@ using namespace hone;
 using namespace hone::rl;
 
 namespace {
-
-const auto kNeverStop = [] { return false; };
-const auto kSilent = [](const AgentProgress&) {};
 
 std::unique_ptr<Environment> chain(int64_t) { return std::make_unique<ChainEnvironment>(); }
 

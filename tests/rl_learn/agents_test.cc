@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "base/files.h"
+#include "models/callbacks.h"
 #include "models/torch_catch.h"
 #include "rl/agent_run.h"
 #include "rl/dqn.h"
@@ -11,9 +12,6 @@ using namespace hone;
 using namespace hone::rl;
 
 namespace {
-
-const auto kNeverStop = [] { return false; };
-const auto kSilent = [](const AgentProgress&) {};
 
 AgentOptions small(const std::string& agent, int64_t steps) {
   AgentOptions options = paper_options(agent);

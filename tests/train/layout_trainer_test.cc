@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "data/npz.h"
+#include "models/callbacks.h"
 #include "models/layout_files.h"
 #include "models/layout_graphs.h"
 #include "models/learn_library.h"
@@ -18,9 +19,6 @@ using models::chain_graph;
 using models::LayoutGraph;
 
 namespace {
-
-const auto kNever = [] { return false; };
-const auto kSilent = [](int64_t, int64_t, double, double) {};
 
 LayoutTrainOptions small_run(const std::string& model) {
   LayoutTrainOptions options = layout_defaults(model, true);
@@ -54,10 +52,10 @@ TEST_CASE("a layout run is a function of data, options and seed, and resumes to 
   const std::vector<LayoutGraph> graphs = {chain_graph(12, 80, 1), chain_graph(9, 60, 2)};
   for (const char* model : {"tgraph", "tgraph-code"}) {
     const LayoutTrainOptions options = small_run(model);
-    const LayoutTrainReport once = train_layouts(graphs, options, {}, kNever, kSilent);
+    const LayoutTrainReport once = train_layouts(graphs, options, {}, kNeverStop, kSilent);
     CHECK(once.folds.size() == 2);
     CHECK(once.trained.members.size() == 1);
-    CHECK(bytes_of(once.trained) == bytes_of(train_layouts(graphs, options, {}, kNever, kSilent).trained));
+    CHECK(bytes_of(once.trained) == bytes_of(train_layouts(graphs, options, {}, kNeverStop, kSilent).trained));
 
     LayoutTrainFiles files;
     files.checkpoint = (folder.path() / (std::string(model) + ".ckpt")).string();
@@ -75,7 +73,7 @@ TEST_CASE("a layout run is a function of data, options and seed, and resumes to 
 
     LayoutTrainOptions other = options;
     other.learning_rate = 0.5;
-    CHECK_THROWS_AS(train_layouts(graphs, other, files, kNever, kSilent), Error);
+    CHECK_THROWS_AS(train_layouts(graphs, other, files, kNeverStop, kSilent), Error);
   }
 }
 
@@ -89,7 +87,7 @@ TEST_CASE("every model learns a graph whose layouts decide") {
     options.configs_per_step = 32;
     options.learning_rate = 4e-3;
     options.clip_norm = 1;
-    const LayoutTrainReport report = train_layouts(graphs, options, {}, kNever, kSilent);
+    const LayoutTrainReport report = train_layouts(graphs, options, {}, kNeverStop, kSilent);
     INFO(model << " tau " << report.folds[0].validation_tau);
     CHECK(report.folds[0].validation_tau > 0.6);
   }
@@ -108,16 +106,16 @@ TEST_CASE("tiles of kernels are learned, and not mixed with layouts") {
     options.validate_every = 50;
     options.train_folds = 1;
     options.learning_rate = 4e-3;
-    const LayoutTrainReport report = train_layouts(graphs, options, {}, kNever, kSilent);
+    const LayoutTrainReport report = train_layouts(graphs, options, {}, kNeverStop, kSilent);
     INFO(model << " tau " << report.folds[0].validation_tau);
     CHECK(report.folds[0].validation_tau > 0.8);  // on kernels that were not trained on
     CHECK(report.trained.options.tiles);
     CHECK_THROWS_AS(models::predict_layouts(report.trained, chain_graph(12, 20, 1), std::vector<int32_t>{0, 1}, {}),
                     Error);
   }
-  CHECK_THROWS_AS(train_layouts(graphs, small_run("frequent"), {}, kNever, kSilent), Error);
+  CHECK_THROWS_AS(train_layouts(graphs, small_run("frequent"), {}, kNeverStop, kSilent), Error);
   graphs.push_back(chain_graph(12, 80, 1));
-  CHECK_THROWS_AS(train_layouts(graphs, small_run("tgraph"), {}, kNever, kSilent), Error);
+  CHECK_THROWS_AS(train_layouts(graphs, small_run("tgraph"), {}, kNeverStop, kSilent), Error);
 }
 
 TEST_CASE("patience ends a fold") {
@@ -126,7 +124,7 @@ TEST_CASE("patience ends a fold") {
   options.learning_rate = 1e-12;  // nothing becomes better
   options.validate_every = 1;
   options.patience = 2;
-  const LayoutTrainReport report = train_layouts(graphs, options, {}, kNever, kSilent);
+  const LayoutTrainReport report = train_layouts(graphs, options, {}, kNeverStop, kSilent);
   CHECK(report.folds[0].stopped_early);
   CHECK(report.folds[0].steps < options.steps);
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "features/encoded.h"
+#include "models/callbacks.h"
 #include "models/synthetic.h"
 #include "models/torch_catch.h"
 #include "train/sampler.h"
@@ -16,9 +17,6 @@ using models::synthetic_kernels;
 using models::views_of;
 
 namespace {
-
-const auto kNeverStop = [] { return false; };
-const auto kSilent = [](int64_t, double, double) {};
 
 TrainOptions small_run(const std::string& task, const std::string& model) {
   TrainOptions options;
