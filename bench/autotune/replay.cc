@@ -152,7 +152,7 @@ struct Way {
   const Transfer* transfer = nullptr;
 };
 
-void compare(const std::vector<Measured>& kernels, const std::vector<Way>& ways, const BeliefOptions& belief) {
+void compare(const std::vector<Measured>& kernels, const std::vector<Way>& ways, const KernelOptions& beliefs) {
   fmt::print("| measurements of a kernel |");
   for (const Way& way : ways) fmt::print(" {} |", way.name);
   fmt::print(" all options |\n| ---: |");
@@ -162,11 +162,10 @@ void compare(const std::vector<Measured>& kernels, const std::vector<Way>& ways,
   for (int k : {1, 2, 3, 5, 10, 0}) {
     fmt::print("\n| {} |", k > 0 ? "at most " + std::to_string(k) : "until none is worth it");
     for (const Way& way : ways) {
-      KernelOptions options;
+      KernelOptions options = beliefs;
       options.ranker = way.ranker;
       options.by_expectation = way.by_expectation;
       options.top_k = k;
-      options.belief = belief;
       if (way.transfer) options.first = [&](const Kernel& kernel) { return way.transfer->options(kernel); };
       std::vector<double> gains;
       int64_t count = 0;
@@ -235,8 +234,9 @@ int replay(int argc, char** argv) {
   Remembering ranker(*shipped);
   if (argc > 4 && std::strcmp(argv[4], "--fit") == 0) return fit(kernels, ranker), 0;
 
-  BeliefOptions belief;
-  for (int i = 4; i < argc; ++i) set(belief, argv[i]);
+  KernelOptions beliefs;
+  for (int i = 4; i < argc; ++i)
+    for (BeliefOptions* belief : {&beliefs.belief, &beliefs.ratio_belief}) set(*belief, argv[i]);
 
   const TempDir folder;
   Database memory = Database::open((folder.path() / "memory.db").string());
@@ -287,7 +287,7 @@ int replay(int argc, char** argv) {
            {"adapted, by score", &adapted_once},
            {"adapted, by expectation", &adapted_once, true},
            {"adapted, transferred, by expectation", &adapted_once, true, &transfer}},
-          belief);
+          beliefs);
   return 0;
 }
 

@@ -22,7 +22,10 @@ from common import add_options, check_options, failures, finish, head, run_missi
 from harness import ROOT, HoneError, Program, call_hone, geometric_mean, markdown_table, seconds_of
 
 KEYS = ("name", "budget", "seed")
-RANKERS = {"model": [], "analytical": ["--tile-model", "analytical"]}
+RANKERS = {
+    "model": ["--tile-model", ROOT / "data" / "models" / "tile"],  # what hone tune ranks by
+    "analytical": ["--tile-model", "analytical"],
+}
 COLUMNS = ["exhaustive", "top-10 model", "top-1 model", "top-10 analytical", "top-1 analytical", "compile-time mode"]
 
 

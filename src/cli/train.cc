@@ -174,8 +174,9 @@ void add_model_options(CLI::App& app, TrainCommand& c) {
 
 void add_run_options(CLI::App& app, TrainCommand& c) {
   train::TrainOptions& g = c.given;
-  app.add_option("--loss", g.loss,
-                 "rank-hinge, rank-logistic, rank-weighted (hinge, pairs count by their ratio) or mse");
+  app.add_option(
+      "--loss", g.loss,
+      "rank-hinge, rank-logistic, rank-weighted (hinge, pairs count by their ratio), ratio (of run times) or mse");
   app.add_option("--steps", g.steps, "at most");
   app.add_option("--seed", g.seed, "of weights, batches and dropout");
   app.add_option("--learning-rate", g.learning_rate, "of Adam");

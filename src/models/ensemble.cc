@@ -25,24 +25,33 @@ class AnalyticalMember : public LearnedModel {
   std::string task_;
 };
 
+// To mean 0.
+void centre(std::vector<double>& scores) {
+  const double mean = std::accumulate(scores.begin(), scores.end(), 0.0) / static_cast<double>(scores.size());
+  for (double& s : scores) s -= mean;
+}
+
 // To mean 0 and deviation 1; scores that are all equal say nothing.
 void standardise(std::vector<double>& scores) {
-  const auto n = static_cast<double>(scores.size());
-  const double mean = std::accumulate(scores.begin(), scores.end(), 0.0) / n;
+  centre(scores);
   double squares = 0;
-  for (double s : scores) squares += (s - mean) * (s - mean);
-  const double deviation = std::sqrt(squares / n);
-  for (double& s : scores) s = deviation > 0 ? (s - mean) / deviation : 0;
+  for (double s : scores) squares += s * s;
+  const double deviation = std::sqrt(squares / static_cast<double>(scores.size()));
+  for (double& s : scores) s = deviation > 0 ? s / deviation : 0;
 }
 
 class Ensemble : public EnsembleModel {
  public:
   explicit Ensemble(std::vector<std::unique_ptr<LearnedModel>> members) : members_(std::move(members)) {
-    for (const auto& member : members_) runtime_ = runtime_ && member->predicts_runtime();
+    for (const auto& member : members_) {
+      runtime_ = runtime_ && member->predicts_runtime();
+      ratios_ = ratios_ && (member->predicts_runtime() || member->predicts_ratios());
+    }
   }
   std::string name() const override { return "ensemble of " + std::to_string(members_.size()); }
   std::string task() const override { return members_.front()->task(); }
   bool predicts_runtime() const override { return runtime_; }
+  bool predicts_ratios() const override { return ratios_ && !runtime_; }
 
   std::vector<std::vector<double>> member_scores(const KernelView& kernel) override {
     std::vector<std::vector<double>> all;
@@ -50,7 +59,8 @@ class Ensemble : public EnsembleModel {
       std::vector<double> scores = member->predict(kernel);
       if (member->predicts_runtime())
         for (double& s : scores) s = std::log(s);
-      if (!runtime_) standardise(scores);
+      if (ratios_ && !runtime_) centre(scores);
+      if (!ratios_) standardise(scores);
       all.push_back(std::move(scores));
     }
     return all;
@@ -69,7 +79,7 @@ class Ensemble : public EnsembleModel {
 
  private:
   std::vector<std::unique_ptr<LearnedModel>> members_;
-  bool runtime_ = true;
+  bool runtime_ = true, ratios_ = true;
 };
 
 }  // namespace

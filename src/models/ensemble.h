@@ -13,14 +13,15 @@ namespace hone::models {
 class EnsembleModel : public LearnedModel {
  public:
   // [members][options], in the order of opening; each as predict() averages them: logarithms of run times when all
-  // predict run times, else scores of mean 0 and deviation 1.
+  // predict run times, of run times up to a constant when all predict at least ratios of them, else scores of mean 0 and
+  // deviation 1.
   virtual std::vector<std::vector<double>> member_scores(const KernelView& kernel) = 0;
 };
 
 // Opens every *.safetensors (weights of hone train) and *.json (analytical models of hone eval --save) in a folder, in the
 // order of their names. When all members predict run times, so does the ensemble: their geometric mean. Otherwise it
-// ranks: within each kernel every member's scores (run times as logarithms) are brought to mean 0 and deviation 1, and
-// averaged. Throws Error (where = folder) for a folder without weights and for weights of different tasks; what opening
+// ranks: within each kernel every member's scores (run times as logarithms) are brought to mean 0 and deviation 1 (ratios: to
+// mean 0), and averaged. Throws Error (where = folder) for a folder without weights and for weights of different tasks; what opening
 // a member throws.
 std::unique_ptr<EnsembleModel> open_ensemble(const std::string& folder, int threads);
 

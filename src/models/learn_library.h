@@ -21,6 +21,8 @@ class LearnedModel {
   virtual std::string name() const = 0;
   virtual std::string task() const = 0;       // "tile" or "fusion"
   virtual bool predicts_runtime() const = 0;  // ns, not a score
+  // Scores whose differences within a kernel are logarithms of ratios of run times: trained with the loss "ratio".
+  virtual bool predicts_ratios() const { return false; }
   // One number per option of the kernel, lower = faster; run times of the view are not read. Throws Error when widths do
   // not fit the weights.
   virtual std::vector<double> predict(const KernelView& kernel) = 0;

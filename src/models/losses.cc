@@ -37,6 +37,24 @@ torch::Tensor pairwise_rank_loss(const torch::Tensor& predicted, const torch::Te
   return ((phi == Phi::Hinge ? torch::relu(1 - z) : torch::softplus(-z)) * slower).sum();
 }
 
+torch::Tensor ratio_loss(const torch::Tensor& predicted, const torch::Tensor& log_runtime, const Rows& rows) {
+  // Each option belongs to one kernel; `share` is 1 / options of it, and 0 for kernels with one.
+  torch::Tensor kernel = torch::empty({rows.copies()}, torch::kLong), share = torch::zeros({rows.copies()});
+  int64_t counted = 0;
+  for (int64_t k = 0; k < rows.kernels(); ++k) {
+    counted += rows.copies_of(k) > 1;
+    for (int64_t i = rows.copy_begin[k]; i < rows.copy_begin[k + 1]; ++i) {
+      kernel.data_ptr<int64_t>()[i] = k;
+      share.data_ptr<float>()[i] = rows.copies_of(k) > 1 ? 1.0f / static_cast<float>(rows.copies_of(k)) : 0.0f;
+    }
+  }
+  if (counted == 0) return predicted.sum() * 0;
+  const torch::Tensor off = predicted - log_runtime;
+  const torch::Tensor mean = torch::zeros({rows.kernels()}).index_add(0, kernel, off * share).index_select(0, kernel);
+  const torch::Tensor error = torch::huber_loss(off, mean, at::Reduction::None, kRatioBend);
+  return (error * share).sum() / static_cast<double>(counted);
+}
+
 torch::Tensor squared_error(const torch::Tensor& predicted, const torch::Tensor& target) {
   return torch::mse_loss(predicted, target);
 }

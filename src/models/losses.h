@@ -21,6 +21,15 @@ torch::Tensor pairwise_rank_loss(const torch::Tensor& predicted,  // [options], 
                                  Phi phi,
                                  PairWeight weight = PairWeight::Equal);  // -> scalar
 
+// How far predicted and true ratios of run times within a kernel are apart, averaged over the kernels with at least two
+// options: both are taken relative to their mean over the kernel's options; squared below kRatioBend (Huber 1964), so that
+// a few options twenty times slower do not decide everything. Predictions trained so differ by the logarithm of the ratio,
+// and say by how much an option is faster, which a rank loss does not. 0 when no kernel has two options.
+constexpr double kRatioBend = 0.5;
+torch::Tensor ratio_loss(const torch::Tensor& predicted,    // [options], log run time up to a constant of the kernel
+                         const torch::Tensor& log_runtime,  // [options]
+                         const Rows& rows);                 // -> scalar
+
 // Mean of (predicted - target)^2; targets are standardised log run times.
 torch::Tensor squared_error(const torch::Tensor& predicted, const torch::Tensor& target);
 

@@ -125,6 +125,7 @@ class OpenedModel : public LearnedModel {
   std::string name() const override { return trained_.options.name; }
   std::string task() const override { return trained_.task; }
   bool predicts_runtime() const override { return trained_.loss == "mse"; }
+  bool predicts_ratios() const override { return trained_.loss == "ratio"; }
   std::vector<double> predict(const KernelView& kernel) override { return predict_options(trained_, kernel); }
 
  private:

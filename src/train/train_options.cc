@@ -84,8 +84,9 @@ void TrainOptions::settle() {
   require(task == "tile" || task == "fusion", "task", "must be tile or fusion");
   const bool tile = task == "tile";
   if (loss.empty()) loss = tile ? "rank-hinge" : "mse";
-  require(loss == "rank-hinge" || loss == "rank-logistic" || loss == "rank-weighted" || loss == "mse", "loss",
-          "must be rank-hinge, rank-logistic, rank-weighted or mse");
+  require(
+      loss == "rank-hinge" || loss == "rank-logistic" || loss == "rank-weighted" || loss == "ratio" || loss == "mse",
+      "loss", "must be rank-hinge, rank-logistic, rank-weighted, ratio or mse");
   require(tile || loss == "mse", "loss", "must be mse for fusion: its kernels have one option");
   if (kernels_per_step == 0) kernels_per_step = tile ? 8 : 64;
   if (!tile) options_per_kernel = 1;

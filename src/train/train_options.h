@@ -13,8 +13,9 @@ namespace hone::train {
 struct TrainOptions {
   std::string task = "tile";  // "tile": rank options of a kernel; "fusion": run times of kernels
   models::ModelOptions model;
-  std::string
-      loss;  // "rank-hinge", "rank-logistic", "rank-weighted", "mse"; empty = rank-hinge for tile, mse for fusion
+  // "rank-hinge", "rank-logistic", "rank-weighted", "ratio", "mse" (models/losses.h); empty = rank-hinge for tile, mse for
+  // fusion.
+  std::string loss;
   int64_t steps = 20000;
   uint64_t seed = 0;
   double learning_rate = 1e-3;

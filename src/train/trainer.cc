@@ -132,6 +132,7 @@ class Run {
   torch::Tensor loss_of(const torch::Tensor& predicted, const models::GraphBatch& batch) const {
     if (options_.loss == "mse")
       return models::squared_error(predicted, (batch.log_runtime - current_.log_mean) / current_.log_deviation);
+    if (options_.loss == "ratio") return models::ratio_loss(predicted, batch.log_runtime, batch.per_option);
     const models::Phi phi = options_.loss == "rank-logistic" ? models::Phi::Logistic : models::Phi::Hinge;
     const auto weight = options_.loss == "rank-weighted" ? models::PairWeight::LogRatio : models::PairWeight::Equal;
     return models::pairwise_rank_loss(predicted, batch.log_runtime, batch.per_option, phi, weight);

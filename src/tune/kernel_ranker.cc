@@ -30,7 +30,7 @@ class ModelRanker : public KernelRanker {
     if (!ensemble || ensemble->predicts_runtime()) return KernelRanker::rank(kernel, options);
     const EncodedOptions encoded(kernel, options);
     const std::vector<std::vector<double>> members = ensemble->member_scores(encoded.view());
-    RankedScores ranked;
+    RankedScores ranked{.log_ratios = ensemble->predicts_ratios()};
     for (size_t i = 0; i < options.size(); ++i) {
       double sum = 0, squares = 0;
       for (const std::vector<double>& scores : members) sum += scores.at(i);

@@ -34,7 +34,7 @@ struct RankedScores {
   std::vector<double> scores{};   // lower = faster
   std::vector<double> spreads{};  // how far the scores may be off, in their unit; empty where that is not known
   bool run_times = false;         // the scores are ns
-  bool log_ratios = false;        // the scores are log(run time / the default's)
+  bool log_ratios = false;        // the scores differ by logarithms of ratios of run times
 };
 
 class KernelRanker {

@@ -17,8 +17,6 @@ constexpr size_t kTopList = 10;
 constexpr double kKernelFloorSeconds = 0.5;
 constexpr int kUnproven = 3;  // options whose outputs prove nothing, and no other, that end a search
 constexpr double kNegligibleShare = 1e-4;
-// Of a ranker whose scores are logarithms of ratios, with spreads in that unit.
-constexpr BeliefOptions kAdapted{.slope = 1, .slope_deviation = 0.3, .deviation = 0.02, .per_spread = 1};
 
 // One search over the options of one kernel.
 class Search {
@@ -144,7 +142,7 @@ class Search {
     ranked_ = ranked_options(kernel_, *ranked);
     if (!options_.by_expectation || ranked->spreads.empty() || ranked->run_times) return;
     belief_.emplace(option_points(kernel_.dimension.options), ranked->scores, ranked->spreads,
-                    kernel_.dimension.default_option, ranked->log_ratios ? kAdapted : options_.belief);
+                    kernel_.dimension.default_option, ranked->log_ratios ? options_.ratio_belief : options_.belief);
   }
 
   // False when the search should end. Under top-k they count among the options that are measured.
@@ -277,6 +275,7 @@ void KernelOptions::validate() const {
   if (top_k > 0 && !ranker) throw Error("the best options of a kernel need a model to rank them", "--top-k");
   if (!(worth >= 0)) throw Error("the least expected gain is not negative");
   belief.validate();
+  ratio_belief.validate();
   if (min_gain < 1) throw Error("a kernel's least gain must be at least 1");
 }
 

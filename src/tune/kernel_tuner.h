@@ -26,6 +26,8 @@ struct KernelOptions {
   bool by_expectation = true;
   double worth = 0.002;  // logarithm of run time
   BeliefOptions belief;
+  // Of rankers whose scores are logarithms of ratios, with spreads in that unit.
+  BeliefOptions ratio_belief{.slope = 1, .slope_deviation = 0.3, .deviation = 0.02, .per_spread = 1};
 
   // Options to try before all others, for example what won on similar kernels (transfer.h). May be empty.
   std::function<std::vector<int>(const Kernel&)> first;

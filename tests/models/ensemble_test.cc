@@ -13,15 +13,17 @@ namespace {
 
 class Fixed : public LearnedModel {
  public:
-  Fixed(std::vector<double> answers, bool runtime) : answers_(std::move(answers)), runtime_(runtime) {}
+  Fixed(std::vector<double> answers, bool runtime, bool ratios = false)
+      : answers_(std::move(answers)), runtime_(runtime), ratios_(ratios) {}
   std::string name() const override { return "fixed"; }
   std::string task() const override { return "tile"; }
   bool predicts_runtime() const override { return runtime_; }
+  bool predicts_ratios() const override { return ratios_; }
   std::vector<double> predict(const KernelView&) override { return answers_; }
 
  private:
   std::vector<double> answers_;
-  bool runtime_;
+  bool runtime_, ratios_;
 };
 
 std::vector<double> answer(std::vector<Fixed> fixed) {
@@ -49,6 +51,16 @@ TEST_CASE("scores of any scale count alike, and run times by their logarithm") {
   CHECK(mixed[0] == Approx(-0.5 * std::sqrt(1.5)));
   CHECK(mixed[1] == Approx(0).margin(1e-12));
   CHECK(mixed[2] == Approx(0.5 * std::sqrt(1.5)));
+}
+
+TEST_CASE("ratios keep their scale") {
+  // Means 1 and log 2: what is left is the logarithm of a ratio, averaged.
+  const std::vector<double> both = answer({Fixed({0, 2}, false, true), Fixed({1, 4}, true)});
+  CHECK(both[1] - both[0] == Approx((2 + std::log(4)) / 2));
+  CHECK(both[0] + both[1] == Approx(0).margin(1e-12));
+  // Beside a score without a scale they lose theirs.
+  const std::vector<double> mixed = answer({Fixed({0, 2}, false, true), Fixed({0, 7}, false)});
+  CHECK(mixed[1] - mixed[0] == Approx(2));
 }
 
 TEST_CASE("a folder without weights is refused by name") {

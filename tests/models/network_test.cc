@@ -366,10 +366,17 @@ TEST_CASE("losses equal hand arithmetic") {
   CHECK(pairwise_rank_loss(torch::tensor({0.5f, 0.7f, 1.0f, 9.0f, 0.0f, 3.0f}), close, rows, Phi::Hinge,
                            PairWeight::LogRatio)
             .item<double>() == Approx((0.8 * 0.5 + 0.5 + 0.7) / 3 / 2));
+  // Off by -0.5, 0, -2 around -5/6 and by -5, -2 around -3.5; bent at 0.5.
+  const auto bent = [](double off) { return off < 0.5 ? off * off / 2 : 0.5 * (off - 0.25); };
+  CHECK(ratio_loss(predicted, target, rows).item<double>() ==
+        Approx(((bent(1.0 / 3) + bent(5.0 / 6) + bent(7.0 / 6)) / 3 + bent(1.5)) / 2));
+  CHECK(ratio_loss(predicted + 3, target, rows).item<double>() ==
+        Approx(ratio_loss(predicted, target, rows).item<double>()));
   CHECK(squared_error(torch::tensor({1.0f, 4.0f}), torch::tensor({2.0f, 2.0f})).item<double>() == Approx(2.5));
   Rows single;
   single.node_begin = single.copy_begin = single.row_begin = {0, 1};
   CHECK(pairwise_rank_loss(torch::tensor({1.0f}), torch::tensor({1.0f}), single, Phi::Hinge).item<double>() == 0);
+  CHECK(ratio_loss(torch::tensor({1.0f}), torch::tensor({1.0f}), single).item<double>() == 0);
 }
 
 TEST_CASE("dropout is a function of its seed and keeps the mean") {
