@@ -20,7 +20,7 @@ namespace hone::tune {
 namespace {
 
 constexpr double kWorthTelling = 1.03;  // smaller gains are half noise, and the next kernel's are others
-constexpr char kNote[] = "won on ";  // then the output's sizes, "128x256"
+constexpr char kNote[] = "won on ";     // then the output's sizes, "128x256"
 
 std::string numbers(const std::vector<int64_t>& values) { return fmt::format("{}", fmt::join(values, ",")); }
 

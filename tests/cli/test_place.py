@@ -4,6 +4,7 @@ Needs only the standard library. The test that decodes a trace with Perfetto's d
 (pip install perfetto) and is skipped, saying so, without it.
 """
 
+import itertools
 import json
 import os
 import pathlib
@@ -99,7 +100,7 @@ class GraphTest(PlaceTest):
         gains = answer["gains"]
         self.assertEqual(gains[0]["step"], 1)
         self.assertEqual(gains[-1]["step_seconds"], answer["step_seconds"])
-        for before, after in zip(gains, gains[1:]):
+        for before, after in itertools.pairwise(gains):
             self.assertLess(before["step"], after["step"])
             self.assertGreater(before["step_seconds"], after["step_seconds"])
             self.assertLessEqual(before["cpu_seconds"], after["cpu_seconds"])
@@ -111,7 +112,10 @@ class GraphTest(PlaceTest):
         words = ("diamond.json", "--devices", "two.toml", "--from", "given.json")
         given = self.place(*words, "--strategy", "single")["baselines"]["given"]
         self.assertLessEqual(self.place(*words, "--strategy", "anneal", "--steps", "1")["step_seconds"], given)
-        for text, say in (("[]", "not a plan"), ('{"device": [9, 9, 9, 9, 9], "schedule": [], "fusion": []}', "device 9")):
+        for text, say in (
+            ("[]", "not a plan"),
+            ('{"device": [9, 9, 9, 9, 9], "schedule": [], "fusion": []}', "device 9"),
+        ):
             (self.dir / "given.json").write_text(text)
             done = hone(self.dir, "place", *words, "--strategy", "single")
             self.assertEqual(done.returncode, 2)
