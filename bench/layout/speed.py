@@ -5,10 +5,11 @@
 
 Ranking: as many configurations of FILE's program as asked for, each node's layouts drawn from those that FILE has for
 it, are written to a file of their own and ranked once by `hone eval layout`. rank_s is embedding and scoring, reading
-the file left out; wall and CPU seconds and the peak memory of the whole process stand beside it. With --torch the
-published network is also written as a user of PyTorch and torch_geometric would write it (nodes repeated for every
-configuration, SAGEConv) and run on the same configurations; SAGEConv is replaced by its own two lines where
-torch_geometric is not installed, and the output says so.
+the file left out; wall and CPU seconds and the peak memory of the whole process stand beside it. "same_network" is one
+network of the default width, 64, whose training steps are timed. With --torch the published network of that width is
+also written as a user of PyTorch and torch_geometric would write it (nodes repeated for every configuration, SAGEConv)
+and run on the same configurations; SAGEConv is replaced by its own two lines where torch_geometric is not installed,
+and the output says so.
 """
 
 import argparse
@@ -33,14 +34,14 @@ def more_configs(data, count, seed):
     return {**data, "node_config_feat": chosen, "config_runtime": rng.integers(1, 10**9, size=count)}
 
 
-def rank(args, path):
+def rank(args, path, weights):
     command = [
         str(args.hone),
         "eval",
         "layout",
         str(path),
         "--weights",
-        str(args.weights),
+        str(weights),
         "--part",
         "all",
         "--json",
@@ -222,8 +223,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "many.npz"
         np.savez_compressed(path, **data)
-        result |= rank(args, path)
+        result |= rank(args, path, args.weights)
         result |= train(args, path, folder)
+        result["same_network"] = rank(args, path, Path(folder) / "w.safetensors")
     if args.torch:
         result |= rank_in_torch(args, data)
     print(json.dumps(result, indent=1))

@@ -1,5 +1,6 @@
 #include "models/layout_trained.h"
 
+#include <ATen/Parallel.h>
 #include <torch/types.h>
 
 #include <algorithm>
@@ -119,18 +120,21 @@ std::vector<double> predict_layouts(LayoutNetwork& network, const LayoutInputs& 
   const auto count = static_cast<int64_t>(configs.size());
   const int64_t batches = (count + options.batch - 1) / options.batch;
   std::vector<double> sum(configs.size());
-  Noise none;
   Rng rng(options.seed);
   std::vector<int32_t> order(configs.size());
   std::iota(order.begin(), order.end(), 0);
   for (int64_t turn = 0; turn < options.augmentations; ++turn) {
     for (int64_t i = count; i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
-    for (int64_t b = 0; b < batches; ++b) {  // as even as can be: a small last batch would be judged by another measure
-      const int64_t first = count * b / batches, last = count * (b + 1) / batches;
-      const std::span<const int32_t> chosen(order.data() + first, last - first);
-      const torch::Tensor scores = network.score(inputs, table, distinct.index(rows, chosen), none).contiguous();
-      for (int64_t i = 0; i < last - first; ++i) sum[chosen[i]] += scores.data_ptr<float>()[i];
-    }
+    at::parallel_for(0, batches, 1, [&](int64_t from, int64_t to) {
+      const torch::InferenceMode here;  // modes belong to threads
+      Noise none;
+      for (int64_t b = from; b < to; ++b) {  // as even as can be: a small last batch would be judged by another measure
+        const int64_t first = count * b / batches, last = count * (b + 1) / batches;
+        const std::span<const int32_t> chosen(order.data() + first, last - first);
+        const torch::Tensor scores = network.score(inputs, table, distinct.index(rows, chosen), none).contiguous();
+        for (int64_t i = 0; i < last - first; ++i) sum[chosen[i]] += scores.data_ptr<float>()[i];
+      }
+    });
   }
   for (double& value : sum) value /= static_cast<double>(options.augmentations);
   return sum;

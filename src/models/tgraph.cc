@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "features/opcodes.h"
 #include "models/tgraph_ops.h"
+#include "models/tgraph_scores.h"
 
 namespace hone::models {
 
@@ -24,6 +25,19 @@ struct Attention : torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& x) {
     const torch::Tensor h = channels ? channels->forward(x) : x;
     return temperature.defined() ? with_cross_attention(h, temperature) : h;
+  }
+  TGraphAttentionWeights weights() const {
+    TGraphAttentionWeights found;
+    if (channels) {
+      found.squeeze = channels->squeeze->weight.data_ptr<float>();
+      found.squeeze_bias = channels->squeeze->bias.data_ptr<float>();
+      found.expand = channels->expand->weight.data_ptr<float>();
+      found.expand_bias = channels->expand->bias.data_ptr<float>();
+      found.squeezed = channels->squeeze->weight.size(0);
+    }
+    found.across = temperature.defined();
+    if (found.across) found.temperature = temperature.item<float>();
+    return found;
   }
   std::shared_ptr<ChannelAttention> channels;
   torch::Tensor temperature;
@@ -77,6 +91,7 @@ struct TGraph : LayoutNetwork {
 
   torch::Tensor score(const LayoutInputs& inputs, const torch::Tensor& rows, const torch::Tensor& index,
                       Noise& noise) override {
+    if (published && !torch::GradMode::is_enabled()) return scores(inputs, rows, index);
     torch::Tensor x = gather_rows(rows, index);  // [configs, nodes, hidden]
     if (published) {
       x = torch::gelu(attentions[0]->forward(instance_norm(x)));
@@ -84,6 +99,26 @@ struct TGraph : LayoutNetwork {
     }
     for (const auto& block : blocks) x = block->forward(x, inputs.adjacency, noise);
     return last->forward(x.mean(1)).view({-1});
+  }
+
+  // The same without gradients, of the published variant.
+  torch::Tensor scores(const LayoutInputs& inputs, const torch::Tensor& rows, const torch::Tensor& index) const {
+    TGraphWeights weights;
+    weights.hidden = second->weight.size(1);
+    weights.inner = second->weight.size(0);
+    weights.second = second->weight.data_ptr<float>();
+    weights.second_bias = second->bias.data_ptr<float>();
+    weights.after_first = attentions[0]->weights();
+    weights.after_second = attentions[1]->weights();
+    for (const auto& block : blocks)
+      weights.blocks.push_back(
+          {block->both->weight.data_ptr<float>(), block->bias.data_ptr<float>(), block->attention->weights()});
+    weights.last = last->weight.data_ptr<float>();
+    weights.last_bias = last->bias.item<float>();
+    const WeightedEdges& in = inputs.adjacency.in;
+    const torch::Tensor from = rows.contiguous(), places = index.contiguous();
+    return torch::tensor(tgraph_scores(weights, {in.begin, in.node, in.weight}, from.data_ptr<float>(),
+                                       places.data_ptr<int64_t>(), places.size(0)));
   }
 
   bool published;

@@ -30,7 +30,8 @@ struct LayoutNetwork : torch::nn::Module {
                               const torch::Tensor& row_nodes,  // [rows], int64
                               const torch::Tensor& row_axes)   // [rows, 18], int64
       = 0;                                                     // -> [rows, any width]
-  // Configurations that are scored together see each other, where the network attends across them.
+  // Configurations that are scored together see each other, where the network attends across them. Nothing is dropped where no
+  // gradients are recorded.
   virtual torch::Tensor score(const LayoutInputs& inputs,
                               const torch::Tensor& rows,   // [rows, width]
                               const torch::Tensor& index,  // [configs, nodes], int64

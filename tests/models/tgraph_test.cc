@@ -142,6 +142,38 @@ TEST_CASE("losses by hand") {
   CHECK(layout_loss("hinge", torch::tensor({1.0f}), std::vector<double>{9}).item<double>() == 0);
 }
 
+TEST_CASE("without gradients scores are the same up to rounding") {
+  for (const int64_t hidden : {16, 32, 64})
+    for (const bool channels : {true, false})
+      for (const bool across : {true, false})
+        for (const bool edges : {true, false}) {
+          LayoutModelOptions options = small_layout_options("tgraph-code");
+          options.hidden = hidden;
+          options.channel_attention = channels;
+          options.cross_attention = across;
+          options.edges = edges;
+          const auto network = make_layout_network(options, 5);
+          {
+            const torch::NoGradGuard frozen;  // biases and temperatures are not what they start as
+            uint64_t seed = 0;
+            for (torch::Tensor& parameter : network->parameters())
+              parameter.add_(0.2 * random(parameter.sizes().vec(), ++seed));
+          }
+          const LayoutGraph graph = chain_graph(15, 37, 5);
+          const LayoutInputs inputs = inputs_of(graph, options);
+          for (const int32_t count : {1, 16, 37}) {
+            INFO(hidden << " wide, " << channels << across << edges << ", " << count << " configurations");
+            std::vector<int32_t> some(count);
+            std::iota(some.begin(), some.end(), 0);
+            const torch::Tensor layers = scores_of(*network, inputs, some).detach();
+            const torch::NoGradGuard frozen;
+            const torch::Tensor quick = scores_of(*network, inputs, some);
+            CHECK(near(quick, layers, 2e-5));
+            if (count > 1) CHECK((layers.std().item<double>() > 1e-3));
+          }
+        }
+}
+
 TEST_CASE("scores follow their configurations through any permutation") {
   const LayoutGraph graph = chain_graph(15, 24, 5);
   std::vector<int32_t> order(24), mixed;

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""What layouts are worth inside `hone tune --decide layout`: ranked by the model that comes with hone, drawn at
+random, and searched step by step, each with the same budget, on the held-out programs of data/splits/layout.txt. A
+ratio is that of the final duels against default XLA, 1 where nothing was confirmed. Each run is one row of a file; a
+row that is there is not run again.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "autotune"))
+from common import add_options, check_options, failures, finish, head, run_missing, test_programs
+from harness import ROOT, HoneError, Program, call_hone, geometric_mean, markdown_table
+
+KEYS = ("name", "way", "budget", "seed")
+WAYS = {
+    "ranked": [],
+    "random": ["--layout-model", "none", "--strategy", "random"],
+    "greedy": ["--layout-model", "none", "--strategy", "greedy"],
+}
+FIELDS = ("speedup", "speedup_interval", "candidates", "failed", "rejected", "seconds", "verified")
+
+
+def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
+    arguments = ["tune", program.path, "--decide", "layout", *WAYS[row["way"]]]
+    arguments += ["--budget", row["budget"], "--seed", row["seed"], "--quiet"]
+    if program.weights:
+        arguments += ["--weights", program.weights]
+    with tempfile.TemporaryDirectory(prefix="hone-bench-") as folder:
+        try:
+            # A database of its own: no run knows what another one found.
+            answer = call_hone(options.hone, [*arguments, "--db", f"{folder}/o.db", "-o", f"{folder}/o.hone"], 1800)
+        except (HoneError, OSError) as error:
+            row["error"] = str(error)
+            return
+    row.update({field: answer[field] for field in FIELDS}, decisions=len(answer["decisions"]))
+
+
+def cell(row: dict) -> str:
+    low, high = row["speedup_interval"]
+    gain = f"{row['speedup']:.3f} [{low:.3f}, {high:.3f}]" if row["decisions"] else "1"
+    return f"{gain} ({row['candidates']})"
+
+
+def table(rows: list[dict], ways: list[str]) -> str:
+    found = {tuple(row[key] for key in KEYS): row for row in rows if "error" not in row}
+    runs = sorted({(name, budget, seed) for name, _, budget, seed in found})
+    lines, gains = [], {way: [] for way in ways}
+    for name, budget, seed in runs:
+        of_run = [found.get((name, way, budget, seed)) for way in ways]
+        lines.append([name, *(cell(row) if row else "-" for row in of_run)])
+        if all(of_run):
+            for way, row in zip(ways, of_run, strict=True):
+                gains[way].append(row["speedup"])
+    complete = len(next(iter(gains.values())))
+    if complete:
+        lines.append([f"geometric mean ({complete})", *(f"{geometric_mean(gains[way]):.4f}" for way in ways)])
+    text = markdown_table(["test program", *(f"{way} (candidates)" for way in ways)], lines)
+    bad = [row for row in rows if row.get("rejected")]
+    return text + f"\nCandidates with other outputs, never returned: {sum(row['rejected'] for row in bad)}.\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser, "layout")
+    parser.set_defaults(split=ROOT / "data" / "splits" / "layout.txt")
+    parser.add_argument("--budget", default="60s", help="of each search (default 60s)")
+    parser.add_argument("--ways", default=",".join(WAYS), help=f"of {', '.join(WAYS)}")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    check_options(parser, options)
+    ways = options.ways.split(",")
+    if unknown := [way for way in ways if way not in WAYS]:
+        parser.error(f"no such way: {unknown[0]}; {', '.join(WAYS)}")
+    programs = {program.name: program for program in test_programs(options)}
+    if not programs:
+        print("no program to measure", file=sys.stderr)
+        return 2
+    jobs = [
+        {"name": name, "way": way, "budget": options.budget, "seed": options.seed} for name in programs for way in ways
+    ]
+    rows, interrupted = run_missing(jobs, KEYS, lambda row: measure(row, programs[row["name"]], options), options)
+    text = head("Layouts inside hone tune", rows, len(jobs)) + table(rows, ways) + failures(rows, KEYS)
+    return finish(text, options, interrupted)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
