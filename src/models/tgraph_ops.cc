@@ -36,6 +36,22 @@ TGRAPH_WIDE void norm_gradient(const float* g, const float* y, const float* mean
   for (int64_t k = 0; k < n; ++k) out[k] = scale[k] * (g[k] - mean_g[k] - y[k] * mean_gy[k]);
 }
 
+TGRAPH_WIDE void multiply(const float* x, const float* y, float* out, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) out[k] = x[k] * y[k];
+}
+TGRAPH_WIDE void add_triple(const float* g, const float* x, const float* s, float* sum, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) sum[k] += g[k] * x[k] * s[k];
+}
+// g: gradients of x and of x o s, n apart; dot: of the second with x o s over configurations.
+TGRAPH_WIDE void attention_gradient(const float* g, const float* x, const float* s, const float* dot, float inverse,
+                                    float* out, float* slope, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) {
+    const float u = s[k] * (g[n + k] * x[k] - dot[k]);  // of the argument of the softmax
+    out[k] = g[k] + g[n + k] * s[k] + u * inverse;
+    slope[k] += u * x[k];
+  }
+}
+
 template <class F>
 void for_each_config(int64_t configs, F&& f) {
   at::parallel_for(0, configs, 1, [&](int64_t first, int64_t last) {
@@ -154,6 +170,44 @@ struct AddNeighbours : torch::autograd::Function<AddNeighbours> {
   }
 };
 
+struct CrossAttention : torch::autograd::Function<CrossAttention> {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given, const torch::Tensor& temperature) {
+    const torch::Tensor x = given.contiguous(), s = torch::softmax(x / temperature, 0);
+    const int64_t configs = x.size(0), nodes = x.size(1), width = x.size(2);
+    torch::Tensor y = torch::empty({configs, nodes, 2 * width});
+    for_each_config(configs, [&](int64_t c) {
+      const int64_t at = c * nodes * width;
+      for (int64_t i = 0; i < nodes; ++i) {
+        const float* row = x.data_ptr<float>() + at + i * width;
+        float* out = y.data_ptr<float>() + 2 * (at + i * width);
+        std::memcpy(out, row, width * sizeof(float));
+        multiply(row, s.data_ptr<float>() + at + i * width, out + width, width);
+      }
+    });
+    context->save_for_backward({x, s, temperature});
+    return y;
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const torch::Tensor &x = saved[0], &s = saved[1], g = gradients[0].contiguous();
+    const float inverse = 1 / saved[2].item<float>();
+    const int64_t configs = x.size(0), nodes = x.size(1), width = x.size(2);
+    const float *gs = g.data_ptr<float>(), *xs = x.data_ptr<float>(), *shares = s.data_ptr<float>();
+    std::vector<float> dot(nodes * width);
+    for (int64_t r = 0; r < configs * nodes; ++r)  // sums over configurations: one thread
+      add_triple(gs + (2 * r + 1) * width, xs + r * width, shares + r * width, dot.data() + r % nodes * width, width);
+    torch::Tensor out = torch::empty_like(x), slopes = torch::zeros({configs, width});
+    for_each_config(configs, [&](int64_t c) {
+      for (int64_t i = 0; i < nodes; ++i) {
+        const int64_t r = c * nodes + i;
+        attention_gradient(gs + 2 * r * width, xs + r * width, shares + r * width, dot.data() + i * width, inverse,
+                           out.data_ptr<float>() + r * width, slopes.data_ptr<float>() + c * width, width);
+      }
+    });
+    return {out, slopes.sum() * (-inverse * inverse)};
+  }
+};
+
 }  // namespace tgraph_ops
 
 torch::Tensor gather_rows(const torch::Tensor& rows, const torch::Tensor& index) {
@@ -173,7 +227,8 @@ torch::Tensor add_neighbours(const torch::Tensor& z, const LayoutAdjacency& adja
 }
 
 torch::Tensor with_cross_attention(const torch::Tensor& x, const torch::Tensor& temperature) {
-  return torch::cat({x, x * torch::softmax(x / temperature, 0)}, 2);
+  if (x.dim() != 3) throw InternalError("with_cross_attention: ill-shaped");
+  return tgraph_ops::CrossAttention::apply(x, temperature);
 }
 
 }  // namespace hone::models

@@ -78,6 +78,9 @@ TEST_CASE("cross-configuration attention by hand") {
   const torch::Tensor same = torch::tensor({2.0f, -1.0f, 2.0f, -1.0f}).view({2, 1, 2});
   CHECK(near(with_cross_attention(same, torch::full({}, 3.0)),
              torch::tensor({2.0f, -1.0f, 1.0f, -0.5f, 2.0f, -1.0f, 1.0f, -0.5f}).view({2, 1, 4})));
+  const torch::Tensor many = random({5, 3, 4}, 8);
+  check_gradient([](const torch::Tensor& v) { return with_cross_attention(v, torch::full({}, 0.5)); }, many);
+  check_gradient([&](const torch::Tensor& v) { return with_cross_attention(many, v); }, torch::full({}, 0.7));
 }
 
 TEST_CASE("channel attention by hand") {
