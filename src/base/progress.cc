@@ -4,17 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/text.h"
 
 namespace hone {
 namespace {
 
 constexpr double kTerminalPeriod_s = 0.1, kPlainPeriod_s = 5;
-
-double steady_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // A progress line that cannot be shown is no reason to stop the work.
 void put(int fd, const std::string& text) {

@@ -3,13 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <ctime>
 #include <filesystem>
 #include <limits>
 #include <set>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interrupt.h"
@@ -61,9 +60,6 @@ struct Gain {
   int64_t step = 0;                              // simulations so far
   double elapsed_s = 0, cpu_s = 0, seconds = 0;  // since the search began, processor time of that; of the plan
 };
-
-double steady_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-double cpu_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 Subject open_subject(const PlaceCommand& command) {
   Subject subject;

@@ -2,10 +2,10 @@
 
 #include <ATen/Parallel.h>
 
-#include <chrono>
 #include <deque>
 #include <filesystem>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "train/event_file.h"
 
@@ -16,13 +16,6 @@ namespace {
 constexpr const char* kRunFormat = "hone-agent-checkpoint-1";
 constexpr size_t kRecent = 100;     // episodes in means
 constexpr int64_t kLogEvery = 500;  // steps, at least
-
-double now_steady_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-double now_wall_s() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 // What must be equal for a run to go on. The number of steps may grow, except where exploration depends on it.
 std::string identity_of(AgentOptions options, const EnvironmentSpec& spec, const std::string& environment) {
@@ -46,13 +39,13 @@ class AgentRun {
         environments_(options.environments, factory, options.seed, options.environment_threads),
         agent_(make_agent(options, environments_.spec())) {
     if (files.resume && !files.checkpoint.empty()) load();
-    if (!files.log_dir.empty()) events_ = std::make_unique<train::EventFile>(files.log_dir, now_wall_s());
+    if (!files.log_dir.empty()) events_ = std::make_unique<train::EventFile>(files.log_dir, wall_s());
   }
 
   AgentReport operator()(const std::function<bool()>& interrupted,
                          const std::function<void(const AgentProgress&)>& progress) {
     AgentReport report;
-    const double begin_s = now_steady_s();
+    const double begin_s = steady_s();
     const int64_t begin_steps = place_.steps;
     int64_t next_checkpoint = place_.steps + files_.checkpoint_every, next_log = place_.steps;
     while (place_.steps < options_.steps) {
@@ -70,7 +63,7 @@ class AgentRun {
       }
       count(*round);
       if (place_.steps >= next_log && !round->scalars.empty()) {
-        log(*round, static_cast<double>(place_.steps - begin_steps) / std::max(now_steady_s() - begin_s, 1e-9));
+        log(*round, static_cast<double>(place_.steps - begin_steps) / std::max(steady_s() - begin_s, 1e-9));
         next_log = place_.steps + kLogEvery;
       }
       if (place_.steps >= next_checkpoint && place_.steps < options_.steps) {
@@ -79,7 +72,7 @@ class AgentRun {
       }
     }
     progress({place_.steps, episodes_, mean_of(returns_)});
-    report.seconds = now_steady_s() - begin_s;
+    report.seconds = steady_s() - begin_s;
     if (!report.interrupted) save(environments_.save());
     report.steps_per_s = static_cast<double>(place_.steps - begin_steps) / std::max(report.seconds, 1e-9);
     report.steps = place_.steps;
@@ -109,7 +102,7 @@ class AgentRun {
 
   void log(const Round& round, double steps_per_s) {
     if (!events_) return;
-    const double now = now_wall_s();
+    const double now = wall_s();
     for (const auto& [name, value] : round.scalars) events_->scalar(now, place_.steps, name, value);
     events_->scalar(now, place_.steps, "time/steps_per_second", steps_per_s);
     if (returns_.empty()) return;

@@ -3,14 +3,13 @@
 #include <ATen/Parallel.h>
 #include <sys/resource.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <optional>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/text.h"
@@ -22,8 +21,6 @@ namespace hone::rl {
 namespace go_command_parts {
 
 using models::kGoTasks;
-
-double clock_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 std::string text(const nlohmann::json& request, const char* name) { return request.value(name, std::string()); }
 
@@ -46,12 +43,12 @@ GoProblem problem_of(const nlohmann::json& json, const models::GoOptions& option
 // One evaluation, its time and what it found.
 nlohmann::json evaluation(models::GoPolicy& policy, GoProblem& problem, int64_t samples, uint64_t seed) {
   Rng rng(seed);
-  const double begin_s = clock_s(), begin_cpu_s = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+  const double begin_s = steady_s(), begin_cpu_s = cpu_s();
   const std::vector<double> seconds = evaluate(policy, problem, samples, rng);
   return {{"step_seconds", seconds_json(seconds.back())},
           {"first_step_seconds", seconds_json(seconds.front())},
-          {"elapsed_seconds", clock_s() - begin_s},
-          {"cpu_seconds", static_cast<double>(std::clock()) / CLOCKS_PER_SEC - begin_cpu_s}};
+          {"elapsed_seconds", steady_s() - begin_s},
+          {"cpu_seconds", cpu_s() - begin_cpu_s}};
 }
 
 double peak_memory_bytes() {

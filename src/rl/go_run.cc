@@ -2,10 +2,9 @@
 
 #include <ATen/Parallel.h>
 
-#include <chrono>
-#include <ctime>
 #include <filesystem>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "train/event_file.h"
@@ -15,10 +14,6 @@ namespace hone::rl {
 namespace go_run_parts {
 
 constexpr const char* kFormat = "hone-go-checkpoint-2";
-
-double steady_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-double cpu_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
-double wall_s() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 // What must be equal for a run to go on; the number of iterations may grow.
 std::string identity_of(const models::GoPolicy& policy, const std::vector<GoProblem>& problems,

@@ -3,10 +3,10 @@
 #include <ATen/Parallel.h>
 #include <malloc.h>
 
-#include <chrono>
 #include <cmath>
 #include <numeric>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "models/layout_files.h"
@@ -23,7 +23,6 @@ using models::TrainedLayouts;
 using nlohmann::json;
 
 std::string text(const json& request, const char* name) { return request.value(name, std::string()); }
-double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Activations of one step are freed and asked for again by the next: kept memory saves the kernel's clearing of pages,
 // a third of a step's time.
@@ -194,14 +193,14 @@ nlohmann::json run_eval_layout(const nlohmann::json& request, const models::Lear
   for (const LayoutPart& judged_part : parts)
     for (Column& column : columns) {
       std::vector<LayoutScore> seeds;
-      const double from_s = now_s();
+      const double from_s = steady_s();
       for (const TrainedLayouts& trained : column.seeds) {
         if (host.interrupted && host.interrupted()) throw RunError("interrupted", "eval layout");
         seeds.push_back(models::score_layouts(
             models::predict_layouts(trained, graphs[judged_part.graph], judged_part.configs, prediction(request)),
             judged_part.runtime_ns));
       }
-      column.seconds += now_s() - from_s;
+      column.seconds += steady_s() - from_s;
       column.scores.push_back(std::move(seeds));
       line.update(++done, column.label);
     }
@@ -219,14 +218,14 @@ nlohmann::json run_rank_layout(const nlohmann::json& request, const models::Lear
   const std::vector<LayoutGraph> graphs = models::read_layout_data(text(request, "data"), text(request, "cache"));
   const TrainedLayouts trained = models::load_layout_weights(text(request, "weights"));
   json rows = json::array();
-  const double from_s = now_s();
+  const double from_s = steady_s();
   for (const LayoutGraph& graph : graphs) {
     std::vector<int32_t> all(graph.configurations());
     std::iota(all.begin(), all.end(), 0);
     rows.push_back(
         {{"graph", graph.name}, {"scores", models::predict_layouts(trained, graph, all, prediction(request))}});
   }
-  return {{"graphs", rows}, {"seconds", now_s() - from_s}};
+  return {{"graphs", rows}, {"seconds", steady_s() - from_s}};
 }
 
 }  // namespace hone::train

@@ -4,13 +4,13 @@
 #include <torch/nn.h>
 #include <torch/optim.h>
 
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <map>
 #include <numbers>
 #include <numeric>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/rng.h"
 #include "models/layout_losses.h"
@@ -30,9 +30,6 @@ using models::LayoutPart;
 
 constexpr const char* kFormat = "hone-layout-checkpoint-1";
 enum Stream : uint64_t { kWeights = 1, kBatches = 2, kDropout = 3 };  // of one run's randomness
-
-double steady_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-double wall_s() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 // Linear from 0 in the first share of the steps, then half a cosine down to 0.
 double rate_at(const LayoutTrainOptions& o, int64_t step) {

@@ -2,9 +2,9 @@
 
 #include <ATen/Parallel.h>
 
-#include <chrono>
 #include <cmath>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "models/losses.h"
 #include "train/checkpoint.h"
@@ -14,9 +14,6 @@
 namespace hone::train {
 
 namespace {
-
-double steady_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-double wall_s() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 // Streams of randomness of one run.
 enum Stream : uint64_t { kWeights = 1, kBatches = 2, kDropout = 3 };

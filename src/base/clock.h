@@ -1,0 +1,19 @@
+// Seconds.
+#pragma once
+
+#include <chrono>
+#include <ctime>
+
+namespace hone {
+
+inline double steady_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+// Since 1970.
+inline double wall_s() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+// Processor time of this process, all threads.
+inline double cpu_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+}  // namespace hone
