@@ -1,0 +1,105 @@
+"""MetaSchedule's candidates compiled and timed in children of this process, one each, with a time limit.
+
+TVM's own LocalBuilder starts a new Python for its candidates, which imports TVM's tensor intrinsics for minutes (see
+frameworks_tvm.py), longer than the 30 s it gives a candidate: none ever came back. A forked child has all that already.
+It needs no linker either, since it runs what it compiles; a candidate that crashes or never ends costs itself only.
+"""
+
+import json
+import os
+import select
+import signal
+import time
+
+import tvm
+from tvm.ir.utils import derived_object
+from tvm.s_tir import meta_schedule as ms
+from tvm.s_tir.meta_schedule.builder.local_builder import default_build
+from tvm.s_tir.meta_schedule.runner.local_runner import LocalRunnerFuture, default_alloc_argument
+
+LIMIT_S = 10.0  # of one candidate, compilation and timing together
+TIMING = ms.runner.EvaluatorConfig(number=1, repeat=1, min_repeat_ms=40, enable_cpu_cache_flush=False)
+
+
+def seconds_of(mod: tvm.IRModule, target: tvm.target.Target, args_info: list) -> list[float]:
+    """Compiled and run in this process, inputs at random."""
+    compiled = default_build(mod, target, None)
+    device = tvm.cpu()
+    arguments = default_alloc_argument(device, args_info, 1)
+    return ms.runner.utils.run_evaluator_common(compiled, device, TIMING, arguments)
+
+
+def in_child(work, limit_s: float):
+    """What work() returned in a forked child, as JSON takes it. Throws RuntimeError with the reason when it did not."""
+    out, into = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(out)
+            answer = {"value": work()}
+        except BaseException as error:
+            answer = {"error": f"{type(error).__name__}: {error}"[:2000]}
+        try:
+            os.write(into, json.dumps(answer).encode())  # below a pipe's 64 KiB: written at once
+        finally:
+            os._exit(0)  # nothing of the parent's is ended twice
+    os.close(into)
+    deadline, text = time.monotonic() + limit_s, b""
+    try:
+        while select.select([out], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            part = os.read(out, 65536)
+            if not part:
+                break
+            text += part
+        else:
+            raise RuntimeError(f"no answer within {limit_s:g} s")
+    finally:
+        os.close(out)
+        os.kill(child, signal.SIGKILL)  # not waited for yet, so the number is still its own
+        status = os.waitpid(child, 0)[1]
+    if not text:
+        raise RuntimeError(f"the child ended with status {status}")
+    answer = json.loads(text)
+    if "error" in answer:
+        raise RuntimeError(answer["error"])
+    return answer["value"]
+
+
+class Candidates:
+    """Modules between the builder, which only takes them, and the runner; their paths are numbers."""
+
+    def __init__(self):
+        self.waiting, self.count = {}, 0
+
+    def add(self, mod: tvm.IRModule, target: tvm.target.Target) -> str:
+        self.count += 1
+        self.waiting[str(self.count)] = (mod, target)
+        return str(self.count)
+
+
+@derived_object
+class ForkBuilder(ms.builder.PyBuilder):
+    def __init__(self, candidates: Candidates):
+        super().__init__()
+        self.candidates = candidates
+
+    def build(self, build_inputs) -> list[ms.builder.BuilderResult]:
+        return [ms.builder.BuilderResult(self.candidates.add(one.mod, one.target), None) for one in build_inputs]
+
+
+@derived_object
+class ForkRunner(ms.runner.PyRunner):
+    def __init__(self, candidates: Candidates):
+        super().__init__()
+        self.candidates = candidates
+
+    def run(self, runner_inputs) -> list:
+        return [self.time(one) for one in runner_inputs]
+
+    def time(self, one):
+        mod, target = self.candidates.waiting.pop(str(one.artifact_path))
+        args_info = [info.as_json() for info in one.args_info]
+        try:
+            return LocalRunnerFuture(in_child(lambda: seconds_of(mod, target, args_info), LIMIT_S), None)
+        except RuntimeError as error:
+            return LocalRunnerFuture(None, str(error))
