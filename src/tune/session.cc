@@ -277,7 +277,7 @@ Lowered Session::lower_kernels(const Decisions& decisions) {
       known = described_.insert_or_assign(kernel->fingerprint, kernel_from_wire(*kernel)).first;
     if (known->second.dimension.options.empty()) continue;
     lowered.kernels.push_back(known->second);
-    lowered.kernels.back().name = kernel->name;
+    if (!kernel->name.empty()) lowered.kernels.back().name = kernel->name;
     lowered.kernels.back().count = std::max(1, kernel->count);
   }
   lowered.fingerprint = hash_hex(contents);

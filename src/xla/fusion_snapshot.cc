@@ -15,7 +15,8 @@
 namespace hone::xla_side {
 namespace {
 
-constexpr int kMostRounds = 25;  // of simplification, as in XLA
+constexpr int kMostRounds = 25;         // of simplification, as in XLA
+constexpr size_t kRememberedRuns = 48;  // annealing comes back to the configuration it stands at
 
 const xla::AliasInfo* alias_info() {
   static const xla::AliasInfo info;
@@ -57,6 +58,35 @@ size_t content_hash(const xla::Literal& literal) {
 }
 
 size_t shape_hash(const xla::Shape& shape) { return absl::HashOf(shape); }
+
+// Whether an edge would have got the answers it got, had it been decided like that ("" = not decided). Fusing where a run
+// kept an edge may be illegal or not, which is not known then: no.
+bool same_answer(const EdgeAnswers& answers, const std::string& edge, const std::string& value) {
+  const auto found = answers.find(edge);
+  if (found == answers.end()) return true;  // never asked about
+  const uint8_t given = found->second;
+  if (value == "keep") return (given & kFused) == 0;
+  if (value == "fuse") return (given & kKept) == 0;
+  return given == (kFused | kFusedByDefault) || given == (kKept | kKeptByDefault);
+}
+
+// Of two sorted lists: every decision in which they differ is one the fusion pass would not have noticed.
+bool same_answers(const Decisions& given, const EdgeAnswers& answers, const Decisions& decisions) {
+  auto a = given.begin(), b = decisions.begin();
+  const auto edge_less = [](const Decision& x, const Decision& y) {
+    return x.kind != y.kind ? x.kind < y.kind : x.key < y.key;
+  };
+  while (a != given.end() || b != decisions.end()) {
+    const bool only_a = b == decisions.end() || (a != given.end() && edge_less(*a, *b));
+    const bool only_b = !only_a && (a == given.end() || edge_less(*b, *a));
+    const Decision& d = only_a ? *a : *b;
+    if (only_a || only_b || a->value != b->value)
+      if (d.kind != DecisionKind::Fusion || !same_answer(answers, d.key, only_a ? "" : d.value)) return false;
+    if (!only_b) ++a;
+    if (!only_a) ++b;
+  }
+  return true;
+}
 
 template <class Fingerprint>
 CountedKernels count_by(xla::HloModule& module, Fingerprint fingerprint) {
@@ -107,13 +137,40 @@ FusionSnapshot::FusionSnapshot(std::unique_ptr<xla::HloModule> module) : module_
     }
 }
 
-std::unique_ptr<xla::HloModule> FusionSnapshot::fuse(const Decisions& decisions) const {
+EdgeAnswers*& edge_answers() {
+  static EdgeAnswers* answers = nullptr;
+  return answers;
+}
+
+std::unique_ptr<xla::HloModule> FusionSnapshot::fuse(const Decisions& decisions) {
   auto module = module_->Clone("");
+  struct AnswerScope {
+    ~AnswerScope() { edge_answers() = nullptr; }
+  } const answer_scope;
   const SeamScope scope;
+  answers_.clear();
+  edge_answers() = &answers_;
   fill_fusion_table(decisions, /*record_edges=*/false);
   seam_table().tagged = true;
   run_tail(*module);
   return module;
+}
+
+void FusionSnapshot::remember(const Decisions& decisions, const CountedKernels& kernels, int64_t instructions) {
+  Run run{decisions, std::move(answers_), {{}, instructions}};
+  answers_ = {};
+  for (const auto& [fingerprint, counted] : kernels) run.kernels.counts.emplace_back(fingerprint, counted.count);
+  runs_.push_front(std::move(run));
+  if (runs_.size() > kRememberedRuns) runs_.pop_back();
+}
+
+const RememberedKernels* FusionSnapshot::recall(const Decisions& decisions) {
+  for (auto run = runs_.begin(); run != runs_.end(); ++run) {
+    if (!same_answers(run->decisions, run->answers, decisions)) continue;
+    runs_.splice(runs_.begin(), runs_, run);
+    return &runs_.front().kernels;
+  }
+  return nullptr;
 }
 
 const std::string& FusionSnapshot::fingerprint(const xla::HloInstruction& kernel) {

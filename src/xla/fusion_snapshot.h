@@ -1,6 +1,8 @@
 // A program as it reaches XLA's fusion pass: many fusion configurations are made of it without the passes before.
 #pragma once
 
+#include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,6 +29,21 @@ bool same_kernels(const CountedKernels& a, const CountedKernels& b);
 // Counts by printing every kernel.
 CountedKernels count_kernels(xla::HloModule& module);
 
+// What one run of the fusion pass was told, by edge, and what it would have been told had nothing been decided about the
+// edge. The pass is deterministic, asks about edges one after the other and sees decisions only in the answers (XLA's own
+// check, which remembers what it was asked, runs for each in any case). So by induction over the questions: decisions that
+// give the same answer to every question of a run lead through the same run, to the same kernels.
+enum EdgeAnswer : uint8_t { kFused = 1, kKept = 2, kFusedByDefault = 4, kKeptByDefault = 8 };
+using EdgeAnswers =
+    absl::flat_hash_map<std::string, uint8_t>;  // all answers about an edge, or-ed; several when asked again
+// Where the fusion seam writes its answers; null when nobody wants them.
+EdgeAnswers*& edge_answers();
+
+struct RememberedKernels {
+  std::vector<std::pair<std::string, int>> counts;  // by content_fingerprint()
+  int64_t instructions = 0;
+};
+
 class FusionSnapshot {
  public:
   // `module`: from lower()'s `snapshot`.
@@ -35,17 +52,31 @@ class FusionSnapshot {
   // XLA's own fusion pass under the decisions, on a copy, and those of XLA's passes after it that make, merge or drop
   // kernels of a program for one thread. No copies between kernels are made and no loops hoisted: the kernels are those of
   // lower(), the module is not. Throws RunError when a pass fails.
-  std::unique_ptr<xla::HloModule> fuse(const Decisions& decisions) const;
+  std::unique_ptr<xla::HloModule> fuse(const Decisions& decisions);
 
   // Kernels of a module that fuse() made. Prints only those that are not made of the snapshot's instructions in a way seen
   // before.
   CountedKernels count(xla::HloModule& fused);
 
+  // Kernels of the last fuse(), to be recalled; the latest configurations are kept.
+  void remember(const Decisions& decisions, const CountedKernels& kernels, int64_t instructions);
+  // Of a remembered configuration that tells the fusion pass what `decisions` would: about a third of the neighbours that
+  // annealing looks at. Null when there is none. Both take sorted decisions.
+  const RememberedKernels* recall(const Decisions& decisions);
+
  private:
+  struct Run {
+    Decisions decisions;
+    EdgeAnswers answers;
+    RememberedKernels kernels;
+  };
+
   const std::string& fingerprint(const xla::HloInstruction& kernel);
 
   std::unique_ptr<xla::HloModule> module_;
   absl::flat_hash_map<std::string, size_t> content_;            // hashes of the snapshot's instructions, by tag
+  std::list<Run> runs_;                                         // latest use first
+  EdgeAnswers answers_;                                         // of the last fuse()
   absl::flat_hash_map<std::string, std::string> fingerprints_;  // by all hashes of a kernel
 };
 

@@ -28,6 +28,7 @@ FusedKernels fully_lowered(Lowered lowered) {
   FusedKernels fused;
   fused.module = std::move(lowered.module);
   fused.kernels = count_kernels(*fused.module);
+  fused.instructions = fused.module->instruction_count();
   return fused;
 }
 }  // namespace
@@ -103,8 +104,15 @@ FusedKernels Program::kernels_under(const CompileTarget& target, const Decisions
     if (!kept.trusted) return whole;
   }
   FusedKernels fused;
-  fused.module = kept.snapshot->fuse(decisions);
-  fused.kernels = kept.snapshot->count(*fused.module);
+  if (const RememberedKernels* known = kept.snapshot->recall(decisions)) {
+    for (const auto& [fingerprint, count] : known->counts) fused.kernels[fingerprint].count = count;
+    fused.instructions = known->instructions;
+  } else {
+    fused.module = kept.snapshot->fuse(decisions);
+    fused.kernels = kept.snapshot->count(*fused.module);
+    fused.instructions = fused.module->instruction_count();
+    kept.snapshot->remember(decisions, fused.kernels, fused.instructions);
+  }
   fused.from_snapshot = true;
   if (!audit || same_kernels(whole.kernels, fused.kernels)) return fused;
   kept.trusted = false;

@@ -22,8 +22,9 @@ struct Variant {
 };
 
 struct FusedKernels {
-  std::unique_ptr<xla::HloModule> module;  // holds the instructions
+  std::unique_ptr<xla::HloModule> module;  // holds the instructions; null when the kernels were recalled
   CountedKernels kernels;
+  int64_t instructions = 0;
   bool from_snapshot = false;
 };
 

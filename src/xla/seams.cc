@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "fusion_snapshot.h"
 #include "graph/library_keys.h"
 #include "layouts.h"
 #include "xla/backends/cpu/codegen/tiled/tiled_fusion_emitter.h"
@@ -296,7 +297,8 @@ FusionDecision CpuInstructionFusion::ShouldFuse(HloInstruction* consumer, int64_
   static Fn fn = original<Fn>(kFusion, "_ZN3xla3cpu20CpuInstructionFusion10ShouldFuseEPNS_14HloInstructionEl");
   ++state(kFusion).calls;
   SeamTable& table = seam_table();
-  const bool asked = table.record_edges || table.forbid_duplication || !table.fusion.empty();
+  EdgeAnswers* answers = edge_answers();
+  const bool asked = table.record_edges || table.forbid_duplication || !table.fusion.empty() || answers != nullptr;
   if (!asked || !state(kFusion).on) return fn(this, consumer, operand_index);
   tag_once(consumer->GetModule());
   static std::string key;  // asked a thousand times per program: its memory is kept
@@ -304,15 +306,19 @@ FusionDecision CpuInstructionFusion::ShouldFuse(HloInstruction* consumer, int64_
   key += '>';
   key += tag_of(consumer);
   const auto it = table.fusion.find(key);
-  if (it != table.fusion.end() && !it->second && !table.record_edges) return FusionDecision::Forbid("decided");
+  // Asked even where the answer is decided: it remembers which operands a consumer reuses as of when it was first asked,
+  // and later answers follow from that. So the course of the pass depends on the answers alone (see EdgeAnswers).
   const bool by_default = fn(this, consumer, operand_index).CanFuse();
-  bool fuse = by_default;
-  if (table.forbid_duplication && consumer->operand(operand_index)->user_count() > 1 &&
-      consumer->operand(operand_index)->opcode() != HloOpcode::kConstant)
-    fuse = false;
+  const bool duplicates = table.forbid_duplication && consumer->operand(operand_index)->user_count() > 1 &&
+                          consumer->operand(operand_index)->opcode() != HloOpcode::kConstant;
+  bool fuse = by_default && !duplicates;
   if (it != table.fusion.end()) fuse = it->second && (by_default || legal_to_fuse(this, consumer, operand_index));
   if (table.record_edges && (by_default || legal_to_fuse(this, consumer, operand_index)))
     table.edges.push_back({key, by_default});
+  if (answers) {
+    const bool undecided = by_default && !duplicates;
+    (*answers)[key] |= (fuse ? kFused : kKept) | (undecided ? kFusedByDefault : kKeptByDefault);
+  }
   return fuse ? FusionDecision::Allow() : FusionDecision::Forbid("decided");
 }
 

@@ -271,17 +271,17 @@ wire::LowerReplyT Service::State::list_kernels(Program& program, const CompileTa
   const auto start = std::chrono::steady_clock::now();
   const FusedKernels fused = program.kernels_under(target, decisions);
   wire::LowerReplyT reply;
-  reply.instructions = fused.module->instruction_count();
+  reply.instructions = fused.instructions;
   std::unordered_set<std::string>& known = told[target.threads];
   for (const auto& [fingerprint, counted] : fused.kernels) {
     std::unique_ptr<wire::KernelT> kernel;
-    if (known.insert(fingerprint).second)
+    if (counted.first && known.insert(fingerprint).second)  // those recalled were described when first met
       kernel = to_wire_kernel(
           describe_kernel(*counted.first, fingerprint, target.threads, /*max_tiles=*/0, /*want_proto=*/true));
     else
       kernel = std::make_unique<wire::KernelT>();
     kernel->fingerprint = fingerprint;
-    kernel->name = std::string(counted.first->name());
+    if (counted.first) kernel->name = std::string(counted.first->name());
     kernel->count = counted.count;
     reply.kernels.push_back(std::move(kernel));
   }
