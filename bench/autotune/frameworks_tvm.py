@@ -15,7 +15,7 @@ for other in ("arm_cpu", "cuda", "hexagon", "metal", "riscv_cpu", "rocm"):
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 import tvm  # noqa: E402
-from frameworks_tvm_measure import Candidates, ForkBuilder, ForkRunner  # noqa: E402
+from frameworks_tvm_measure import Candidates, ForkBuilder, ForkRunner, Guarded  # noqa: E402
 from tvm import relax  # noqa: E402
 from tvm.ir.transform import PassContext  # noqa: E402
 from tvm.ir.utils import derived_object  # noqa: E402
@@ -38,9 +38,10 @@ class StopInTime(ms.measure_callback.PyMeasureCallback):
 
     def __init__(self, deadline: float):
         super().__init__()
-        self.deadline, self.trials, self.good = deadline, 0, 0
+        self.deadline, self.trials, self.good, self.tasks = deadline, 0, 0, set()
 
     def apply(self, task_scheduler, task_id, measure_candidates, builder_results, runner_results) -> None:
+        self.tasks.add(task_id)
         self.trials += len(runner_results)
         self.good += sum(result.error_msg is None for result in runner_results)
         if time.monotonic() > self.deadline:
@@ -59,8 +60,9 @@ def search(mod: tvm.IRModule, target: tvm.target.Target, case, budget_s: float) 
     strategy = ms.search_strategy.EvolutionarySearch(
         population_size=POPULATION, init_min_unmeasured=POPULATION // 2, genetic_num_iters=GENERATIONS
     )
+    given_up = []
     contexts, weights = extracted_tasks_to_tune_contexts(
-        tasks, folder, strategy=strategy, num_threads=1, seed=case.request["seed"] + 1
+        tasks, folder, strategy=Guarded(strategy, given_up), num_threads=1, seed=case.request["seed"] + 1
     )
     database = ms.database.MemoryDatabase()
     stop = StopInTime(time.monotonic() + budget_s)
@@ -84,7 +86,12 @@ def search(mod: tvm.IRModule, target: tvm.target.Target, case, budget_s: float) 
     except Exception as error:
         if "time is over" not in str(error):
             raise
-    return database, {"tasks": len(contexts), "trials": stop._inst.trials, "good": stop._inst.good}
+    trials = {"trials": stop._inst.trials, "good": stop._inst.good}
+    return database, trials | {
+        "tasks": len(contexts),
+        "searched": len(stop._inst.tasks),
+        "given_up": sorted(set(given_up)),
+    }
 
 
 def tune(case) -> dict:

@@ -1,4 +1,4 @@
-"""MetaSchedule's candidates compiled and timed in children of this process, one each, with a time limit.
+"""What MetaSchedule needs to get through a search here: candidates timed in forked children, failing tasks given up.
 
 TVM's own LocalBuilder starts a new Python for its candidates, which imports TVM's tensor intrinsics for minutes (see
 frameworks_tvm.py), longer than the 30 s it gives a candidate: none ever came back. A forked child has all that already.
@@ -9,6 +9,7 @@ import json
 import os
 import select
 import signal
+import sys
 import time
 
 import tvm
@@ -102,4 +103,38 @@ class ForkRunner(ms.runner.PyRunner):
         try:
             return LocalRunnerFuture(in_child(lambda: seconds_of(mod, target, args_info), LIMIT_S), None)
         except RuntimeError as error:
+            print(f"candidate {one.artifact_path}: {error}", file=sys.stderr)
             return LocalRunnerFuture(None, str(error))
+
+
+@derived_object
+class Guarded(ms.search_strategy.PySearchStrategy):
+    """A strategy that gives up its task where TVM throws: one task that its passes cannot take would end the search."""
+
+    def __init__(self, inner: ms.SearchStrategy, given_up: list[str]):
+        super().__init__()
+        self.inner, self.given_up, self.name = inner, given_up, ""
+
+    def _initialize_with_tune_context(self, context) -> None:
+        self.name = str(context.task_name)
+        self.inner._initialize_with_tune_context(context)
+
+    def pre_tuning(self, max_trials, num_trials_per_iter, design_spaces, database=None, cost_model=None) -> None:
+        self.inner.pre_tuning(max_trials, num_trials_per_iter, design_spaces, database, cost_model)
+
+    def post_tuning(self) -> None:
+        self.inner.post_tuning()
+
+    def generate_measure_candidates(self):
+        try:
+            return self.inner.generate_measure_candidates()
+        except (RuntimeError, ValueError) as error:
+            self.given_up.append(self.name)
+            print(f"{self.name}: {error}", file=sys.stderr)
+            return None  # the scheduler takes it as finished
+
+    def notify_runner_results(self, measure_candidates, results) -> None:
+        self.inner.notify_runner_results(measure_candidates, results)
+
+    def clone(self):
+        return Guarded(self.inner.clone(), self.given_up)
