@@ -202,7 +202,11 @@ def effort_table(rows: list[dict]) -> str:
         cells = [row["name"], f"{row['tune']['seconds']:.0f}"]
         made = [row.get(key, {}) for key in AHEAD]
         cells += [f"{answer['cpu_s']:.1f}" if "cpu_s" in answer else "-" for answer in made]
-        lines.append([*cells, str(row.get("tvm", {}).get("trials", "-"))])
+        tvm = row.get("tvm", {})
+        cells.append(f"{tvm['trials']}" if "trials" in tvm else "-")
+        if "searched" in tvm:  # a search that time ended may not have come to all
+            cells[-1] += f", {tvm['searched']} of {tvm['tasks']} tasks"
+        lines.append(cells)
     return markdown_table(header, lines)
 
 
