@@ -55,8 +55,8 @@ def target_of(threads: int) -> tvm.target.Target:
 
 
 def search(mod: tvm.IRModule, target: tvm.target.Target, case, budget_s: float) -> tuple[ms.Database, dict]:
-    # Those that compute most, in this order, in which each gets its first turn: a space of schedules is made of every task
-    # before the first turn, for about a second each, and copies and reshapes are often more than half of the tasks.
+    # Those that compute most, in this order, in which each gets its first turn: before it a space of schedules is made
+    # of every task, for about a second each, and copies and reshapes are often more than half of the tasks.
     found = extract_tasks(mod, target, {})
     tasks = sorted(found, key=lambda task: -task.weight * estimate_tir_flops(task.mod))
     tasks = tasks[: max(1, int(budget_s / SECONDS_A_TASK))]
