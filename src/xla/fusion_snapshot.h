@@ -20,7 +20,7 @@ bool decided_by_fusion(const Decision& decision);
 
 // Kernels by content_fingerprint().
 struct CountedKernel {
-  const xla::HloInstruction* first = nullptr;  // in the module they were counted in
+  const xla::HloInstruction* first = nullptr;  // in the module they were counted in; null when recalled
   int count = 0;
 };
 using CountedKernels = std::map<std::string, CountedKernel>;
@@ -34,8 +34,8 @@ CountedKernels count_kernels(xla::HloModule& module);
 // check, which remembers what it was asked, runs for each in any case). So by induction over the questions: decisions that
 // give the same answer to every question of a run lead through the same run, to the same kernels.
 enum EdgeAnswer : uint8_t { kFused = 1, kKept = 2, kFusedByDefault = 4, kKeptByDefault = 8 };
-using EdgeAnswers =
-    absl::flat_hash_map<std::string, uint8_t>;  // all answers about an edge, or-ed; several when asked again
+// All answers about an edge, or-ed: it may be asked about more than once.
+using EdgeAnswers = absl::flat_hash_map<std::string, uint8_t>;
 // Where the fusion seam writes its answers; null when nobody wants them.
 EdgeAnswers*& edge_answers();
 
@@ -60,8 +60,8 @@ class FusionSnapshot {
 
   // Kernels of the last fuse(), to be recalled; the latest configurations are kept.
   void remember(const Decisions& decisions, const CountedKernels& kernels, int64_t instructions);
-  // Of a remembered configuration that tells the fusion pass what `decisions` would: about a third of the neighbours that
-  // annealing looks at. Null when there is none. Both take sorted decisions.
+  // Of a remembered configuration that tells the fusion pass what `decisions` would; null when there is none. Both take
+  // sorted decisions, at most one about an edge.
   const RememberedKernels* recall(const Decisions& decisions);
 
  private:
