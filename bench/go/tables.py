@@ -8,12 +8,14 @@ number of GPUs; wall times are those of this machine.
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import tpu_graph
 import workloads
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -42,6 +44,8 @@ DEVICES = {
     "wavenet4x36": 4,
     "corpus_vit": 4,
     "corpus_dit": 8,
+    "corpus_efficientnet": 4,
+    "corpus_bert": 8,
 }
 # The policy that is transferred is trained on these workloads and machines, as `make go-policy` does, and tried on the
 # others.
@@ -83,10 +87,11 @@ class Bench:
         self.path = self.folder / "results.json"
         self.results = json.loads(self.path.read_text()) if self.path.exists() else {}
 
-    def hone(self, *words) -> dict:
+    def hone(self, *words, xla_flags: str = "") -> dict:
         command = ["nice", "-n", str(self.options.nice), str(self.options.hone), *map(str, words), "--json", "-q"]
         begin, begin_cpu = time.monotonic(), children_seconds()
-        done = subprocess.run(command, capture_output=True, text=True)
+        environment = {**os.environ, "XLA_FLAGS": xla_flags} if xla_flags else None
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(map(str, words[:3]))}: {done.stderr.strip()[-300:]}")
         answer = json.loads(done.stdout)
@@ -114,8 +119,13 @@ class Bench:
         path = self.folder / "graphs" / f"{name}.json"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
+            if name in workloads.CORPUS_GRAPHS:
+                tpu_graph.write(workloads.CORPUS / workloads.CORPUS_GRAPHS[name], path, name)
+                return path
             program = workloads.export(name, self.folder / "workloads")
-            self.hone("place", program, "--devices", "gpu2-nvlink", "--strategy", "single", "--graph", path)
+            flags = workloads.NO_TILES_FLAGS if name in workloads.WITHOUT_TILES else ""
+            self.hone("place", program, "--devices", "gpu2-nvlink", "--strategy", "single", "--graph", path,
+                      xla_flags=flags)  # fmt: skip
         return path
 
     def where(self, name: str) -> list:
@@ -127,7 +137,8 @@ class Bench:
     def baselines(self, name: str, tasks: str) -> dict | None:
         def make():
             found = self.hone("place", *self.where(name), "--tasks", tasks, "--strategy", "single")
-            return {"seconds": {**found["baselines"], "single": found["step_seconds"]}, "nodes": found["operations"]}
+            single = found["step_seconds"] if found["valid"] else None
+            return {"seconds": {**found["baselines"], "single": single}, "nodes": found["operations"]}
 
         return self.keep(f"unseen baselines {tasks} {name}", make)
 

@@ -4,7 +4,8 @@
 The recurrent, attention and WaveNet networks are written here in JAX as one training step each (loss and gradients),
 loops over time unrolled so that a placement can cut through them; weights are parameters, known by shape only. Sizes
 are our own: the paper's are not public. The convolutional networks and BERT are the project's own programs
-(data/programs), forward only. The largest come from the corpus, when it is there: whole training steps.
+(data/programs), forward only. The largest come from the corpus, when it is there: whole training steps. The largest of
+all is known as a graph only, of the TpuGraphs data set (tpu_graph.py).
 """
 
 import argparse
@@ -31,6 +32,17 @@ ZOO = "ROCm+xla/perf_tools/hlo_eval_tools/vision_diffusion"
 CORPUS_PROGRAMS = {
     "corpus_vit": f"{ZOO}/vit/training/module_2323.jit_train_step.before_optimizations.txt",
     "corpus_dit": f"{ZOO}/dit/training/module_0268.jit_train_step.before_optimizations.txt",
+    "corpus_efficientnet": f"{ZOO}/efficientnet/training/module_1055.jit_train_step.before_optimizations.txt",
+}
+# Programs for which XLA:CPU searches tiles for longer than a worker may take: XLA is told to lower them without.
+# The tiles are of its code, not of the task graph, of which some copies differ.
+WITHOUT_TILES = {"corpus_efficientnet"}
+NO_TILES_FLAGS = "--xla_backend_extra_options=xla_cpu_disable_tiled_emitter=true"
+# Name -> .npz of TpuGraphs' layout collection: a pre-training step of BERT-large, by its shapes (24 layers of width
+# 1024, 30,522 words, 32 x 128 of them, two moments a weight), as TPUs had it at layout assignment.
+CORPUS_GRAPHS = {
+    "corpus_bert": "timxor+predict_ai_model_runtime_kaggle/data/npz/layout/nlp/default/test/"
+    "3a0c5517a87df8d82fd637b83298a3ba.npz",
 }
 
 
