@@ -202,7 +202,7 @@ class Bench:
         def make():
             where = [self.graph(name) for name, _ in pairs]
             devices = ",".join(topology for _, topology in pairs)
-            words_ = ["--from", words[1]] if words[:1] == ("--from",) else [*self.policy_options(), *words]
+            words_ = words if words[:1] == ("--from",) else [*self.policy_options(), *words]
             answer = self.hone(
                 "go", "train", *where, "--devices", devices, "--iterations", iterations, "--seed", self.options.seed,
                 "--samples", 0, "-o", self.folder / f"{key.replace(' ', '_')}.safetensors", *words_,
@@ -295,8 +295,10 @@ def part_joint(bench: Bench) -> None:
 
 
 def tuned_run(bench: Bench, name: str) -> dict | None:
-    where = [(name, f"gpu{DEVICES[name]}-nvlink")]
-    return bench.train(f"fine-tune {name}", where, bench.options.tune_iterations, "--from", bench.policy())
+    where, words = [(name, f"gpu{DEVICES[name]}-nvlink")], ["--from", bench.policy()]
+    if bench.options.tune_entropy is not None:
+        words += ["--entropy", bench.options.tune_entropy]
+    return bench.train(f"fine-tune {name}", where, bench.options.tune_iterations, *words)
 
 
 def part_transfer(bench: Bench) -> None:
@@ -452,6 +454,7 @@ def main() -> int:
     parser.add_argument("--policy", type=Path, help="of the parts on unseen workloads (default: trained here)")
     parser.add_argument("--iterations", type=int, default=200, help="episodes on one graph")
     parser.add_argument("--tune-iterations", type=int, default=49, help="episodes of fine-tuning")
+    parser.add_argument("--tune-entropy", type=float, help="bonus in fine-tuning (default: that of hone go train)")
     parser.add_argument("--anneal-budgets", type=int, nargs="+", default=[3000, 20000],
                         help="simulations of annealing in the part convergence")  # fmt: skip
     parser.add_argument("--samples", type=int, default=16, help="of sampled evaluations")
