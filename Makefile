@@ -6,7 +6,7 @@ DEMO_WEIGHTS = 0-11
 DEMO_BUDGET ?= 20s
 CORPUS ?= ../shared/corpus
 TILE_MODEL = --model fast --steps 8000 --validate-every 400
-RATIO_MODEL = --model fast --loss ratio --learning-rate 0.002 --decay 0.6 --decay-steps 600 --steps 4000 --validate-every 400
+RATIO_MODEL = --model fast --loss ratio --learning-rate 0.001 --decay 0.6 --decay-steps 1000 --steps 6000 --validate-every 400
 FUSION_MODEL = --model fast --demand --dropout 0 --learning-rate 0.002 --decay 0.6 --balance kernel --steps 6000 --validate-every 300 --patience 0
 CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'python/*.cc')
 

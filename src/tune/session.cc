@@ -329,6 +329,8 @@ Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel) {
     const bool late = died.kind() == wire::WorkerFailure::Kind::TimedOut;
     killed_ = died.kind() == wire::WorkerFailure::Kind::Killed;
     return failure(late ? Outcome::TimedOut : Outcome::Crashed, died);
+  } catch (const wire::NoWorker&) {
+    throw;  // ends the run: every candidate would be taken for one that crashes
   } catch (const RunError& failed) {
     return failure(compiler_failed(failed.what()) ? Outcome::CompileFailed : Outcome::RunFailed, failed);
   } catch (const Error& refused) {  // a decision that does not fit the program

@@ -28,6 +28,7 @@ using Kind = WorkerFailure::Kind;
 // FlatBuffers address with 31 bits; the rest is for names and shapes.
 constexpr size_t kMaxMessageBytes = (size_t{1} << 31) - 1, kMaxPayloadBytes = kMaxMessageBytes - (size_t{16} << 20);
 constexpr double kStartAllowance_s = 10;  // for loading XLA, on top of the first call's time limit
+constexpr int kNotStarted = 127;          // exit code of the dynamic loader and of shells
 constexpr double kDeathPatience_s = 5;    // from the end of the connection to the end of the process
 constexpr auto kPollPeriod = std::chrono::milliseconds(100);
 
@@ -245,6 +246,11 @@ void Worker::Process::fail_dead() {
   const int status = child->reap(kDeathPatience_s);
   const int signal = status >= 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   const std::string words = last_words(child->errors_tail());
+  if (fresh && status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == kNotStarted) {
+    child.reset();
+    throw NoWorker("the worker program does not start" + (words.empty() ? "" : ": " + words), options.program,
+                   "run 'make build'");
+  }
   Kind kind = Kind::Crashed;
   std::string message;
   if (signal == SIGKILL) {

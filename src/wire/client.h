@@ -32,6 +32,12 @@ class WorkerFailure : public RunError {
   Kind kind_;
 };
 
+// The worker program itself does not start (a library of it is gone, say): no request's fault, and none will do better.
+class NoWorker : public RunError {
+ public:
+  using RunError::RunError;
+};
+
 // One worker process. Not thread-safe. Starting is lazy; a dead worker is replaced at the next call, and the Load and
 // Inputs requests that succeeded before are replayed into it when a request first needs their program. The first call
 // of a process gets 10 s more than its limit, for loading XLA. The process dies with the thread that started it
@@ -44,7 +50,7 @@ class Worker {
   Worker& operator=(Worker&&) noexcept;
 
   // Sends one request and waits for its reply of the matching type. Throws Error (bad input), RunError (the request
-  // failed in a healthy worker) or WorkerFailure with the worker's last words (tail of its stderr).
+  // failed in a healthy worker), NoWorker or WorkerFailure with the worker's last words (tail of its stderr).
   // timeout_s 0 = the options'; on_wait's function can end the wait early by throwing.
   template <class ReplyBodyT, class RequestBodyT>
   ReplyBodyT call(RequestBodyT request, double timeout_s = 0) {

@@ -7,9 +7,11 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <filesystem>
 #include <string>
 #include <thread>
 
+#include "base/files.h"
 #include "base/interrupt.h"
 
 using namespace hone::wire;
@@ -100,6 +102,24 @@ TEST_CASE("each kind of death costs one request and is reported as what it was")
     CHECK(worker.pid() == -1);
     CHECK(load(worker, "b").instructions == 1);
     CHECK(worker.restarts() == ++restarts);
+  }
+}
+
+TEST_CASE("a worker program that does not start is no candidate's failure") {
+  const std::string program = HONE_BUILD_DIR "/no_worker.sh";
+  hone::write_file(program, "#!/bin/sh\necho 'error while loading shared libraries: libgone.so' >&2\nexit 127\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  WorkerOptions options;
+  options.program = program;
+  Worker worker(options);
+  for (int i = 0; i < 2; ++i) {
+    try {
+      load(worker, "a");
+      FAIL("it started");
+    } catch (const NoWorker& e) {
+      CHECK_THAT(e.what(), Contains("libgone.so"));
+      CHECK(e.where() == program);
+    }
   }
 }
 
