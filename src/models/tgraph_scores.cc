@@ -267,6 +267,16 @@ SCORES_INLINE void attend_configs(Scorer& s, const TGraphAttentionWeights& weigh
   }
 }
 
+// What follows a linear layer of the input: x of the width inner normalised, both attentions, GELU. `to` may be x.
+SCORES_INLINE void attend_normalised(Scorer& s, const TGraphAttentionWeights& weights, const Cell* x, bool norm,
+                                     Cell* to) {
+  for (int64_t g = 0; g < s.groups; ++g) {
+    normalise(s, x, s.weights.inner, g, s.column.data());
+    attend_channels(s, weights, s.column.data(), g);
+  }
+  attend_configs(s, weights, nullptr, norm, to);
+}
+
 SCORES_INLINE void input_layers(Scorer& s, const float* rows, const int64_t* index) {
   const TGraphWeights& w = s.weights;
   for (int64_t node = 0; node < s.nodes; ++node) {
@@ -276,11 +286,7 @@ SCORES_INLINE void input_layers(Scorer& s, const float* rows, const int64_t* ind
   fit_norm(s, w.inner);
   for (int64_t node = 0; node < s.nodes; ++node) {
     Cell* x = s.panel(s.x, node);
-    for (int64_t g = 0; g < s.groups; ++g) {
-      normalise(s, x, w.inner, g, s.column.data());
-      attend_channels(s, w.after_first, s.column.data(), g);
-    }
-    attend_configs(s, w.after_first, nullptr, false, s.out.data());
+    attend_normalised(s, w.after_first, x, false, s.out.data());
     for (int64_t g = 0; g < s.groups; ++g) {
       const int64_t column = g * w.hidden;
       linear(s.out.data() + column, w.hidden, w.second, w.second_bias, w.inner, false, x + column);
@@ -290,11 +296,7 @@ SCORES_INLINE void input_layers(Scorer& s, const float* rows, const int64_t* ind
   fit_norm(s, w.inner);
   for (int64_t node = 0; node < s.nodes; ++node) {
     Cell* x = s.panel(s.x, node);
-    for (int64_t g = 0; g < s.groups; ++g) {
-      normalise(s, x, w.inner, g, s.column.data());
-      attend_channels(s, w.after_second, s.column.data(), g);
-    }
-    attend_configs(s, w.after_second, nullptr, begun(s, node), x);
+    attend_normalised(s, w.after_second, x, begun(s, node), x);
     if (!begun(s, node)) add_panel(s, s.x, node, w.hidden);
   }
 }
