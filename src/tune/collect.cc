@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <functional>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -27,9 +30,16 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kTileConfigurations = 6, kFusionConfigurations = 40;
 constexpr int kDeathsPerKernel = 3;       // of workers: then the rest of the kernel's options is left alone
+constexpr double kSlowCompileMs = 250;    // half of all compile time; the best of 12 kernels in 1,765 that have such tiles
 constexpr size_t kLargestHlo = 4u << 20;  // bytes of text: kernels with large constants folded in
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// 0 for an option without a tile.
+int64_t tile_elements(const std::string& value) {
+  const std::vector<int64_t> tile = parse_kernel_value(value).tile;
+  return tile.empty() ? 0 : std::accumulate(tile.begin(), tile.end(), int64_t{1}, std::multiplies<>());
+}
 
 int configurations_of(const CollectOptions& options) {
   if (options.configurations > 0) return options.configurations;
@@ -166,52 +176,90 @@ class Collection {
       for (size_t turn = 0; turn < longest; ++turn)
         for (const Queue& queue : queues)
           if (turn < queue.kernels.size() && !measure(queue.kernels[turn], queue.fingerprint)) return;
+      for (Deferred& rest : std::exchange(deferred_, {}))
+        if (!measure_values(rest.kernel, rest.program, rest.values, History(), /*patient=*/true)) return;
       report_.complete = true;
     } catch (const Stopped&) {
     }
   }
 
-  // What is recorded of a kernel under our conditions: the last status of each value.
-  std::map<std::string, std::string> recorded(const std::string& fingerprint) {
-    std::map<std::string, std::string> found;
+  // What is known of a kernel under our conditions.
+  struct History {
+    std::map<std::string, std::string> status;                // of each value, the last one
+    int64_t slow_tile = std::numeric_limits<int64_t>::max();  // elements of the least tile that was slow to compile
+    int deaths = 0;
+    bool usable = true;  // the default runs, and its outputs prove something
+
+    void add(const std::string& value, bool is_default, Outcome outcome, double compile_ms) {
+      deaths += outcome == Outcome::Crashed || outcome == Outcome::TimedOut;
+      // A kernel whose default fails or proves nothing (a constant fill, say) has no run time to compare with.
+      if (is_default) usable = outcome == Outcome::Ok;
+      const bool slow = outcome == Outcome::TimedOut || compile_ms > kSlowCompileMs;
+      if (slow && tile_elements(value) > 0) slow_tile = std::min(slow_tile, tile_elements(value));
+    }
+  };
+
+  // A kernel's options that are left for the end.
+  struct Deferred {
+    StoredKernelSummary kernel;
+    std::string program;  // its fingerprint
+    std::vector<std::string> values;
+  };
+
+  History history_of(const StoredKernel& kernel) {
+    History history;
     const bool careful = options_.kind == CollectKind::Fusion;
-    for (const Record& row : database_.find_kernel(fingerprint, bench_.host(), options_.threads, bench_.xla_version()))
-      if (!careful || row.status != "ok" || row.rounds >= options_.careful.min_rounds)
-        found[row.decisions] = row.status;
-    return found;
+    for (const Record& row :
+         database_.find_kernel(kernel.fingerprint, bench_.host(), options_.threads, bench_.xla_version())) {
+      if (careful && row.status == "ok" && row.rounds < options_.careful.min_rounds) continue;
+      history.status[row.decisions] = row.status;
+      history.add(row.decisions, row.decisions == kernel.options[kernel.default_option], outcome_from_name(row.status),
+                  row.compile_ms);
+    }
+    return history;
   }
 
   // False when the time is over.
   bool measure(const StoredKernelSummary& summary, const std::string& program_fingerprint) {
     if (bench_.seconds_left() <= 0) return false;
-    const std::optional<StoredKernel> kernel = database_.find_stored_kernel(summary.fingerprint, options_.threads);
-    if (!kernel) throw InternalError("a planned kernel is not in the database");
-    const std::map<std::string, std::string> before = recorded(kernel->fingerprint);
-    const std::vector<std::string> values = planned_options(*kernel, options_);
-    const std::string& default_value = kernel->options[kernel->default_option];
-    int deaths = 0;
-    for (const auto& [value, status] : before) deaths += status == "crashed" || status == "timed_out";
-    bool usable = !before.count(default_value) || before.at(default_value) == "ok";
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (before.count(values[i])) {
-        ++report_.known;
+    const StoredKernel kernel = stored(summary);
+    History history = history_of(kernel);
+    std::vector<std::string> values = planned_options(kernel, options_);
+    report_.known += std::erase_if(values, [&](const std::string& value) { return history.status.count(value) > 0; });
+    return measure_values(summary, program_fingerprint, values, std::move(history), /*patient=*/false);
+  }
+
+  // Where it is not patient, larger tiles than one that was slow to compile are left for the end: they cost most of a
+  // collection's time and hardly ever win. False when the time is over.
+  bool measure_values(const StoredKernelSummary& summary, const std::string& program_fingerprint,
+                      const std::vector<std::string>& values, History history, bool patient) {
+    const StoredKernel kernel = stored(summary);
+    const Duel& duel = options_.kind == CollectKind::Fusion ? options_.careful : options_.quick;
+    Deferred later{summary, program_fingerprint, {}};
+    for (const std::string& value : values) {
+      if (!history.usable || history.deaths >= kDeathsPerKernel) {  // never measured: nothing would come of it
+        --report_.planned;
         continue;
       }
-      if (!usable || deaths >= kDeathsPerKernel) {  // never measured: nothing would come of it
-        --report_.planned;
+      if (!patient && tile_elements(value) >= history.slow_tile) {
+        later.values.push_back(value);
         continue;
       }
       if (bench_.seconds_left() <= 0) return false;
       on_progress_({"measuring", report_.known + report_.measured, report_.planned, summary.program});
-      const Duel& duel = options_.kind == CollectKind::Fusion ? options_.careful : options_.quick;
-      const Measurement m = bench_.measure(*kernel, values[i], duel, program_fingerprint);
+      const Measurement m = bench_.measure(kernel, value, duel, program_fingerprint);
       ++report_.measured;
       ++(m.ok() ? report_.ok : m.rejected() ? report_.rejected : report_.failed);
-      deaths += m.outcome == Outcome::Crashed || m.outcome == Outcome::TimedOut;
-      // A kernel whose default fails or proves nothing (a constant fill, say) has no run time to compare with.
-      if (values[i] == default_value) usable = m.ok();
+      history.add(value, value == kernel.options[kernel.default_option], m.outcome, m.compile_ms);
     }
+    if (!later.values.empty()) deferred_.push_back(std::move(later));
     return true;
+  }
+
+  StoredKernel stored(const StoredKernelSummary& summary) const {
+    std::optional<StoredKernel> kernel = database_.find_stored_kernel(summary.fingerprint, options_.threads);
+    if (!kernel) throw InternalError("a planned kernel is not in the database");
+    return *std::move(kernel);
   }
 
   const std::vector<CollectProgram>& programs_;
@@ -219,6 +267,7 @@ class Collection {
   CollectBench& bench_;
   const CollectOptions& options_;
   const std::function<void(const CollectProgress&)>& on_progress_;
+  std::vector<Deferred> deferred_;
   CollectReport report_;
 };
 

@@ -1,5 +1,6 @@
 #include "tune/collect.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 #include <set>
@@ -79,6 +80,7 @@ class FakeCollectBench : public CollectBench {
     row.baseline_ns = m.baseline_ns;
     row.candidate_ns = m.candidate_ns;
     row.ratio = m.ratio;
+    row.compile_ms = m.compile_ms;
     row.ratio_low = m.ratio_low;
     row.ratio_high = m.ratio_high;
     row.rounds = m.ok() ? duel.min_rounds : 0;
@@ -255,6 +257,54 @@ TEST_CASE("crashing candidates cost themselves, and the kernel after three", "[c
   FakeCollectBench again = fixture.bench();
   again.answer = bench.answer;
   CHECK(fixture.run(again).measured == 0);
+}
+
+TEST_CASE("tiles no smaller than one that was slow to compile come last", "[collect]") {
+  Fixture fixture;
+  FakeCollectBench bench = fixture.bench();
+  const std::vector<std::string> options = {"default", "loop", "tile=16,16", "tile=8,32", "tile=32,8", "tile=2,4"};
+  bench.programs["first"] = {found_kernel("slow", options)};
+  bench.programs["second"] = {found_kernel("fast", options)};
+  const auto is_slow = [](const std::string& value) {
+    return value == "tile=16,16" || value == "tile=8,32" || value == "tile=32,8";
+  };
+  bench.answer = [&](const StoredKernel& kernel, const std::string& value) {
+    Measurement m = measured(1.25);
+    m.compile_ms = kernel.fingerprint == "slow" && is_slow(value) ? 900 : 30;
+    return m;
+  };
+  const CollectReport report = fixture.run(bench);
+  CHECK(report.complete);
+  CHECK(report.measured == report.planned);
+  const std::vector<std::string>& order = bench.measured_values;
+  const auto place = [&](const std::string& one) { return std::find(order.begin(), order.end(), one) - order.begin(); };
+  int in_turn = 0;
+  for (const std::string& value : options) {
+    REQUIRE(place("slow " + value) < std::ssize(order));
+    const bool before_others = place("slow " + value) < place("fast default");
+    if (is_slow(value)) in_turn += before_others;
+    if (!is_slow(value)) CHECK(before_others);
+  }
+  CHECK(in_turn == 1);  // the first of them shows what the others would cost
+
+  // Cut short after the first slow one, the next collection knows it.
+  Fixture other;
+  FakeCollectBench cut = other.bench();
+  cut.programs = bench.programs;
+  cut.answer = bench.answer;
+  const auto first_slow = std::find_if(order.begin(), order.end(), [&](const std::string& one) {
+    return one.starts_with("slow ") && is_slow(one.substr(5));
+  });
+  cut.stop_after = static_cast<int>(first_slow - order.begin()) + 1;
+  CHECK_FALSE(other.run(cut).complete);
+  FakeCollectBench rest = other.bench();
+  rest.programs = bench.programs;
+  rest.answer = bench.answer;
+  CHECK(other.run(rest).complete);
+  const std::vector<std::string>& then = rest.measured_values;
+  CHECK(std::find(then.begin(), then.end(), "fast default") < std::find_if(then.begin(), then.end(), [&](auto& one) {
+          return one.starts_with("slow ") && is_slow(one.substr(5));
+        }));
 }
 
 TEST_CASE("programs that cannot be lowered are left out", "[collect]") {
