@@ -16,4 +16,17 @@ inline bool is_reduction(DecisionKind kind, const std::string& key) {
   return kind == DecisionKind::Library && key.rfind(kReduceKeyPrefix, 0) == 0;
 }
 
+// Grouped convolutions of one shape, as the program has them before XLA's passes: "convolution:f32[1,8,8,4]*...", value
+// "convolution" (whatever XLA makes of it) | "multiply-add" (shifted multiply-adds, compiled and fused).
+inline constexpr char kConvolutionKeyPrefix[] = "convolution:";
+
+inline bool is_grouped_convolution(DecisionKind kind, const std::string& key) {
+  return kind == DecisionKind::Library && key.rfind(kConvolutionKeyPrefix, 0) == 0;
+}
+
+// Libraries decided on instructions, before there are kernels: the key is no kernel's fingerprint.
+inline bool is_before_kernels(DecisionKind kind, const std::string& key) {
+  return is_reduction(kind, key) || is_grouped_convolution(kind, key);
+}
+
 }  // namespace hone

@@ -64,6 +64,10 @@ bool is_broad(const Dimension& dimension) {
 
 bool is_reduction_dimension(const Dimension& dimension) { return is_reduction(dimension.kind, dimension.key); }
 
+bool is_convolution_dimension(const Dimension& dimension) {
+  return is_grouped_convolution(dimension.kind, dimension.key);
+}
+
 bool is_single(const Dimension& dimension) {
   return (dimension.kind == DecisionKind::Weights || dimension.kind == DecisionKind::Library) && !is_broad(dimension);
 }
@@ -122,7 +126,7 @@ std::vector<Dimension> by_promise(std::vector<Dimension> dimensions) {
 
 std::string in_words(const Decision& decision) {
   const bool fingerprint = decision.kind == DecisionKind::Kernel ||
-                           (decision.kind == DecisionKind::Library && !is_reduction(decision.kind, decision.key));
+                           (decision.kind == DecisionKind::Library && !is_before_kernels(decision.kind, decision.key));
   return fmt::format("{} {} {}", decision_kind_name(decision.kind),
                      fingerprint ? decision.key.substr(0, 12) : decision.key, decision.value);
 }

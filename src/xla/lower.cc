@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "graph/library_keys.h"
+#include "grouped_convolutions.h"
 #include "layouts.h"
 #include "passes.h"
 #include "status.h"
@@ -192,6 +193,7 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
   module->set_name(program.name());
   out.storage = weight_storage(*module, target.weights, decisions);
   apply_weight_storage(*module, out.storage, inputs);
+  apply_convolution_decisions(*module, decisions);
   auto& config = module->mutable_config();
   xla::DebugOptions debug = xla::GetDebugOptionsFromFlags();
   apply_program_options(debug, target, decisions);
@@ -220,7 +222,7 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
   std::unordered_map<std::string, std::string> kernels;
   for (const Decision& d : decisions)
     if (d.kind == DecisionKind::Kernel ||
-        (d.kind == DecisionKind::Library && d.key != kProgramLibraryKey && !is_reduction(d.kind, d.key)))
+        (d.kind == DecisionKind::Library && d.key != kProgramLibraryKey && !is_before_kernels(d.kind, d.key)))
       kernels[d.key] = d.value;
   if (!kernels.empty())
     for (auto* kernel : kernels_of(*out.module)) {
@@ -346,6 +348,8 @@ std::vector<Dimension> program_dimensions(const xla::HloModule& program, const C
     if (option.needs_fast_math && !target.allow_fast_math) continue;
     dimensions.push_back({option.kind, option.key, option.values, 0, 0});
   }
+  for (const auto& [key, multiply_adds] : grouped_convolutions(program))
+    dimensions.push_back({DecisionKind::Library, key, {"convolution", "multiply-add"}, 0, multiply_adds});
   return dimensions;
 }
 

@@ -18,7 +18,7 @@ constexpr size_t kKeptSnapshots = 4;
 bool fits_snapshot(const CompileTarget& target, const Decisions& decisions) {
   return target.threads == 1 && seam_on("fusion") && seam_on("fusion-start") &&
          std::none_of(decisions.begin(), decisions.end(), [](const Decision& d) {
-           if (d.kind == DecisionKind::Library) return d.key != kProgramLibraryKey && !is_reduction(d.kind, d.key);
+           if (d.kind == DecisionKind::Library) return d.key != kProgramLibraryKey && !is_before_kernels(d.kind, d.key);
            return d.kind == DecisionKind::Kernel || d.kind == DecisionKind::Weights ||
                   (d.kind == DecisionKind::Option && d.key == "multi_output_fusion" && d.value == "on");
          });

@@ -1,0 +1,336 @@
+#include "grouped_convolutions.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "graph/library_keys.h"
+#include "status.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/window_util.h"
+#include "xla_pch.h"
+
+namespace hone::xla_side {
+namespace {
+
+using xla::HloInstruction;
+using xla::HloOpcode;
+using xla::Shape;
+using xla::ShapeUtil;
+
+constexpr int64_t kMostTaps = 64;  // window positions, each a slice: an 8 x 8 window
+
+bool is_float(const Shape& shape) {
+  return shape.element_type() == xla::F32 || shape.element_type() == xla::F64 || shape.element_type() == xla::BF16 ||
+         shape.element_type() == xla::F16;
+}
+
+int64_t window_positions(const xla::Window& window) {
+  return std::accumulate(window.dimensions().begin(), window.dimensions().end(), int64_t{1},
+                         [](int64_t n, const xla::WindowDimension& d) { return n * d.size(); });
+}
+
+// One input feature per group: out feature o reads input feature o / multiplier alone.
+bool reads_one_feature(const HloInstruction& conv) {
+  return conv.batch_group_count() == 1 && conv.feature_group_count() > 1 &&
+         conv.operand(0)->shape().dimensions(conv.convolution_dimension_numbers().input_feature_dimension()) ==
+             conv.feature_group_count() &&
+         window_positions(conv.window()) <= kMostTaps;
+}
+
+// The gradient of a depthwise convolution's weights: features of both operands meet one to one (they are the batch of the
+// left one), and the result has few positions.
+bool pairs_features(const HloInstruction& conv) {
+  const auto& numbers = conv.convolution_dimension_numbers();
+  if (conv.feature_group_count() != 1 || conv.batch_group_count() <= 1) return false;
+  const int64_t groups = conv.batch_group_count();
+  if (conv.operand(0)->shape().dimensions(numbers.input_batch_dimension()) != groups ||
+      conv.shape().dimensions(numbers.output_feature_dimension()) != groups)
+    return false;
+  int64_t positions = 1;
+  for (int64_t d : numbers.output_spatial_dimensions()) positions *= conv.shape().dimensions(d);
+  return positions <= kMostTaps;
+}
+
+bool can_rewrite(const HloInstruction& conv) {
+  return conv.opcode() == HloOpcode::kConvolution && is_float(conv.shape()) && is_float(conv.operand(0)->shape()) &&
+         is_float(conv.operand(1)->shape()) && (reads_one_feature(conv) || pairs_features(conv));
+}
+
+std::string key_of(const HloInstruction& conv) {
+  const bool backward = conv.batch_group_count() > 1;
+  return absl::StrCat(kConvolutionKeyPrefix, ShapeUtil::HumanString(conv.operand(0)->shape()), "*",
+                      ShapeUtil::HumanString(conv.operand(1)->shape()), "->", ShapeUtil::HumanString(conv.shape()), ":",
+                      xla::ConvolutionDimensionNumbersToString(conv.convolution_dimension_numbers()), ":",
+                      xla::window_util::ToString(conv.window()), backward ? ":batch groups " : ":groups ",
+                      backward ? conv.batch_group_count() : conv.feature_group_count());
+}
+
+double multiply_adds(const HloInstruction& conv) {
+  double count = static_cast<double>(ShapeUtil::ElementsIn(conv.shape())) * window_positions(conv.window());
+  if (conv.batch_group_count() > 1)
+    count *= conv.operand(0)->shape().dimensions(conv.convolution_dimension_numbers().input_feature_dimension());
+  return count;
+}
+
+// Builds the arithmetic that takes one convolution's place, in the computation of the convolution.
+class Expansion {
+ public:
+  explicit Expansion(HloInstruction* conv)
+      : conv_(conv),
+        numbers_(conv->convolution_dimension_numbers()),
+        window_(conv->window()),
+        computation_(conv->parent()),
+        // Sums of narrow types are formed in f32, as libraries do.
+        type_(conv->shape().element_type() == xla::F64 ? xla::F64 : xla::F32),
+        input_(padded_input()),
+        kernel_(as_type(conv->mutable_operand(1), type_)) {}
+
+  HloInstruction* build() {
+    HloInstruction* result = conv_->batch_group_count() > 1 ? sums_of_pairs() : sum_of_taps();
+    return as_type(result, conv_->shape().element_type());
+  }
+
+ private:
+  using Position = std::vector<int64_t>;  // in spatial dimensions
+
+  HloInstruction* add(std::unique_ptr<HloInstruction> instruction) {
+    return computation_->AddInstruction(std::move(instruction));
+  }
+
+  Shape shape_of(std::vector<int64_t> dimensions) const { return ShapeUtil::MakeShape(type_, dimensions); }
+
+  HloInstruction* as_type(HloInstruction* value, xla::PrimitiveType type) {
+    if (value->shape().element_type() == type) return value;
+    return add(HloInstruction::CreateConvert(ShapeUtil::ChangeElementType(value->shape(), type), value));
+  }
+
+  HloInstruction* binary(HloOpcode opcode, HloInstruction* a, HloInstruction* b) {
+    return add(HloInstruction::CreateBinary(a->shape(), opcode, a, b));
+  }
+
+  HloInstruction* zero() { return add(HloInstruction::CreateConstant(xla::LiteralUtil::Zero(type_))); }
+
+  static int64_t size_of(const HloInstruction* value, int64_t dimension) {
+    return value->shape().dimensions(dimension);
+  }
+
+  int64_t spatial_rank() const { return numbers_.input_spatial_dimensions_size(); }
+
+  // The left operand with the window's padding and base dilation written out.
+  HloInstruction* padded_input() {
+    HloInstruction* input = as_type(conv_->mutable_operand(0), type_);
+    std::vector<int64_t> dimensions(input->shape().dimensions().begin(), input->shape().dimensions().end());
+    xla::PaddingConfig padding;
+    for (size_t d = 0; d < dimensions.size(); ++d) padding.add_dimensions();
+    bool pads = false;
+    for (int64_t i = 0; i < spatial_rank(); ++i) {
+      const xla::WindowDimension& w = window_.dimensions(i);
+      const int64_t d = numbers_.input_spatial_dimensions(i);
+      auto* config = padding.mutable_dimensions(d);
+      config->set_edge_padding_low(w.padding_low());
+      config->set_edge_padding_high(w.padding_high());
+      config->set_interior_padding(w.base_dilation() - 1);
+      pads = pads || w.padding_low() != 0 || w.padding_high() != 0 || w.base_dilation() > 1;
+      dimensions[d] = w.padding_low() + w.padding_high() + (dimensions[d] - 1) * w.base_dilation() + 1;
+    }
+    return pads ? add(HloInstruction::CreatePad(shape_of(dimensions), input, zero(), padding)) : input;
+  }
+
+  // The part of the input from `start` in each spatial dimension, `counts` elements `strides` apart.
+  HloInstruction* input_slice(HloInstruction* input, const Position& start, const Position& counts,
+                              const Position& strides) {
+    const auto& sizes = input->shape().dimensions();
+    std::vector<int64_t> from(sizes.size(), 0), to(sizes.begin(), sizes.end()), step(sizes.size(), 1);
+    std::vector<int64_t> dimensions(sizes.begin(), sizes.end());
+    for (int64_t i = 0; i < spatial_rank(); ++i) {
+      const int64_t d = numbers_.input_spatial_dimensions(i);
+      from[d] = start[i];
+      to[d] = start[i] + (counts[i] - 1) * strides[i] + 1;
+      step[d] = strides[i];
+      dimensions[d] = counts[i];
+    }
+    return add(HloInstruction::CreateSlice(shape_of(dimensions), input, from, to, step));
+  }
+
+  // Calls visit(position) for all positions of a box.
+  static void for_each(const Position& sizes, const std::function<void(const Position&)>& visit) {
+    Position at(sizes.size(), 0);
+    const int64_t count = std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+    for (int64_t n = 0; n < count; ++n) {
+      visit(at);
+      for (size_t i = sizes.size(); i-- > 0 && ++at[i] == sizes[i];) at[i] = 0;
+    }
+  }
+
+  // Every input feature `multiplier` times in a row.
+  HloInstruction* repeated_features(HloInstruction* input, int64_t multiplier) {
+    if (multiplier == 1) return input;
+    const int64_t feature = numbers_.input_feature_dimension();
+    std::vector<int64_t> split(input->shape().dimensions().begin(), input->shape().dimensions().end());
+    std::vector<int64_t> merged = split, kept;
+    split.insert(split.begin() + feature + 1, multiplier);
+    merged[feature] *= multiplier;
+    for (int64_t d = 0; d < static_cast<int64_t>(split.size()); ++d)
+      if (d != feature + 1) kept.push_back(d);
+    HloInstruction* wide = add(HloInstruction::CreateBroadcast(shape_of(split), input, kept));
+    return add(HloInstruction::CreateReshape(shape_of(merged), wide));
+  }
+
+  // The weights of one window position, one per output feature.
+  HloInstruction* tap_weights(const Position& position) {
+    const auto& sizes = kernel_->shape().dimensions();
+    std::vector<int64_t> from(sizes.size(), 0), to(sizes.begin(), sizes.end()), step(sizes.size(), 1),
+        ones(sizes.size(), 1);
+    const int64_t features = sizes[numbers_.kernel_output_feature_dimension()];
+    ones[numbers_.kernel_output_feature_dimension()] = features;
+    for (int64_t i = 0; i < spatial_rank(); ++i) {
+      const xla::WindowDimension& w = window_.dimensions(i);
+      const int64_t d = numbers_.kernel_spatial_dimensions(i);
+      from[d] = w.window_reversal() ? w.size() - 1 - position[i] : position[i];
+      to[d] = from[d] + 1;
+    }
+    HloInstruction* slice = add(HloInstruction::CreateSlice(shape_of(ones), kernel_, from, to, step));
+    return add(HloInstruction::CreateReshape(shape_of({features}), slice));
+  }
+
+  HloInstruction* sum_of_taps() {
+    const int64_t feature = numbers_.input_feature_dimension();
+    HloInstruction* input = repeated_features(
+        input_, conv_->shape().dimensions(numbers_.output_feature_dimension()) / conv_->feature_group_count());
+    Position sizes, counts, strides;
+    for (int64_t i = 0; i < spatial_rank(); ++i) {
+      sizes.push_back(window_.dimensions(i).size());
+      counts.push_back(conv_->shape().dimensions(numbers_.output_spatial_dimensions(i)));
+      strides.push_back(window_.dimensions(i).stride());
+    }
+    HloInstruction* sum = nullptr;
+    for_each(sizes, [&](const Position& position) {
+      Position start;
+      for (int64_t i = 0; i < spatial_rank(); ++i)
+        start.push_back(position[i] * window_.dimensions(i).window_dilation());
+      HloInstruction* values = input_slice(input, start, counts, strides);
+      HloInstruction* weights = add(HloInstruction::CreateBroadcast(values->shape(), tap_weights(position), {feature}));
+      HloInstruction* product = binary(HloOpcode::kMultiply, values, weights);
+      sum = sum == nullptr ? product : binary(HloOpcode::kAdd, sum, product);
+    });
+    // From the order of the input's dimensions to that of the output.
+    std::vector<int64_t> order(conv_->shape().dimensions().size());
+    order[numbers_.output_batch_dimension()] = numbers_.input_batch_dimension();
+    order[numbers_.output_feature_dimension()] = feature;
+    for (int64_t i = 0; i < spatial_rank(); ++i)
+      order[numbers_.output_spatial_dimensions(i)] = numbers_.input_spatial_dimensions(i);
+    return transposed(sum, order);
+  }
+
+  HloInstruction* transposed(HloInstruction* value, const std::vector<int64_t>& order) {
+    if (std::is_sorted(order.begin(), order.end())) return value;
+    std::vector<int64_t> dimensions;
+    for (int64_t d : order) dimensions.push_back(size_of(value, d));
+    return add(HloInstruction::CreateTranspose(shape_of(dimensions), value, order));
+  }
+
+  // The right operand with its dimensions in the left one's order: output features where the batch is, input features
+  // where the features are, reversed where the window is.
+  HloInstruction* aligned_kernel() {
+    std::vector<int64_t> order(kernel_->shape().dimensions().size()), reversed;
+    order[numbers_.input_batch_dimension()] = numbers_.kernel_output_feature_dimension();
+    order[numbers_.input_feature_dimension()] = numbers_.kernel_input_feature_dimension();
+    for (int64_t i = 0; i < spatial_rank(); ++i) {
+      order[numbers_.input_spatial_dimensions(i)] = numbers_.kernel_spatial_dimensions(i);
+      if (window_.dimensions(i).window_reversal()) reversed.push_back(numbers_.input_spatial_dimensions(i));
+    }
+    HloInstruction* aligned = transposed(kernel_, order);
+    return reversed.empty() ? aligned : add(HloInstruction::CreateReverse(aligned->shape(), aligned, reversed));
+  }
+
+  xla::HloComputation* scalar_add() {
+    auto builder = xla::HloComputation::Builder("add");
+    const Shape scalar = ShapeUtil::MakeShape(type_, {});
+    auto* a = builder.AddInstruction(HloInstruction::CreateParameter(0, scalar, "a"));
+    auto* b = builder.AddInstruction(HloInstruction::CreateParameter(1, scalar, "b"));
+    builder.AddInstruction(HloInstruction::CreateBinary(scalar, HloOpcode::kAdd, a, b));
+    return computation_->parent()->AddEmbeddedComputation(builder.Build());
+  }
+
+  // One sum of products for each position of the result, put side by side.
+  HloInstruction* sums_of_pairs() {
+    HloInstruction* kernel = aligned_kernel();
+    HloInstruction* none = zero();
+    xla::HloComputation* sum = scalar_add();
+    const int64_t features = conv_->batch_group_count();
+    Position results, counts, dilations;
+    std::vector<int64_t> summed = {numbers_.input_feature_dimension()};
+    for (int64_t i = 0; i < spatial_rank(); ++i) {
+      results.push_back(conv_->shape().dimensions(numbers_.output_spatial_dimensions(i)));
+      counts.push_back(window_.dimensions(i).size());
+      dilations.push_back(window_.dimensions(i).window_dilation());
+      summed.push_back(numbers_.input_spatial_dimensions(i));
+    }
+    std::sort(summed.begin(), summed.end());
+    std::vector<HloInstruction*> rows;
+    for_each(results, [&](const Position& position) {
+      Position start;
+      for (int64_t i = 0; i < spatial_rank(); ++i) start.push_back(position[i] * window_.dimensions(i).stride());
+      HloInstruction* products = binary(HloOpcode::kMultiply, input_slice(input_, start, counts, dilations), kernel);
+      HloInstruction* total = add(HloInstruction::CreateReduce(shape_of({features}), products, none, summed, sum));
+      rows.push_back(add(HloInstruction::CreateReshape(shape_of({1, features}), total)));
+    });
+    const auto count = static_cast<int64_t>(rows.size());
+    HloInstruction* table = add(HloInstruction::CreateConcatenate(shape_of({count, features}), rows, 0));
+    // Positions and features, then the output's own order; its batch dimension has one element.
+    std::vector<int64_t> sizes = results;
+    sizes.push_back(features);
+    sizes.push_back(1);
+    HloInstruction* box = add(HloInstruction::CreateReshape(shape_of(sizes), table));
+    std::vector<int64_t> order(sizes.size());
+    for (int64_t i = 0; i < spatial_rank(); ++i) order[numbers_.output_spatial_dimensions(i)] = i;
+    order[numbers_.output_feature_dimension()] = spatial_rank();
+    order[numbers_.output_batch_dimension()] = spatial_rank() + 1;
+    return transposed(box, order);
+  }
+
+  HloInstruction* conv_;
+  const xla::ConvolutionDimensionNumbers& numbers_;
+  const xla::Window& window_;
+  xla::HloComputation* computation_;
+  xla::PrimitiveType type_;
+  HloInstruction *input_, *kernel_;
+};
+
+}  // namespace
+
+std::map<std::string, double> grouped_convolutions(const xla::HloModule& module) {
+  std::map<std::string, double> found;
+  for (const auto* computation : module.computations())
+    for (const auto* instruction : computation->instructions())
+      if (can_rewrite(*instruction)) found[key_of(*instruction)] += multiply_adds(*instruction);
+  return found;
+}
+
+void apply_convolution_decisions(xla::HloModule& module, const Decisions& decisions) {
+  std::map<std::string, bool> met;  // keys to rewrite
+  for (const Decision& d : decisions) {
+    if (!is_grouped_convolution(d.kind, d.key)) continue;
+    if (d.value == "multiply-add")
+      met.emplace(d.key, false);
+    else if (d.value != "convolution")
+      throw Error("no way '" + d.value + "' to compute a convolution", d.key, "convolution or multiply-add");
+  }
+  if (met.empty()) return;
+  for (auto* computation : module.MakeComputationPostOrder())
+    for (auto* instruction : computation->MakeInstructionPostOrder()) {
+      if (!can_rewrite(*instruction)) continue;
+      const auto decided = met.find(key_of(*instruction));
+      if (decided == met.end()) continue;
+      decided->second = true;
+      HloInstruction* result = Expansion(instruction).build();
+      result->set_metadata(instruction->metadata());
+      check(computation->ReplaceInstruction(instruction, result), "a convolution as multiply-adds");
+    }
+  for (const auto& [key, done] : met)
+    if (!done) throw Error("the program has no such convolution", key);
+}
+
+}  // namespace hone::xla_side
