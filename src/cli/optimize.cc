@@ -13,6 +13,7 @@
 #include "base/progress.h"
 #include "cli/cli.h"
 #include "models/shipped.h"
+#include "tune/collect.h"
 #include "tune/report.h"
 
 namespace hone::cli {
@@ -23,7 +24,7 @@ using nlohmann::json;
 
 // Members that say by how much an option is faster; `hone tune` ranks by `tile`, which orders options better.
 constexpr char kModel[] = "tile-ratio";
-constexpr char kGainsFile[] = "tile-gains.json";
+constexpr char kGainsFile[] = "tile-gains.json", kConvolutionGainsFile[] = "convolution-gains.json";
 
 struct OptimizeCommand {
   std::shared_ptr<OutputOptions> output;
@@ -32,6 +33,7 @@ struct OptimizeCommand {
   tune::OptimizeOptions options;
   bool no_verify = false, rank_only = false, force = false, judge = false;
   std::string calibrate, split, part = "validation";  // of --calibrate
+  std::string convolutions;                           // a manifest: --calibrate-convolutions
 };
 
 std::string model_path(const OptimizeCommand& c) {
@@ -49,6 +51,8 @@ tune::KnownGains known_gains(const OptimizeCommand& c, const std::string& model)
   tune::KnownGains gains = tune::KnownGains::load(path);
   if (gains.model != tune::weights_fingerprint(model))
     throw Error("the error of this model is not known: the file is about another", path, hint);
+  const std::string convolutions = c.gains.empty() ? models::shipped_model(kConvolutionGainsFile) : "";
+  if (!convolutions.empty()) gains.by_way.merge(tune::KnownGains::load(convolutions).by_way);
   return gains;
 }
 
@@ -104,6 +108,45 @@ int calibrate(const OptimizeCommand& c) {
   return 0;
 }
 
+// Programs of the split's other parts are left alone. An interrupt ends the measuring; what there is then is written.
+int calibrate_convolutions(const OptimizeCommand& c) {
+  if (c.split.empty()) throw Error("which programs are not for testing?", "--split", "a split file of the manifest");
+  const Split split = Split::read(c.split);
+  std::vector<tune::CollectProgram> programs = tune::read_manifest(c.convolutions);
+  std::erase_if(programs, [&](const tune::CollectProgram& p) {
+    const auto in = [&](const std::vector<std::string>& part) {
+      return std::find(part.begin(), part.end(), p.name) != part.end();
+    };
+    return !in(split.train) && !in(split.validation);
+  });
+  ProgressOptions shown;
+  shown.quiet = c.output->quiet;
+  Progress progress("measuring convolutions", shown);
+  std::vector<tune::RankedGain> measured;
+  tune::KnownGains gains;
+  try {
+    for (size_t i = 0; i < programs.size(); ++i) {
+      progress.update(static_cast<int64_t>(i), fmt::format("of {} programs, {}", programs.size(), programs[i].name));
+      ProgramOptions options = *c.program;
+      options.program = programs[i].file;
+      OpenedProgram opened = open_program(options);
+      const auto found = tune::measure_convolutions(*opened.session, programs[i].name);
+      gains.programs += !found.empty();
+      gains.kernels += static_cast<int>(found.size());
+      measured.insert(measured.end(), found.begin(), found.end());
+    }
+  } catch (const tune::Stopped&) {
+    spdlog::warn("interrupted: {} convolutions of {} programs are measured", gains.kernels, gains.programs);
+  }
+  gains.by_way[tune::kConvolutionWay] = tune::trust_of(std::move(measured));
+  if (!c.out.empty()) write_file(c.out, gains.to_json().dump(1) + "\n");
+  if (c.output->json)
+    print(gains.to_json());
+  else
+    print_gains(gains);
+  return 0;
+}
+
 // ---- optimisation
 
 json kernel_json(const tune::OptimizedKernel& k) {
@@ -126,15 +169,24 @@ json kernel_json(const tune::OptimizedKernel& k) {
 }
 
 json summary(const tune::OptimizeReport& r, const tune::TuneReport& report, const std::string& model) {
-  json kernels = json::array();
+  json kernels = json::array(), convolutions = json::array();
   for (const tune::OptimizedKernel& k : r.kernels) kernels.push_back(kernel_json(k));
-  json j = {{"program", report.program},        {"fingerprint", report.fingerprint},
-            {"instructions", r.instructions},   {"model", model},
-            {"kernels", std::move(kernels)},    {"applied", r.decisions.size()},
-            {"verified", r.verified},           {"lowering_s", r.lowering_s},
-            {"ranking_s", r.ranking_s},         {"verifying_s", r.verifying_s},
-            {"seconds", report.seconds},        {"seed", report.target.seed},
-            {"threads", report.target.threads}, {"decisions", tune::decisions_object(r.decisions)},
+  for (const tune::OptimizedKernel& k : r.convolutions) convolutions.push_back(kernel_json(k));
+  json j = {{"program", report.program},
+            {"fingerprint", report.fingerprint},
+            {"instructions", r.instructions},
+            {"model", model},
+            {"kernels", std::move(kernels)},
+            {"convolutions", std::move(convolutions)},
+            {"applied", r.decisions.size()},
+            {"verified", r.verified},
+            {"lowering_s", r.lowering_s},
+            {"ranking_s", r.ranking_s},
+            {"verifying_s", r.verifying_s},
+            {"seconds", report.seconds},
+            {"seed", report.target.seed},
+            {"threads", report.target.threads},
+            {"decisions", tune::decisions_object(r.decisions)},
             {"output", report.output}};
   if (!r.note.empty()) j["note"] = r.note;
   return j;
@@ -149,11 +201,14 @@ void print_summary(const tune::OptimizeReport& r, const tune::TuneReport& report
   std::stable_sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return a->share > b->share; });
   if (!rows.empty())
     fmt::print("  {:<36} {:<14} {:<18} {:>9} {:>8}\n", "kernel", "default", "chosen", "expected", "error");
+  const auto expanded = std::count_if(r.convolutions.begin(), r.convolutions.end(), [](auto& k) { return k.applied; });
   constexpr size_t kShown = 20;
   for (size_t i = 0; i < rows.size() && i < kShown; ++i)
     fmt::print("  {:<36.36} {:<14} {:<18} {:>8.3f}x {:>8.3f}\n", rows[i]->name, rows[i]->default_value, rows[i]->chosen,
                rows[i]->gain, rows[i]->error);
   if (rows.size() > kShown) fmt::print("  and {} more\n", rows.size() - kShown);
+  if (!r.convolutions.empty())
+    fmt::print("  {} of {} grouped convolutions as multiply-adds\n", expanded, r.convolutions.size());
   fmt::print("  {} of {} kernels compiled in another way; outputs {}\n", rows.size(), r.kernels.size(),
              r.verified ? "verified" : "NOT verified");
   if (!r.note.empty()) fmt::print("  note: {}\n", r.note);
@@ -240,6 +295,7 @@ int rank_only(const OptimizeCommand& c) {
 int optimize_command(OptimizeCommand& c) {
   const auto start = std::chrono::steady_clock::now();
   if (!c.calibrate.empty()) return calibrate(c);
+  if (!c.convolutions.empty()) return calibrate_convolutions(c);
   if (c.program->program.empty()) throw Error("no program is given", "PROGRAM", "see hone optimize --help");
   // What cannot end well is known before the work: options, the model, and the name of the output.
   c.options.verify = !c.no_verify && !c.rank_only;
@@ -291,6 +347,8 @@ Runner declare_optimize(CLI::App& app) {
   app.add_flag("--force", c->force, "replace the output even if it is no package");
   app.add_option("--calibrate", c->calibrate, "a data set of hone collect: measure what the model's choices are worth");
   app.add_option("--split", c->split, "of --calibrate: which of its programs the model was not trained on");
+  app.add_option("--calibrate-convolutions", c->convolutions,
+                 "a manifest of programs: measure what grouped convolutions as multiply-adds are worth");
   app.add_flag("--judge", c->judge,
                "of --calibrate: what choices by --gains would have done to the data set's kernels");
   app.add_option("--part", c->part, "of the split: validation (default) or test, to look at")

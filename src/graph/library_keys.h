@@ -19,6 +19,7 @@ inline bool is_reduction(DecisionKind kind, const std::string& key) {
 // Grouped convolutions of one shape, as the program has them before XLA's passes: "convolution:f32[1,8,8,4]*...", value
 // "convolution" (whatever XLA makes of it) | "multiply-add" (shifted multiply-adds, compiled and fused).
 inline constexpr char kConvolutionKeyPrefix[] = "convolution:";
+inline constexpr char kMultiplyAdd[] = "multiply-add";
 
 inline bool is_grouped_convolution(DecisionKind kind, const std::string& key) {
   return kind == DecisionKind::Library && key.rfind(kConvolutionKeyPrefix, 0) == 0;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "graph/library_keys.h"
 #include "tune/collect.h"
 #include "tune/kernel_moves.h"
 #include "tune/program_tuner.h"
@@ -74,6 +75,31 @@ void rank(const Kernel& kernel, KernelRanker& ranker, const KnownGains& gains, i
   for (size_t i : order) into.order.push_back(options[i]);
 }
 
+// Grouped convolutions are not ranked: there is one other way to compute them, known to pay from a size on.
+std::vector<OptimizedKernel> choose_convolutions(const std::vector<Dimension>& dimensions, const KnownGains& gains) {
+  const Trust& trust = gains.of(kConvolutionWay);
+  std::vector<OptimizedKernel> convolutions;
+  for (const Dimension& d : dimensions) {
+    if (!is_grouped_convolution(d.kind, d.key)) continue;
+    OptimizedKernel o;
+    o.name = o.key = d.key;
+    o.kind = "convolution";
+    o.options = static_cast<int>(d.options.size());
+    o.decision = d.kind;
+    o.default_value = o.chosen = d.options[d.default_option];
+    o.lead = convolution_lead(d);
+    if (trust.trusts(o.lead)) {
+      o.applied = true;
+      o.way = kConvolutionWay;
+      o.chosen = kMultiplyAdd;
+      o.gain = std::exp(trust.gain);
+      o.error = o.gain - std::exp(trust.low);
+    }
+    convolutions.push_back(std::move(o));
+  }
+  return convolutions;
+}
+
 // One program's way from default XLA to checked decisions.
 class Optimizer {
  public:
@@ -81,8 +107,11 @@ class Optimizer {
 
   OptimizeReport run(KernelRanker& ranker, const KnownGains& gains) {
     auto start = Clock::now();
-    const Lowered plain = bench_.lower({}, /*want_fusion=*/false);
+    Lowered plain = bench_.lower({}, /*want_fusion=*/false);
     report_.instructions = plain.instructions;
+    report_.convolutions = choose_convolutions(plain.dimensions, gains);
+    const Decisions before_kernels = applied();
+    if (!before_kernels.empty()) plain = bench_.lower(before_kernels, /*want_fusion=*/false);
     report_.lowering_s = seconds_since(start);
     start = Clock::now();
     const std::vector<double> shares = kernel_shares(plain.kernels);
@@ -99,7 +128,8 @@ class Optimizer {
     report_.verifying_s = seconds_since(start);
     start = Clock::now();
     report_.decisions = applied();
-    report_.lowered = report_.decisions.empty() ? plain : bench_.lower(report_.decisions, /*want_fusion=*/false);
+    report_.lowered =
+        report_.decisions == before_kernels ? plain : bench_.lower(report_.decisions, /*want_fusion=*/false);
     report_.lowering_s += seconds_since(start);
     return std::move(report_);
   }
@@ -107,8 +137,9 @@ class Optimizer {
  private:
   Decisions applied() const {
     Decisions decisions;
-    for (const OptimizedKernel& k : report_.kernels)
-      if (k.applied) decisions.push_back({k.decision, k.key, k.chosen});
+    for (const auto* chosen : {&report_.convolutions, &report_.kernels})
+      for (const OptimizedKernel& k : *chosen)
+        if (k.applied) decisions.push_back({k.decision, k.key, k.chosen});
     std::sort(decisions.begin(), decisions.end());
     return decisions;
   }
@@ -147,8 +178,9 @@ class Optimizer {
         report_.check = check();
       }
     }
-    if (failing()) {
-      for (OptimizedKernel& k : report_.kernels)
+    for (auto* chosen : {&report_.kernels, &report_.convolutions}) {
+      if (!failing()) break;
+      for (OptimizedKernel& k : *chosen)
         if (k.applied) drop(k, "the program does not pass with it, and no kernel alone is to blame");
       report_.check = check();
     }

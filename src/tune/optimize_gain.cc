@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "features/columns.h"
 #include "features/encoded.h"
+#include "graph/library_keys.h"
 
 namespace hone::tune {
 
@@ -198,6 +199,25 @@ std::map<std::string, JudgedProgram> judge_gains(const Dataset& dataset, const s
     program.worst = std::min(program.worst, default_ns / chosen_ns);
   });
   return judged;
+}
+
+double convolution_lead(const Dimension& convolution) { return std::log(std::max(1.0, convolution.weight)); }
+
+std::vector<RankedGain> measure_convolutions(Bench& bench, const std::string& program) {
+  constexpr Duel kDuel{.min_rounds = 5, .max_rounds = 25, .budget_ms = 400, .precision = 0.01, .limit_s = 120};
+  std::vector<Dimension> convolutions = bench.lower({}, /*want_fusion=*/false).dimensions;
+  std::erase_if(convolutions, [](const Dimension& d) { return !is_grouped_convolution(d.kind, d.key); });
+  Decisions all;
+  for (const Dimension& d : convolutions) all.push_back({d.kind, d.key, kMultiplyAdd});
+  std::sort(all.begin(), all.end());
+  std::vector<RankedGain> gains;
+  for (const Dimension& d : convolutions) {
+    Decisions others = all;
+    std::erase_if(others, [&](const Decision& decision) { return decision.key == d.key; });
+    const Measurement m = bench.measure_program(all, others, kDuel);
+    if (m.ok()) gains.push_back({program, convolution_lead(d), std::log(m.ratio)});
+  }
+  return gains;
 }
 
 std::string weights_fingerprint(const std::string& path) {

@@ -15,6 +15,7 @@
 
 #include "data/dataset.h"
 #include "models/learn_library.h"
+#include "tune/bench.h"
 
 namespace hone::tune {
 
@@ -82,6 +83,17 @@ struct JudgedProgram {
 // By program. Throws Error when no kernel can be judged.
 std::map<std::string, JudgedProgram> judge_gains(const Dataset& dataset, const std::vector<std::string>& programs,
                                                  models::LearnedModel& model, const KnownGains& gains);
+
+// ---- grouped convolutions (graph/library_keys.h)
+
+// The way of change from a convolution to multiply-adds. Nothing ranks it: its lead is the logarithm of its multiply-adds.
+inline constexpr char kConvolutionWay[] = "grouped convolution";
+
+double convolution_lead(const Dimension& convolution);
+
+// What each grouped convolution of a program gains the whole program as multiply-adds, all others being so already.
+// Throws what the bench throws; convolutions whose measurement fails are left out.
+std::vector<RankedGain> measure_convolutions(Bench& bench, const std::string& program);
 
 // A digest of a weights file, or of all that open_ensemble reads in a folder.
 std::string weights_fingerprint(const std::string& path);

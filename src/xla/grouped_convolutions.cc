@@ -313,7 +313,7 @@ void apply_convolution_decisions(xla::HloModule& module, const Decisions& decisi
   std::map<std::string, bool> met;  // keys to rewrite
   for (const Decision& d : decisions) {
     if (!is_grouped_convolution(d.kind, d.key)) continue;
-    if (d.value == "multiply-add")
+    if (d.value == kMultiplyAdd)
       met.emplace(d.key, false);
     else if (d.value != "convolution")
       throw Error("no way '" + d.value + "' to compute a convolution", d.key, "convolution or multiply-add");

@@ -349,7 +349,7 @@ std::vector<Dimension> program_dimensions(const xla::HloModule& program, const C
     dimensions.push_back({option.kind, option.key, option.values, 0, 0});
   }
   for (const auto& [key, multiply_adds] : grouped_convolutions(program))
-    dimensions.push_back({DecisionKind::Library, key, {"convolution", "multiply-add"}, 0, multiply_adds});
+    dimensions.push_back({DecisionKind::Library, key, {"convolution", kMultiplyAdd}, 0, multiply_adds});
   return dimensions;
 }
 

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/rng.h"
 #include "fake_bench.h"
+#include "graph/library_keys.h"
 
 namespace hone::tune {
 
@@ -178,6 +179,91 @@ TEST_CASE("a trusted way is taken though the model likes another option more", "
   const OptimizeReport report = optimize_program(bench, ranker, gains_from_one(), {});
   CHECK(report.decisions == Decisions{{DecisionKind::Kernel, "sure", "tile=8"}});
   CHECK(report.kernels[0].order.front() == "loop");
+}
+
+namespace {
+
+Dimension a_convolution(const std::string& name, double multiply_adds) {
+  return {DecisionKind::Library, kConvolutionKeyPrefix + name, {"convolution", kMultiplyAdd}, 0, multiply_adds};
+}
+
+// Two grouped convolutions; as multiply-adds they bring another kernel.
+Lowered with_convolutions(const Decisions& decisions) {
+  Lowered l = two_kernels();
+  l.dimensions = {a_convolution("large", 1e6),
+                  a_convolution("small", 10),
+                  {DecisionKind::Library, "program", {"default", "eigen"}, 0, 0}};
+  if (!decisions.empty()) l.kernels.push_back(a_kernel("taps", {"default", "tile=8"}));
+  return l;
+}
+
+KnownGains gains_of_convolutions() {
+  KnownGains gains = gains_from_one();
+  gains.by_way[kConvolutionWay] = {
+      .from = std::log(1000), .gain = std::log(3), .low = std::log(1.5), .kernels = 50, .programs = 9, .seen = 80};
+  return gains;
+}
+
+TableRanker ranker_of_three() {
+  return TableRanker({{"sure default", 3},
+                      {"sure loop", 2.5},
+                      {"sure tile=8", 1},
+                      {"doubtful default", 3},
+                      {"doubtful tile=8", 2.5},
+                      {"taps default", 3},
+                      {"taps tile=8", 1}});
+}
+
+}  // namespace
+
+TEST_CASE("grouped convolutions that are large enough become multiply-adds, then kernels are ranked", "[tune]") {
+  FakeBench bench;
+  bench.lowering = [](const Decisions& d, bool) { return with_convolutions(d); };
+  TableRanker ranker = ranker_of_three();
+  const OptimizeReport report = optimize_program(bench, ranker, gains_of_convolutions(), {});
+  const Decision large{DecisionKind::Library, "convolution:large", kMultiplyAdd};
+  CHECK(report.decisions ==
+        Decisions{{DecisionKind::Kernel, "sure", "tile=8"}, {DecisionKind::Kernel, "taps", "tile=8"}, large});
+  REQUIRE(report.convolutions.size() == 2);
+  CHECK(report.convolutions[0].applied);
+  CHECK(report.convolutions[0].gain == Approx(3));
+  CHECK_FALSE(report.convolutions[1].applied);
+  CHECK(report.convolutions[1].chosen == "convolution");
+
+  // Without known gains they stay.
+  TableRanker again = ranker_of_three();
+  CHECK(optimize_program(bench, again, gains_from_one(), {}).decisions ==
+        Decisions{{DecisionKind::Kernel, "sure", "tile=8"}});
+}
+
+TEST_CASE("convolutions that fail the check are dropped after the kernels", "[tune]") {
+  FakeBench bench;
+  bench.lowering = [](const Decisions& d, bool) { return with_convolutions(d); };
+  bench.outcome = [](const Decisions& d) { return d.empty() ? Outcome::Ok : Outcome::Mismatch; };
+  TableRanker ranker = ranker_of_three();
+  const OptimizeReport report = optimize_program(bench, ranker, gains_of_convolutions(), {});
+  CHECK(report.decisions.empty());
+  CHECK(report.verified);
+  CHECK_FALSE(report.convolutions[0].applied);
+  CHECK_FALSE(report.convolutions[0].note.empty());
+  REQUIRE(bench.program_calls.size() >= 3);
+  CHECK(bench.program_calls[bench.program_calls.size() - 2] == "library convolution:large=multiply-add");
+}
+
+TEST_CASE("a grouped convolution is worth what it gains where all others are multiply-adds", "[tune]") {
+  FakeBench bench;
+  bench.lowering = [](const Decisions& d, bool) { return with_convolutions(d); };
+  bench.speed = [](const Decisions& d) {
+    double speed = 1;
+    for (const Decision& one : d) speed *= one.key == "convolution:large" ? 4 : 0.5;
+    return speed;
+  };
+  const std::vector<RankedGain> gains = measure_convolutions(bench, "p");
+  REQUIRE(gains.size() == 2);
+  CHECK(gains[0].program == "p");
+  CHECK(gains[0].lead == Approx(std::log(1e6)));
+  CHECK(gains[0].gain == Approx(std::log(4)));
+  CHECK(gains[1].gain == Approx(std::log(0.5)));
 }
 
 TEST_CASE("without a check nothing runs at all", "[tune]") {
