@@ -24,7 +24,7 @@ using nlohmann::json;
 
 // Members that say by how much an option is faster; `hone tune` ranks by `tile`, which orders options better.
 constexpr char kModel[] = "tile-ratio";
-constexpr char kGainsFile[] = "tile-gains.json", kConvolutionGainsFile[] = "convolution-gains.json";
+constexpr char kGainsFile[] = "tile-gains.json", kWindowGainsFile[] = "window-gains.json";
 
 struct OptimizeCommand {
   std::shared_ptr<OutputOptions> output;
@@ -33,7 +33,7 @@ struct OptimizeCommand {
   tune::OptimizeOptions options;
   bool no_verify = false, rank_only = false, force = false, judge = false;
   std::string calibrate, split, part = "validation";  // of --calibrate
-  std::string convolutions;                           // a manifest: --calibrate-convolutions
+  std::string windows;                                // a manifest: --calibrate-windows
 };
 
 std::string model_path(const OptimizeCommand& c) {
@@ -51,8 +51,8 @@ tune::KnownGains known_gains(const OptimizeCommand& c, const std::string& model)
   tune::KnownGains gains = tune::KnownGains::load(path);
   if (gains.model != tune::weights_fingerprint(model))
     throw Error("the error of this model is not known: the file is about another", path, hint);
-  const std::string convolutions = c.gains.empty() ? models::shipped_model(kConvolutionGainsFile) : "";
-  if (!convolutions.empty()) gains.by_way.merge(tune::KnownGains::load(convolutions).by_way);
+  const std::string windows = c.gains.empty() ? models::shipped_model(kWindowGainsFile) : "";
+  if (!windows.empty()) gains.by_way.merge(tune::KnownGains::load(windows).by_way);
   return gains;
 }
 
@@ -109,10 +109,10 @@ int calibrate(const OptimizeCommand& c) {
 }
 
 // Programs of the split's other parts are left alone. An interrupt ends the measuring; what there is then is written.
-int calibrate_convolutions(const OptimizeCommand& c) {
+int calibrate_windows(const OptimizeCommand& c) {
   if (c.split.empty()) throw Error("which programs are not for testing?", "--split", "a split file of the manifest");
   const Split split = Split::read(c.split);
-  std::vector<tune::CollectProgram> programs = tune::read_manifest(c.convolutions);
+  std::vector<tune::CollectProgram> programs = tune::read_manifest(c.windows);
   std::erase_if(programs, [&](const tune::CollectProgram& p) {
     const auto in = [&](const std::vector<std::string>& part) {
       return std::find(part.begin(), part.end(), p.name) != part.end();
@@ -120,25 +120,28 @@ int calibrate_convolutions(const OptimizeCommand& c) {
     return !in(split.train) && !in(split.validation);
   });
   ProgressOptions shown;
+  shown.total = static_cast<double>(programs.size());
   shown.quiet = c.output->quiet;
-  Progress progress("measuring convolutions", shown);
-  std::vector<tune::RankedGain> measured;
+  Progress progress("measuring windows", shown);
+  std::map<std::string, std::vector<tune::RankedGain>> measured;
   tune::KnownGains gains;
   try {
     for (size_t i = 0; i < programs.size(); ++i) {
-      progress.update(static_cast<int64_t>(i), fmt::format("of {} programs, {}", programs.size(), programs[i].name));
+      progress.update(static_cast<double>(i), programs[i].name);
       ProgramOptions options = *c.program;
       options.program = programs[i].file;
       OpenedProgram opened = open_program(options);
-      const auto found = tune::measure_convolutions(*opened.session, programs[i].name);
+      const auto found = tune::measure_windows(*opened.session, programs[i].name);
       gains.programs += !found.empty();
-      gains.kernels += static_cast<int>(found.size());
-      measured.insert(measured.end(), found.begin(), found.end());
+      for (const auto& [way, more] : found) {
+        gains.kernels += static_cast<int>(more.size());
+        measured[way].insert(measured[way].end(), more.begin(), more.end());
+      }
     }
   } catch (const tune::Stopped&) {
-    spdlog::warn("interrupted: {} convolutions of {} programs are measured", gains.kernels, gains.programs);
+    spdlog::warn("interrupted: {} operations of {} programs are measured", gains.kernels, gains.programs);
   }
-  gains.by_way[tune::kConvolutionWay] = tune::trust_of(std::move(measured));
+  for (auto& [way, more] : measured) gains.by_way[way] = tune::trust_of(std::move(more));
   if (!c.out.empty()) write_file(c.out, gains.to_json().dump(1) + "\n");
   if (c.output->json)
     print(gains.to_json());
@@ -169,15 +172,15 @@ json kernel_json(const tune::OptimizedKernel& k) {
 }
 
 json summary(const tune::OptimizeReport& r, const tune::TuneReport& report, const std::string& model) {
-  json kernels = json::array(), convolutions = json::array();
+  json kernels = json::array(), windows = json::array();
   for (const tune::OptimizedKernel& k : r.kernels) kernels.push_back(kernel_json(k));
-  for (const tune::OptimizedKernel& k : r.convolutions) convolutions.push_back(kernel_json(k));
+  for (const tune::OptimizedKernel& k : r.windows) windows.push_back(kernel_json(k));
   json j = {{"program", report.program},
             {"fingerprint", report.fingerprint},
             {"instructions", r.instructions},
             {"model", model},
             {"kernels", std::move(kernels)},
-            {"convolutions", std::move(convolutions)},
+            {"windows", std::move(windows)},
             {"applied", r.decisions.size()},
             {"verified", r.verified},
             {"lowering_s", r.lowering_s},
@@ -201,14 +204,14 @@ void print_summary(const tune::OptimizeReport& r, const tune::TuneReport& report
   std::stable_sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return a->share > b->share; });
   if (!rows.empty())
     fmt::print("  {:<36} {:<14} {:<18} {:>9} {:>8}\n", "kernel", "default", "chosen", "expected", "error");
-  const auto expanded = std::count_if(r.convolutions.begin(), r.convolutions.end(), [](auto& k) { return k.applied; });
+  const auto shifted = std::count_if(r.windows.begin(), r.windows.end(), [](auto& k) { return k.applied; });
   constexpr size_t kShown = 20;
   for (size_t i = 0; i < rows.size() && i < kShown; ++i)
     fmt::print("  {:<36.36} {:<14} {:<18} {:>8.3f}x {:>8.3f}\n", rows[i]->name, rows[i]->default_value, rows[i]->chosen,
                rows[i]->gain, rows[i]->error);
   if (rows.size() > kShown) fmt::print("  and {} more\n", rows.size() - kShown);
-  if (!r.convolutions.empty())
-    fmt::print("  {} of {} grouped convolutions as multiply-adds\n", expanded, r.convolutions.size());
+  if (!r.windows.empty())
+    fmt::print("  {} of {} operations over windows by shifted slices\n", shifted, r.windows.size());
   fmt::print("  {} of {} kernels compiled in another way; outputs {}\n", rows.size(), r.kernels.size(),
              r.verified ? "verified" : "NOT verified");
   if (!r.note.empty()) fmt::print("  note: {}\n", r.note);
@@ -295,7 +298,7 @@ int rank_only(const OptimizeCommand& c) {
 int optimize_command(OptimizeCommand& c) {
   const auto start = std::chrono::steady_clock::now();
   if (!c.calibrate.empty()) return calibrate(c);
-  if (!c.convolutions.empty()) return calibrate_convolutions(c);
+  if (!c.windows.empty()) return calibrate_windows(c);
   if (c.program->program.empty()) throw Error("no program is given", "PROGRAM", "see hone optimize --help");
   // What cannot end well is known before the work: options, the model, and the name of the output.
   c.options.verify = !c.no_verify && !c.rank_only;
@@ -347,8 +350,8 @@ Runner declare_optimize(CLI::App& app) {
   app.add_flag("--force", c->force, "replace the output even if it is no package");
   app.add_option("--calibrate", c->calibrate, "a data set of hone collect: measure what the model's choices are worth");
   app.add_option("--split", c->split, "of --calibrate: which of its programs the model was not trained on");
-  app.add_option("--calibrate-convolutions", c->convolutions,
-                 "a manifest of programs: measure what grouped convolutions as multiply-adds are worth");
+  app.add_option("--calibrate-windows", c->windows,
+                 "a manifest of programs: measure what grouped convolutions and poolings gain by shifted slices");
   app.add_flag("--judge", c->judge,
                "of --calibrate: what choices by --gains would have done to the data set's kernels");
   app.add_option("--part", c->part, "of the split: validation (default) or test, to look at")

@@ -16,18 +16,21 @@ inline bool is_reduction(DecisionKind kind, const std::string& key) {
   return kind == DecisionKind::Library && key.rfind(kReduceKeyPrefix, 0) == 0;
 }
 
-// Grouped convolutions of one shape, as the program has them before XLA's passes: "convolution:f32[1,8,8,4]*...", value
-// "convolution" (whatever XLA makes of it) | "multiply-add" (shifted multiply-adds, compiled and fused).
+// Operations over windows of one shape, as the program has them before XLA's passes: grouped convolutions with few features
+// per group ("convolution:f32[1,8,8,4]*...") and poolings ("reduce-window:maximum:f32[..."), value "default" (whatever XLA
+// makes of it) | "shifted" (elementwise operations on shifted slices, compiled and fused).
 inline constexpr char kConvolutionKeyPrefix[] = "convolution:";
-inline constexpr char kMultiplyAdd[] = "multiply-add";
+inline constexpr char kPoolingKeyPrefix[] = "reduce-window:";
+inline constexpr char kShifted[] = "shifted";
 
-inline bool is_grouped_convolution(DecisionKind kind, const std::string& key) {
-  return kind == DecisionKind::Library && key.rfind(kConvolutionKeyPrefix, 0) == 0;
+inline bool is_window_operation(DecisionKind kind, const std::string& key) {
+  return kind == DecisionKind::Library &&
+         (key.rfind(kConvolutionKeyPrefix, 0) == 0 || key.rfind(kPoolingKeyPrefix, 0) == 0);
 }
 
 // Libraries decided on instructions, before there are kernels: the key is no kernel's fingerprint.
 inline bool is_before_kernels(DecisionKind kind, const std::string& key) {
-  return is_reduction(kind, key) || is_grouped_convolution(kind, key);
+  return is_reduction(kind, key) || is_window_operation(kind, key);
 }
 
 }  // namespace hone

@@ -75,29 +75,30 @@ void rank(const Kernel& kernel, KernelRanker& ranker, const KnownGains& gains, i
   for (size_t i : order) into.order.push_back(options[i]);
 }
 
-// Grouped convolutions are not ranked: there is one other way to compute them, known to pay from a size on.
-std::vector<OptimizedKernel> choose_convolutions(const std::vector<Dimension>& dimensions, const KnownGains& gains) {
-  const Trust& trust = gains.of(kConvolutionWay);
-  std::vector<OptimizedKernel> convolutions;
+// Operations over windows are not ranked: there is one other way to compute them, known to pay from a size on.
+std::vector<OptimizedKernel> choose_windows(const std::vector<Dimension>& dimensions, const KnownGains& gains) {
+  std::vector<OptimizedKernel> windows;
   for (const Dimension& d : dimensions) {
-    if (!is_grouped_convolution(d.kind, d.key)) continue;
+    if (!is_window_operation(d.kind, d.key)) continue;
+    const std::string way = window_way(d);
+    const Trust& trust = gains.of(way);
     OptimizedKernel o;
     o.name = o.key = d.key;
-    o.kind = "convolution";
+    o.kind = way;
     o.options = static_cast<int>(d.options.size());
     o.decision = d.kind;
     o.default_value = o.chosen = d.options[d.default_option];
-    o.lead = convolution_lead(d);
+    o.lead = window_lead(d);
     if (trust.trusts(o.lead)) {
       o.applied = true;
-      o.way = kConvolutionWay;
-      o.chosen = kMultiplyAdd;
+      o.way = way;
+      o.chosen = kShifted;
       o.gain = std::exp(trust.gain);
       o.error = o.gain - std::exp(trust.low);
     }
-    convolutions.push_back(std::move(o));
+    windows.push_back(std::move(o));
   }
-  return convolutions;
+  return windows;
 }
 
 // One program's way from default XLA to checked decisions.
@@ -109,7 +110,7 @@ class Optimizer {
     auto start = Clock::now();
     Lowered plain = bench_.lower({}, /*want_fusion=*/false);
     report_.instructions = plain.instructions;
-    report_.convolutions = choose_convolutions(plain.dimensions, gains);
+    report_.windows = choose_windows(plain.dimensions, gains);
     const Decisions before_kernels = applied();
     if (!before_kernels.empty()) plain = bench_.lower(before_kernels, /*want_fusion=*/false);
     report_.lowering_s = seconds_since(start);
@@ -137,7 +138,7 @@ class Optimizer {
  private:
   Decisions applied() const {
     Decisions decisions;
-    for (const auto* chosen : {&report_.convolutions, &report_.kernels})
+    for (const auto* chosen : {&report_.windows, &report_.kernels})
       for (const OptimizedKernel& k : *chosen)
         if (k.applied) decisions.push_back({k.decision, k.key, k.chosen});
     std::sort(decisions.begin(), decisions.end());
@@ -178,7 +179,7 @@ class Optimizer {
         report_.check = check();
       }
     }
-    for (auto* chosen : {&report_.kernels, &report_.convolutions}) {
+    for (auto* chosen : {&report_.kernels, &report_.windows}) {
       if (!failing()) break;
       for (OptimizedKernel& k : *chosen)
         if (k.applied) drop(k, "the program does not pass with it, and no kernel alone is to blame");

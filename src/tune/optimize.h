@@ -39,14 +39,15 @@ struct OptimizedKernel {
 };
 
 struct OptimizeReport {
-  Decisions decisions;                        // sorted; empty = default XLA
-  std::vector<OptimizedKernel> kernels;       // of the program with the convolutions below
-  std::vector<OptimizedKernel> convolutions;  // grouped ones; name = key, `gain` is the whole program's
-  Lowered lowered;                            // under the decisions
-  int64_t instructions = 0;                   // of default XLA's lowered module
-  bool verified = false;                      // the outputs were compared, and are default XLA's
-  Measurement check;                          // of the run that says so: one round, no more; not run when !verify
-  std::string note;                           // when a check failed
+  Decisions decisions;                   // sorted; empty = default XLA
+  std::vector<OptimizedKernel> kernels;  // of the program with the operations below
+  // Grouped convolutions and poolings; name = key, `gain` is the whole program's.
+  std::vector<OptimizedKernel> windows;
+  Lowered lowered;           // under the decisions
+  int64_t instructions = 0;  // of default XLA's lowered module
+  bool verified = false;     // the outputs were compared, and are default XLA's
+  Measurement check;         // of the run that says so: one round, no more; not run when !verify
+  std::string note;          // when a check failed
   double lowering_s = 0, ranking_s = 0, verifying_s = 0;
   double seconds() const { return lowering_s + ranking_s + verifying_s; }
 };

@@ -201,21 +201,25 @@ std::map<std::string, JudgedProgram> judge_gains(const Dataset& dataset, const s
   return judged;
 }
 
-double convolution_lead(const Dimension& convolution) { return std::log(std::max(1.0, convolution.weight)); }
+std::string window_way(const Dimension& operation) {
+  return operation.key.rfind(kPoolingKeyPrefix, 0) == 0 ? "pooling" : "grouped convolution";
+}
 
-std::vector<RankedGain> measure_convolutions(Bench& bench, const std::string& program) {
+double window_lead(const Dimension& operation) { return std::log(std::max(1.0, operation.weight)); }
+
+std::map<std::string, std::vector<RankedGain>> measure_windows(Bench& bench, const std::string& program) {
   constexpr Duel kDuel{.min_rounds = 5, .max_rounds = 25, .budget_ms = 400, .precision = 0.01, .limit_s = 120};
-  std::vector<Dimension> convolutions = bench.lower({}, /*want_fusion=*/false).dimensions;
-  std::erase_if(convolutions, [](const Dimension& d) { return !is_grouped_convolution(d.kind, d.key); });
+  std::vector<Dimension> operations = bench.lower({}, /*want_fusion=*/false).dimensions;
+  std::erase_if(operations, [](const Dimension& d) { return !is_window_operation(d.kind, d.key); });
   Decisions all;
-  for (const Dimension& d : convolutions) all.push_back({d.kind, d.key, kMultiplyAdd});
+  for (const Dimension& d : operations) all.push_back({d.kind, d.key, kShifted});
   std::sort(all.begin(), all.end());
-  std::vector<RankedGain> gains;
-  for (const Dimension& d : convolutions) {
+  std::map<std::string, std::vector<RankedGain>> gains;
+  for (const Dimension& d : operations) {
     Decisions others = all;
     std::erase_if(others, [&](const Decision& decision) { return decision.key == d.key; });
     const Measurement m = bench.measure_program(all, others, kDuel);
-    if (m.ok()) gains.push_back({program, convolution_lead(d), std::log(m.ratio)});
+    if (m.ok()) gains[window_way(d)].push_back({program, window_lead(d), std::log(m.ratio)});
   }
   return gains;
 }

@@ -84,16 +84,16 @@ struct JudgedProgram {
 std::map<std::string, JudgedProgram> judge_gains(const Dataset& dataset, const std::vector<std::string>& programs,
                                                  models::LearnedModel& model, const KnownGains& gains);
 
-// ---- grouped convolutions (graph/library_keys.h)
+// ---- operations over windows (graph/library_keys.h)
 
-// The way of change from a convolution to multiply-adds. Nothing ranks it: its lead is the logarithm of its multiply-adds.
-inline constexpr char kConvolutionWay[] = "grouped convolution";
+// The way of change of such an operation to shifted slices: "grouped convolution" or "pooling". Nothing ranks these: their lead
+// is the logarithm of the elementwise operations.
+std::string window_way(const Dimension& operation);
+double window_lead(const Dimension& operation);
 
-double convolution_lead(const Dimension& convolution);
-
-// What each grouped convolution of a program gains the whole program as multiply-adds, all others being so already.
-// Throws what the bench throws; convolutions whose measurement fails are left out.
-std::vector<RankedGain> measure_convolutions(Bench& bench, const std::string& program);
+// What each of a program's operations over windows gains the whole program by shifted slices, all others being so already; by
+// way of change. Throws what the bench throws; operations whose measurement fails are left out.
+std::map<std::string, std::vector<RankedGain>> measure_windows(Bench& bench, const std::string& program);
 
 // A digest of a weights file, or of all that open_ensemble reads in a folder.
 std::string weights_fingerprint(const std::string& path);

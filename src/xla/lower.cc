@@ -4,9 +4,9 @@
 #include <sstream>
 
 #include "graph/library_keys.h"
-#include "grouped_convolutions.h"
 #include "layouts.h"
 #include "passes.h"
+#include "shifted_windows.h"
 #include "status.h"
 #include "weights.h"
 #include "xla_pch.h"
@@ -193,7 +193,7 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
   module->set_name(program.name());
   out.storage = weight_storage(*module, target.weights, decisions);
   apply_weight_storage(*module, out.storage, inputs);
-  apply_convolution_decisions(*module, decisions);
+  apply_window_decisions(*module, decisions);
   auto& config = module->mutable_config();
   xla::DebugOptions debug = xla::GetDebugOptionsFromFlags();
   apply_program_options(debug, target, decisions);
@@ -348,8 +348,8 @@ std::vector<Dimension> program_dimensions(const xla::HloModule& program, const C
     if (option.needs_fast_math && !target.allow_fast_math) continue;
     dimensions.push_back({option.kind, option.key, option.values, 0, 0});
   }
-  for (const auto& [key, multiply_adds] : grouped_convolutions(program))
-    dimensions.push_back({DecisionKind::Library, key, {"convolution", kMultiplyAdd}, 0, multiply_adds});
+  for (const auto& [key, operations] : window_operations(program))
+    dimensions.push_back({DecisionKind::Library, key, {"default", kShifted}, 0, operations});
   return dimensions;
 }
 

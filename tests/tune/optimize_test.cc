@@ -184,7 +184,7 @@ TEST_CASE("a trusted way is taken though the model likes another option more", "
 namespace {
 
 Dimension a_convolution(const std::string& name, double multiply_adds) {
-  return {DecisionKind::Library, kConvolutionKeyPrefix + name, {"convolution", kMultiplyAdd}, 0, multiply_adds};
+  return {DecisionKind::Library, kConvolutionKeyPrefix + name, {"default", kShifted}, 0, multiply_adds};
 }
 
 // Two grouped convolutions; as multiply-adds they bring another kernel.
@@ -199,7 +199,7 @@ Lowered with_convolutions(const Decisions& decisions) {
 
 KnownGains gains_of_convolutions() {
   KnownGains gains = gains_from_one();
-  gains.by_way[kConvolutionWay] = {
+  gains.by_way["grouped convolution"] = {
       .from = std::log(1000), .gain = std::log(3), .low = std::log(1.5), .kernels = 50, .programs = 9, .seen = 80};
   return gains;
 }
@@ -216,19 +216,19 @@ TableRanker ranker_of_three() {
 
 }  // namespace
 
-TEST_CASE("grouped convolutions that are large enough become multiply-adds, then kernels are ranked", "[tune]") {
+TEST_CASE("grouped convolutions that are large enough become shifted slices, then kernels are ranked", "[tune]") {
   FakeBench bench;
   bench.lowering = [](const Decisions& d, bool) { return with_convolutions(d); };
   TableRanker ranker = ranker_of_three();
   const OptimizeReport report = optimize_program(bench, ranker, gains_of_convolutions(), {});
-  const Decision large{DecisionKind::Library, "convolution:large", kMultiplyAdd};
+  const Decision large{DecisionKind::Library, "convolution:large", kShifted};
   CHECK(report.decisions ==
         Decisions{{DecisionKind::Kernel, "sure", "tile=8"}, {DecisionKind::Kernel, "taps", "tile=8"}, large});
-  REQUIRE(report.convolutions.size() == 2);
-  CHECK(report.convolutions[0].applied);
-  CHECK(report.convolutions[0].gain == Approx(3));
-  CHECK_FALSE(report.convolutions[1].applied);
-  CHECK(report.convolutions[1].chosen == "convolution");
+  REQUIRE(report.windows.size() == 2);
+  CHECK(report.windows[0].applied);
+  CHECK(report.windows[0].gain == Approx(3));
+  CHECK_FALSE(report.windows[1].applied);
+  CHECK(report.windows[1].chosen == "default");
 
   // Without known gains they stay.
   TableRanker again = ranker_of_three();
@@ -244,13 +244,13 @@ TEST_CASE("convolutions that fail the check are dropped after the kernels", "[tu
   const OptimizeReport report = optimize_program(bench, ranker, gains_of_convolutions(), {});
   CHECK(report.decisions.empty());
   CHECK(report.verified);
-  CHECK_FALSE(report.convolutions[0].applied);
-  CHECK_FALSE(report.convolutions[0].note.empty());
+  CHECK_FALSE(report.windows[0].applied);
+  CHECK_FALSE(report.windows[0].note.empty());
   REQUIRE(bench.program_calls.size() >= 3);
-  CHECK(bench.program_calls[bench.program_calls.size() - 2] == "library convolution:large=multiply-add");
+  CHECK(bench.program_calls[bench.program_calls.size() - 2] == "library convolution:large=shifted");
 }
 
-TEST_CASE("a grouped convolution is worth what it gains where all others are multiply-adds", "[tune]") {
+TEST_CASE("an operation over windows is worth what it gains where all others are shifted", "[tune]") {
   FakeBench bench;
   bench.lowering = [](const Decisions& d, bool) { return with_convolutions(d); };
   bench.speed = [](const Decisions& d) {
@@ -258,7 +258,9 @@ TEST_CASE("a grouped convolution is worth what it gains where all others are mul
     for (const Decision& one : d) speed *= one.key == "convolution:large" ? 4 : 0.5;
     return speed;
   };
-  const std::vector<RankedGain> gains = measure_convolutions(bench, "p");
+  const auto by_way = measure_windows(bench, "p");
+  REQUIRE(by_way.size() == 1);
+  const std::vector<RankedGain>& gains = by_way.at("grouped convolution");
   REQUIRE(gains.size() == 2);
   CHECK(gains[0].program == "p");
   CHECK(gains[0].lead == Approx(std::log(1e6)));

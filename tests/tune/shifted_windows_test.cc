@@ -1,4 +1,4 @@
-// Grouped convolutions as multiply-adds on the real compiler; skipped where the worker is not built.
+// Grouped convolutions and poolings as shifted slices on the real compiler; skipped where the worker is not built.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -20,6 +20,10 @@ constexpr Convolution kConvolutions[] = {
      "window={size=3x3 stride=2x2 pad=1_1x0_1}, dim_labels=b01f_01io->b01f, feature_group_count=6"},
     {"two outputs per feature, channels first, another order out", "f32[1,4,7,7]", "f32[8,1,3,3]", "f32[1,5,5,8]",
      "window={size=3x3}, dim_labels=bf01_oi01->b01f, feature_group_count=4"},
+    {"two features per group", "f32[1,6,6,8]", "f32[3,3,2,8]", "f32[1,6,6,8]",
+     "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=4"},
+    {"three features per group, two outputs each", "f32[1,9,5,5]", "f32[6,3,2,2]", "f32[1,6,4,4]",
+     "window={size=2x2}, dim_labels=bf01_oi01->bf01, feature_group_count=3"},
     {"causal, dilated, one spatial dimension", "f32[2,16,5]", "f32[4,1,5]", "f32[2,16,5]",
      "window={size=4 pad=6_0 rhs_dilate=2}, dim_labels=b0f_0io->b0f, feature_group_count=5"},
     {"gradient of the input", "f32[2,5,4,6]", "f32[3,3,1,6]", "f32[2,9,8,6]",
@@ -57,9 +61,9 @@ SessionOptions session_options() {
   return options;
 }
 
-std::vector<Dimension> convolutions_of(const Lowered& lowered) {
+std::vector<Dimension> windows_of(const Lowered& lowered) {
   std::vector<Dimension> found = lowered.dimensions;
-  std::erase_if(found, [](const Dimension& d) { return !is_grouped_convolution(d.kind, d.key); });
+  std::erase_if(found, [](const Dimension& d) { return !is_window_operation(d.kind, d.key); });
   return found;
 }
 
@@ -67,22 +71,61 @@ bool has_convolution(const Lowered& lowered) { return lowered.hlo.find(" convolu
 
 }  // namespace
 
-TEST_CASE("grouped convolutions as multiply-adds compute the same", "[tune]") {
+TEST_CASE("grouped convolutions as shifted slices compute the same", "[tune]") {
   const SessionOptions options = session_options();
   if (no_worker(options)) return;
   Session session(options);
   for (const Convolution& c : kConvolutions) {
     INFO(c.what);
     session.load(program_of(c), c.what);
-    const std::vector<Dimension> found = convolutions_of(session.lower({}, false));
+    const std::vector<Dimension> found = windows_of(session.lower({}, false));
     REQUIRE(found.size() == 1);
-    CHECK(found[0].options == std::vector<std::string>{"convolution", "multiply-add"});
+    CHECK(found[0].options == std::vector<std::string>{"default", kShifted});
     CHECK(found[0].default_option == 0);
     CHECK(found[0].weight > 0);
-    const Decision expanded{DecisionKind::Library, found[0].key, "multiply-add"};
+    const Decision expanded{DecisionKind::Library, found[0].key, kShifted};
     CHECK_FALSE(has_convolution(session.lower({expanded}, false)));
     const Measurement m =
         session.measure_program({expanded}, {}, {.min_rounds = 1, .max_rounds = 1, .budget_ms = 1, .limit_s = 120});
+    INFO(m.note);
+    CHECK(m.ok());
+    CHECK(m.max_error <= 1);
+  }
+}
+
+TEST_CASE("poolings as shifted slices compute the same", "[tune]") {
+  const SessionOptions options = session_options();
+  if (no_worker(options)) return;
+  Session session(options);
+  const char* programs[][3] = {
+      {"maximum", "-inf", "f32[1,5,4,6] reduce-window(x, c), window={size=1x3x3x1 stride=1x2x2x1 pad=0_0x1_1x0_1x0_0}"},
+      {"add", "0", "f32[1,9,8,6] reduce-window(x, c), window={size=1x3x3x1 pad=0_0x1_1x1_1x0_0}"},
+      {"minimum", "inf", "f32[1,5,4,6] reduce-window(x, c), window={size=1x3x3x1 rhs_dilate=1x2x2x1}"},
+      {"add", "0", "f32[1,17,8,6] reduce-window(x, c), window={size=1x2x1x1 pad=0_0x1_0x0_0x0_0 lhs_dilate=1x2x1x1}"},
+  };
+  for (const auto& [reducer, first, operation] : programs) {
+    INFO(operation);
+    session.load(fmt::format(R"(HloModule one
+f {{
+  p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT r = f32[] {}(p, q)
+}}
+ENTRY main {{
+  a = f32[1,9,8,6] parameter(0)
+  c = f32[] constant({})
+  x = f32[1,9,8,6] tanh(a)
+  ROOT y = {}, to_apply=f
+}}
+)",
+                             reducer, first, operation),
+                 reducer);
+    const std::vector<Dimension> found = windows_of(session.lower({}, false));
+    REQUIRE(found.size() == 1);
+    const Decision shifted{DecisionKind::Library, found[0].key, kShifted};
+    CHECK(session.lower({shifted}, false).hlo.find(" reduce-window(") == std::string::npos);
+    const Measurement m =
+        session.measure_program({shifted}, {}, {.min_rounds = 1, .max_rounds = 1, .budget_ms = 1, .limit_s = 120});
     INFO(m.note);
     CHECK(m.ok());
     CHECK(m.max_error <= 1);
@@ -106,7 +149,7 @@ ENTRY main {
 )",
                "three");
   const Lowered plain = session.lower({}, false);
-  const std::vector<Dimension> found = convolutions_of(plain);
+  const std::vector<Dimension> found = windows_of(plain);
   REQUIRE(found.size() == 2);  // the dense one is none
   const auto convolutions = [&](const Decisions& decisions) {
     const std::string hlo = session.lower(decisions, false).hlo;
@@ -115,17 +158,17 @@ ENTRY main {
       ++count;
     return count;
   };
-  const Decision first{DecisionKind::Library, found[0].key, "multiply-add"};
-  const Decision second{DecisionKind::Library, found[1].key, "multiply-add"};
+  const Decision first{DecisionKind::Library, found[0].key, kShifted};
+  const Decision second{DecisionKind::Library, found[1].key, kShifted};
   const int all = convolutions({});
   CHECK(convolutions({first}) == all - 1);
   CHECK(convolutions({first, second}) == all - 2);
-  CHECK(session.lower({{DecisionKind::Library, found[0].key, "convolution"}}, false).fingerprint == plain.fingerprint);
+  CHECK(session.lower({{DecisionKind::Library, found[0].key, "default"}}, false).fingerprint == plain.fingerprint);
 
   const std::string gone = fmt::format("{}f32[1]*f32[1]->f32[1]", kConvolutionKeyPrefix);
   CHECK_THROWS_WITH(session.lower({{DecisionKind::Library, found[0].key, "eigen"}}, false), Catch::Contains("eigen"));
-  CHECK_THROWS_WITH(session.lower({{DecisionKind::Library, gone, "multiply-add"}}, false),
-                    Catch::Contains("no such convolution"));
+  CHECK_THROWS_WITH(session.lower({{DecisionKind::Library, gone, kShifted}}, false),
+                    Catch::Contains("no such operation"));
 }
 
 }  // namespace hone::tune

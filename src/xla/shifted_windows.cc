@@ -1,4 +1,4 @@
-#include "grouped_convolutions.h"
+#include "shifted_windows.h"
 
 #include <algorithm>
 #include <functional>
@@ -19,7 +19,7 @@ using xla::HloOpcode;
 using xla::Shape;
 using xla::ShapeUtil;
 
-constexpr int64_t kMostTaps = 64;  // window positions, each a slice: an 8 x 8 window
+constexpr int64_t kMostSlices = 64;  // an 8 x 8 window
 
 bool is_float(const Shape& shape) {
   return shape.element_type() == xla::F32 || shape.element_type() == xla::F64 || shape.element_type() == xla::BF16 ||
@@ -31,12 +31,13 @@ int64_t window_positions(const xla::Window& window) {
                          [](int64_t n, const xla::WindowDimension& d) { return n * d.size(); });
 }
 
-// One input feature per group: out feature o reads input feature o / multiplier alone.
-bool reads_one_feature(const HloInstruction& conv) {
+int64_t features_per_group(const HloInstruction& conv) {
+  return conv.operand(1)->shape().dimensions(conv.convolution_dimension_numbers().kernel_input_feature_dimension());
+}
+
+bool reads_few_features(const HloInstruction& conv) {
   return conv.batch_group_count() == 1 && conv.feature_group_count() > 1 &&
-         conv.operand(0)->shape().dimensions(conv.convolution_dimension_numbers().input_feature_dimension()) ==
-             conv.feature_group_count() &&
-         window_positions(conv.window()) <= kMostTaps;
+         window_positions(conv.window()) * features_per_group(conv) <= kMostSlices;
 }
 
 // The gradient of a depthwise convolution's weights: features of both operands meet one to one (they are the batch of the
@@ -50,34 +51,74 @@ bool pairs_features(const HloInstruction& conv) {
     return false;
   int64_t positions = 1;
   for (int64_t d : numbers.output_spatial_dimensions()) positions *= conv.shape().dimensions(d);
-  return positions <= kMostTaps;
+  return positions <= kMostSlices;
 }
 
-bool can_rewrite(const HloInstruction& conv) {
+bool is_shiftable_convolution(const HloInstruction& conv) {
   return conv.opcode() == HloOpcode::kConvolution && is_float(conv.shape()) && is_float(conv.operand(0)->shape()) &&
-         is_float(conv.operand(1)->shape()) && (reads_one_feature(conv) || pairs_features(conv));
+         is_float(conv.operand(1)->shape()) && (reads_few_features(conv) || pairs_features(conv));
 }
 
-std::string key_of(const HloInstruction& conv) {
-  const bool backward = conv.batch_group_count() > 1;
-  return absl::StrCat(kConvolutionKeyPrefix, ShapeUtil::HumanString(conv.operand(0)->shape()), "*",
-                      ShapeUtil::HumanString(conv.operand(1)->shape()), "->", ShapeUtil::HumanString(conv.shape()), ":",
-                      xla::ConvolutionDimensionNumbersToString(conv.convolution_dimension_numbers()), ":",
-                      xla::window_util::ToString(conv.window()), backward ? ":batch groups " : ":groups ",
-                      backward ? conv.batch_group_count() : conv.feature_group_count());
+// Where the first value leaves any other as it is; elsewhere XLA counts it once, and what padding stands for is not said.
+bool is_neutral(const HloInstruction& first, HloOpcode opcode) {
+  if (first.opcode() != HloOpcode::kConstant) return false;
+  const xla::PrimitiveType type = first.shape().element_type();
+  if (opcode == HloOpcode::kAdd) return first.literal().IsAll(0);
+  if (opcode == HloOpcode::kMaximum) return first.literal() == xla::LiteralUtil::MinValue(type);
+  return opcode == HloOpcode::kMinimum && first.literal() == xla::LiteralUtil::MaxValue(type);
 }
 
-double multiply_adds(const HloInstruction& conv) {
-  double count = static_cast<double>(ShapeUtil::ElementsIn(conv.shape())) * window_positions(conv.window());
-  if (conv.batch_group_count() > 1)
-    count *= conv.operand(0)->shape().dimensions(conv.convolution_dimension_numbers().input_feature_dimension());
-  return count;
+// A pooling: one array, a reducer of one operation on its two parameters.
+bool is_shiftable_reduction(const HloInstruction& reduce) {
+  if (reduce.opcode() != HloOpcode::kReduceWindow || !reduce.shape().IsArray() || reduce.operand_count() != 2)
+    return false;
+  const HloInstruction& root = *reduce.to_apply()->root_instruction();
+  const bool one_operation = reduce.to_apply()->instruction_count() == 3 && root.IsElementwiseBinary() &&
+                             root.operand(0)->opcode() == HloOpcode::kParameter &&
+                             root.operand(1)->opcode() == HloOpcode::kParameter && root.operand(0) != root.operand(1);
+  const int64_t positions = window_positions(reduce.window());
+  return one_operation && is_float(reduce.shape()) && reduce.shape().element_type() == root.shape().element_type() &&
+         is_neutral(*reduce.operand(1), root.opcode()) && positions > 1 && positions <= kMostSlices &&
+         !xla::window_util::HasWindowReversal(reduce.window());
+}
+
+std::string key_of(const HloInstruction& op) {
+  const std::string shapes =
+      absl::StrCat(ShapeUtil::HumanString(op.operand(0)->shape()), op.opcode() == HloOpcode::kConvolution ? "*" : "",
+                   op.opcode() == HloOpcode::kConvolution ? ShapeUtil::HumanString(op.operand(1)->shape()) : "", "->",
+                   ShapeUtil::HumanString(op.shape()));
+  const std::string window = xla::window_util::ToString(op.window());
+  if (op.opcode() == HloOpcode::kReduceWindow)
+    return absl::StrCat(kPoolingKeyPrefix, xla::HloOpcodeString(op.to_apply()->root_instruction()->opcode()), ":",
+                        shapes, ":", window);
+  const bool backward = op.batch_group_count() > 1;
+  return absl::StrCat(kConvolutionKeyPrefix, shapes, ":",
+                      xla::ConvolutionDimensionNumbersToString(op.convolution_dimension_numbers()), ":", window,
+                      backward ? ":batch groups " : ":groups ",
+                      backward ? op.batch_group_count() : op.feature_group_count());
+}
+
+double elementwise_operations(const HloInstruction& op) {
+  const double count = static_cast<double>(ShapeUtil::ElementsIn(op.shape())) * window_positions(op.window());
+  return op.opcode() == HloOpcode::kConvolution ? count * features_per_group(op) : count;
+}
+
+using Position = std::vector<int64_t>;  // in the dimensions of a window
+
+// Calls visit(position) for all positions of a box.
+void for_each(const Position& sizes, const std::function<void(const Position&)>& visit) {
+  Position at(sizes.size(), 0);
+  const int64_t count = std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+  for (int64_t n = 0; n < count; ++n) {
+    visit(at);
+    for (size_t i = sizes.size(); i-- > 0 && ++at[i] == sizes[i];) at[i] = 0;
+  }
 }
 
 // Builds the arithmetic that takes one convolution's place, in the computation of the convolution.
-class Expansion {
+class ShiftedConvolution {
  public:
-  explicit Expansion(HloInstruction* conv)
+  explicit ShiftedConvolution(HloInstruction* conv)
       : conv_(conv),
         numbers_(conv->convolution_dimension_numbers()),
         window_(conv->window()),
@@ -88,13 +129,11 @@ class Expansion {
         kernel_(as_type(conv->mutable_operand(1), type_)) {}
 
   HloInstruction* build() {
-    HloInstruction* result = conv_->batch_group_count() > 1 ? sums_of_pairs() : sum_of_taps();
+    HloInstruction* result = conv_->batch_group_count() > 1 ? sums_of_pairs() : sum_of_slices();
     return as_type(result, conv_->shape().element_type());
   }
 
  private:
-  using Position = std::vector<int64_t>;  // in spatial dimensions
-
   HloInstruction* add(std::unique_ptr<HloInstruction> instruction) {
     return computation_->AddInstruction(std::move(instruction));
   }
@@ -154,19 +193,26 @@ class Expansion {
     return add(HloInstruction::CreateSlice(shape_of(dimensions), input, from, to, step));
   }
 
-  // Calls visit(position) for all positions of a box.
-  static void for_each(const Position& sizes, const std::function<void(const Position&)>& visit) {
-    Position at(sizes.size(), 0);
-    const int64_t count = std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
-    for (int64_t n = 0; n < count; ++n) {
-      visit(at);
-      for (size_t i = sizes.size(); i-- > 0 && ++at[i] == sizes[i];) at[i] = 0;
-    }
+  // Feature number `member` of every group, once for each output feature of the group.
+  HloInstruction* features_of(int64_t member) {
+    const int64_t members = features_per_group(*conv_);
+    const int64_t multiplier = size_of(conv_, numbers_.output_feature_dimension()) / conv_->feature_group_count();
+    HloInstruction* input = members == 1 ? input_ : every_feature(member, members);
+    return multiplier == 1 ? input : repeated_features(input, multiplier);
   }
 
-  // Every input feature `multiplier` times in a row.
+  HloInstruction* every_feature(int64_t first, int64_t stride) {
+    const int64_t feature = numbers_.input_feature_dimension();
+    const auto& sizes = input_->shape().dimensions();
+    std::vector<int64_t> from(sizes.size(), 0), to(sizes.begin(), sizes.end()), step(sizes.size(), 1);
+    std::vector<int64_t> dimensions(sizes.begin(), sizes.end());
+    from[feature] = first;
+    step[feature] = stride;
+    dimensions[feature] = conv_->feature_group_count();
+    return add(HloInstruction::CreateSlice(shape_of(dimensions), input_, from, to, step));
+  }
+
   HloInstruction* repeated_features(HloInstruction* input, int64_t multiplier) {
-    if (multiplier == 1) return input;
     const int64_t feature = numbers_.input_feature_dimension();
     std::vector<int64_t> split(input->shape().dimensions().begin(), input->shape().dimensions().end());
     std::vector<int64_t> merged = split, kept;
@@ -178,13 +224,15 @@ class Expansion {
     return add(HloInstruction::CreateReshape(shape_of(merged), wide));
   }
 
-  // The weights of one window position, one per output feature.
-  HloInstruction* tap_weights(const Position& position) {
+  // The weights of one window position and member of the groups, one per output feature.
+  HloInstruction* weights_at(const Position& position, int64_t member) {
     const auto& sizes = kernel_->shape().dimensions();
     std::vector<int64_t> from(sizes.size(), 0), to(sizes.begin(), sizes.end()), step(sizes.size(), 1),
         ones(sizes.size(), 1);
     const int64_t features = sizes[numbers_.kernel_output_feature_dimension()];
     ones[numbers_.kernel_output_feature_dimension()] = features;
+    from[numbers_.kernel_input_feature_dimension()] = member;
+    to[numbers_.kernel_input_feature_dimension()] = member + 1;
     for (int64_t i = 0; i < spatial_rank(); ++i) {
       const xla::WindowDimension& w = window_.dimensions(i);
       const int64_t d = numbers_.kernel_spatial_dimensions(i);
@@ -195,26 +243,28 @@ class Expansion {
     return add(HloInstruction::CreateReshape(shape_of({features}), slice));
   }
 
-  HloInstruction* sum_of_taps() {
+  HloInstruction* sum_of_slices() {
     const int64_t feature = numbers_.input_feature_dimension();
-    HloInstruction* input = repeated_features(
-        input_, conv_->shape().dimensions(numbers_.output_feature_dimension()) / conv_->feature_group_count());
     Position sizes, counts, strides;
     for (int64_t i = 0; i < spatial_rank(); ++i) {
       sizes.push_back(window_.dimensions(i).size());
-      counts.push_back(conv_->shape().dimensions(numbers_.output_spatial_dimensions(i)));
+      counts.push_back(size_of(conv_, numbers_.output_spatial_dimensions(i)));
       strides.push_back(window_.dimensions(i).stride());
     }
     HloInstruction* sum = nullptr;
-    for_each(sizes, [&](const Position& position) {
-      Position start;
-      for (int64_t i = 0; i < spatial_rank(); ++i)
-        start.push_back(position[i] * window_.dimensions(i).window_dilation());
-      HloInstruction* values = input_slice(input, start, counts, strides);
-      HloInstruction* weights = add(HloInstruction::CreateBroadcast(values->shape(), tap_weights(position), {feature}));
-      HloInstruction* product = binary(HloOpcode::kMultiply, values, weights);
-      sum = sum == nullptr ? product : binary(HloOpcode::kAdd, sum, product);
-    });
+    for (int64_t member = 0; member < features_per_group(*conv_); ++member) {
+      HloInstruction* input = features_of(member);
+      for_each(sizes, [&](const Position& position) {
+        Position start;
+        for (int64_t i = 0; i < spatial_rank(); ++i)
+          start.push_back(position[i] * window_.dimensions(i).window_dilation());
+        HloInstruction* values = input_slice(input, start, counts, strides);
+        HloInstruction* weights =
+            add(HloInstruction::CreateBroadcast(values->shape(), weights_at(position, member), {feature}));
+        HloInstruction* product = binary(HloOpcode::kMultiply, values, weights);
+        sum = sum == nullptr ? product : binary(HloOpcode::kAdd, sum, product);
+      });
+    }
     // From the order of the input's dimensions to that of the output.
     std::vector<int64_t> order(conv_->shape().dimensions().size());
     order[numbers_.output_batch_dimension()] = numbers_.input_batch_dimension();
@@ -299,38 +349,81 @@ class Expansion {
   HloInstruction *input_, *kernel_;
 };
 
+// A pooling's slices, combined.
+HloInstruction* shifted_pooling(HloInstruction* reduce) {
+  xla::HloComputation* computation = reduce->parent();
+  const xla::Window& window = reduce->window();
+  HloInstruction *input = reduce->mutable_operand(0), *init = reduce->mutable_operand(1);
+  const xla::PrimitiveType type = reduce->shape().element_type();
+  std::vector<int64_t> padded, counts(reduce->shape().dimensions().begin(), reduce->shape().dimensions().end());
+  xla::PaddingConfig padding;
+  Position sizes, strides;
+  for (int64_t d = 0; d < window.dimensions_size(); ++d) {
+    const xla::WindowDimension& w = window.dimensions(d);
+    auto* config = padding.add_dimensions();
+    config->set_edge_padding_low(w.padding_low());
+    config->set_edge_padding_high(w.padding_high());
+    config->set_interior_padding(w.base_dilation() - 1);
+    padded.push_back(w.padding_low() + w.padding_high() + (input->shape().dimensions(d) - 1) * w.base_dilation() + 1);
+    sizes.push_back(w.size());
+    strides.push_back(w.stride());
+  }
+  if (xla::window_util::HasPadding(window) || xla::window_util::HasBaseDilation(window))
+    input = computation->AddInstruction(
+        HloInstruction::CreatePad(ShapeUtil::MakeShape(type, padded), input, init, padding));
+  const Shape shape = ShapeUtil::MakeShape(type, counts);
+  const HloOpcode opcode = reduce->to_apply()->root_instruction()->opcode();
+  HloInstruction* result = nullptr;
+  for_each(sizes, [&](const Position& position) {
+    Position from, to;
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      from.push_back(position[d] * window.dimensions(d).window_dilation());
+      to.push_back(from[d] + (counts[d] - 1) * strides[d] + 1);
+    }
+    HloInstruction* slice = computation->AddInstruction(HloInstruction::CreateSlice(shape, input, from, to, strides));
+    result = result == nullptr
+                 ? slice
+                 : computation->AddInstruction(HloInstruction::CreateBinary(shape, opcode, result, slice));
+  });
+  return result;
+}
+
+bool can_shift(const HloInstruction& op) { return is_shiftable_convolution(op) || is_shiftable_reduction(op); }
+
 }  // namespace
 
-std::map<std::string, double> grouped_convolutions(const xla::HloModule& module) {
+std::map<std::string, double> window_operations(const xla::HloModule& module) {
   std::map<std::string, double> found;
   for (const auto* computation : module.computations())
     for (const auto* instruction : computation->instructions())
-      if (can_rewrite(*instruction)) found[key_of(*instruction)] += multiply_adds(*instruction);
+      if (can_shift(*instruction)) found[key_of(*instruction)] += elementwise_operations(*instruction);
   return found;
 }
 
-void apply_convolution_decisions(xla::HloModule& module, const Decisions& decisions) {
+void apply_window_decisions(xla::HloModule& module, const Decisions& decisions) {
   std::map<std::string, bool> met;  // keys to rewrite
   for (const Decision& d : decisions) {
-    if (!is_grouped_convolution(d.kind, d.key)) continue;
-    if (d.value == kMultiplyAdd)
+    if (!is_window_operation(d.kind, d.key)) continue;
+    if (d.value == kShifted)
       met.emplace(d.key, false);
-    else if (d.value != "convolution")
-      throw Error("no way '" + d.value + "' to compute a convolution", d.key, "convolution or multiply-add");
+    else if (d.value != "default")
+      throw Error("no way '" + d.value + "' to compute over windows", d.key, "default or shifted");
   }
   if (met.empty()) return;
   for (auto* computation : module.MakeComputationPostOrder())
     for (auto* instruction : computation->MakeInstructionPostOrder()) {
-      if (!can_rewrite(*instruction)) continue;
+      if (!can_shift(*instruction)) continue;
       const auto decided = met.find(key_of(*instruction));
       if (decided == met.end()) continue;
       decided->second = true;
-      HloInstruction* result = Expansion(instruction).build();
+      HloInstruction* result = instruction->opcode() == HloOpcode::kConvolution
+                                   ? ShiftedConvolution(instruction).build()
+                                   : shifted_pooling(instruction);
       result->set_metadata(instruction->metadata());
-      check(computation->ReplaceInstruction(instruction, result), "a convolution as multiply-adds");
+      check(computation->ReplaceInstruction(instruction, result), "shifted windows");
     }
   for (const auto& [key, done] : met)
-    if (!done) throw Error("the program has no such convolution", key);
+    if (!done) throw Error("the program has no such operation over windows", key);
 }
 
 }  // namespace hone::xla_side
