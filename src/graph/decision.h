@@ -17,7 +17,7 @@ DecisionKind decision_kind_from_name(const std::string& name);  // throws Error
 //   fusion  key "producer>consumer"      value "fuse" | "keep"
 //   kernel  key kernel fingerprint       value "loop" | "tile=8,8" [";unroll=0" ";slp=0" ";size=1" ";partitions=4"]
 //   library key dot/convolution kernel   value "eigen" | "ynn" | "llvm" | "naive"
-//           key reduction, whole program (graph/library_keys.h)
+//           key reduction, grouped convolution, pooling, whole program (graph/library_keys.h)
 //   weights key parameter number         value "transposed" | "constant"
 //   option  key option name              value option value
 //   layout  key instruction              value "output/input/kernel", axes from the fastest, - = XLA's own: "0,1/-/-"

@@ -6,6 +6,8 @@
 #include <array>
 #include <map>
 
+#include "graph/library_keys.h"
+
 namespace hone::tune {
 
 namespace {
@@ -43,13 +45,14 @@ struct Word {
   const char* value;
   const char* words;
 };
-constexpr std::array<Word, 10> kWords = {{{"loop", "plain loops"},
+constexpr std::array<Word, 11> kWords = {{{"loop", "plain loops"},
                                           {"eigen", "Eigen"},
                                           {"ynn", "YNNPACK"},
                                           {"ynnpack", "YNNPACK"},
                                           {"llvm", "compiled matrix code"},
                                           {"naive", "compiled plain loops"},
                                           {"compiled", "compiled code"},
+                                          {"shifted", "shifted slices"},
                                           {"unroll=0", "not unrolled"},
                                           {"slp=0", "without SLP vectorisation"},
                                           {"size=1", "optimised for size"}}};
@@ -92,6 +95,10 @@ std::string program_decision(const Decision& d) {
     }
     case DecisionKind::Library:
       if (begins(d.key, "reduce:")) return fmt::format("reduction {} by {}", d.key.substr(7), value);
+      if (begins(d.key, kConvolutionKeyPrefix))
+        return fmt::format("grouped convolution {} by {}", split(d.key, ':').at(1), value);
+      if (begins(d.key, kPoolingKeyPrefix))
+        return fmt::format("{} pooling {} by {}", split(d.key, ':').at(1), split(d.key + ":", ':').at(2), value);
       if (d.key == "program") return "library of the whole program: " + value;
       return fmt::format("library of {}: {}", d.key.substr(0, 12), value);
     case DecisionKind::Option:

@@ -43,21 +43,26 @@ TEST_CASE("decisions as sentences, those that saved most first", "[tune]") {
   r.kernels = {k};
   r.decisions = {{DecisionKind::Fusion, "exp.1>add.2", "keep"},
                  {DecisionKind::Kernel, "k1", "tile=8,8"},
+                 {DecisionKind::Library, "convolution:f32[1,8,8,4]*f32[3,3,1,4]->f32[1,8,8,4]:b01f_01io->b01f:size=3x3",
+                  "shifted"},
+                 {DecisionKind::Library, "reduce-window:maximum:f32[1,8,8,4]->f32[1,4,4,4]:size=1x2x2x1", "shifted"},
                  {DecisionKind::Option, "vector_width", "512"},
                  {DecisionKind::Weights, "all", "constant"},
                  {DecisionKind::Weights, "3", "transposed"}};
   r.steps = {{"option vector_width 512", measured(1.1), true}, {"weights 3 transposed", measured(1.3), false}};
   const std::vector<DecisionWords> words = decisions_in_words(r);
-  REQUIRE(words.size() == 5);
+  REQUIRE(words.size() == 7);
   CHECK(words[0].text == "Transposed add: tile 8×8 instead of 1×128, 3 times in the program");
   CHECK(words[0].gain == 2.2);
   CHECK(words[0].kernel == "transpose_add_fusion");
   CHECK(words[1].text == "Vector width 512");
   CHECK(words[1].gain == Approx(1.1));
   CHECK(words[2].text == "exp.1 kept apart from add.2");
-  CHECK(words[3].text == "All weights compiled in as constants");
-  CHECK(words[4].text == "Weight 3 stored transposed");
-  CHECK(words[4].gain == 0);  // that step was not kept
+  CHECK(words[3].text == "Grouped convolution f32[1,8,8,4]*f32[3,3,1,4]->f32[1,8,8,4] by shifted slices");
+  CHECK(words[4].text == "Maximum pooling f32[1,8,8,4]->f32[1,4,4,4] by shifted slices");
+  CHECK(words[5].text == "All weights compiled in as constants");
+  CHECK(words[6].text == "Weight 3 stored transposed");
+  CHECK(words[6].gain == 0);  // that step was not kept
 }
 
 }  // namespace hone::tune
