@@ -141,7 +141,7 @@ ReplyT Worker::Process::round_trip(const Packed& request, double timeout_s) {
   limit_s = timeout_s;
   deadline.reset();
   if (timeout_s > 0) deadline = Clock::now() + seconds(std::min(timeout_s, 1e8) + (fresh ? kStartAllowance_s : 0));
-  child->forget_errors();
+  if (!fresh) child->forget_errors();  // what a fresh one has said so far is why it does not start, if it does not
   send(request);
   const std::vector<uint8_t> bytes = receive();
 

@@ -2,7 +2,6 @@
 
 #include "absl/hash/hash.h"
 #include "lower.h"
-#include "seams.h"
 #include "status.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/transforms/simplifiers/algebraic_simplifier.h"
@@ -137,19 +136,11 @@ FusionSnapshot::FusionSnapshot(std::unique_ptr<xla::HloModule> module) : module_
     }
 }
 
-EdgeAnswers*& edge_answers() {
-  static EdgeAnswers* answers = nullptr;
-  return answers;
-}
-
 std::unique_ptr<xla::HloModule> FusionSnapshot::fuse(const Decisions& decisions) {
   auto module = module_->Clone("");
-  struct AnswerScope {
-    ~AnswerScope() { edge_answers() = nullptr; }
-  } const answer_scope;
   const SeamScope scope;
   answers_.clear();
-  edge_answers() = &answers_;
+  seam_table().answers = &answers_;
   fill_fusion_table(decisions, /*record_edges=*/false);
   seam_table().tagged = true;
   run_tail(*module);

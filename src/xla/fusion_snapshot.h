@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "graph/decision.h"
+#include "seams.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 
@@ -28,16 +29,6 @@ bool same_kernels(const CountedKernels& a, const CountedKernels& b);
 
 // Counts by printing every kernel.
 CountedKernels count_kernels(xla::HloModule& module);
-
-// What one run of the fusion pass was told, by edge, and what it would have been told had nothing been decided about the
-// edge. The pass is deterministic, asks about edges one after the other and sees decisions only in the answers (XLA's own
-// check, which remembers what it was asked, runs for each in any case). So by induction over the questions: decisions that
-// give the same answer to every question of a run lead through the same run, to the same kernels.
-enum EdgeAnswer : uint8_t { kFused = 1, kKept = 2, kFusedByDefault = 4, kKeptByDefault = 8 };
-// All answers about an edge, or-ed: it may be asked about more than once.
-using EdgeAnswers = absl::flat_hash_map<std::string, uint8_t>;
-// Where the fusion seam writes its answers; null when nobody wants them.
-EdgeAnswers*& edge_answers();
 
 struct RememberedKernels {
   std::vector<std::pair<std::string, int>> counts;  // by content_fingerprint()

@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "fusion_snapshot.h"
 #include "graph/library_keys.h"
 #include "layouts.h"
 #include "xla/backends/cpu/codegen/tiled/tiled_fusion_emitter.h"
@@ -297,7 +296,7 @@ FusionDecision CpuInstructionFusion::ShouldFuse(HloInstruction* consumer, int64_
   static Fn fn = original<Fn>(kFusion, "_ZN3xla3cpu20CpuInstructionFusion10ShouldFuseEPNS_14HloInstructionEl");
   ++state(kFusion).calls;
   SeamTable& table = seam_table();
-  EdgeAnswers* answers = edge_answers();
+  EdgeAnswers* answers = table.answers;
   const bool asked = table.record_edges || table.forbid_duplication || !table.fusion.empty() || answers != nullptr;
   if (!asked || !state(kFusion).on) return fn(this, consumer, operand_index);
   tag_once(consumer->GetModule());

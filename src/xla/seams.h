@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -32,12 +33,21 @@ struct Reduction {
   double bytes = 0;  // of the operand
 };
 
+// What one run of the fusion pass was told, by edge, and what it would have been told had nothing been decided about the
+// edge. The pass is deterministic, asks about edges one after the other and sees decisions only in the answers (XLA's own
+// check, which remembers what it was asked, runs for each in any case). So by induction over the questions: decisions that
+// give the same answer to every question of a run lead through the same run, to the same kernels.
+enum EdgeAnswer : uint8_t { kFused = 1, kKept = 2, kFusedByDefault = 4, kKeptByDefault = 8 };
+// All answers about an edge, or-ed: it may be asked about more than once.
+using EdgeAnswers = absl::flat_hash_map<std::string, uint8_t>;
+
 // What the seams consult. One module compiles at a time in a process; set before, cleared after (see SeamScope).
 struct SeamTable {
   std::unordered_map<std::string, bool> fusion;  // edge key -> fuse
   bool forbid_duplication = false;               // a producer with several users stays by itself
   bool record_edges = false;
-  std::vector<FusionEdge> edges;  // out: legal edges asked about, first answer each
+  std::vector<FusionEdge> edges;   // out: legal edges asked about, first answer each
+  EdgeAnswers* answers = nullptr;  // out, when wanted: what the fusion pass was told
   std::unordered_map<std::string, std::string>
       dot_library;  // dot shape key -> library, for the overload without an instruction
   std::unordered_map<std::string, bool> reduce_ynn;     // reduction key -> YNNPACK runs it

@@ -1,5 +1,7 @@
 #include "tune/optimize.h"
 
+#include <fmt/core.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -184,7 +186,8 @@ TEST_CASE("a trusted way is taken though the model likes another option more", "
 namespace {
 
 Dimension a_convolution(const std::string& name, double multiply_adds) {
-  return {DecisionKind::Library, kConvolutionKeyPrefix + name, {"default", kShifted}, 0, multiply_adds};
+  return {
+      DecisionKind::Library, fmt::format("{}{}", kConvolutionKeyPrefix, name), {"default", kShifted}, 0, multiply_adds};
 }
 
 // Two grouped convolutions; as multiply-adds they bring another kernel.
