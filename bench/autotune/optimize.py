@@ -31,6 +31,8 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
             for field in ("instructions", "applied", "verified", "lowering_s", "ranking_s", "verifying_s", "seconds"):
                 row[field] = answer[field]
             row["kernels"] = len(answer["kernels"])
+            row["shifted"] = sum(window["applied"] for window in answer["windows"])
+            row["windows"] = len(answer["windows"])
             row["ways"] = sorted({kernel["way"] for kernel in answer["kernels"] if kernel["applied"]})
             if answer["applied"]:
                 duel = ["run", package, "--compare", "--budget", row["confirm"]]
@@ -55,7 +57,8 @@ def tables(rows: list[dict]) -> str:
             [
                 row["name"],
                 str(row["instructions"]),
-                f"{row['applied']}/{row['kernels']}",
+                f"{row['applied'] - row['shifted']}/{row['kernels']}",
+                f"{row['shifted']}/{row['windows']}" if row["windows"] else "",
                 f"{row['lowering_s']:.2f}",
                 f"{row['ranking_s']:.2f}",
                 f"{1000 * model_s / row['instructions']:.2f}",
@@ -64,7 +67,7 @@ def tables(rows: list[dict]) -> str:
                 f"{ratio(row):.3f} [{low:.3f}, {high:.3f}]" if "duel" in row else "1 (unchanged)",
             ]
         )
-    header = ["test program", "instructions", "kernels changed", "lowering s", "ranking s", "s per 1,000"]
+    header = ["test program", "instructions", "kernels changed", "shifted", "lowering s", "ranking s", "s per 1,000"]
     text = markdown_table([*header, "check s", "verified", "ratio"], lines)
     changed = [ratio(row) for row in good if "duel" in row]
     text += f"\nGeometric mean of all {len(good)} programs {geometric_mean([ratio(row) for row in good]):.4f}"
