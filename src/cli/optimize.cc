@@ -108,17 +108,16 @@ int calibrate(const OptimizeCommand& c) {
   return 0;
 }
 
-// Programs of the split's other parts are left alone. An interrupt ends the measuring; what there is then is written.
+// The programs of one part of the split. An interrupt ends the measuring; what there is then is written.
 int calibrate_windows(const OptimizeCommand& c) {
-  if (c.split.empty()) throw Error("which programs are not for testing?", "--split", "a split file of the manifest");
+  if (c.split.empty()) throw Error("which programs are held back?", "--split", "a split file of the manifest");
   const Split split = Split::read(c.split);
   std::vector<tune::CollectProgram> programs = tune::read_manifest(c.windows);
+  const auto& part = c.part == "test" ? split.test : split.validation;
   std::erase_if(programs, [&](const tune::CollectProgram& p) {
-    const auto in = [&](const std::vector<std::string>& part) {
-      return std::find(part.begin(), part.end(), p.name) != part.end();
-    };
-    return !in(split.train) && !in(split.validation);
+    return std::find(part.begin(), part.end(), p.name) == part.end();
   });
+  if (programs.empty()) throw Error("no program of this part is in the manifest", c.windows, c.split);
   ProgressOptions shown;
   shown.total = static_cast<double>(programs.size());
   shown.quiet = c.output->quiet;

@@ -12,6 +12,20 @@ import unittest
 
 from programs import TWO_KERNELS
 
+# One convolution that is large enough to be worth a change and one that is not.
+DEPTHWISE = """HloModule depthwise
+ENTRY main {
+  x = f32[1,28,28,64] parameter(0)
+  w = f32[3,3,1,64] parameter(1)
+  y = f32[1,2,2,2] parameter(2)
+  v = f32[2,2,1,2] parameter(3)
+  a = f32[1,28,28,64] convolution(x, w), window={size=3x3 pad=1_1x1_1},
+    dim_labels=b01f_01io->b01f, feature_group_count=64
+  b = f32[1,1,1,2] convolution(y, v), window={size=2x2}, dim_labels=b01f_01io->b01f, feature_group_count=2
+  ROOT r = (f32[1,28,28,64], f32[1,1,1,2]) tuple(a, b)
+}
+"""
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
 HONE = BUILD / "hone"
@@ -90,6 +104,30 @@ class OptimizeTest(CommandTest):
         self.assertEqual(answer["applied"], 0)
         self.assertEqual(answer["decisions"], {})
         self.assertTrue(answer["verified"])
+
+    def test_a_large_depthwise_convolution_becomes_shifted_slices(self):
+        self.need_weights()
+        if not (MODELS / "window-gains.json").exists():
+            self.skipTest(f"SKIPPED: no known gains of operations over windows in {MODELS}")
+        (self.dir / "depthwise.hlo").write_text(DEPTHWISE)
+        answer = self.answer("optimize", "depthwise.hlo", "-o", "depthwise.hone")
+        self.assertTrue(answer["verified"])
+        chosen = {window["name"].split("*")[0]: window["chosen"] for window in answer["windows"]}
+        self.assertEqual(chosen, {"convolution:f32[1,28,28,64]": "shifted", "convolution:f32[1,2,2,2]": "default"})
+        run = self.answer("run", "depthwise.hone", "--compare", "--budget", "200ms")
+        self.assertTrue(run["verified"])
+
+    def test_windows_are_calibrated_on_held_back_programs(self):
+        (self.dir / "depthwise.hlo").write_text(DEPTHWISE)
+        (self.dir / "programs.json").write_text(json.dumps([{"name": "one", "file": "depthwise.hlo"}]))
+        (self.dir / "split.txt").write_text("validation\tone\n")
+        arguments = ("optimize", "--calibrate-windows", "programs.json", "--split", "split.txt")
+        answer = self.answer(*arguments, "-o", "gains.json")
+        self.assertEqual(answer["ways"]["grouped convolution"]["seen"], 2)
+        self.assertIsNone(answer["ways"]["grouped convolution"]["from"])  # two of one program prove nothing
+        self.assertEqual(json.loads((self.dir / "gains.json").read_text()), answer)
+        self.assert_refused(self.hone(*arguments, "--part", "test"), "no program")
+        self.assert_refused(self.hone("optimize", "--calibrate-windows", "programs.json"), "--split")
 
     def test_rank_only_writes_nothing(self):
         before = sorted(self.dir.iterdir())
