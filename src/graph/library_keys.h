@@ -23,9 +23,16 @@ inline constexpr char kConvolutionKeyPrefix[] = "convolution:";
 inline constexpr char kPoolingKeyPrefix[] = "reduce-window:";
 inline constexpr char kShifted[] = "shifted";
 
+inline bool is_grouped_convolution(DecisionKind kind, const std::string& key) {
+  return kind == DecisionKind::Library && key.rfind(kConvolutionKeyPrefix, 0) == 0;
+}
+
+inline bool is_pooling(DecisionKind kind, const std::string& key) {
+  return kind == DecisionKind::Library && key.rfind(kPoolingKeyPrefix, 0) == 0;
+}
+
 inline bool is_window_operation(DecisionKind kind, const std::string& key) {
-  return kind == DecisionKind::Library &&
-         (key.rfind(kConvolutionKeyPrefix, 0) == 0 || key.rfind(kPoolingKeyPrefix, 0) == 0);
+  return is_grouped_convolution(kind, key) || is_pooling(kind, key);
 }
 
 // Libraries decided on instructions, before there are kernels: the key is no kernel's fingerprint.

@@ -202,7 +202,7 @@ std::map<std::string, JudgedProgram> judge_gains(const Dataset& dataset, const s
 }
 
 std::string window_way(const Dimension& operation) {
-  return operation.key.rfind(kPoolingKeyPrefix, 0) == 0 ? "pooling" : "grouped convolution";
+  return is_pooling(operation.kind, operation.key) ? "pooling" : "grouped convolution";
 }
 
 double window_lead(const Dimension& operation) { return std::log(std::max(1.0, operation.weight)); }

@@ -83,7 +83,8 @@ class Tuner {
       // Broad moves first: one duel each, the largest gains, and they decide which kernels there are to tune. Libraries
       // come later: dots are kernels, and one library for all of them hides that each has its own best.
       const double for_the_rest = (1 - kBroadBudgetShare) * left();
-      group_moves(dimensions, is_window_dimension, for_the_rest);
+      group_moves(dimensions, is_convolution_dimension, for_the_rest);
+      group_moves(dimensions, is_pooling_dimension, for_the_rest);
       group_moves(dimensions, is_reduction_dimension, for_the_rest);
       broad_moves(dimensions, for_the_rest, /*libraries=*/false);
       if (!best_.empty()) lowered = try_lower(best_, false).value_or(lowered);

@@ -64,7 +64,11 @@ bool is_broad(const Dimension& dimension) {
 
 bool is_reduction_dimension(const Dimension& dimension) { return is_reduction(dimension.kind, dimension.key); }
 
-bool is_window_dimension(const Dimension& dimension) { return is_window_operation(dimension.kind, dimension.key); }
+bool is_convolution_dimension(const Dimension& dimension) {
+  return is_grouped_convolution(dimension.kind, dimension.key);
+}
+
+bool is_pooling_dimension(const Dimension& dimension) { return is_pooling(dimension.kind, dimension.key); }
 
 bool is_single(const Dimension& dimension) {
   return (dimension.kind == DecisionKind::Weights || dimension.kind == DecisionKind::Library) && !is_broad(dimension);

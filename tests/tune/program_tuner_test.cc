@@ -101,6 +101,29 @@ TEST_CASE("libraries of reductions are decided before the kernels they make", "[
   for (const std::string& call : bench.kernel_calls) CHECK(call.rfind("sum in its producer", 0) == 0);
 }
 
+TEST_CASE("operations over windows are decided first, convolutions apart from poolings", "[tune]") {
+  const std::string depthwise = "convolution:f32[1,8,8,4]*f32[3,3,1,4]->f32[1,8,8,4]:b01f_01io->b01f:size=3x3:groups 4";
+  const std::string pooling = "reduce-window:maximum:f32[1,8,8,4]->f32[1,4,4,4]:size=1x2x2x1";
+  FakeBench bench;
+  bench.lowering = [&](const Decisions& d, bool) {
+    Lowered l;
+    const bool shifted = has(d, depthwise, "shifted");
+    l.fingerprint = shifted ? "slices" : "f";
+    l.kernels = {a_kernel(shifted ? "slices" : "k", {"tile=1", "tile=8"}, 0, 0.5)};
+    for (const std::string& key : {pooling, depthwise})
+      l.dimensions.push_back({DecisionKind::Library, key, {"default", "shifted"}, 0, 100});
+    return l;
+  };
+  bench.speed = [&](const Decisions& d) { return has(d, depthwise, "shifted") ? 8.0 : 1.0; };
+  bench.outcome = [&](const Decisions& d) { return has(d, pooling, "shifted") ? Outcome::Crashed : Outcome::Ok; };
+  const ProgramResult result = tune_program(bench, with_budget(60));
+  CHECK(result.decisions == Decisions{{DecisionKind::Library, depthwise, "shifted"}});
+  REQUIRE(bench.program_calls.size() > 1);
+  CHECK(bench.program_calls[1].find("convolution:") != std::string::npos);  // after default XLA itself
+  CHECK(bench.program_calls[1].find("reduce-window:") == std::string::npos);
+  for (const std::string& call : bench.kernel_calls) CHECK(call.rfind("slices", 0) == 0);
+}
+
 TEST_CASE("one kernel that spoils the program is found by halving the group", "[tune]") {
   FakeBench bench;
   bench.lowering = [](auto&, bool) {
