@@ -29,8 +29,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kTileConfigurations = 6, kFusionConfigurations = 40;
-constexpr int kDeathsPerKernel = 3;       // of workers: then the rest of the kernel's options is left alone
-constexpr double kSlowCompileMs = 250;    // half of all compile time; the best of 12 kernels in 1,765 that have such tiles
+constexpr int kDeathsPerKernel = 3;  // of workers: then the rest of the kernel's options is left alone
+constexpr double kSlowCompileMs =
+    250;  // half of all compile time; the best of 12 kernels in 1,765 that have such tiles
 constexpr size_t kLargestHlo = 4u << 20;  // bytes of text: kernels with large constants folded in
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
