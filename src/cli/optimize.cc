@@ -69,6 +69,19 @@ void print_gains(const tune::KnownGains& gains) {
       fmt::print("  {:<16} {:>6} {:>10}\n", way, t.seen, "never");
 }
 
+int report_gains(const OptimizeCommand& c, const tune::KnownGains& gains) {
+  if (!c.out.empty()) write_file(c.out, gains.to_json().dump(1) + "\n");
+  if (c.output->json)
+    print(gains.to_json());
+  else
+    print_gains(gains);
+  return 0;
+}
+
+const std::vector<std::string>& held_back(const OptimizeCommand& c, const Split& split) {
+  return c.part == "test" ? split.test : split.validation;
+}
+
 // What choices by known gains would have done to the measured kernels.
 int judge(const OptimizeCommand& c, const Dataset& dataset, const std::vector<std::string>& programs,
           models::LearnedModel& model) {
@@ -97,15 +110,10 @@ int calibrate(const OptimizeCommand& c) {
   if (model->task() != "tile") throw Error("these weights do not rank options", path, "weights of hone train tile do");
   const Dataset dataset = Dataset::open(c.calibrate);
   const Split split = Split::read(c.split);
-  const auto& programs = c.part == "test" ? split.test : split.validation;
+  const auto& programs = held_back(c, split);
   if (c.judge) return judge(c, dataset, programs, *model);
   const tune::KnownGains gains = tune::measure_gains(dataset, programs, *model, path);
-  if (!c.out.empty()) write_file(c.out, gains.to_json().dump(1) + "\n");
-  if (c.output->json)
-    print(gains.to_json());
-  else
-    print_gains(gains);
-  return 0;
+  return report_gains(c, gains);
 }
 
 // The programs of one part of the split. An interrupt ends the measuring; what there is then is written.
@@ -113,7 +121,7 @@ int calibrate_windows(const OptimizeCommand& c) {
   if (c.split.empty()) throw Error("which programs are held back?", "--split", "a split file of the manifest");
   const Split split = Split::read(c.split);
   std::vector<tune::CollectProgram> programs = tune::read_manifest(c.windows);
-  const auto& part = c.part == "test" ? split.test : split.validation;
+  const auto& part = held_back(c, split);
   std::erase_if(programs, [&](const tune::CollectProgram& p) {
     return std::find(part.begin(), part.end(), p.name) == part.end();
   });
@@ -141,12 +149,7 @@ int calibrate_windows(const OptimizeCommand& c) {
     spdlog::warn("interrupted: {} operations of {} programs are measured", gains.kernels, gains.programs);
   }
   for (auto& [way, more] : measured) gains.by_way[way] = tune::trust_of(std::move(more));
-  if (!c.out.empty()) write_file(c.out, gains.to_json().dump(1) + "\n");
-  if (c.output->json)
-    print(gains.to_json());
-  else
-    print_gains(gains);
-  return 0;
+  return report_gains(c, gains);
 }
 
 // ---- optimisation

@@ -30,8 +30,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kTileConfigurations = 6, kFusionConfigurations = 40;
 constexpr int kDeathsPerKernel = 3;  // of workers: then the rest of the kernel's options is left alone
-constexpr double kSlowCompileMs =
-    250;  // half of all compile time; the best of 12 kernels in 1,765 that have such tiles
+// Tiles above this take half of all compile time, and are the best option of 12 kernels in 1,765 that have such tiles.
+constexpr double kSlowCompileMs = 250;
 constexpr size_t kLargestHlo = 4u << 20;  // bytes of text: kernels with large constants folded in
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -178,7 +178,7 @@ class Collection {
         for (const Queue& queue : queues)
           if (turn < queue.kernels.size() && !measure(queue.kernels[turn], queue.fingerprint)) return;
       for (Deferred& rest : std::exchange(deferred_, {}))
-        if (!measure_values(rest.kernel, rest.program, rest.values, History(), /*patient=*/true)) return;
+        if (!measure_values(stored(rest.kernel), rest.program, rest.values, History(), /*patient=*/true)) return;
       report_.complete = true;
     } catch (const Stopped&) {
     }
@@ -202,8 +202,7 @@ class Collection {
 
   // A kernel's options that are left for the end.
   struct Deferred {
-    StoredKernelSummary kernel;
-    std::string program;  // its fingerprint
+    std::string kernel, program;  // fingerprints
     std::vector<std::string> values;
   };
 
@@ -223,20 +222,19 @@ class Collection {
   // False when the time is over.
   bool measure(const StoredKernelSummary& summary, const std::string& program_fingerprint) {
     if (bench_.seconds_left() <= 0) return false;
-    const StoredKernel kernel = stored(summary);
+    const StoredKernel kernel = stored(summary.fingerprint);
     History history = history_of(kernel);
     std::vector<std::string> values = planned_options(kernel, options_);
     report_.known += std::erase_if(values, [&](const std::string& value) { return history.status.count(value) > 0; });
-    return measure_values(summary, program_fingerprint, values, std::move(history), /*patient=*/false);
+    return measure_values(kernel, program_fingerprint, values, std::move(history), /*patient=*/false);
   }
 
   // Where it is not patient, larger tiles than one that was slow to compile are left for the end: they cost most of a
   // collection's time and hardly ever win. False when the time is over.
-  bool measure_values(const StoredKernelSummary& summary, const std::string& program_fingerprint,
+  bool measure_values(const StoredKernel& kernel, const std::string& program_fingerprint,
                       const std::vector<std::string>& values, History history, bool patient) {
-    const StoredKernel kernel = stored(summary);
     const Duel& duel = options_.kind == CollectKind::Fusion ? options_.careful : options_.quick;
-    Deferred later{summary, program_fingerprint, {}};
+    Deferred later{kernel.fingerprint, program_fingerprint, {}};
     for (const std::string& value : values) {
       if (!history.usable || history.deaths >= kDeathsPerKernel) {  // never measured: nothing would come of it
         --report_.planned;
@@ -247,7 +245,7 @@ class Collection {
         continue;
       }
       if (bench_.seconds_left() <= 0) return false;
-      on_progress_({"measuring", report_.known + report_.measured, report_.planned, summary.program});
+      on_progress_({"measuring", report_.known + report_.measured, report_.planned, kernel.program});
       const Measurement m = bench_.measure(kernel, value, duel, program_fingerprint);
       ++report_.measured;
       ++(m.ok() ? report_.ok : m.rejected() ? report_.rejected : report_.failed);
@@ -257,8 +255,8 @@ class Collection {
     return true;
   }
 
-  StoredKernel stored(const StoredKernelSummary& summary) const {
-    std::optional<StoredKernel> kernel = database_.find_stored_kernel(summary.fingerprint, options_.threads);
+  StoredKernel stored(const std::string& fingerprint) const {
+    std::optional<StoredKernel> kernel = database_.find_stored_kernel(fingerprint, options_.threads);
     if (!kernel) throw InternalError("a planned kernel is not in the database");
     return *std::move(kernel);
   }

@@ -42,18 +42,21 @@ bool is_tiled(const Kernel& kernel, const std::string& option) {
   return option == kernel.default_value() ? !kernel.default_tile.empty() : !parse_kernel_value(option).tile.empty();
 }
 
+void take(const std::string& way, const Trust& trust, const std::string& option, double lead, OptimizedKernel& into) {
+  into.applied = true;
+  into.way = way;
+  into.chosen = option;
+  into.lead = lead;
+  into.gain = std::exp(trust.gain);
+  into.error = into.gain - std::exp(trust.low);
+}
+
 void choose(const std::map<std::string, Lead>& leads, const std::vector<std::string>& options, const KnownGains& gains,
             OptimizedKernel& into) {
   const std::optional<std::string> way = gains.choice(leads);
   if (!way) return;
-  const Trust& trust = gains.of(*way);
   const Lead& lead = leads.at(*way);
-  into.applied = true;
-  into.way = *way;
-  into.chosen = options[lead.option];
-  into.lead = lead.lead;
-  into.gain = std::exp(trust.gain);
-  into.error = into.gain - std::exp(trust.low);
+  take(*way, gains.of(*way), options[lead.option], lead.lead, into);
 }
 
 void rank(const Kernel& kernel, KernelRanker& ranker, const KnownGains& gains, int max_options, OptimizedKernel& into) {
@@ -89,13 +92,7 @@ std::vector<OptimizedKernel> choose_windows(const std::vector<Dimension>& dimens
     o.decision = d.kind;
     o.default_value = o.chosen = d.options[d.default_option];
     o.lead = window_lead(d);
-    if (trust.trusts(o.lead)) {
-      o.applied = true;
-      o.way = way;
-      o.chosen = kShifted;
-      o.gain = std::exp(trust.gain);
-      o.error = o.gain - std::exp(trust.low);
-    }
+    if (trust.trusts(o.lead)) take(way, trust, kShifted, o.lead, o);
     windows.push_back(std::move(o));
   }
   return windows;

@@ -115,6 +115,34 @@ void for_each(const Position& sizes, const std::function<void(const Position&)>&
   }
 }
 
+HloInstruction* sliced(HloInstruction* value, const Position& from, const Position& to, const Position& step) {
+  Position sizes;
+  for (size_t d = 0; d < from.size(); ++d) sizes.push_back((to[d] - from[d] + step[d] - 1) / step[d]);
+  const Shape shape = ShapeUtil::MakeShape(value->shape().element_type(), sizes);
+  return value->parent()->AddInstruction(HloInstruction::CreateSlice(shape, value, from, to, step));
+}
+
+bool pads(const xla::Window& window) {
+  return xla::window_util::HasPadding(window) || xla::window_util::HasBaseDilation(window);
+}
+
+// A window's padding and base dilation written out; axes[i] is the dimension of `value` that window dimension i is about.
+HloInstruction* padded(HloInstruction* value, HloInstruction* fill, const xla::Window& window, const Position& axes) {
+  Position sizes(value->shape().dimensions().begin(), value->shape().dimensions().end());
+  xla::PaddingConfig padding;
+  for (size_t d = 0; d < sizes.size(); ++d) padding.add_dimensions();
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const xla::WindowDimension& w = window.dimensions(i);
+    auto* config = padding.mutable_dimensions(axes[i]);
+    config->set_edge_padding_low(w.padding_low());
+    config->set_edge_padding_high(w.padding_high());
+    config->set_interior_padding(w.base_dilation() - 1);
+    sizes[axes[i]] = w.padding_low() + w.padding_high() + (sizes[axes[i]] - 1) * w.base_dilation() + 1;
+  }
+  const Shape shape = ShapeUtil::MakeShape(value->shape().element_type(), sizes);
+  return value->parent()->AddInstruction(HloInstruction::CreatePad(shape, value, fill, padding));
+}
+
 // Builds the arithmetic that takes one convolution's place, in the computation of the convolution.
 class ShiftedConvolution {
  public:
@@ -157,40 +185,24 @@ class ShiftedConvolution {
 
   int64_t spatial_rank() const { return numbers_.input_spatial_dimensions_size(); }
 
-  // The left operand with the window's padding and base dilation written out.
   HloInstruction* padded_input() {
     HloInstruction* input = as_type(conv_->mutable_operand(0), type_);
-    std::vector<int64_t> dimensions(input->shape().dimensions().begin(), input->shape().dimensions().end());
-    xla::PaddingConfig padding;
-    for (size_t d = 0; d < dimensions.size(); ++d) padding.add_dimensions();
-    bool pads = false;
-    for (int64_t i = 0; i < spatial_rank(); ++i) {
-      const xla::WindowDimension& w = window_.dimensions(i);
-      const int64_t d = numbers_.input_spatial_dimensions(i);
-      auto* config = padding.mutable_dimensions(d);
-      config->set_edge_padding_low(w.padding_low());
-      config->set_edge_padding_high(w.padding_high());
-      config->set_interior_padding(w.base_dilation() - 1);
-      pads = pads || w.padding_low() != 0 || w.padding_high() != 0 || w.base_dilation() > 1;
-      dimensions[d] = w.padding_low() + w.padding_high() + (dimensions[d] - 1) * w.base_dilation() + 1;
-    }
-    return pads ? add(HloInstruction::CreatePad(shape_of(dimensions), input, zero(), padding)) : input;
+    const auto& axes = numbers_.input_spatial_dimensions();
+    return pads(window_) ? padded(input, zero(), window_, Position(axes.begin(), axes.end())) : input;
   }
 
   // The part of the input from `start` in each spatial dimension, `counts` elements `strides` apart.
   HloInstruction* input_slice(HloInstruction* input, const Position& start, const Position& counts,
                               const Position& strides) {
     const auto& sizes = input->shape().dimensions();
-    std::vector<int64_t> from(sizes.size(), 0), to(sizes.begin(), sizes.end()), step(sizes.size(), 1);
-    std::vector<int64_t> dimensions(sizes.begin(), sizes.end());
+    Position from(sizes.size(), 0), to(sizes.begin(), sizes.end()), step(sizes.size(), 1);
     for (int64_t i = 0; i < spatial_rank(); ++i) {
       const int64_t d = numbers_.input_spatial_dimensions(i);
       from[d] = start[i];
       to[d] = start[i] + (counts[i] - 1) * strides[i] + 1;
       step[d] = strides[i];
-      dimensions[d] = counts[i];
     }
-    return add(HloInstruction::CreateSlice(shape_of(dimensions), input, from, to, step));
+    return sliced(input, from, to, step);
   }
 
   // Feature number `member` of every group, once for each output feature of the group.
@@ -204,12 +216,10 @@ class ShiftedConvolution {
   HloInstruction* every_feature(int64_t first, int64_t stride) {
     const int64_t feature = numbers_.input_feature_dimension();
     const auto& sizes = input_->shape().dimensions();
-    std::vector<int64_t> from(sizes.size(), 0), to(sizes.begin(), sizes.end()), step(sizes.size(), 1);
-    std::vector<int64_t> dimensions(sizes.begin(), sizes.end());
+    Position from(sizes.size(), 0), to(sizes.begin(), sizes.end()), step(sizes.size(), 1);
     from[feature] = first;
     step[feature] = stride;
-    dimensions[feature] = conv_->feature_group_count();
-    return add(HloInstruction::CreateSlice(shape_of(dimensions), input_, from, to, step));
+    return sliced(input_, from, to, step);
   }
 
   HloInstruction* repeated_features(HloInstruction* input, int64_t multiplier) {
@@ -227,10 +237,8 @@ class ShiftedConvolution {
   // The weights of one window position and member of the groups, one per output feature.
   HloInstruction* weights_at(const Position& position, int64_t member) {
     const auto& sizes = kernel_->shape().dimensions();
-    std::vector<int64_t> from(sizes.size(), 0), to(sizes.begin(), sizes.end()), step(sizes.size(), 1),
-        ones(sizes.size(), 1);
+    Position from(sizes.size(), 0), to(sizes.begin(), sizes.end()), step(sizes.size(), 1);
     const int64_t features = sizes[numbers_.kernel_output_feature_dimension()];
-    ones[numbers_.kernel_output_feature_dimension()] = features;
     from[numbers_.kernel_input_feature_dimension()] = member;
     to[numbers_.kernel_input_feature_dimension()] = member + 1;
     for (int64_t i = 0; i < spatial_rank(); ++i) {
@@ -239,8 +247,7 @@ class ShiftedConvolution {
       from[d] = w.window_reversal() ? w.size() - 1 - position[i] : position[i];
       to[d] = from[d] + 1;
     }
-    HloInstruction* slice = add(HloInstruction::CreateSlice(shape_of(ones), kernel_, from, to, step));
-    return add(HloInstruction::CreateReshape(shape_of({features}), slice));
+    return add(HloInstruction::CreateReshape(shape_of({features}), sliced(kernel_, from, to, step)));
   }
 
   HloInstruction* sum_of_slices() {
@@ -354,36 +361,26 @@ HloInstruction* shifted_pooling(HloInstruction* reduce) {
   xla::HloComputation* computation = reduce->parent();
   const xla::Window& window = reduce->window();
   HloInstruction *input = reduce->mutable_operand(0), *init = reduce->mutable_operand(1);
-  const xla::PrimitiveType type = reduce->shape().element_type();
-  std::vector<int64_t> padded, counts(reduce->shape().dimensions().begin(), reduce->shape().dimensions().end());
-  xla::PaddingConfig padding;
-  Position sizes, strides;
-  for (int64_t d = 0; d < window.dimensions_size(); ++d) {
-    const xla::WindowDimension& w = window.dimensions(d);
-    auto* config = padding.add_dimensions();
-    config->set_edge_padding_low(w.padding_low());
-    config->set_edge_padding_high(w.padding_high());
-    config->set_interior_padding(w.base_dilation() - 1);
-    padded.push_back(w.padding_low() + w.padding_high() + (input->shape().dimensions(d) - 1) * w.base_dilation() + 1);
+  Position axes(window.dimensions_size()), sizes, strides;
+  std::iota(axes.begin(), axes.end(), 0);
+  for (const xla::WindowDimension& w : window.dimensions()) {
     sizes.push_back(w.size());
     strides.push_back(w.stride());
   }
-  if (xla::window_util::HasPadding(window) || xla::window_util::HasBaseDilation(window))
-    input = computation->AddInstruction(
-        HloInstruction::CreatePad(ShapeUtil::MakeShape(type, padded), input, init, padding));
-  const Shape shape = ShapeUtil::MakeShape(type, counts);
+  if (pads(window)) input = padded(input, init, window, axes);
+  const Shape& shape = reduce->shape();
   const HloOpcode opcode = reduce->to_apply()->root_instruction()->opcode();
   HloInstruction* result = nullptr;
   for_each(sizes, [&](const Position& position) {
     Position from, to;
     for (size_t d = 0; d < sizes.size(); ++d) {
       from.push_back(position[d] * window.dimensions(d).window_dilation());
-      to.push_back(from[d] + (counts[d] - 1) * strides[d] + 1);
+      to.push_back(from[d] + (shape.dimensions(d) - 1) * strides[d] + 1);
     }
-    HloInstruction* slice = computation->AddInstruction(HloInstruction::CreateSlice(shape, input, from, to, strides));
+    HloInstruction* slice = sliced(input, from, to, strides);
     result = result == nullptr
                  ? slice
-                 : computation->AddInstruction(HloInstruction::CreateBinary(shape, opcode, result, slice));
+                 : computation->AddInstruction(HloInstruction::CreateBinary(slice->shape(), opcode, result, slice));
   });
   return result;
 }
