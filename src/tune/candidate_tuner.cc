@@ -30,7 +30,7 @@ ProgramResult tune_candidates(Bench& bench, const std::vector<Candidate>& candid
   }
   result.stopped = result.stopped || bench.seconds_left() <= 0;
   bench.begin_confirmation();
-  if (run.measurement.rounds == 0) run = measure_default(bench);  // stopped before it was known
+  if (run.measurement.rounds == 0) run = measure_default_after_stop(bench);
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   result.measurement = run.measurement;
   result.measurement.candidate_ns = run.measurement.baseline_ns;

@@ -9,9 +9,11 @@
 
 namespace hone::tune {
 
-DefaultRun measure_default(Bench& bench) {
+namespace {
+
+DefaultRun measure_default(Bench& bench, double limit_s) {
   DefaultRun run;
-  const Duel duel{.min_rounds = 3, .max_rounds = 5, .budget_ms = 500, .precision = 0.02, .limit_s = 600};
+  const Duel duel{.min_rounds = 3, .max_rounds = 5, .budget_ms = 500, .precision = 0.02, .limit_s = limit_s};
   const Measurement m = bench.measure_program({}, {}, duel);
   if (m.outcome == Outcome::Unverified) {
     run.note = "the outputs of default XLA prove nothing on these inputs" + (m.note.empty() ? "" : ": " + m.note);
@@ -29,6 +31,19 @@ DefaultRun measure_default(Bench& bench) {
                .abandon_ratio = 0.93,
                .limit_s = 10 + 6 * compile_s + 3 * budget_ms / 1e3 + 60 * m.baseline_ns / 1e9};
   return run;
+}
+
+}  // namespace
+
+DefaultRun measure_default(Bench& bench) { return measure_default(bench, 600); }
+
+DefaultRun measure_default_after_stop(Bench& bench) {
+  constexpr double kPatienceSeconds = 10;
+  try {
+    return measure_default(bench, kPatienceSeconds);
+  } catch (const RunError&) {
+    throw Stopped();
+  }
 }
 
 Confirmation confirm(Bench& bench, const Decisions& decisions, const Duel& effort, int processes) {

@@ -27,7 +27,8 @@ class LayoutTuner : public CostModel {
 
   ProgramResult run() {
     try {
-      measure_default();
+      options_.on_progress("default XLA", gain_);
+      know_default(measure_default(bench_));
       if (layouts_.space.dimensions.empty())
         result_.note = "the program has no dot, convolution, reshape or transpose to lay out";
       if (result_.note.empty()) search();
@@ -36,7 +37,7 @@ class LayoutTuner : public CostModel {
     }
     result_.stopped = result_.stopped || bench_.seconds_left() <= 0;
     bench_.begin_confirmation();
-    if (default_.rounds == 0) measure_default();  // stopped before it was known
+    if (default_.rounds == 0) know_default(measure_default_after_stop(bench_));
     confirm_best();
     result_.lowered = bench_.lower(result_.decisions, false);
     return std::move(result_);
@@ -57,9 +58,7 @@ class LayoutTuner : public CostModel {
 
   double left() const { return bench_.seconds_left() - reserve_s_; }
 
-  void measure_default() {
-    options_.on_progress("default XLA", gain_);
-    const DefaultRun run = tune::measure_default(bench_);
+  void know_default(const DefaultRun& run) {
     default_ = run.measurement;
     trial_ = run.trial;
     result_.note = run.note;

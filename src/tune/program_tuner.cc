@@ -42,14 +42,15 @@ class Tuner {
 
   ProgramResult run() {
     try {
-      measure_default();
+      say("default XLA");
+      know_default(measure_default(bench_));
       if (result_.note.empty()) search();
     } catch (const Stopped&) {
       result_.stopped = true;
     }
     result_.stopped = result_.stopped || bench_.seconds_left() <= 0;
     bench_.begin_confirmation();
-    if (default_.rounds == 0) measure_default();  // stopped before it was known
+    if (default_.rounds == 0) know_default(measure_default_after_stop(bench_));
     confirm_best();
     finish();
     return std::move(result_);
@@ -58,9 +59,7 @@ class Tuner {
  private:
   double left() const { return bench_.seconds_left() - reserve_s_; }
 
-  void measure_default() {
-    say("default XLA");
-    const DefaultRun run = tune::measure_default(bench_);
+  void know_default(const DefaultRun& run) {
     default_ = run.measurement;
     trial_ = run.trial;
     result_.note = run.note;
@@ -72,19 +71,29 @@ class Tuner {
     lowering_ = lowered.fingerprint;
     if (options_.kernels_only) return tune_new_kernels(lowered, left());
     if (options_.fusion_plan.only) return tune_fusion();
+    const auto dimensions_of = [&](const Lowered& of) {
+      std::vector<Dimension> decided = by_promise(of.dimensions);
+      std::erase_if(decided, [&](const Dimension& d) { return !options_.decides(d.kind); });
+      return decided;
+    };
+    if (options_.strategy.empty()) {
+      // Before all else: a gain of ten times makes every later duel shorter.
+      const std::vector<Dimension> windows = dimensions_of(lowered);
+      const double for_the_rest = (1 - kBroadBudgetShare) * left();
+      group_moves(windows, is_convolution_dimension, for_the_rest);
+      group_moves(windows, is_pooling_dimension, for_the_rest);
+      if (!best_.empty()) lowering_ = try_lower(best_, false).value_or(lowered).fingerprint;
+    }
     outer_search();
     if (!best_.empty()) lowered = try_lower(best_, false).value_or(lowered);
     lowering_ = lowered.fingerprint;
-    std::vector<Dimension> dimensions = by_promise(lowered.dimensions);
-    std::erase_if(dimensions, [&](const Dimension& d) { return !options_.decides(d.kind); });
+    const std::vector<Dimension> dimensions = dimensions_of(lowered);
     const bool fusion = options_.fusion && options_.decides(DecisionKind::Fusion);
     const double for_fusion = fusion ? kFusionBudgetShare * left() : 0;
     if (options_.strategy.empty()) {
       // Broad moves first: one duel each, the largest gains, and they decide which kernels there are to tune. Libraries
       // come later: dots are kernels, and one library for all of them hides that each has its own best.
       const double for_the_rest = (1 - kBroadBudgetShare) * left();
-      group_moves(dimensions, is_convolution_dimension, for_the_rest);
-      group_moves(dimensions, is_pooling_dimension, for_the_rest);
       group_moves(dimensions, is_reduction_dimension, for_the_rest);
       broad_moves(dimensions, for_the_rest, /*libraries=*/false);
       if (!best_.empty()) lowered = try_lower(best_, false).value_or(lowered);

@@ -93,6 +93,9 @@ struct DefaultRun {
   Duel trial;               // what one candidate of such a program may cost
 };
 DefaultRun measure_default(Bench& bench);
+// The same for a search that was interrupted before it knew, where somebody waits. Throws Stopped when that takes more than
+// some seconds.
+DefaultRun measure_default_after_stop(Bench& bench);
 
 // Duels of one candidate against default XLA in several processes, since where a process's memory lies can make a run
 // 20 % faster or slower. Stops at the first that fails or is slower than `kSlower`.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/interrupt.h"
 #include "base/log.h"
@@ -24,6 +25,18 @@ constexpr double kRunLimitSeconds = 3600;     // of all runs that a user asked f
 constexpr char kFinished[] = "best of a finished search";
 
 constexpr int kKills = 3;  // that one request survives
+
+// A flag that has a value until the end of a scope.
+class Held {
+ public:
+  Held(bool& flag, bool value) : flag_(flag), before_(std::exchange(flag, value)) {}
+  Held(const Held&) = delete;
+  ~Held() { flag_ = before_; }
+
+ private:
+  bool& flag_;
+  bool before_;
+};
 
 // The result of `call`, made again when the worker was killed from outside. Not for candidates: those cost one try.
 template <class Call>
@@ -168,7 +181,7 @@ void Session::poll() {
   if (interrupted() && !interrupted_at_) interrupted_at_ = now;
   if (interrupted_at_ && Seconds(now - *interrupted_at_).count() > kInterruptGraceSeconds) throw Stopped();
   const double spent = Seconds(now - start_).count();
-  if (options_.budget_s > 0 && spent > options_.budget_s * (1 + kOvertime)) throw Stopped();
+  if (options_.budget_s > 0 && !beyond_budget_ && spent > options_.budget_s * (1 + kOvertime)) throw Stopped();
 }
 
 void Session::use_database(Database& database, bool reuse_kernels) {
@@ -311,6 +324,8 @@ Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel) {
   request.abandon_ratio = duel.abandon_ratio;
   const auto start = Clock::now();
   const std::string what = log_name(request);
+  const bool default_alone = request.kernel_hlo.empty() && request.decisions.empty() && request.baseline.empty();
+  const Held held(beyond_budget_, default_alone);  // without it there is no result
   killed_ = false;
   try {
     const auto reply = worker_.call<wire::MeasureReplyT>(std::move(request), duel.limit_s);

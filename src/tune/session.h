@@ -109,6 +109,7 @@ class Session : public Bench {
   std::set<std::string> interpreted_;  // decisions whose outputs the HLO interpreter has seen
   bool killed_ = false;                // the worker of the last duel, by a signal from outside
   bool confirming_ = false;
+  bool beyond_budget_ = false;  // what is in flight may take longer than the budget; an interrupt still ends it
   wire::LoadReplyT program_;
   std::optional<wire::HelloReplyT> info_;
   std::string name_, inputs_fingerprint_;

@@ -180,16 +180,22 @@ DuelResult duel(Executable& baseline, Executable& candidate, const DuelOptions& 
   const bool cpu = options.cpu_time;
   const PinnedThread pinned(cpu);
   const double deadline = now_ns(false) + options.budget_ms * 1e6;
-  timed(baseline, 1, cpu);
-  timed(candidate, 1, cpu);
-  const double once = std::min(timed(baseline, 1, cpu), timed(candidate, 1, cpu));
-  const int inner = std::clamp(static_cast<int>(1e6 / std::max(once, 50.0)), 1, 2000);
+  int inner = 1;
+  if (!options.warm) {
+    timed(baseline, 1, cpu);
+    timed(candidate, 1, cpu);
+    const double once = std::min(timed(baseline, 1, cpu), timed(candidate, 1, cpu));
+    inner = std::clamp(static_cast<int>(1e6 / std::max(once, 50.0)), 1, 2000);
+  }
+  const bool one_run = options.warm && &baseline == &candidate;
   DuelResult result;
   result.baseline_ns = result.candidate_ns = INFINITY;
   std::vector<double> ratios;
   for (int round = 0; round < options.max_rounds; ++round) {
     double a, b;
-    if (round % 2 == 0) {
+    if (one_run) {
+      a = b = timed(baseline, 1, cpu);
+    } else if (round % 2 == 0) {
       a = timed(baseline, inner, cpu);
       b = timed(candidate, inner, cpu);
     } else {

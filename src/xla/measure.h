@@ -25,6 +25,7 @@ struct DuelOptions {
   double precision = 0.01;   // half width of the interval at which to stop
   double abandon_ratio = 0;  // stop when the ratio is surely below
   bool cpu_time = true;      // process CPU time on one pinned CPU (one thread) instead of wall time
+  bool warm = false;         // both have just run: programs of seconds a run are not run again before they are timed
 };
 
 struct DuelResult {
@@ -33,7 +34,8 @@ struct DuelResult {
   int rounds = 0;
 };
 
-// Alternates the order in every pair; each side runs for about 1 ms or once. Warm-up included.
+// Alternates the order in every pair; each side runs for about 1 ms or once. Warm-up included, unless they are warm. Both may
+// be the same executable; one that is warm runs once a round then.
 DuelResult duel(Executable& baseline, Executable& candidate, const DuelOptions& options);
 
 // Time of one run in ns, least of `repeat`, and all times.

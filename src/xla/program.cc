@@ -170,7 +170,9 @@ void Program::bind(Variant& variant) {
 
 std::vector<xla::Literal> Program::run_outputs(Variant& variant) {
   variant.executable->refresh_donated();
+  const auto start = std::chrono::steady_clock::now();
   variant.executable->run();
+  variant.run_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   std::vector<xla::Literal> outputs;
   for (size_t i = 0; i < variant.executable->outputs().size(); ++i)
     outputs.push_back(variant.executable->output_literal(i));

@@ -19,6 +19,7 @@ struct Variant {
   std::vector<Storage> storage;
   std::string fingerprint;  // of the lowered module
   double compile_ms = 0;
+  double run_ms = 0;  // of the last run_outputs(), 0 before
 };
 
 struct FusedKernels {

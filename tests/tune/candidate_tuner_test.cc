@@ -66,4 +66,11 @@ TEST_CASE("an interrupt keeps what was measured", "[tune]") {
   CHECK_THROWS_AS(tune_candidates(broken, kThree, {}), RunError);
 }
 
+TEST_CASE("an interrupt before default XLA is known, and slow, leaves no choice among candidates", "[tune]") {
+  FakeBench late;
+  late.stop_after = 0;
+  late.outcome = [](const Decisions&) { return Outcome::TimedOut; };
+  CHECK_THROWS_AS(tune_candidates(late, kThree, {}), Stopped);
+}
+
 }  // namespace hone::tune

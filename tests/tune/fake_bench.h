@@ -40,6 +40,7 @@ class FakeBench : public Bench {
   int stop_after = -1;  // throws Stopped at this measurement; -1 = never
 
   std::vector<std::string> kernel_calls, program_calls;
+  std::vector<double> limits;  // in seconds, of each of program_calls
   std::map<std::string, KnownKernel> database;
   bool confirming = false;
   int processes = 1;
@@ -50,8 +51,9 @@ class FakeBench : public Bench {
     kernel_calls.push_back(k.fingerprint + " " + value);
     return kernel(k, value);
   }
-  Measurement measure_program(const Decisions& candidate, const Decisions& baseline, const Duel&) override {
+  Measurement measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& duel) override {
     spend();
+    limits.push_back(duel.limit_s);
     program_calls.push_back(to_text(candidate));
     if (const Outcome o = outcome(candidate); o != Outcome::Ok) return failed(o);
     return measured(speed(candidate) / speed(baseline));

@@ -84,4 +84,11 @@ TEST_CASE("the end of the budget ends the search of layouts, not its confirmatio
   CHECK(result.decisions == Decisions{{DecisionKind::Layout, "good", "-/-/0,1"}});
 }
 
+TEST_CASE("an interrupt before default XLA is known, and slow, leaves no layouts", "[tune]") {
+  FakeBench late;
+  late.stop_after = 0;
+  late.outcome = [](const Decisions&) { return Outcome::TimedOut; };
+  CHECK_THROWS_AS(tune_layouts(late, three(), quick()), Stopped);
+}
+
 }  // namespace hone::tune

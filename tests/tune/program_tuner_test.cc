@@ -116,12 +116,16 @@ TEST_CASE("operations over windows are decided first, convolutions apart from po
   };
   bench.speed = [&](const Decisions& d) { return has(d, depthwise, "shifted") ? 8.0 : 1.0; };
   bench.outcome = [&](const Decisions& d) { return has(d, pooling, "shifted") ? Outcome::Crashed : Outcome::Ok; };
-  const ProgramResult result = tune_program(bench, with_budget(60));
+  TuneOptions options = with_budget(60);
+  options.outer.passes = [] { return std::vector<Alternative>{{"dce first", {{DecisionKind::Pass, "order", "dce"}}}}; };
+  const ProgramResult result = tune_program(bench, options);
   CHECK(result.decisions == Decisions{{DecisionKind::Library, depthwise, "shifted"}});
   REQUIRE(bench.program_calls.size() > 1);
   CHECK(bench.program_calls[1].find("convolution:") != std::string::npos);  // after default XLA itself
   CHECK(bench.program_calls[1].find("reduce-window:") == std::string::npos);
   for (const std::string& call : bench.kernel_calls) CHECK(call.rfind("slices", 0) == 0);
+  // The order of passes makes no other program of what was decided so far, and is not measured.
+  for (const std::string& call : bench.program_calls) CHECK(call.find("dce") == std::string::npos);
 }
 
 TEST_CASE("one kernel that spoils the program is found by halving the group", "[tune]") {
@@ -206,6 +210,14 @@ TEST_CASE("an interrupt at any measurement leaves a confirmed result", "[tune]")
     CHECK(bench.confirming);
     CHECK(result.measurement.ratio == Approx(1 + 0.1 * static_cast<double>(result.decisions.size())));
   }
+}
+
+TEST_CASE("an interrupt before default XLA is known waits for it no longer than some seconds", "[tune]") {
+  FakeBench bench;
+  bench.stop_after = 0;
+  bench.outcome = [&](auto&) { return bench.limits.back() <= 30 ? Outcome::TimedOut : Outcome::Ok; };
+  CHECK_THROWS_AS(tune_program(bench, with_budget(60)), Stopped);
+  REQUIRE(bench.limits.size() == 1);  // the first was interrupted before it was counted
 }
 
 TEST_CASE("the budget ends the search with time left for the confirmation", "[tune]") {
