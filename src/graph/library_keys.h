@@ -27,6 +27,13 @@ inline bool is_grouped_convolution(DecisionKind kind, const std::string& key) {
   return kind == DecisionKind::Library && key.rfind(kConvolutionKeyPrefix, 0) == 0;
 }
 
+// Of a grouped convolution's weights: groups of the batch, a result of few positions.
+inline constexpr char kBatchGroups[] = ":batch groups ";
+
+inline bool is_weights_gradient(DecisionKind kind, const std::string& key) {
+  return is_grouped_convolution(kind, key) && key.find(kBatchGroups) != std::string::npos;
+}
+
 inline bool is_pooling(DecisionKind kind, const std::string& key) {
   return kind == DecisionKind::Library && key.rfind(kPoolingKeyPrefix, 0) == 0;
 }

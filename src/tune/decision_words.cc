@@ -96,7 +96,9 @@ std::string program_decision(const Decision& d) {
     case DecisionKind::Library:
       if (begins(d.key, "reduce:")) return fmt::format("reduction {} by {}", d.key.substr(7), value);
       if (begins(d.key, kConvolutionKeyPrefix))
-        return fmt::format("grouped convolution {} by {}", split(d.key, ':').at(1), value);
+        return fmt::format("{} {} by {}",
+                           is_weights_gradient(d.kind, d.key) ? "gradient of the weights" : "grouped convolution",
+                           split(d.key, ':').at(1), value);
       if (begins(d.key, kPoolingKeyPrefix))
         return fmt::format("{} pooling {} by {}", split(d.key, ':').at(1), split(d.key + ":", ':').at(2), value);
       if (d.key == "program") return "library of the whole program: " + value;

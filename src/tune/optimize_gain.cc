@@ -202,7 +202,8 @@ std::map<std::string, JudgedProgram> judge_gains(const Dataset& dataset, const s
 }
 
 std::string window_way(const Dimension& operation) {
-  return is_pooling(operation.kind, operation.key) ? "pooling" : "grouped convolution";
+  if (is_pooling(operation.kind, operation.key)) return "pooling";
+  return is_weights_gradient(operation.kind, operation.key) ? "gradient of weights" : "grouped convolution";
 }
 
 double window_lead(const Dimension& operation) { return std::log(std::max(1.0, operation.weight)); }

@@ -86,8 +86,8 @@ std::map<std::string, JudgedProgram> judge_gains(const Dataset& dataset, const s
 
 // ---- operations over windows (graph/library_keys.h)
 
-// The way of change of such an operation to shifted slices: "grouped convolution" or "pooling". Nothing ranks these: their lead
-// is the logarithm of the elementwise operations.
+// The way of change of such an operation to shifted slices: "grouped convolution", "gradient of weights" (of one) or "pooling".
+// Nothing ranks these: their lead is the logarithm of the elementwise operations.
 std::string window_way(const Dimension& operation);
 double window_lead(const Dimension& operation);
 

@@ -80,8 +80,8 @@ class Tuner {
       // Before all else: a gain of ten times makes every later duel shorter.
       const std::vector<Dimension> windows = dimensions_of(lowered);
       const double for_the_rest = (1 - kBroadBudgetShare) * left();
-      group_moves(windows, is_convolution_dimension, for_the_rest);
-      group_moves(windows, is_pooling_dimension, for_the_rest);
+      for (const auto belongs : {is_convolution_dimension, is_weights_gradient_dimension, is_pooling_dimension})
+        group_moves(windows, belongs, for_the_rest);
       if (!best_.empty()) lowering_ = try_lower(best_, false).value_or(lowered).fingerprint;
     }
     outer_search();

@@ -65,7 +65,11 @@ bool is_broad(const Dimension& dimension) {
 bool is_reduction_dimension(const Dimension& dimension) { return is_reduction(dimension.kind, dimension.key); }
 
 bool is_convolution_dimension(const Dimension& dimension) {
-  return is_grouped_convolution(dimension.kind, dimension.key);
+  return is_grouped_convolution(dimension.kind, dimension.key) && !is_weights_gradient_dimension(dimension);
+}
+
+bool is_weights_gradient_dimension(const Dimension& dimension) {
+  return is_weights_gradient(dimension.kind, dimension.key);
 }
 
 bool is_pooling_dimension(const Dimension& dimension) { return is_pooling(dimension.kind, dimension.key); }

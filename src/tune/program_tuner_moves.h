@@ -20,7 +20,8 @@ int current_option(const Decisions& decisions, const Dimension& dimension);
 // Decides much at once: an option of the program, or everything of a kind.
 bool is_broad(const Dimension& dimension);
 bool is_reduction_dimension(const Dimension& dimension);
-bool is_convolution_dimension(const Dimension& dimension);  // of a grouped convolution
+bool is_convolution_dimension(const Dimension& dimension);  // of a grouped convolution, its weights' gradient apart
+bool is_weights_gradient_dimension(const Dimension& dimension);
 bool is_pooling_dimension(const Dimension& dimension);
 // One of dozens: a weight, or the library of a dot, a convolution or a reduction.
 bool is_single(const Dimension& dimension);

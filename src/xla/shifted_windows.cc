@@ -92,10 +92,9 @@ std::string key_of(const HloInstruction& op) {
     return absl::StrCat(kPoolingKeyPrefix, xla::HloOpcodeString(op.to_apply()->root_instruction()->opcode()), ":",
                         shapes, ":", window);
   const bool backward = op.batch_group_count() > 1;
-  return absl::StrCat(kConvolutionKeyPrefix, shapes, ":",
-                      xla::ConvolutionDimensionNumbersToString(op.convolution_dimension_numbers()), ":", window,
-                      backward ? ":batch groups " : ":groups ",
-                      backward ? op.batch_group_count() : op.feature_group_count());
+  return absl::StrCat(
+      kConvolutionKeyPrefix, shapes, ":", xla::ConvolutionDimensionNumbersToString(op.convolution_dimension_numbers()),
+      ":", window, backward ? kBatchGroups : ":groups ", backward ? op.batch_group_count() : op.feature_group_count());
 }
 
 double elementwise_operations(const HloInstruction& op) {
@@ -302,37 +301,41 @@ class ShiftedConvolution {
     return reversed.empty() ? aligned : add(HloInstruction::CreateReverse(aligned->shape(), aligned, reversed));
   }
 
-  xla::HloComputation* scalar_add() {
-    auto builder = xla::HloComputation::Builder("add");
-    const Shape scalar = ShapeUtil::MakeShape(type_, {});
-    auto* a = builder.AddInstruction(HloInstruction::CreateParameter(0, scalar, "a"));
-    auto* b = builder.AddInstruction(HloInstruction::CreateParameter(1, scalar, "b"));
-    builder.AddInstruction(HloInstruction::CreateBinary(scalar, HloOpcode::kAdd, a, b));
-    return computation_->parent()->AddEmbeddedComputation(builder.Build());
+  // Sums over all dimensions but one, as a row. By a dot with ones: XLA:CPU fuses a reduction over the major dimensions
+  // with what it reads, and then sums one element after the other.
+  HloInstruction* summed_but(HloInstruction* values, int64_t kept) {
+    std::vector<int64_t> order(values->shape().dimensions().size());
+    std::iota(order.begin(), order.end(), 0);
+    order.erase(order.begin() + kept);
+    order.push_back(kept);
+    const int64_t width = size_of(values, kept), height = ShapeUtil::ElementsIn(values->shape()) / width;
+    HloInstruction* table = add(HloInstruction::CreateReshape(shape_of({height, width}), transposed(values, order)));
+    HloInstruction* one = add(HloInstruction::CreateConstant(xla::LiteralUtil::One(type_)));
+    HloInstruction* ones = add(HloInstruction::CreateBroadcast(shape_of({1, height}), one, {}));
+    xla::DotDimensionNumbers numbers;
+    numbers.add_lhs_contracting_dimensions(1);
+    numbers.add_rhs_contracting_dimensions(0);
+    xla::PrecisionConfig precision;
+    precision.mutable_operand_precision()->Resize(2, xla::PrecisionConfig::DEFAULT);
+    return add(HloInstruction::CreateDot(shape_of({1, width}), ones, table, numbers, precision));
   }
 
   // One sum of products for each position of the result, put side by side.
   HloInstruction* sums_of_pairs() {
     HloInstruction* kernel = aligned_kernel();
-    HloInstruction* none = zero();
-    xla::HloComputation* sum = scalar_add();
     const int64_t features = conv_->batch_group_count();
     Position results, counts, dilations;
-    std::vector<int64_t> summed = {numbers_.input_feature_dimension()};
     for (int64_t i = 0; i < spatial_rank(); ++i) {
       results.push_back(conv_->shape().dimensions(numbers_.output_spatial_dimensions(i)));
       counts.push_back(window_.dimensions(i).size());
       dilations.push_back(window_.dimensions(i).window_dilation());
-      summed.push_back(numbers_.input_spatial_dimensions(i));
     }
-    std::sort(summed.begin(), summed.end());
     std::vector<HloInstruction*> rows;
     for_each(results, [&](const Position& position) {
       Position start;
       for (int64_t i = 0; i < spatial_rank(); ++i) start.push_back(position[i] * window_.dimensions(i).stride());
       HloInstruction* products = binary(HloOpcode::kMultiply, input_slice(input_, start, counts, dilations), kernel);
-      HloInstruction* total = add(HloInstruction::CreateReduce(shape_of({features}), products, none, summed, sum));
-      rows.push_back(add(HloInstruction::CreateReshape(shape_of({1, features}), total)));
+      rows.push_back(summed_but(products, numbers_.input_batch_dimension()));
     });
     const auto count = static_cast<int64_t>(rows.size());
     HloInstruction* table = add(HloInstruction::CreateConcatenate(shape_of({count, features}), rows, 0));

@@ -271,6 +271,15 @@ TEST_CASE("an operation over windows is worth what it gains where all others are
   CHECK(gains[1].gain == Approx(std::log(0.5)));
 }
 
+TEST_CASE("ways of change tell a convolution from its weights' gradient and from a pooling", "[tune]") {
+  const auto way = [](const char* key) { return window_way({DecisionKind::Library, key, {"default", "shifted"}}); };
+  CHECK(way("convolution:f32[1,8,8,4]*f32[3,3,1,4]->f32[1,8,8,4]:b01f_01io->b01f:size=3x3:groups 4") ==
+        "grouped convolution");
+  CHECK(way("convolution:f32[2,8,8,4]*f32[2,8,8,4]->f32[3,3,1,4]:f01b_i01o->01bf:size=8x8:batch groups 4") ==
+        "gradient of weights");
+  CHECK(way("reduce-window:maximum:f32[1,8,8,4]->f32[1,4,4,4]:size=1x2x2x1") == "pooling");
+}
+
 TEST_CASE("without a check nothing runs at all", "[tune]") {
   FakeBench bench = bench_of_two();
   TableRanker ranker = ranker_of_two();

@@ -31,6 +31,8 @@ constexpr Convolution kConvolutions[] = {
      "feature_group_count=6"},
     {"gradient of the weights", "f32[2,9,8,6]", "f32[2,5,4,6]", "f32[3,3,1,6]",
      "window={size=5x4 pad=1_1x0_1 rhs_dilate=2x2}, dim_labels=f01b_i01o->01bf, batch_group_count=6"},
+    {"gradient of the weights, channels first", "f32[2,6,9,8]", "f32[2,6,9,8]", "f32[3,3,1,6]",
+     "window={size=9x8 pad=1_1x1_1}, dim_labels=fb01_io01->01bf, batch_group_count=6"},
     {"narrow numbers", "bf16[2,9,8,6]", "bf16[3,3,1,6]", "bf16[2,9,8,6]",
      "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=6"},
     {"negative padding", "f32[2,9,8,6]", "f32[3,3,1,6]", "f32[2,5,6,6]",
