@@ -172,13 +172,23 @@ class FusionWorkers {
 
 nlohmann::json fusion_json(const tune::FusionSearchReport& r) {
   const auto ns = [](double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr); };
-  nlohmann::json best = nlohmann::json::array();
-  for (const tune::FusionCandidate& candidate : r.best)
-    best.push_back({{"predicted_ns", ns(candidate.predicted_ns)}, {"decisions", candidate.decisions.size()}});
-  return {{"own_ns", ns(r.own_ns)}, {"start_ns", ns(r.start_ns)}, {"configurations", r.configurations},
-          {"programs", r.programs}, {"failed", r.failed},         {"kernels", r.kernels},
-          {"seconds", r.seconds},   {"model_s", r.model_s},       {"per_minute", r.per_minute()},
-          {"best", std::move(best)}};
+  const auto candidates = [&](const std::vector<tune::FusionCandidate>& list) {
+    nlohmann::json array = nlohmann::json::array();
+    for (const tune::FusionCandidate& c : list)
+      array.push_back({{"predicted_ns", ns(c.predicted_ns)}, {"decisions", c.decisions.size()}});
+    return array;
+  };
+  return {{"own_ns", ns(r.own_ns)},
+          {"start_ns", ns(r.start_ns)},
+          {"configurations", r.configurations},
+          {"programs", r.programs},
+          {"failed", r.failed},
+          {"kernels", r.kernels},
+          {"seconds", r.seconds},
+          {"model_s", r.model_s},
+          {"per_minute", r.per_minute()},
+          {"best", candidates(r.best)},
+          {"elsewhere", candidates(r.elsewhere)}};
 }
 
 tune::ProgramResult search(const TuneCommand& command, tune::TuneOptions options, tune::Session& session,

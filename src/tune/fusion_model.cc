@@ -64,9 +64,26 @@ class Scores {
     std::stable_sort(report.best.begin(), report.best.end(),
                      [](const auto& a, const auto& b) { return a.predicted_ns < b.predicted_ns; });
     if (report.best.size() > static_cast<size_t>(options_.finalists)) report.best.resize(options_.finalists);
+    for (const FusionCandidate& other : elsewhere_)
+      if (other.predicted_ns < report.start_ns * (1 + kOtherError) && !is_known(report, other.predicted_ns))
+        report.elsewhere.push_back(other);
+    std::stable_sort(report.elsewhere.begin(), report.elsewhere.end(),
+                     [](const auto& a, const auto& b) { return a.predicted_ns < b.predicted_ns; });
+  }
+
+  void found_elsewhere(FusionCandidate candidate) {
+    const std::lock_guard lock(mutex_);
+    elsewhere_.push_back(std::move(candidate));
   }
 
  private:
+  // The start or one of the finalists: a chain may come to where others begin.
+  static bool is_known(const FusionSearchReport& report, double predicted_ns) {
+    const auto same = [&](const FusionCandidate& c) { return c.predicted_ns == predicted_ns; };
+    return predicted_ns == report.start_ns || std::any_of(report.best.begin(), report.best.end(), same) ||
+           std::any_of(report.elsewhere.begin(), report.elsewhere.end(), same);
+  }
+
   double note(const std::string& text, const std::string& fingerprint, const Decisions& fusion, double ns) {
     const std::lock_guard lock(mutex_);
     if (!by_text_.emplace(text, ns).second) return ns;  // another lane was faster
@@ -89,6 +106,7 @@ class Scores {
   mutable std::mutex mutex_;
   std::map<std::string, double> by_text_;
   std::map<std::string, FusionCandidate> by_program_;
+  std::vector<FusionCandidate> elsewhere_;  // of each chain with another start, its best
   int64_t failed_ = 0;
   double start_ns_ = 0, best_ns_ = kFailed;
 };
@@ -99,17 +117,24 @@ class PredictedCost : public CostModel {
       : space_(space), lane_(lane), scores_(scores) {}
   std::vector<double> costs(std::span<const Choice> choices) override {
     std::vector<double> costs;
-    for (const Choice& choice : choices) costs.push_back(scores_.of(lane_, space_.decisions(choice)));
+    for (const Choice& choice : choices) {
+      const Decisions decisions = space_.decisions(choice);
+      costs.push_back(scores_.of(lane_, decisions));
+      if (costs.back() < best_.predicted_ns) best_ = {decisions, costs.back()};
+    }
     asked_ += static_cast<int64_t>(choices.size());
     return costs;
   }
   int64_t asked() const { return asked_; }
+  void forget_best() { best_ = {{}, kFailed}; }
+  const FusionCandidate& best() const { return best_; }  // since it was forgotten
 
  private:
   const Space& space_;
   const FusionLane& lane_;
   Scores& scores_;
   int64_t asked_ = 0;
+  FusionCandidate best_{{}, kFailed};
 };
 
 // The chains of one lane, one after the other, each with its share of the time and of the configurations. A chain that
@@ -124,7 +149,11 @@ void walk(const FusionLane& lane, size_t index, size_t lanes, const Space& space
     const double until_s = options.budget_s * (chain + 1) / chains;
     const int64_t at_first = cost.asked();
     SearchOptions search;
-    search.seed = options.seed + 1000003 * (index * options.chains + chain);
+    const size_t number = index * options.chains + chain;
+    const bool other = number % 2 == 1 && !options.elsewhere.empty();
+    const Decisions& begins = other ? options.elsewhere[number / 2 % options.elsewhere.size()] : options.start;
+    cost.forget_best();
+    search.seed = options.seed + 1000003 * number;
     search.should_stop = [&] { return seconds_since(start) >= until_s || lane.seconds_left() <= 0; };
     for (bool more = true; more; search.seed += 7919) {
       const int64_t before = cost.asked(), known = scores.configurations();
@@ -134,12 +163,13 @@ void walk(const FusionLane& lane, size_t index, size_t lanes, const Space& space
       const double left = std::min(fitting, allowed - static_cast<double>(before - at_first));
       search.max_evaluations = static_cast<int>(std::clamp(left, 2.0, 1e6));
       make_anneal({.start_temperature = options.temperature, .end_temperature = options.temperature / 20})
-          ->search(space, space.choice(options.start), cost, search);
+          ->search(space, space.choice(begins), cost, search);
       const auto asked = static_cast<double>(cost.asked() - before);
       if (asked > 0) seconds_each = std::max(1e-6, seconds_since(begin) / asked);
       more = scores.configurations() > known && static_cast<double>(cost.asked() - at_first) + 2 < allowed &&
              !search.should_stop() && until_s - seconds_since(start) > 20 * seconds_each;
     }
+    if (other && cost.best().predicted_ns < kFailed) scores.found_elsewhere(cost.best());
   }
 }
 
@@ -211,6 +241,15 @@ void FusionSearchOptions::validate() const {
   if (!(budget_s > 0)) throw Error("a search needs time", "--fusion-budget");
   if (chains < 1) throw Error("a search needs a chain at least", "--fusion-chains");
   if (finalists < 1 || max_configurations < 1) throw Error("a search needs a configuration and a finalist at least");
+}
+
+std::vector<FusionCandidate> FusionSearchReport::finalists() const {
+  std::vector<FusionCandidate> order;
+  for (size_t i = 0; i < std::max(best.size(), elsewhere.size()); ++i) {
+    if (i < best.size()) order.push_back(best[i]);
+    if (i < elsewhere.size()) order.push_back(elsewhere[i]);
+  }
+  return order;
 }
 
 FusionSearchReport search_fusion(const std::vector<FusionLane>& lanes, const Decisions& base,

@@ -55,6 +55,7 @@ struct FusionSearchOptions {
   int64_t max_configurations = 1000000;  // of all chains together
   int chains = 4;                        // in turn on each lane: independent walks that share what is known
   Decisions start;                       // fusion decisions the chains begin with; empty = XLA's own fusion
+  std::vector<Decisions> elsewhere;      // where every second chain begins instead, in turn
   int finalists = 6;
   double temperature = 0.02;  // relative to the current cost
   uint64_t seed = 0;
@@ -63,6 +64,9 @@ struct FusionSearchOptions {
 
   void validate() const;  // throws Error
 };
+
+// About the error of predicted run times on test programs (docs/results/2026-11-22-perf-model.md: 33 % mean, 26 % median).
+inline constexpr double kOtherError = 0.3;
 
 struct FusionCandidate {
   Decisions decisions;  // of fusion, sorted
@@ -73,11 +77,16 @@ struct FusionSearchReport {
   double own_ns = 0;                  // predicted, of XLA's own fusion
   double start_ns = 0;                // predicted, of the start
   std::vector<FusionCandidate> best;  // distinct programs predicted faster than the start, fastest first
-  int64_t configurations = 0;         // scored
-  int64_t programs = 0;               // distinct lowered programs among them
-  int64_t failed = 0;                 // XLA or the encoding failed
-  int64_t kernels = 0;                // distinct kernels predicted
-  double seconds = 0, model_s = 0;    // in all; in the model
+  // The best that chains with other starts came to, fastest first. Predictions of programs that have little in common are off by
+  // more than those of neighbours: these may be predicted slower than the start, by `kOtherError` at most.
+  std::vector<FusionCandidate> elsewhere;
+  int64_t configurations = 0;       // scored
+  int64_t programs = 0;             // distinct lowered programs among them
+  int64_t failed = 0;               // XLA or the encoding failed
+  int64_t kernels = 0;              // distinct kernels predicted
+  double seconds = 0, model_s = 0;  // in all; in the model
+  // In the order in which they are worth measuring: by turns, since the second best is mostly a neighbour of the best.
+  std::vector<FusionCandidate> finalists() const;
   double per_minute() const { return seconds > 0 ? 60 * static_cast<double>(configurations) / seconds : 0; }
 };
 

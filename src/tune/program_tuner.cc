@@ -358,6 +358,9 @@ class Tuner {
     search.budget_s = plan.budget_s > 0 ? std::min(plan.budget_s, kModelMost * left()) : kModelShare * left();
     search.chains = plan.chains;
     search.start = start;
+    if (!plan.random_start)
+      for (int i = 1; i < plan.chains; i += 2)
+        search.elsewhere.push_back(random_fusion(edges, "elsewhere", i, options_.seed));
     search.seed = rng_();
     search.on_scored = [&](int64_t configurations, double gain) {
       say(fmt::format("{} fusion configurations, {:.3f}x predicted", configurations, gain));
@@ -367,7 +370,7 @@ class Tuner {
     spdlog::info("fusion: {} configurations in {:.1f} s ({:.0f} a minute), {} distinct programs, {} kernels predicted",
                  found.configurations, found.seconds, found.per_minute(), found.programs, found.kernels);
     bool kept = false;
-    for (const FusionCandidate& candidate : found.best)
+    for (const FusionCandidate& candidate : found.finalists())
       kept = try_step(fmt::format("fusion predicted {:.3f}x", found.own_ns / candidate.predicted_ns),
                       merged(outside(best_, space), candidate.decisions)) ||
              kept;

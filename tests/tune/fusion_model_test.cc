@@ -267,6 +267,39 @@ TEST_CASE("a search by the model starts where it is told, and goes on past what 
   CHECK(report.failed > 0);
 }
 
+TEST_CASE("chains that begin elsewhere bring their best, though it is predicted slower", "[tune]") {
+  if (!has_worker()) {
+    WARN("skipped: there is no worker");
+    return;
+  }
+  const ToyProgram toy(16);
+  FusionModel model(std::make_unique<BytesModel>());
+  const int level = GENERATE(105, 140);
+  const FusionLane lane{[&](const Decisions& d) {
+                          if (d.size() > 1 && d.size() < 10) throw RunError("nothing leads from here to there");
+                          const bool first = d.size() == 1 && d[0].key == "p0>c";
+                          Lowered l = toy.lower({});
+                          l.kernels[0].count = d.size() < 2 ? (first ? 98 : 100) : level + static_cast<int>(d.size());
+                          l.fingerprint = std::to_string(l.kernels[0].count);
+                          return l;
+                        },
+                        [] { return 1e9; }};
+  FusionSearchOptions options = short_search();
+  Decisions all;
+  for (const Dimension& edge : toy.edges()) all.push_back({DecisionKind::Fusion, edge.key, "fuse"});
+  options.elsewhere = {all};
+  const FusionSearchReport report = search_fusion({lane}, {}, toy.edges(), model, options);
+  REQUIRE(report.best.size() == 1);
+  CHECK(report.best[0].predicted_ns == Approx(98));
+  const bool near_enough = level < 100 * (1 + kOtherError);
+  REQUIRE(report.elsewhere.size() == (near_enough ? 1 : 0));
+  REQUIRE(report.finalists().size() == (near_enough ? 2 : 1));
+  CHECK(report.finalists()[0].decisions == report.best[0].decisions);
+  if (!near_enough) return;
+  CHECK(report.elsewhere[0].predicted_ns == Approx(115));
+  CHECK(report.finalists()[1].decisions.size() == 10);
+}
+
 TEST_CASE("a search that cannot begin or has no time finds nothing", "[tune]") {
   if (!has_worker()) {
     WARN("skipped: there is no worker");
