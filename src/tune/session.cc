@@ -208,6 +208,7 @@ const wire::HelloReplyT& Session::worker_info() {
 std::string Session::host() { return fmt::format("{}, {} cores", worker_info().cpu, worker_info().cores); }
 
 void Session::load(const std::string& bytes, const std::string& name) {
+  const Held held(beyond_budget_, true);  // a search that has nothing to search would be stopped before it began
   worker_info();  // said once per process and needed for every record; never while a candidate is in flight
   try {
     program_ = despite_kills([&] {

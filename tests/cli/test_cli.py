@@ -23,6 +23,32 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
 HONE = BUILD / "hone"
 
+# Runs for minutes.
+ENDLESS = """HloModule endless
+body {
+  s = (s32[], f32[8]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[8] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  n = s32[] add(i, one)
+  y = f32[8] sine(x)
+  ROOT t = (s32[], f32[8]) tuple(n, y)
+}
+more {
+  s = (s32[], f32[8]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  most = s32[] constant(2000000000)
+  ROOT c = pred[] compare(i, most), direction=LT
+}
+ENTRY main {
+  x = f32[8] parameter(0)
+  zero = s32[] constant(0)
+  t = (s32[], f32[8]) tuple(zero, x)
+  w = (s32[], f32[8]) while(t), condition=more, body=body
+  ROOT y = f32[8] get-tuple-element(w), index=1
+}
+"""
+
 SOFTMAX = """HloModule softmax
 max { x = f32[] parameter(0)  y = f32[] parameter(1)  ROOT r = f32[] maximum(x, y) }
 sum { x = f32[] parameter(0)  y = f32[] parameter(1)  ROOT r = f32[] add(x, y) }
@@ -411,6 +437,18 @@ class Tune(WithWorker):
         self.assertTrue((self.dir / "elementwise.hone/decisions.json").exists())
         self.check_database()
         self.assertEqual(self.json("db", "info", "--db", self.db)["tuned"], 0)  # a search cut short is no final result
+
+    def test_interrupt_of_a_program_that_runs_for_minutes(self):
+        """Default XLA has not run once: there is nothing to keep, and nobody waits for minutes."""
+        (self.dir / "endless.hlo").write_text(ENDLESS)
+        process = self.start_tune("endless", "2s")  # the budget does not end what there is no result without
+        time.sleep(6)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1, err.decode())
+        self.assertIn("before there was a result", json.loads(out)["error"]["message"])
+        self.assertFalse((self.dir / "endless.hone").exists())
 
     def test_killed_workers_cost_one_candidate_each(self):
         process = self.start_tune("softmax", "20s")
