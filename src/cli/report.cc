@@ -68,14 +68,9 @@ constexpr double kProfiledNs = 300e6;  // how long all profiled runs of one kind
 constexpr int kLeastProfiled = 7, kMostProfiled = 25;
 
 tune::RunProfile profiled(tune::Session& session, const Decisions& decisions, double run_ns) {
-  tune::RunProfile profile;
-  profile.runs =
-      static_cast<int>(std::clamp(kProfiledNs / std::max(1.0, run_ns), 1.0 * kLeastProfiled, 1.0 * kMostProfiled));
-  const wire::RunReplyT reply = session.profile(decisions, profile.runs);
-  if (!reply.times_ns.empty()) profile.run_ns = *std::min_element(reply.times_ns.begin(), reply.times_ns.end());
-  for (const auto& event : reply.events)
-    profile.slices.push_back({event->name, event->run, event->thread, event->start_ns, event->duration_ns});
-  return profile;
+  return tune::profile_runs(
+      session, decisions,
+      static_cast<int>(std::clamp(kProfiledNs / std::max(1.0, run_ns), 1.0 * kLeastProfiled, 1.0 * kMostProfiled)));
 }
 
 // Run times of the kernel's options as this package knows them.

@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "data/npz.h"
+#include "graph/hlo_reader.h"
+#include "tune/run_profile.h"
 
 namespace hone::cli {
 
@@ -17,7 +19,7 @@ struct RunOptions {
   std::shared_ptr<OutputOptions> output;
   std::shared_ptr<ProgramOptions> program;
   int repeat = 10;
-  bool compare = false;
+  bool compare = false, profile = false;
   std::string budget = "10s";  // of the duel
   std::string outputs;         // .npz to write
 };
@@ -98,10 +100,46 @@ int compare(const RunOptions& options, OpenedProgram& opened) {
   return m.ok() ? 0 : 1;
 }
 
+// Where the time goes, by opcode of the lowered program.
+int profile(const RunOptions& options, OpenedProgram& opened) {
+  const tune::RunProfile profile = tune::profile_runs(*opened.session, decisions_of(opened), options.repeat);
+  if (profile.slices.empty()) throw RunError("XLA has no profiler here", opened.file.name);
+  const auto lowered = opened.session->lower_reply(decisions_of(opened), /*want_fusion=*/false);
+  const std::string_view proto(reinterpret_cast<const char*>(lowered.module_proto.data()), lowered.module_proto.size());
+  const std::vector<tune::TimeShare> shares = tune::time_by_opcode(profile, read_hlo_graph(proto));
+  double all = 0, library = 0;
+  for (const tune::TimeShare& share : shares) {
+    all += share.ns;
+    if (share.library) library += share.ns;
+  }
+  if (options.output->json) {
+    json rows = json::array();
+    for (const tune::TimeShare& s : shares)
+      rows.push_back({{"opcode", s.opcode}, {"instructions", s.instructions}, {"ns", s.ns}, {"library", s.library}});
+    print({{"program", opened.file.name},
+           {"run_ns", profile.run_ns},
+           {"runs", profile.runs},
+           {"library_share", all > 0 ? library / all : 0},
+           {"opcodes", std::move(rows)}});
+    return 0;
+  }
+  fmt::print("{}: {} least of {} runs without the profiler\n", opened.file.name, human_ns(profile.run_ns),
+             profile.runs);
+  fmt::print("  {:<24} {:>12} {:>12} {:>8}\n", "opcode", "instructions", "time", "share");
+  for (const tune::TimeShare& s : shares)
+    fmt::print("  {:<24} {:>12} {:>12} {:>7.1f}%{}\n", s.opcode, s.instructions, human_ns(s.ns), 100 * s.ns / all,
+               s.library ? "  library" : "");
+  fmt::print("  in libraries {:.1f}%: there only which library is a choice\n", 100 * library / all);
+  return 0;
+}
+
 int run_command(const RunOptions& options) {
   if (options.repeat < 1) throw Error("a program runs at least once", "--repeat");
   OpenedProgram opened = open_program(*options.program);
   warn_if_foreign(opened);
+  if (options.profile && (options.compare || !options.outputs.empty()))
+    throw Error("profiled runs are neither compared nor written", "--profile", "leave out --compare and --outputs");
+  if (options.profile) return profile(options, opened);
   return options.compare ? compare(options, opened) : run_program(options, opened);
 }
 
@@ -113,6 +151,7 @@ Runner declare_run(CLI::App& app) {
   options->program = add_program_options(app);
   app.add_option("--repeat", options->repeat, "timed runs (default 10)");
   app.add_flag("--compare", options->compare, "an interleaved duel against default XLA");
+  app.add_flag("--profile", options->profile, "where the time goes, by opcode: runs under XLA's profiler");
   app.add_option("--budget", options->budget, "time for the duel (default 10s)");
   app.add_option("--outputs", options->outputs, "write the outputs to this .npz file");
   return [options] { return run_command(*options); };

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "search/strategies.h"
 #include "tune/collect.h"
+#include "tune/fusion_walk.h"
 #include "tune/program_tuner_moves.h"
 
 namespace hone::tune {
@@ -29,6 +30,7 @@ constexpr int kFallbacks = 3;                  // earlier bests the confirmation
 constexpr int kSecondLook = 4;                 // times the effort of a trial
 constexpr double kAnnealShare = 0.9;           // of the time left
 constexpr double kAnnealTemperature = 0.02;    // most single edges lose 10 %: accepting them would only wander off
+constexpr int kWalked = 3;                     // of a walk's best that are looked at again
 constexpr double kModelShare = 0.3;            // of the time left, for fusion by the model alone
 constexpr double kModelMost = 0.9;             // the same where a longer time is asked for
 
@@ -345,7 +347,11 @@ class Tuner {
       if (d.kind == DecisionKind::Fusion) edges.push_back(d);
     Decisions start = of_kind(best_, DecisionKind::Fusion);
     if (plan.random_start) start = random_fusion(edges, "start", 0, options_.seed);
-    if (plan.model && !edges.empty()) start = fuse_by_model(edges, start);
+    if (plan.model && !edges.empty()) {
+      start = fuse_by_model(edges, start);
+      if (left() <= 0) return;
+      if (!plan.lanes.empty() && start == of_kind(best_, DecisionKind::Fusion)) return walk_by_model(edges);
+    }
     search_dimensions("anneal", make_anneal({.start_temperature = kAnnealTemperature}), edges, start,
                       kAnnealShare * left());
   }
@@ -376,6 +382,30 @@ class Tuner {
              kept;
     if (kept) lowering_changed(DecisionKind::Fusion);
     return kept ? of_kind(best_, DecisionKind::Fusion) : start;
+  }
+
+  // Annealing by measurement goes on from the best, the model proposing; then the best of it, one after the other.
+  void walk_by_model(const std::vector<Dimension>& edges) {
+    const Space space{edges};
+    const Decisions baseline = best_, base = outside(best_, space), start = of_kind(best_, DecisionKind::Fusion);
+    const double begin_s = left();
+    FusionWalkOptions walk;
+    walk.temperature = kAnnealTemperature;
+    walk.seed = rng_();
+    walk.progress = [&] { return left() <= 0 ? 1.0 : (begin_s - left()) / (kAnnealShare * begin_s); };
+    int measured = 0;
+    walk.measure = [&](const Decisions& fusion) {
+      say(fmt::format("fusion, proposed {}", ++measured));
+      Step step{fmt::format("fusion proposed {}", to_text(fusion)),
+                bench_.measure_program(merged(base, fusion), baseline, trial_), false};
+      result_.steps.push_back(step);
+      return step.measurement;
+    };
+    const std::vector<WalkedFusion> found = walk_fusion(options_.fusion_plan.lanes[0], *options_.fusion_plan.model,
+                                                        without_kernels(base), edges, start, kWalked, walk);
+    for (const WalkedFusion& one : found)
+      if (try_step(fmt::format("fusion measured {:.3f}x", one.ratio), merged(base, one.decisions)))
+        return lowering_changed(DecisionKind::Fusion);
   }
 
   // ---- the end
