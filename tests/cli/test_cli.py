@@ -272,6 +272,18 @@ class OnePass(WithWorker):
         self.json("run", "dot.hlo", "--repeat", "1", "--outputs", "other.npz", "--seed", "1")
         self.assertNotEqual((self.dir / "out.npz").read_bytes(), (self.dir / "other.npz").read_bytes())
 
+    def test_where_the_time_of_a_run_goes(self):
+        profile = self.json("run", "dot.hlo", "--profile", "--repeat", "3")
+        shares = {row["opcode"]: row for row in profile["opcodes"]}
+        self.assertTrue(shares["dot"]["library"])
+        self.assertGreater(shares["dot"]["ns"], 0)
+        whole = sum(row["ns"] for row in profile["opcodes"])
+        libraries = sum(row["ns"] for row in profile["opcodes"] if row["library"])
+        self.assertAlmostEqual(profile["library_share"], libraries / whole, places=6)
+        self.assertEqual(self.json("run", "elementwise.hlo", "--profile")["library_share"], 0)
+        self.assertIn(b"in libraries", self.hone("run", "dot.hlo", "--profile").stdout)
+        self.hone("run", "dot.hlo", "--profile", "--compare", code=2)
+
     def test_kernels_are_recognised_by_another_process(self):
         for name in PROGRAMS:
             first, second = (self.json("inspect", f"{name}.hlo") for _ in range(2))
