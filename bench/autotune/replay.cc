@@ -2,12 +2,13 @@
 // what to measure are compared on the same numbers, in seconds. Only measured options exist.
 //
 //   ninja -C build bench_replay
-//   build/bench_replay build/data/kernels.db data/splits/random.txt test [--fit | slope=0.4 ... | loops=2]
+//   build/bench_replay build/data/kernels.db data/splits/random.txt test [--fit | slope=0.4 ... | loops=2 | tiled=5]
 //
 // Prints, for so many measurements of each kernel, the geometric mean over kernels of default over found run time, by score,
 // by expected improvement, with what won on similar kernels of the validation programs first (for these, of the test
 // programs), and after adaption to the same measurements. --fit prints instead what the constants of BeliefOptions follow
-// from; loops=2 makes up a machine whose plain loops are half as fast.
+// from; loops=2 makes up a machine whose plain loops are half as fast;
+// tiled=5 takes only kernels for which XLA itself chooses a tile and which take 5 us or more.
 #include <fmt/core.h>
 
 #include <chrono>
@@ -223,13 +224,21 @@ int replay(int argc, char** argv) {
   const MeasuredUnder under = database.measured_under().at(0);
   const std::string part = argv[3];
   const auto& programs = part == "test" ? split.test : part == "validation" ? split.validation : split.train;
-  double loops = 1;
-  for (int i = 4; i < argc; ++i)
+  double loops = 1, tiled_us = -1;
+  for (int i = 4; i < argc; ++i) {
     if (std::strncmp(argv[i], "loops=", 6) == 0) loops = std::stod(argv[i] + 6);
+    if (std::strncmp(argv[i], "tiled=", 6) == 0) tiled_us = std::stod(argv[i] + 6);
+  }
   std::vector<Measured> kernels = kernels_of(database, under, programs);
+  if (tiled_us >= 0)
+    std::erase_if(kernels, [&](const Measured& m) {
+      return m.kernel.default_tile.empty() || m.by_value.empty() ||
+             m.by_value.begin()->second.baseline_ns < 1e3 * tiled_us;
+    });
   shift(kernels, loops);
-  fmt::print("{} kernels of {} {} programs with three measured options and more, {}\n\n", kernels.size(),
-             programs.size(), part, under.host);
+  fmt::print("{} kernels{} of {} {} programs with three measured options and more, {}\n\n", kernels.size(),
+             tiled_us >= 0 ? fmt::format(" that XLA tiles, of {} us and more,", tiled_us) : "", programs.size(), part,
+             under.host);
   const auto shipped = learned_ranker(models::shipped_model("tile"));
   Remembering ranker(*shipped);
   if (argc > 4 && std::strcmp(argv[4], "--fit") == 0) return fit(kernels, ranker), 0;
