@@ -362,6 +362,7 @@ class Tuner {
     const Space space{edges};
     FusionSearchOptions search;
     search.budget_s = plan.budget_s > 0 ? std::min(plan.budget_s, kModelMost * left()) : kModelShare * left();
+    if (!(search.budget_s > 0)) return start;  // lowering took what was left
     search.chains = plan.chains;
     search.start = start;
     if (!plan.random_start)

@@ -376,6 +376,28 @@ TEST_CASE("the model's finds are measured, and only what is faster is kept", "[t
   CHECK(predicted->kept == model_is_right);
 }
 
+TEST_CASE("a lowering that takes all that was left ends the search, not the tune", "[tune]") {
+  FusionModel model(std::make_unique<BytesModel>());
+  FakeBench bench;
+  bench.left_s = 60;
+  bench.lowering = [&](auto&, bool want_fusion) {
+    Lowered l;
+    if (want_fusion) {
+      l.dimensions = {{DecisionKind::Fusion, "p0>c", {"keep", "fuse"}, 0, 0}};
+      bench.left_s = 0;
+    }
+    return l;
+  };
+  TuneOptions options;
+  options.budget_s = 60;
+  options.fusion_plan.model = &model;
+  options.fusion_plan.lanes = {{[](auto&) { return Lowered{}; }, [] { return 0.0; }}};
+  const ProgramResult result = tune_program(bench, options);
+  CHECK(result.stopped);
+  CHECK(result.decisions.empty());
+  CHECK(result.measurement.ratio == 1);
+}
+
 TEST_CASE("fusion alone from a random start decides nothing else", "[tune]") {
   std::vector<Dimension> edges;
   for (int i = 0; i < 8; ++i)
