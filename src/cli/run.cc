@@ -135,10 +135,10 @@ int profile(const RunOptions& options, OpenedProgram& opened) {
 
 int run_command(const RunOptions& options) {
   if (options.repeat < 1) throw Error("a program runs at least once", "--repeat");
-  OpenedProgram opened = open_program(*options.program);
-  warn_if_foreign(opened);
   if (options.profile && (options.compare || !options.outputs.empty()))
     throw Error("profiled runs are neither compared nor written", "--profile", "leave out --compare and --outputs");
+  OpenedProgram opened = open_program(*options.program);
+  warn_if_foreign(opened);
   if (options.profile) return profile(options, opened);
   return options.compare ? compare(options, opened) : run_program(options, opened);
 }

@@ -46,6 +46,13 @@ DefaultRun measure_default_after_stop(Bench& bench) {
   }
 }
 
+int affordable_processes(const Measurement& default_run, double seconds, int asked) {
+  constexpr double kRuns = 4;
+  const double compile_ms = std::max(default_run.compile_ms, default_run.baseline_compile_ms);
+  const double each_s = 2 * (compile_ms / 1e3 + kRuns * default_run.baseline_ns / 1e9);
+  return static_cast<int>(std::clamp(seconds / each_s, 1.0, static_cast<double>(asked)));
+}
+
 Confirmation confirm(Bench& bench, const Decisions& decisions, const Duel& effort, int processes) {
   Confirmation result;
   Measurement& all = result.combined;

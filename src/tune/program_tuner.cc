@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -84,11 +85,10 @@ class Tuner {
       const double for_the_rest = (1 - kBroadBudgetShare) * left();
       for (const auto belongs : {is_convolution_dimension, is_weights_gradient_dimension, is_pooling_dimension})
         group_moves(windows, belongs, for_the_rest);
-      if (!best_.empty()) lowering_ = try_lower(best_, false).value_or(lowered).fingerprint;
+      lower_best(lowered);
     }
     outer_search();
-    if (!best_.empty()) lowered = try_lower(best_, false).value_or(lowered);
-    lowering_ = lowered.fingerprint;
+    lower_best(lowered);
     const std::vector<Dimension> dimensions = dimensions_of(lowered);
     const bool fusion = options_.fusion && options_.decides(DecisionKind::Fusion);
     const double for_fusion = fusion ? kFusionBudgetShare * left() : 0;
@@ -98,8 +98,7 @@ class Tuner {
       const double for_the_rest = (1 - kBroadBudgetShare) * left();
       group_moves(dimensions, is_reduction_dimension, for_the_rest);
       broad_moves(dimensions, for_the_rest, /*libraries=*/false);
-      if (!best_.empty()) lowered = try_lower(best_, false).value_or(lowered);
-      lowering_ = lowered.fingerprint;
+      lower_best(lowered);
     }
     tune_new_kernels(lowered, kKernelBudgetShare * (left() - for_fusion));
     if (options_.strategy.empty()) {
@@ -112,6 +111,12 @@ class Tuner {
     if (fusion) tune_fusion();
     retry_contenders();
     if (options_.strategy.empty()) descend(dimensions, 0);  // what there was no time for
+  }
+
+  // `lowered` under the best so far, made anew only where that has changed.
+  void lower_best(Lowered& lowered) {
+    if (std::exchange(lowered_under_, best_) != best_) lowered = try_lower(best_, false).value_or(lowered);
+    lowering_ = lowered.fingerprint;
   }
 
   void say(const std::string& what) const { options_.on_progress(what, gain_); }
@@ -417,20 +422,13 @@ class Tuner {
     return duel;
   }
 
-  // Fewer than asked for where compiling and running the program twice takes longer than the time kept for it.
-  int processes() const {
-    constexpr double kRuns = 4;
-    const double compile_ms = std::max(default_.compile_ms, default_.baseline_compile_ms);
-    const double each_s = 2 * (compile_ms / 1e3 + kRuns * default_.baseline_ns / 1e9);
-    return static_cast<int>(std::clamp(reserve_s_ / each_s, 1.0, static_cast<double>(options_.processes)));
-  }
-
   // The best so far against default XLA; when it does not hold, earlier bests, then default XLA itself.
   void confirm_best() {
     for (int fallback = 0; fallback <= kFallbacks && !history_.empty(); ++fallback) {
       say("confirmation");
       const Decisions candidate = history_.back();
-      const Confirmation confirmation = confirm(bench_, candidate, confirmation_effort(), processes());
+      const Confirmation confirmation = confirm(bench_, candidate, confirmation_effort(),
+                                                affordable_processes(default_, reserve_s_, options_.processes));
       for (const Measurement& duel : confirmation.duels)
         result_.steps.push_back({"confirmation", duel, confirmation.holds});
       if (confirmation.holds) {
@@ -471,7 +469,7 @@ class Tuner {
   double reserve_s_;  // kept for the confirmation
   Measurement default_;
   Duel trial_;
-  Decisions best_;
+  Decisions best_, lowered_under_;
   double gain_ = 1;  // of best_ over default XLA, as the steps add up
   std::vector<Decisions> history_;
   std::set<std::string> tried_, seen_kernels_;

@@ -105,6 +105,8 @@ struct Confirmation {
   bool holds = false;    // every duel verified and none slower, the combined lower bound at least 1
 };
 inline constexpr double kSlower = 0.99;
+// Fewer processes than asked for where compiling and running the program twice in each would take longer than `seconds`.
+int affordable_processes(const Measurement& default_run, double seconds, int asked);
 Confirmation confirm(Bench& bench, const Decisions& decisions, const Duel& effort, int processes);
 
 // One short duel for decisions that an earlier search has proved: the result if they are not surely slower than default
