@@ -21,12 +21,12 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/stats.h"
+#include "cost/shipped.h"
 #include "data/database.h"
 #include "data/dataset.h"
-#include "models/shipped.h"
-#include "tune/adaption.h"
-#include "tune/kernel_tuner.h"
-#include "tune/transfer.h"
+#include "tune/kernel/adaption.h"
+#include "tune/kernel/kernel_tuner.h"
+#include "tune/kernel/transfer.h"
 
 namespace {
 
@@ -36,20 +36,20 @@ using namespace hone::tune;
 struct Measured {
   Kernel kernel;
   std::string program;
-  std::map<std::string, Measurement> by_value;
+  std::map<std::string, tune::Measurement> by_value;
 };
 
-class Replay : public Bench {
+class Replay : public tune::Bench {
  public:
   explicit Replay(const Measured& measured) : measured_(measured) {}
   Lowered lower(const Decisions&, bool) override { return {}; }
-  Measurement measure_kernel(const Kernel&, const std::string& value, const Duel& duel) override {
-    count += duel.max_rounds == KernelOptions{}.quick.max_rounds;
+  tune::Measurement measure_kernel(const Kernel&, const std::string& value, const tune::Duel& duel) override {
+    count += duel.max_rounds == tune::KernelOptions{}.quick.max_rounds;
     return measured_.by_value.at(value);
   }
-  Measurement measure_program(const Decisions&, const Decisions&, const Duel&) override { return {}; }
-  KnownKernel known(const Kernel&) override { return {}; }
-  void remember(const Kernel&, const KnownKernel::Best&) override {}
+  tune::Measurement measure_program(const Decisions&, const Decisions&, const tune::Duel&) override { return {}; }
+  tune::KnownKernel known(const Kernel&) override { return {}; }
+  void remember(const Kernel&, const tune::KnownKernel::Best&) override {}
   double seconds_left() const override { return 1e9; }
   void fresh_process() override {}
   void begin_confirmation() override {}
@@ -60,20 +60,20 @@ class Replay : public Bench {
 };
 
 // Asks the model once per kernel.
-class Remembering : public KernelRanker {
+class Remembering : public cost::KernelRanker {
  public:
-  explicit Remembering(KernelRanker& ranker) : ranker_(ranker) {}
+  explicit Remembering(cost::KernelRanker& ranker) : ranker_(ranker) {}
   std::string name() const override { return ranker_.name(); }
   std::vector<double> scores(const Kernel& k, const std::vector<std::string>& o) override { return rank(k, o).scores; }
-  RankedScores rank(const Kernel& kernel, const std::vector<std::string>& options) override {
+  cost::RankedScores rank(const Kernel& kernel, const std::vector<std::string>& options) override {
     const auto key = std::pair(kernel.fingerprint, options);
     const auto known = known_.find(key);
     return known != known_.end() ? known->second : known_[key] = ranker_.rank(kernel, options);
   }
 
  private:
-  KernelRanker& ranker_;
-  std::map<std::pair<std::string, std::vector<std::string>>, RankedScores> known_;
+  cost::KernelRanker& ranker_;
+  std::map<std::pair<std::string, std::vector<std::string>>, cost::RankedScores> known_;
 };
 
 std::vector<Measured> kernels_of(const Database& database, const MeasuredUnder& under,
@@ -85,7 +85,7 @@ std::vector<Measured> kernels_of(const Database& database, const MeasuredUnder& 
       m.program = program;
       for (const Record& row :
            database.find_kernel(summary.fingerprint, under.host, under.threads, under.xla_version)) {
-        Measurement x{.outcome = outcome_from_name(row.status)};
+        tune::Measurement x{.outcome = tune::outcome_from_name(row.status)};
         x.baseline_ns = row.baseline_ns;
         x.candidate_ns = row.candidate_ns;
         x.ratio = row.ratio;
@@ -148,12 +148,12 @@ void shift(std::vector<Measured>& kernels, double loops) {
 
 struct Way {
   std::string name;
-  KernelRanker* ranker = nullptr;
+  cost::KernelRanker* ranker = nullptr;
   bool by_expectation = false;
-  const Transfer* transfer = nullptr;
+  const tune::Transfer* transfer = nullptr;
 };
 
-void compare(const std::vector<Measured>& kernels, const std::vector<Way>& ways, const KernelOptions& beliefs) {
+void compare(const std::vector<Measured>& kernels, const std::vector<Way>& ways, const tune::KernelOptions& beliefs) {
   fmt::print("| measurements of a kernel |");
   for (const Way& way : ways) fmt::print(" {} |", way.name);
   fmt::print(" all options |\n| ---: |");
@@ -163,7 +163,7 @@ void compare(const std::vector<Measured>& kernels, const std::vector<Way>& ways,
   for (int k : {1, 2, 3, 5, 10, 0}) {
     fmt::print("\n| {} |", k > 0 ? "at most " + std::to_string(k) : "until none is worth it");
     for (const Way& way : ways) {
-      KernelOptions options = beliefs;
+      tune::KernelOptions options = beliefs;
       options.ranker = way.ranker;
       options.by_expectation = way.by_expectation;
       options.top_k = k;
@@ -174,11 +174,11 @@ void compare(const std::vector<Measured>& kernels, const std::vector<Way>& ways,
         Replay bench(m);
         Rng rng(0);
         double best = 1;
-        options.on_searched = [&](const Kernel&, const KernelReport&, const std::vector<Tried>& all) {
-          for (const Tried& t : all)
+        options.on_searched = [&](const Kernel&, const tune::KernelReport&, const std::vector<tune::Tried>& all) {
+          for (const tune::Tried& t : all)
             if (t.measurement.ok()) best = std::max(best, t.measurement.ratio);
         };
-        tune_kernel(m.kernel, bench, 1e6, options, rng);
+        tune::tune_kernel(m.kernel, bench, 1e6, options, rng);
         gains.push_back(best);
         count += bench.count;
       }
@@ -190,15 +190,15 @@ void compare(const std::vector<Measured>& kernels, const std::vector<Way>& ways,
 }
 
 // Slopes of log ratio over score, and what is left, by how far the members are apart.
-void fit(const std::vector<Measured>& kernels, KernelRanker& ranker) {
+void fit(const std::vector<Measured>& kernels, cost::KernelRanker& ranker) {
   std::vector<double> slopes;
   std::map<int, std::vector<double>> left;
   for (const Measured& m : kernels) {
-    const RankedScores ranked = ranker.rank(m.kernel, m.kernel.dimension.options);
+    const cost::RankedScores ranked = ranker.rank(m.kernel, m.kernel.dimension.options);
     double xy = 0, xx = 0;
     std::vector<std::array<double, 3>> rows;
     for (size_t i = 1; i < ranked.scores.size(); ++i) {
-      const Measurement& x = m.by_value.at(m.kernel.dimension.options[i]);
+      const tune::Measurement& x = m.by_value.at(m.kernel.dimension.options[i]);
       if (!x.ok()) continue;
       const double lead = ranked.scores[i] - ranked.scores[0], y = -std::log(x.ratio);
       rows.push_back({lead, y, ranked.spreads.empty() ? 0 : ranked.spreads[i]});
@@ -239,11 +239,11 @@ int replay(int argc, char** argv) {
   fmt::print("{} kernels{} of {} {} programs with three measured options and more, {}\n\n", kernels.size(),
              tiled_us >= 0 ? fmt::format(" that XLA tiles, of {} us and more,", tiled_us) : "", programs.size(), part,
              under.host);
-  const auto shipped = learned_ranker(models::shipped_model("tile"));
+  const auto shipped = cost::learned_ranker(cost::shipped_model("tile"));
   Remembering ranker(*shipped);
   if (argc > 4 && std::strcmp(argv[4], "--fit") == 0) return fit(kernels, ranker), 0;
 
-  KernelOptions beliefs;
+  tune::KernelOptions beliefs;
   for (int i = 4; i < argc; ++i)
     for (BeliefOptions* belief : {&beliefs.belief, &beliefs.ratio_belief}) set(*belief, argv[i]);
 
@@ -254,9 +254,9 @@ int replay(int argc, char** argv) {
   conditions.host = under.host;
   conditions.threads = under.threads;
   conditions.xla_version = under.xla_version;
-  Transfer transfer(memory, conditions);
-  Adaption adaption("", "");
-  AdaptedRanker adapted(ranker, adaption);
+  tune::Transfer transfer(memory, conditions);
+  tune::Adaption adaption("", "");
+  tune::AdaptedRanker adapted(ranker, adaption);
   // Of programs that did not train the model, as new programs on a machine are; of validation ones, those of the other part.
   const auto& learned_from = part == "validation" ? split.test : split.validation;
   if (part != "train") {
@@ -264,7 +264,8 @@ int replay(int argc, char** argv) {
     shift(known, loops);
     for (const Measured& m : known) {
       std::string best = m.kernel.default_value();
-      Measurement winner{.baseline_ns = 1, .candidate_ns = 1, .ratio = 1, .ratio_low = 1, .ratio_high = 1, .rounds = 1};
+      tune::Measurement winner{
+          .baseline_ns = 1, .candidate_ns = 1, .ratio = 1, .ratio_low = 1, .ratio_high = 1, .rounds = 1};
       std::vector<std::pair<std::string, double>> ratios;
       for (const auto& [value, x] : m.by_value) {
         if (!x.ok()) continue;
@@ -278,7 +279,7 @@ int replay(int argc, char** argv) {
       adapted.learn(m.kernel, ratios);
     }
   }
-  const AdaptionReport& a = adaption.refit();
+  const tune::AdaptionReport& a = adaption.refit();
   fmt::print(
       "adaption: {} kernels, {} of them judged; order error {:.4f} shipped, {:.4f} adapted; regret {:.4f}, "
       "{:.4f}; {:.2f} standard errors, residual {:.3f}; {}\n",

@@ -9,12 +9,13 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "models/losses.h"
-#include "models/synthetic.h"
-#include "models/trained.h"
+#include "learn/nets/losses.h"
+#include "learn/nets/trained.h"
+#include "tests/learn/synthetic.h"
 
 using namespace hone;
-using namespace hone::models;
+using namespace hone::cost;
+using namespace hone::learn;
 
 namespace {
 
@@ -51,39 +52,40 @@ void print(const char* what, const std::string& model, std::pair<double, double>
   std::fflush(stdout);
 }
 
-Trained untrained(const std::string& model, const FeatureScale& scale, const char* loss) {
-  Trained trained;
+learn::Trained untrained(const std::string& model, const cost::FeatureScale& scale, const char* loss) {
+  learn::Trained trained;
   trained.options.name = model;
   trained.scale = scale;
   trained.loss = loss;
-  trained.network = make_network(trained.options, scale.widths(), 1);
+  trained.network = learn::make_network(trained.options, scale.widths(), 1);
   return trained;
 }
 
 void rank(const std::string& model, int64_t options, int repeats) {
   Rng rng(1);
-  const SyntheticKernel kernel = synthetic_kernel(rng, 40, options);
-  Trained trained = untrained(model, fitted_scale({kernel.view()}), "rank-hinge");
-  print("rank", model, time_of(repeats, [&] { predict_options(trained, kernel.view()); }));
+  const learn::SyntheticKernel kernel = learn::synthetic_kernel(rng, 40, options);
+  learn::Trained trained = untrained(model, learn::fitted_scale({kernel.view()}), "rank-hinge");
+  print("rank", model, time_of(repeats, [&] { learn::predict_options(trained, kernel.view()); }));
 }
 
 // A training step as hone train takes it, batch assembly and scaling included.
 void train(const std::string& model, int64_t kernels, int64_t options, int repeats) {
   Rng rng(2);
-  std::vector<SyntheticKernel> owned;
-  for (int64_t i = 0; i < kernels; ++i) owned.push_back(synthetic_kernel(rng, 40, options));
-  const std::vector<KernelView> views = views_of(owned);
+  std::vector<learn::SyntheticKernel> owned;
+  for (int64_t i = 0; i < kernels; ++i) owned.push_back(learn::synthetic_kernel(rng, 40, options));
+  const std::vector<KernelView> views = learn::views_of(owned);
   const bool tile = options > 1;
-  const Trained trained = untrained(model, fitted_scale(views), tile ? "rank-hinge" : "mse");
+  const learn::Trained trained = untrained(model, learn::fitted_scale(views), tile ? "rank-hinge" : "mse");
   torch::optim::Adam adam(trained.network->parameters(), torch::optim::AdamOptions(1e-3));
   uint64_t step = 0;
   print(tile ? "train tile" : "train fusion", model, time_of(repeats, [&] {
-          const auto batch = batch_of(views, trained.scale);
-          Noise noise(++step);
+          const auto batch = learn::batch_of(views, trained.scale);
+          learn::Noise noise(++step);
           adam.zero_grad();
           const torch::Tensor y = trained.network->forward(*batch, noise);
-          const torch::Tensor loss = tile ? pairwise_rank_loss(y, batch->log_runtime, batch->per_option, Phi::Hinge)
-                                          : squared_error(y, batch->log_runtime);
+          const torch::Tensor loss =
+              tile ? learn::pairwise_rank_loss(y, batch->log_runtime, batch->per_option, learn::Phi::Hinge)
+                   : learn::squared_error(y, batch->log_runtime);
           loss.backward();
           torch::nn::utils::clip_grad_norm_(trained.network->parameters(), 1.0);
           adam.step();

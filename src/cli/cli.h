@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "data/database.h"
-#include "tune/program_file.h"
-#include "tune/session.h"
+#include "report/program_file.h"
+#include "tune/session/session.h"
 
 namespace hone::cli {
 
@@ -49,13 +49,13 @@ struct ProgramOptions {
   double memory_gib = 0;  // that a worker may use; 0 = four fifths of the machine's
 
   // A package brings its own target; options given explicitly win.
-  tune::Target target(const std::optional<tune::LoadedPackage>& package) const;
+  tune::Target target(const std::optional<report::LoadedPackage>& package) const;
 };
 std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app);
 
 // Reads the program, starts a worker and loads the program and its inputs into it.
 struct OpenedProgram {
-  tune::ProgramFile file;
+  report::ProgramFile file;
   std::unique_ptr<tune::Session> session;
   std::string inputs;  // "generated", "snapshot" or the file
 };

@@ -1,4 +1,4 @@
-#include "tune/collect.h"
+#include "collect/collect.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "tune/layout_collect.h"
+#include "collect/layout_collect.h"
 
 namespace hone::cli {
 
@@ -21,23 +21,23 @@ struct CollectCommand {
   std::shared_ptr<std::string> db;
   std::vector<std::string> programs;
   std::string manifest, family, budget = "30m", out, kind = "tile", host;
-  tune::CollectOptions options;
+  collect::CollectOptions options;
 };
 
-std::vector<tune::CollectProgram> programs_of(const CollectCommand& command) {
-  std::vector<tune::CollectProgram> programs;
-  if (!command.manifest.empty()) programs = tune::read_manifest(command.manifest);
+std::vector<collect::CollectProgram> programs_of(const CollectCommand& command) {
+  std::vector<collect::CollectProgram> programs;
+  if (!command.manifest.empty()) programs = collect::read_manifest(command.manifest);
   if (!command.manifest.empty() && !command.family.empty())
     throw Error("a manifest names families itself", "--family", "leave out one of --family and --manifest");
   for (const std::string& file : command.programs) {
     if (!std::filesystem::exists(file)) throw Error("there is no such file", file);
-    const std::string name = tune::program_name(file);
+    const std::string name = report::program_name(file);
     programs.push_back({name, file, command.family.empty() ? name : command.family});
   }
   return programs;
 }
 
-nlohmann::json report_json(const tune::ExportReport& report, const std::string& folder) {
+nlohmann::json report_json(const collect::ExportReport& report, const std::string& folder) {
   return {{"folder", folder},
           {"kernels", report.kernels},
           {"options", report.options},
@@ -48,21 +48,21 @@ nlohmann::json report_json(const tune::ExportReport& report, const std::string& 
           {"xla_version", report.xla_version}};
 }
 
-void print_text(const tune::ExportReport& report, const std::string& folder) {
+void print_text(const collect::ExportReport& report, const std::string& folder) {
   fmt::print(
       "{}: {} kernels of {} programs, {} run times; {} kernels without sound run times, {} that cannot be encoded\n",
       folder, report.kernels, report.programs, report.options, report.left_out, report.refused);
 }
 
-tune::ExportReport export_to(const CollectCommand& command, const Database& database) {
-  tune::ExportOptions options;
+collect::ExportReport export_to(const CollectCommand& command, const Database& database) {
+  collect::ExportOptions options;
   options.kind = command.options.kind;
   options.threads = command.options.threads;
   options.host = command.host;
-  return tune::export_dataset(database, command.out, options);
+  return collect::export_dataset(database, command.out, options);
 }
 
-nlohmann::json report_json(const tune::CollectReport& r) {
+nlohmann::json report_json(const collect::CollectReport& r) {
   const double rate = r.measuring_s > 0 ? static_cast<double>(r.measured) / r.measuring_s : 0;
   return {{"programs", r.programs},
           {"programs_failed", r.programs_failed},
@@ -86,17 +86,17 @@ nlohmann::json report_json(const tune::CollectReport& r) {
 int collect_command(const CollectCommand& command) {
   const double budget_s = parse_duration_s(command.budget, "--budget");
   command.options.validate();
-  const std::vector<tune::CollectProgram> programs = programs_of(command);
+  const std::vector<collect::CollectProgram> programs = programs_of(command);
   if (programs.empty()) throw Error("no program to collect from", "PROGRAM", "name files or give a --manifest");
   Database database = open_database(*command.db);
-  const auto bench = tune::make_collect_bench(database, command.options, budget_s, /*memory_limit_bytes=*/0);
+  const auto bench = collect::make_collect_bench(database, command.options, budget_s, /*memory_limit_bytes=*/0);
 
   ProgressOptions shown;
   shown.quiet = command.output->quiet;
   shown.budget_s = budget_s;
   std::unique_ptr<Progress> progress;
   std::string doing;
-  const auto on_progress = [&](const tune::CollectProgress& p) {
+  const auto on_progress = [&](const collect::CollectProgress& p) {
     if (doing != p.doing) {  // rates of lowering say nothing about measuring
       doing = p.doing;
       shown.total = static_cast<double>(p.total);
@@ -106,7 +106,7 @@ int collect_command(const CollectCommand& command) {
     }
     progress->update(static_cast<double>(p.done), p.program);
   };
-  const tune::CollectReport report = tune::collect(programs, database, *bench, command.options, on_progress);
+  const collect::CollectReport report = collect::collect(programs, database, *bench, command.options, on_progress);
   progress.reset();
 
   nlohmann::json summary = report_json(report);
@@ -123,7 +123,7 @@ int collect_command(const CollectCommand& command) {
       fmt::print("{} candidates are left: the same command goes on\n", report.planned - report.known - report.measured);
   }
   if (!command.out.empty()) {
-    const tune::ExportReport exported = export_to(command, database);
+    const collect::ExportReport exported = export_to(command, database);
     summary["out"] = report_json(exported, command.out);
     if (!command.output->json) print_text(exported, command.out);
   }
@@ -131,8 +131,8 @@ int collect_command(const CollectCommand& command) {
   return 0;
 }
 
-tune::LayoutCollectOptions layout_options(const CollectCommand& command) {
-  tune::LayoutCollectOptions options;
+collect::LayoutCollectOptions layout_options(const CollectCommand& command) {
+  collect::LayoutCollectOptions options;
   if (command.options.configurations != 0) options.configurations = command.options.configurations;
   options.seed = command.options.seed;
   options.threads = command.options.threads;
@@ -141,7 +141,7 @@ tune::LayoutCollectOptions layout_options(const CollectCommand& command) {
   return options;
 }
 
-nlohmann::json report_json(const tune::LayoutCollectReport& r) {
+nlohmann::json report_json(const collect::LayoutCollectReport& r) {
   return {{"kind", "layout"},
           {"programs", r.programs},
           {"programs_failed", r.programs_failed},
@@ -158,17 +158,17 @@ nlohmann::json report_json(const tune::LayoutCollectReport& r) {
 }
 
 int layout_command(const CollectCommand& command) {
-  const tune::LayoutCollectOptions options = layout_options(command);
-  const std::vector<tune::CollectProgram> programs = programs_of(command);
+  const collect::LayoutCollectOptions options = layout_options(command);
+  const std::vector<collect::CollectProgram> programs = programs_of(command);
   if (programs.empty()) throw Error("no program to collect from", "PROGRAM", "name files or give a --manifest");
   Database database = open_database(*command.db);
-  tune::LayoutCollectReport report;
+  collect::LayoutCollectReport report;
   {
     ProgressOptions shown;
     shown.quiet = command.output->quiet;
     shown.budget_s = options.budget_s;
     Progress progress("measuring", shown);
-    report = tune::collect_layouts(programs, database, options, [&](const tune::CollectProgress& p) {
+    report = collect::collect_layouts(programs, database, options, [&](const collect::CollectProgress& p) {
       progress.update(static_cast<double>(p.done), fmt::format("of {}, {}", p.total, p.program));
     });
   }
@@ -184,7 +184,7 @@ int layout_command(const CollectCommand& command) {
       fmt::print("{} layouts are left: the same command goes on\n", report.planned - report.known - report.measured);
   }
   if (!command.out.empty()) {
-    const tune::LayoutExportReport exported = tune::export_layouts(programs, database, command.out, options);
+    const collect::LayoutExportReport exported = collect::export_layouts(programs, database, command.out, options);
     summary["out"] = {{"folder", command.out},
                       {"programs", exported.programs},
                       {"configurations", exported.configurations},
@@ -198,7 +198,7 @@ int layout_command(const CollectCommand& command) {
 
 int export_command(const CollectCommand& command) {
   if (command.options.threads < 1) throw Error("at least one thread is needed", "--threads");
-  const tune::ExportReport report = export_to(command, open_existing_database(*command.db));
+  const collect::ExportReport report = export_to(command, open_existing_database(*command.db));
   if (command.output->json)
     print(report_json(report, command.out));
   else
@@ -252,7 +252,7 @@ Runner declare_collect(CLI::App& app) {
     sub->final_callback([chosen, command, run, kind = std::string(name)] {
       *chosen = [command, run, kind] {
         if (kind != "export") command->kind = kind;
-        if (kind != "layout") command->options.kind = tune::collect_kind_from_name(command->kind);
+        if (kind != "layout") command->options.kind = collect::collect_kind_from_name(command->kind);
         return run(*command);
       };
     });

@@ -8,9 +8,9 @@
 #include "base/files.h"
 #include "cli/cli.h"
 #include "cli/layout_model.h"
-#include "models/analytical.h"
-#include "models/evaluation.h"
-#include "models/learn_library.h"
+#include "cost/analytical.h"
+#include "cost/evaluation.h"
+#include "cost/learn_library.h"
 
 namespace hone::cli {
 
@@ -31,7 +31,7 @@ using Predictions = std::vector<std::vector<double>>;  // [kernels][options]
 // One column of the table.
 struct Judged {
   std::string name;
-  models::Evaluation evaluation;
+  cost::Evaluation evaluation;
 };
 
 const std::vector<std::string>& programs_of(const Split& split, const std::string& part) {
@@ -56,7 +56,7 @@ std::vector<double> default_first(const KernelView& kernel) {
 }
 
 Predictions learned(const EvalCommand& c, const std::vector<KernelView>& kernels) {
-  const auto model = models::load_learned_model(c.weights, c.threads);
+  const auto model = cost::load_learned_model(c.weights, c.threads);
   if (model->task() != c.task)
     throw Error("these weights were trained on " + model->task() + " data", c.weights, "hone eval " + model->task());
   if (c.task == "fusion" && !model->predicts_runtime())
@@ -80,14 +80,14 @@ json report(const EvalCommand& c, const std::vector<Judged>& columns) {
                 {"kernels", first[i].kernels},
                 {"options", first[i].options}};
     for (const Judged& j : columns) {
-      const models::ProgramScore& s = j.evaluation.programs[i];
+      const cost::ProgramScore& s = j.evaluation.programs[i];
       row[j.name] = metrics_json(c, s.ape_top1, s.ape_top10, s.mape, s.tau);
       if (j.name == "xla") row[j.name].erase("kendall_tau");
     }
     rows.push_back(row);
   }
   for (const Judged& j : columns) {
-    const models::Evaluation& e = j.evaluation;
+    const cost::Evaluation& e = j.evaluation;
     mean[j.name] = metrics_json(c, e.ape_top1, e.ape_top10, e.mape, e.tau);
     middle[j.name] = metrics_json(c, e.ape_top1_median, e.ape_top10_median, e.mape_median, e.tau_median);
     if (j.name == "xla") mean[j.name].erase("kendall_tau"), middle[j.name].erase("kendall_tau");
@@ -123,15 +123,15 @@ int run_eval(const EvalCommand& c) {
   if (dataset.size() == 0) throw Error("the data set has no kernel", c.dataset, "hone collect export makes one");
   const Split split = Split::read(c.split);
   const std::vector<KernelView> kernels = views_of(dataset, split, c.part, c.split);
-  const models::EvaluateOptions options{c.task, c.min_us * 1000};
+  const cost::EvaluateOptions options{c.task, c.min_us * 1000};
   std::vector<Judged> columns;
   const auto judge = [&](const std::string& name, const Predictions& predictions) {
-    columns.push_back({name, models::evaluate(kernels, predictions, /*predicts_runtime=*/c.task == "fusion", options)});
+    columns.push_back({name, cost::evaluate(kernels, predictions, /*predicts_runtime=*/c.task == "fusion", options)});
   };
   if (!c.weights.empty()) judge("learned", learned(c, kernels));
   json fitted;
   if (c.analytical || c.weights.empty() || !c.save.empty()) {
-    models::AnalyticalModel model(features::this_cpu(c.threads));
+    cost::AnalyticalModel model(features::this_cpu(c.threads));
     model.fit(views_of(dataset, split, "validation", c.split), {.within_kernels = c.task == "tile"});
     fitted = model.to_json();
     Predictions predictions;

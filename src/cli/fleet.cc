@@ -97,8 +97,8 @@ void tune_on_fleet(const FleetOptions& options, const std::string& program, cons
 
 nlohmann::json tune_listed_kernels(tune::Session& session, const std::set<std::string>& kernels,
                                    const tune::KernelOptions& options, double budget_s, uint64_t seed) {
-  std::vector<tune::Kernel> listed = session.lower({}, /*want_fusion=*/false).kernels;
-  std::erase_if(listed, [&](const tune::Kernel& kernel) { return !kernels.contains(kernel.fingerprint); });
+  std::vector<Kernel> listed = session.lower({}, /*want_fusion=*/false).kernels;
+  std::erase_if(listed, [&](const Kernel& kernel) { return !kernels.contains(kernel.fingerprint); });
   if (listed.empty())
     throw Error("the program has none of these kernels", "--kernels", "hone inspect --json lists them");
   session.begin_search();

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cli/cli.h"
-#include "tune/kernel_tuner.h"
+#include "tune/kernel/kernel_tuner.h"
 
 namespace hone::cli {
 

@@ -1,4 +1,4 @@
-#include "tune/generate.h"
+#include "collect/generate.h"
 
 #include <fmt/format.h>
 
@@ -18,22 +18,22 @@ struct GenerateCommand {
   std::shared_ptr<OutputOptions> output;
   std::string kind = "kernel", out;
   int count = 100;
-  tune::GenerateOptions options;
+  collect::GenerateOptions options;
 };
 
 int generate_command(const GenerateCommand& command) {
-  tune::GenerateOptions options = command.options;
-  options.kind = tune::generate_kind_from_name(command.kind);
+  collect::GenerateOptions options = command.options;
+  options.kind = collect::generate_kind_from_name(command.kind);
   if (command.count < 1 || command.count > 100000)
     throw Error("between 1 and 100000 programs are made at once", "--count");
-  tune::generate_program(options, 0);  // bad options leave no folder behind
+  collect::generate_program(options, 0);  // bad options leave no folder behind
   std::error_code failed;
   fs::create_directories(command.out, failed);
   if (failed) throw Error("cannot make the folder: " + failed.message(), command.out);
   nlohmann::json manifest = nlohmann::json::array();
   for (int i = 0; i < command.count; ++i) {
-    const std::string name = tune::generated_name(options, i), file = name + ".hlo";
-    write_file((fs::path(command.out) / file).string(), tune::generate_program(options, i));
+    const std::string name = collect::generated_name(options, i), file = name + ".hlo";
+    write_file((fs::path(command.out) / file).string(), collect::generate_program(options, i));
     manifest.push_back({{"name", name}, {"file", file}, {"family", "generated-" + command.kind}});
   }
   const std::string path =

@@ -10,11 +10,11 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/text.h"
-#include "models/go_options.h"
-#include "models/learn_library.h"
-#include "rl/task_graph_json.h"
+#include "cost/learn_library.h"
+#include "options/go_options.h"
+#include "place/place_program.h"
 #include "sim/simulator.h"
-#include "tune/place_program.h"
+#include "sim/task_graph_json.h"
 
 namespace hone::cli {
 
@@ -34,7 +34,7 @@ struct GoCommand {
   bool resume = false, no_modulation = false, no_recurrence = false, no_task_residual = false, no_refinement = false,
        no_device_scores = false;
   int64_t checkpoint_every = 50;
-  models::GoOptions policy;  // what the options below set
+  options::GoOptions policy;  // what the options below set
   int64_t iterations = 200, train_samples = 16, epochs = 2;
   double learning_rate = 2e-3, entropy = 3e-3, imitation = 0.5, from_best = 0.5;
   GoPlaceOptions place;
@@ -52,13 +52,13 @@ std::string data_folder(const char* name) {
 GoSubject open_graph(const std::string& path) {
   GoSubject subject;
   if (path.ends_with(".json")) {
-    subject.graph = tune::read_task_graph(read_file(path), path);
+    subject.graph = place::read_task_graph(read_file(path), path);
     return subject;
   }
   ProgramOptions options;
   options.program = path;
   const OpenedProgram opened = open_program(options);
-  tune::PlacedProgram placed = tune::place_program(*opened.session);
+  place::PlacedProgram placed = place::place_program(*opened.session);
   if (placed.program.graph.size() == 0) throw Error("the program has no operations to place", path);
   subject.graph = std::move(placed.program.graph);
   subject.xla_fusion = std::move(placed.xla_fusion);
@@ -68,13 +68,13 @@ GoSubject open_graph(const std::string& path) {
 json problem_json(const sim::TaskGraph& graph, const sim::Topology& topology, const sim::Costs& costs,
                   const std::vector<int32_t>& xla_fusion) {
   return {{"name", graph.name},
-          {"graph", rl::graph_to_json(graph)},
-          {"topology", rl::topology_to_json(topology)},
+          {"graph", sim::graph_to_json(graph)},
+          {"topology", sim::topology_to_json(topology)},
           {"factor", costs.factor},
           {"default_fusion", xla_fusion}};
 }
 
-models::LearnHost host_of(const OutputOptions& output) {
+cost::LearnHost host_of(const OutputOptions& output) {
   return {interrupted, output.quiet ? 0 : output.verbose ? 2 : 1};
 }
 
@@ -93,8 +93,8 @@ json training_json(const GoCommand& c) {
   return training;
 }
 
-models::GoOptions policy_options(const GoCommand& c) {
-  models::GoOptions options = c.policy;
+options::GoOptions policy_options(const GoCommand& c) {
+  options::GoOptions options = c.policy;
   if (!c.tasks.empty()) options.tasks = c.tasks;
   options.modulation = !c.no_modulation;
   options.recurrence = !c.no_recurrence;
@@ -161,7 +161,7 @@ int run_go_train(const GoCommand& c) {
     problem["tasks"] = c.also;
     request["problems"].push_back(std::move(problem));
   }
-  const json response = models::run_learn_command("go-train", request, host_of(*c.output));
+  const json response = cost::run_learn_command("go-train", request, host_of(*c.output));
   if (!c.plans.empty()) write_file(c.plans, response.dump(1) + "\n");
   if (c.output->json)
     print(response);
@@ -180,7 +180,7 @@ int run_go_place(const GoCommand& c) {
   json answer;
   const sim::Plan plan = plan_with_policy(subject.graph, topology, {}, subject.xla_fusion, options, *c.output, &answer);
   answer.erase("finalists");
-  if (!c.out.empty()) write_file(c.out, rl::plan_to_json(plan).dump() + "\n");
+  if (!c.out.empty()) write_file(c.out, sim::plan_to_json(plan).dump() + "\n");
   answer["program"] = subject.graph.name;
   answer["nodes"] = subject.graph.size();
   answer["output"] = c.out;
@@ -198,7 +198,7 @@ int run_go_place(const GoCommand& c) {
 }
 
 void add_policy_options(CLI::App& app, GoCommand& c) {
-  models::GoOptions& p = c.policy;
+  options::GoOptions& p = c.policy;
   app.add_option("--tasks", c.tasks, "what is decided, separated by commas (default: placement,schedule,fusion)")
       ->delimiter(',');
   app.add_option("--max-devices", p.devices, "devices of the largest topology the policy is for (default 8)");
@@ -262,8 +262,8 @@ sim::Plan plan_with_policy(const sim::TaskGraph& graph, const sim::Topology& top
   request["finalists"] = options.finalists;
   if (options.iterations > 0)
     request["training"] = {{"iterations", options.iterations}, {"seed", options.seed}, {"threads", options.threads}};
-  json response = models::run_learn_command("go-place", request, host_of(output));
-  const sim::Plan plan = rl::plan_from_json(response.at("plan"));
+  json response = cost::run_learn_command("go-place", request, host_of(output));
+  const sim::Plan plan = sim::plan_from_json(response.at("plan"));
   response.erase("plan");
   if (answer) *answer = std::move(response);
   return plan;

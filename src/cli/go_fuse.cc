@@ -10,10 +10,10 @@
 #include "base/text.h"
 #include "cli/go.h"
 #include "cli/place_costs.h"
-#include "rl/task_graph_json.h"
-#include "tune/candidate_tuner.h"
-#include "tune/package.h"
-#include "tune/timeline.h"
+#include "report/package.h"
+#include "sim/task_graph_json.h"
+#include "tune/program/candidate_tuner.h"
+#include "tune/session/timeline.h"
 
 namespace hone::cli {
 
@@ -39,9 +39,9 @@ struct FusionProposal {
   int64_t kernels = 0;  // that XLA makes of it, those the simulator knows nothing of included
 };
 
-int64_t kernels_of(const tune::Lowered& lowered) {
+int64_t kernels_of(const Lowered& lowered) {
   int64_t kernels = 0;
-  for (const tune::Kernel& kernel : lowered.kernels) kernels += kernel.count;
+  for (const Kernel& kernel : lowered.kernels) kernels += kernel.count;
   return kernels;
 }
 
@@ -55,7 +55,7 @@ struct Proposals {
 // The best plans of the policy that XLA makes different programs of.
 Proposals propose(const GoFuseCommand& command, tune::Session& session) {
   Proposals proposals;
-  const tune::PlacedProgram placed = tune::place_program(session);
+  const place::PlacedProgram placed = place::place_program(session);
   if (placed.program.graph.size() == 0) throw Error("the program has no operations to fuse", command.program->program);
   const sim::Topology topology = sim::load_topology(command.devices, topology_presets());
   if (topology.size() != 1) throw Error("fusion is measured on one device", "--devices", "cpu1");
@@ -68,20 +68,20 @@ Proposals propose(const GoFuseCommand& command, tune::Session& session) {
                    &proposals.policy);
   sim::Simulator simulator(placed.program.graph, topology, costs);
   proposals.default_seconds = simulator.run({{}, {}, placed.xla_fusion}).step_seconds;
-  const tune::Lowered by_default = session.lower({}, false);
+  const Lowered by_default = session.lower({}, false);
   proposals.default_kernels = kernels_of(by_default);
   std::set<std::string> known = {by_default.fingerprint};
   for (const json& finalist : proposals.policy.at("finalists")) {
     if (proposals.list.size() == static_cast<size_t>(command.candidates)) break;
     sim::StepTrace trace;
-    const sim::StepReport report = simulator.run(rl::plan_from_json(finalist.at("plan")), &trace);
+    const sim::StepReport report = simulator.run(sim::plan_from_json(finalist.at("plan")), &trace);
     FusionProposal proposal;
     proposal.candidate = {fmt::format("plan {}", proposals.list.size() + 1),
-                          tune::fusion_decisions(placed, trace.kernels)};
+                          place::fusion_decisions(placed, trace.kernels)};
     proposal.simulated_seconds = report.step_seconds;
     proposal.simulated_kernels = report.kernels;
     try {
-      const tune::Lowered lowered = session.lower(proposal.candidate.decisions, false);
+      const Lowered lowered = session.lower(proposal.candidate.decisions, false);
       proposal.kernels = kernels_of(lowered);
       if (known.insert(lowered.fingerprint).second)
         proposals.list.push_back(std::move(proposal));
@@ -140,8 +140,8 @@ void print_proposals(const Proposals& proposals, const tune::ProgramResult& resu
 int go_fuse(const GoFuseCommand& command) {
   const auto start = std::chrono::steady_clock::now();
   const double budget_s = parse_duration_s(command.budget, "--budget");
-  const std::string path = tune::package_path(command.out, tune::program_name(command.program->program));
-  tune::check_replaceable(path, command.force);
+  const std::string path = report::package_path(command.out, report::program_name(command.program->program));
+  report::check_replaceable(path, command.force);
   if (command.place.policy.empty()) shipped_go_policy();
   OpenedProgram opened = open_program(*command.program, budget_s);
   tune::Session& session = *opened.session;
@@ -164,8 +164,8 @@ int go_fuse(const GoFuseCommand& command) {
   for (const FusionProposal& proposal : proposals.list) candidates.push_back(proposal.candidate);
   const tune::ProgramResult result = tune::tune_candidates(timeline, candidates, options);
 
-  tune::Package package;
-  package.report = tune::make_report(session, result);
+  report::Package package;
+  package.report = report::make_report(session, result);
   package.report.timeline = timeline.trials();
   package.report.inputs = opened.inputs;
   package.report.budget_s = budget_s;
@@ -175,14 +175,14 @@ int go_fuse(const GoFuseCommand& command) {
   const auto& proto = session.program().module_proto;
   package.program_bytes.assign(proto.begin(), proto.end());
   package.tuned_hlo = result.lowered.hlo;
-  tune::write_package(path, package, command.force);
-  json summary = tune::summary_json(package.report);
+  report::write_package(path, package, command.force);
+  json summary = report::summary_json(package.report);
   summary["fusion"] = proposals_json(proposals, result);
   if (command.output->json) {
     print(summary);
   } else {
     print_proposals(proposals, result);
-    fmt::print("{}", tune::report_text(package.report));
+    fmt::print("{}", report::report_text(package.report));
   }
   return 0;
 }

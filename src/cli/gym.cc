@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "models/learn_library.h"
-#include "rl/agent_options.h"
-#include "rl/pass_env.h"
+#include "cost/learn_library.h"
+#include "options/agent_options.h"
+#include "passorder/pass_env.h"
 
 namespace hone::cli {
 
@@ -22,7 +22,7 @@ struct GymTrainCommand {
   int64_t traj_limit = 45, workers = 0, checkpoint_every = 20000;
   double reward_scale = 1;
   bool shaping = false, resume = false, no_normalize = false, single_q = false;
-  rl::AgentOptions given;  // what the options below set
+  options::AgentOptions given;  // what the options below set
   std::shared_ptr<OutputOptions> output;
   CLI::App* app = nullptr;
 };
@@ -40,9 +40,9 @@ std::vector<int64_t> parse_layers(const std::string& text) {
 }
 
 // The agent's own defaults, replaced by what was given on the command line.
-rl::AgentOptions settled(const GymTrainCommand& c) {
-  rl::AgentOptions o = rl::paper_options(c.agent);
-  const rl::AgentOptions& g = c.given;
+options::AgentOptions settled(const GymTrainCommand& c) {
+  options::AgentOptions o = options::paper_options(c.agent);
+  const options::AgentOptions& g = c.given;
   const auto take = [&](const char* option, auto& into, const auto& value) {
     if (c.app->count(option) > 0) into = value;
   };
@@ -77,7 +77,7 @@ rl::AgentOptions settled(const GymTrainCommand& c) {
   return o;
 }
 
-nlohmann::json environment_of(const GymTrainCommand& c, const rl::AgentOptions& options) {
+nlohmann::json environment_of(const GymTrainCommand& c, const options::AgentOptions& options) {
   nlohmann::json environment = {{"id", c.environment},
                                 {"programs", c.programs},
                                 {"traj_limit", c.traj_limit},
@@ -102,7 +102,7 @@ void print_result(const nlohmann::json& r) {
 }
 
 int run_gym_train(const GymTrainCommand& c) {
-  const rl::AgentOptions options = settled(c);
+  const options::AgentOptions options = settled(c);
   if (c.resume && c.checkpoint.empty()) throw Error("nothing to resume from", "--resume", "give --checkpoint FILE");
   const int64_t processors = std::max<int64_t>(1, std::thread::hardware_concurrency());
   const int64_t workers = c.workers > 0 ? c.workers : std::min(options.environments, processors);
@@ -116,8 +116,8 @@ int run_gym_train(const GymTrainCommand& c) {
                                   {"log_dir", c.log_dir},
                                   {"command", command_line()},
                                   {"quiet", c.output->quiet}};
-  const models::LearnHost host{interrupted, c.output->quiet ? 0 : c.output->verbose ? 2 : 1};
-  const nlohmann::json response = models::run_learn_command("gym-train", request, host);
+  const cost::LearnHost host{interrupted, c.output->quiet ? 0 : c.output->verbose ? 2 : 1};
+  const nlohmann::json response = cost::run_learn_command("gym-train", request, host);
   if (c.output->json)
     print(response);
   else
@@ -127,13 +127,14 @@ int run_gym_train(const GymTrainCommand& c) {
 
 std::string agent_list() {
   std::string text;
-  for (const rl::AgentName& row : rl::agent_names()) text += (text.empty() ? "" : ", ") + std::string(row.name);
+  for (const options::AgentName& row : options::agent_names())
+    text += (text.empty() ? "" : ", ") + std::string(row.name);
   return text;
 }
 
 void add_environment_options(CLI::App& app, GymTrainCommand& c) {
   std::string ids;
-  for (const std::string& id : rl::pass_env_ids()) ids += (ids.empty() ? "" : ", ") + id;
+  for (const std::string& id : passorder::pass_env_ids()) ids += (ids.empty() ? "" : ", ") + id;
   app.add_option("PROGRAM", c.programs, "programs; every episode orders the passes of one")->required();
   app.add_option("--environment", c.environment, ids);
   app.add_option("--passes", c.passes, "the actions, separated by commas (default: the default action set)")
@@ -147,7 +148,7 @@ void add_environment_options(CLI::App& app, GymTrainCommand& c) {
 }
 
 void add_agent_options(CLI::App& app, GymTrainCommand& c) {
-  rl::AgentOptions& g = c.given;
+  options::AgentOptions& g = c.given;
   app.add_option("--agent", c.agent, agent_list());
   app.add_option("--steps", g.steps, "of all environments together");
   app.add_option("--seed", g.seed, "of weights, actions and episodes");

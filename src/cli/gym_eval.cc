@@ -9,7 +9,7 @@
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "cli/gym.h"
-#include "rl/order_trial.h"
+#include "passorder/order_trial.h"
 
 namespace hone::cli {
 
@@ -20,12 +20,12 @@ using nlohmann::json;
 struct GymEvalCommand {
   std::vector<std::string> programs;
   std::vector<std::string> policies, strategies;
-  rl::OrderTrialOptions options;
+  passorder::OrderTrialOptions options;
   int threads = 1;
   std::shared_ptr<OutputOptions> output;
 };
 
-json to_json(const rl::PassDuel& duel) {
+json to_json(const passorder::PassDuel& duel) {
   return {{"verified", duel.verified},
           {"speedup", duel.ratio},
           {"speedup_interval", {duel.ratio_low, duel.ratio_high}},
@@ -33,7 +33,7 @@ json to_json(const rl::PassDuel& duel) {
           {"note", duel.error}};
 }
 
-json to_json(const rl::OrderTrial& trial, bool measured) {
+json to_json(const passorder::OrderTrial& trial, bool measured) {
   json row = {{"initial", trial.initial},
               {"default", trial.own},
               {"pre_layout", trial.pre_layout},
@@ -46,7 +46,7 @@ json to_json(const rl::OrderTrial& trial, bool measured) {
   for (const auto& [name, left] :
        {std::pair("first_ratio", trial.first), std::pair("best_ratio", trial.best.state->instructions)}) {
     const bool defined = trial.own < trial.initial;
-    row[name] = defined ? json(rl::reduction_ratio(trial.initial, trial.own, left)) : json(nullptr);
+    row[name] = defined ? json(passorder::reduction_ratio(trial.initial, trial.own, left)) : json(nullptr);
   }
   if (measured) {
     row["default_run"] = to_json(trial.own_duel);
@@ -64,21 +64,21 @@ std::string name_of(const std::string& path) {
 // A policy, or a search that has learned nothing.
 struct Rival {
   std::string name, strategy;  // name: path or strategy
-  std::unique_ptr<rl::OrderPolicy> policy;
+  std::unique_ptr<passorder::OrderPolicy> policy;
 };
 
-std::vector<Rival> rivals_of(const GymEvalCommand& command, rl::PassSession& session) {
+std::vector<Rival> rivals_of(const GymEvalCommand& command, passorder::PassSession& session) {
   std::vector<std::string> policies = command.policies;
   if (policies.empty() && command.strategies.empty()) {
-    policies = {rl::shipped_order_policy()};
+    policies = {passorder::shipped_order_policy()};
     if (policies.front().empty())
       throw Error("no policy comes with this build", "--policy", "give one of `hone gym train`");
   }
   std::vector<Rival> rivals;
   for (const std::string& path : policies)
-    rivals.push_back({path, "ppo", std::make_unique<rl::OrderPolicy>(path, session)});
+    rivals.push_back({path, "ppo", std::make_unique<passorder::OrderPolicy>(path, session)});
   for (const std::string& strategy : command.strategies) {
-    rl::OrderTrialOptions options = command.options;
+    passorder::OrderTrialOptions options = command.options;
     options.strategy = strategy;
     options.validate();
     if (strategy == "ppo") throw Error("ppo is a policy", "--strategy", "give it as --policy FILE");
@@ -87,12 +87,13 @@ std::vector<Rival> rivals_of(const GymEvalCommand& command, rl::PassSession& ses
   return rivals;
 }
 
-json try_program(rl::PassSession& session, const std::string& path, rl::OrderTrialOptions options, const Rival& rival) {
+json try_program(passorder::PassSession& session, const std::string& path, passorder::OrderTrialOptions options,
+                 const Rival& rival) {
   json row = {{"program", name_of(path)}, {"by", rival.name}};
   options.strategy = rival.strategy;
   try {
     const std::string program = session.load_file(path);
-    row.update(to_json(rl::try_order(session, program, options, rival.policy.get()), options.measure_ms > 0));
+    row.update(to_json(passorder::try_order(session, program, options, rival.policy.get()), options.measure_ms > 0));
   } catch (const RunError& failed) {  // of this program; the others go on
     row["error"] = failed.what();
   }
@@ -141,14 +142,14 @@ void print_rows(const json& result) {
 }
 
 int run_gym_eval(const GymEvalCommand& command) {
-  rl::OrderTrialOptions options = command.options;
+  passorder::OrderTrialOptions options = command.options;
   options.validate();
   for (const std::string& program : command.programs)
     if (!std::filesystem::is_regular_file(program)) throw Error("there is no such program", program);
-  rl::PassSessionOptions session_options;
+  passorder::PassSessionOptions session_options;
   session_options.threads = command.threads;
   session_options.seed = options.seed;
-  rl::PassSession session(session_options);
+  passorder::PassSession session(session_options);
   const std::vector<Rival> rivals = rivals_of(command, session);
   ProgressOptions shown;
   shown.total = static_cast<double>(command.programs.size() * rivals.size());

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "cost/learn_library.h"
 #include "data/dataset.h"
-#include "models/learn_library.h"
-#include "train/layout_train_options.h"
+#include "options/layout_train_options.h"
 
 namespace hone::cli {
 
@@ -18,7 +18,7 @@ struct TrainLayout {
   std::string data, cache, out, model = "tgraph", preset = "small", checkpoint, log_dir;
   int64_t checkpoint_every = 500;
   bool resume = false, no_channel = false, no_cross = false, no_edges = false, no_prune = false;
-  train::LayoutTrainOptions given;  // what the options below set
+  options::LayoutTrainOptions given;  // what the options below set
   std::shared_ptr<OutputOptions> output;
   CLI::App* app = nullptr;
 };
@@ -32,14 +32,14 @@ struct EvalLayout {
   std::shared_ptr<OutputOptions> output;
 };
 
-models::LearnHost host_of(const OutputOptions& output) {
+cost::LearnHost host_of(const OutputOptions& output) {
   return {interrupted, output.quiet ? 0 : output.verbose ? 2 : 1};
 }
 
 // The model's defaults, replaced by what was given on the command line.
-train::LayoutTrainOptions settled(const TrainLayout& c) {
-  train::LayoutTrainOptions o = train::layout_defaults(c.model, c.preset == "small");
-  const train::LayoutTrainOptions& g = c.given;
+options::LayoutTrainOptions settled(const TrainLayout& c) {
+  options::LayoutTrainOptions o = options::layout_defaults(c.model, c.preset == "small");
+  const options::LayoutTrainOptions& g = c.given;
   const auto take = [&](const char* option, auto& into, const auto& value) {
     if (c.app->count(option) > 0) into = value;
   };
@@ -90,7 +90,7 @@ void print_training(const json& r) {
 }
 
 int run_train_layout(const TrainLayout& c) {
-  const train::LayoutTrainOptions options = settled(c);
+  const options::LayoutTrainOptions options = settled(c);
   options.validate();
   if (c.resume && c.checkpoint.empty()) throw Error("nothing to resume from", "--resume", "give --checkpoint FILE");
   const json request = {{"data", c.data},
@@ -103,7 +103,7 @@ int run_train_layout(const TrainLayout& c) {
                         {"log_dir", c.log_dir},
                         {"command", command_line()},
                         {"quiet", c.output->quiet}};
-  const json response = models::run_learn_command("train layout", request, host_of(*c.output));
+  const json response = cost::run_learn_command("train layout", request, host_of(*c.output));
   if (c.output->json)
     print(response);
   else
@@ -135,7 +135,7 @@ int run_eval_layout(const EvalLayout& c) {
   const json request = {{"data", c.data}, {"cache", c.cache},     {"weights", c.weights},
                         {"part", c.part}, {"augment", c.augment}, {"batch", c.batch},
                         {"seed", c.seed}, {"threads", c.threads}, {"quiet", c.output->quiet}};
-  const json r = models::run_learn_command("eval layout", request, host_of(*c.output));
+  const json r = cost::run_learn_command("eval layout", request, host_of(*c.output));
   if (c.output->json) {
     print(r);
     return 0;
@@ -154,7 +154,7 @@ int run_eval_layout(const EvalLayout& c) {
 }
 
 void add_network_options(CLI::App& app, TrainLayout& c) {
-  models::LayoutModelOptions& m = c.given.model;
+  options::LayoutModelOptions& m = c.given.model;
   app.add_option("--model", c.model,
                  "tgraph (the paper's equations), tgraph-code (as published), sage, linear, frequent");
   app.add_option("--preset", c.preset, "small: 64 wide; paper: 256, for a GPU's patience")
@@ -169,7 +169,7 @@ void add_network_options(CLI::App& app, TrainLayout& c) {
 }
 
 void add_split_options(CLI::App& app, TrainLayout& c) {
-  train::LayoutTrainOptions& g = c.given;
+  options::LayoutTrainOptions& g = c.given;
   app.add_option("--split", g.split.by,
                  "what is held out: graphs (whole programs), configs, or the programs of the part test in a FILE");
   app.add_option("--hold-out", g.split.hold_out, "share kept for hone eval layout");
@@ -180,7 +180,7 @@ void add_split_options(CLI::App& app, TrainLayout& c) {
 }
 
 void add_run_options(CLI::App& app, TrainLayout& c) {
-  train::LayoutTrainOptions& g = c.given;
+  options::LayoutTrainOptions& g = c.given;
   app.add_option("--loss", g.loss, "hinge or listmle");
   app.add_option("--steps", g.steps, "of each fold");
   app.add_option("--configs", g.configs_per_step, "configurations a step; the paper: 64 for default, 128 for random");

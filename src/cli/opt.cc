@@ -4,7 +4,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "rl/pass_session.h"
+#include "passorder/pass_session.h"
 
 namespace hone::cli {
 
@@ -29,7 +29,7 @@ std::vector<std::string> names_of(const std::string& list) {
   return names;
 }
 
-json to_json(const rl::PassState& state) {
+json to_json(const passorder::PassState& state) {
   return {{"instructions", state.instructions},
           {"flops", state.flops},
           {"transcendentals", state.transcendentals},
@@ -39,16 +39,16 @@ json to_json(const rl::PassState& state) {
 
 int opt_command(const OptCommand& command) {
   const std::vector<std::string> names = names_of(command.passes);
-  rl::PassSession session({});
+  passorder::PassSession session({});
   for (const std::string& name : names) session.check_pass(name);
-  const tune::ProgramFile file = tune::read_program(command.program);
+  const report::ProgramFile file = report::read_program(command.program);
   const std::string program = session.load(file.bytes, file.name);
-  const rl::PassStatePtr initial = session.initial(program);
-  rl::PassStatePtr state = initial;
-  rl::PassHistory history;
+  const passorder::PassStatePtr initial = session.initial(program);
+  passorder::PassStatePtr state = initial;
+  passorder::PassHistory history;
   json steps = json::array();
   for (const std::string& name : names) {
-    const rl::PassStep step = session.step(program, state, history, name);
+    const passorder::PassStep step = session.step(program, state, history, name);
     if (!step.error.empty()) throw RunError(step.error, file.name, "nothing was written");
     if (step.changed) history.push_back(name);
     state = step.state;

@@ -1,5 +1,5 @@
 // hone optimize PROGRAM: the choices of a model in seconds, nothing timed; hone optimize --calibrate: what they are worth.
-#include "tune/optimize.h"
+#include "optimize/optimize.h"
 
 #include <fmt/core.h>
 
@@ -12,9 +12,9 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/cli.h"
-#include "models/shipped.h"
-#include "tune/collect.h"
-#include "tune/report.h"
+#include "collect/collect.h"
+#include "cost/shipped.h"
+#include "report/report.h"
 
 namespace hone::cli {
 
@@ -30,7 +30,7 @@ struct OptimizeCommand {
   std::shared_ptr<OutputOptions> output;
   std::shared_ptr<ProgramOptions> program;
   std::string out, tile_model = "shipped", gains;
-  tune::OptimizeOptions options;
+  optimize::OptimizeOptions options;
   bool no_verify = false, rank_only = false, force = false, judge = false;
   std::string calibrate, split, part = "validation";  // of --calibrate
   std::string windows;                                // a manifest: --calibrate-windows
@@ -38,20 +38,20 @@ struct OptimizeCommand {
 
 std::string model_path(const OptimizeCommand& c) {
   if (c.tile_model != "shipped") return c.tile_model;
-  const std::string path = models::shipped_model(kModel);
+  const std::string path = cost::shipped_model(kModel);
   if (path.empty()) throw Error("no model is shipped with this build", "--tile-model", "make models trains one");
   return path;
 }
 
 // The gains known of this very model.
 tune::KnownGains known_gains(const OptimizeCommand& c, const std::string& model) {
-  const std::string path = c.gains.empty() ? models::shipped_model(kGainsFile) : c.gains;
+  const std::string path = c.gains.empty() ? cost::shipped_model(kGainsFile) : c.gains;
   const char* hint = "hone optimize --calibrate DATASET --split FILE measures it";
   if (path.empty()) throw Error("the error of this model is not known", model, hint);
   tune::KnownGains gains = tune::KnownGains::load(path);
   if (gains.model != tune::weights_fingerprint(model))
     throw Error("the error of this model is not known: the file is about another", path, hint);
-  const std::string windows = c.gains.empty() ? models::shipped_model(kWindowGainsFile) : "";
+  const std::string windows = c.gains.empty() ? cost::shipped_model(kWindowGainsFile) : "";
   if (!windows.empty()) gains.by_way.merge(tune::KnownGains::load(windows).by_way);
   return gains;
 }
@@ -84,7 +84,7 @@ const std::vector<std::string>& held_back(const OptimizeCommand& c, const Split&
 
 // What choices by known gains would have done to the measured kernels.
 int judge(const OptimizeCommand& c, const Dataset& dataset, const std::vector<std::string>& programs,
-          models::LearnedModel& model) {
+          cost::LearnedModel& model) {
   const auto judged = tune::judge_gains(dataset, programs, model, known_gains(c, model_path(c)));
   json rows = json::array();
   if (!c.output->json)
@@ -106,7 +106,7 @@ int judge(const OptimizeCommand& c, const Dataset& dataset, const std::vector<st
 int calibrate(const OptimizeCommand& c) {
   if (c.split.empty()) throw Error("which programs are held back?", "--split", "the file the model was trained with");
   const std::string path = model_path(c);
-  const auto model = models::load_learned_model(path);
+  const auto model = cost::load_learned_model(path);
   if (model->task() != "tile") throw Error("these weights do not rank options", path, "weights of hone train tile do");
   const Dataset dataset = Dataset::open(c.calibrate);
   const Split split = Split::read(c.split);
@@ -120,9 +120,9 @@ int calibrate(const OptimizeCommand& c) {
 int calibrate_windows(const OptimizeCommand& c) {
   if (c.split.empty()) throw Error("which programs are held back?", "--split", "a split file of the manifest");
   const Split split = Split::read(c.split);
-  std::vector<tune::CollectProgram> programs = tune::read_manifest(c.windows);
+  std::vector<collect::CollectProgram> programs = collect::read_manifest(c.windows);
   const auto& part = held_back(c, split);
-  std::erase_if(programs, [&](const tune::CollectProgram& p) {
+  std::erase_if(programs, [&](const collect::CollectProgram& p) {
     return std::find(part.begin(), part.end(), p.name) == part.end();
   });
   if (programs.empty()) throw Error("no program of this part is in the manifest", c.windows, c.split);
@@ -154,7 +154,7 @@ int calibrate_windows(const OptimizeCommand& c) {
 
 // ---- optimisation
 
-json kernel_json(const tune::OptimizedKernel& k) {
+json kernel_json(const optimize::OptimizedKernel& k) {
   json row = {{"name", k.name},
               {"fingerprint", k.fingerprint},
               {"kind", k.kind},
@@ -173,10 +173,10 @@ json kernel_json(const tune::OptimizedKernel& k) {
   return row;
 }
 
-json summary(const tune::OptimizeReport& r, const tune::TuneReport& report, const std::string& model) {
+json summary(const optimize::OptimizeReport& r, const report::TuneReport& report, const std::string& model) {
   json kernels = json::array(), windows = json::array();
-  for (const tune::OptimizedKernel& k : r.kernels) kernels.push_back(kernel_json(k));
-  for (const tune::OptimizedKernel& k : r.windows) windows.push_back(kernel_json(k));
+  for (const optimize::OptimizedKernel& k : r.kernels) kernels.push_back(kernel_json(k));
+  for (const optimize::OptimizedKernel& k : r.windows) windows.push_back(kernel_json(k));
   json j = {{"program", report.program},
             {"fingerprint", report.fingerprint},
             {"instructions", r.instructions},
@@ -191,17 +191,17 @@ json summary(const tune::OptimizeReport& r, const tune::TuneReport& report, cons
             {"seconds", report.seconds},
             {"seed", report.target.seed},
             {"threads", report.target.threads},
-            {"decisions", tune::decisions_object(r.decisions)},
+            {"decisions", report::decisions_object(r.decisions)},
             {"output", report.output}};
   if (!r.note.empty()) j["note"] = r.note;
   return j;
 }
 
-void print_summary(const tune::OptimizeReport& r, const tune::TuneReport& report, const std::string& model) {
+void print_summary(const optimize::OptimizeReport& r, const report::TuneReport& report, const std::string& model) {
   fmt::print("{}  {} instructions, {} distinct kernels, ranked by {}\n", report.program, r.instructions,
              r.kernels.size(), model);
-  std::vector<const tune::OptimizedKernel*> rows;
-  for (const tune::OptimizedKernel& k : r.kernels)
+  std::vector<const optimize::OptimizedKernel*> rows;
+  for (const optimize::OptimizedKernel& k : r.kernels)
     if (k.applied) rows.push_back(&k);
   std::stable_sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return a->share > b->share; });
   if (!rows.empty())
@@ -221,7 +221,7 @@ void print_summary(const tune::OptimizeReport& r, const tune::TuneReport& report
              r.ranking_s, r.verifying_s, report.output);
 }
 
-tune::KernelReport as_kernel_report(const tune::OptimizedKernel& k) {
+tune::KernelReport as_kernel_report(const optimize::OptimizedKernel& k) {
   tune::KernelReport report;
   report.fingerprint = k.fingerprint;
   report.name = k.name;
@@ -237,8 +237,8 @@ tune::KernelReport as_kernel_report(const tune::OptimizedKernel& k) {
   return report;
 }
 
-tune::TuneReport package_report(const OptimizeCommand& c, OpenedProgram& opened, const tune::OptimizeReport& r,
-                                const std::string& path) {
+report::TuneReport package_report(const OptimizeCommand& c, OpenedProgram& opened, const optimize::OptimizeReport& r,
+                                  const std::string& path) {
   tune::ProgramResult result;
   result.decisions = r.decisions;
   result.measurement = r.check;  // of one round: all that is known of run times
@@ -248,37 +248,37 @@ tune::TuneReport package_report(const OptimizeCommand& c, OpenedProgram& opened,
   result.note = "chosen by a model without measuring: run times are those of a single round";
   if (!c.options.verify) result.note = "chosen by a model, neither measured nor verified";
   if (!r.note.empty()) result.note += "; " + r.note;
-  for (const tune::OptimizedKernel& k : r.kernels) result.kernels.push_back(as_kernel_report(k));
-  tune::TuneReport report = tune::make_report(*opened.session, result);
+  for (const optimize::OptimizedKernel& k : r.kernels) result.kernels.push_back(as_kernel_report(k));
+  report::TuneReport report = report::make_report(*opened.session, result);
   report.inputs = opened.inputs;
   report.output = path;
   return report;
 }
 
-std::unique_ptr<tune::KernelRanker> ranker_of(const OptimizeCommand& c) {
-  if (c.tile_model == "analytical") return tune::analytical_ranker("", c.program->threads.value_or(1));
-  return tune::learned_ranker(model_path(c));
+std::unique_ptr<cost::KernelRanker> ranker_of(const OptimizeCommand& c) {
+  if (c.tile_model == "analytical") return cost::analytical_ranker("", c.program->threads.value_or(1));
+  return cost::learned_ranker(model_path(c));
 }
 
-tune::OptimizeReport optimize(const OptimizeCommand& c, OpenedProgram& opened, tune::KernelRanker& ranker,
-                              const tune::KnownGains& gains) {
+optimize::OptimizeReport optimize(const OptimizeCommand& c, OpenedProgram& opened, cost::KernelRanker& ranker,
+                                  const tune::KnownGains& gains) {
   ProgressOptions shown;
   shown.quiet = c.output->quiet;
   Progress progress("optimize", shown);
-  tune::OptimizeOptions options = c.options;
+  optimize::OptimizeOptions options = c.options;
   options.on_ranked = [&](int kernel, int kernels) {
     progress.update(kernel, kernel < kernels ? fmt::format("of {} kernels ranked", kernels) : "checking the outputs");
   };
-  return tune::optimize_program(*opened.session, ranker, gains, options);
+  return optimize::optimize_program(*opened.session, ranker, gains, options);
 }
 
 // Every kernel's options in the model's order; decides nothing.
 int rank_only(const OptimizeCommand& c) {
   const auto ranker = ranker_of(c);
   OpenedProgram opened = open_program(*c.program);
-  const tune::OptimizeReport result = optimize(c, opened, *ranker, {});
+  const optimize::OptimizeReport result = optimize(c, opened, *ranker, {});
   json kernels = json::array();
-  for (const tune::OptimizedKernel& k : result.kernels) {
+  for (const optimize::OptimizedKernel& k : result.kernels) {
     kernels.push_back(kernel_json(k));
     for (const char* about_gains : {"chosen", "way", "lead", "gain", "error", "applied"})
       kernels.back().erase(about_gains);
@@ -306,24 +306,24 @@ int optimize_command(OptimizeCommand& c) {
   c.options.verify = !c.no_verify && !c.rank_only;
   c.options.validate();
   if (c.rank_only) return rank_only(c);
-  const std::string path = tune::package_path(c.out, tune::program_name(c.program->program));
-  tune::check_replaceable(path, c.force);
+  const std::string path = report::package_path(c.out, report::program_name(c.program->program));
+  report::check_replaceable(path, c.force);
   if (c.tile_model == "analytical")
     throw Error("what the analytical model's choices are worth is not known", "--tile-model",
                 "--rank-only ranks by it");
   const tune::KnownGains gains = known_gains(c, model_path(c));
   const auto ranker = ranker_of(c);
   OpenedProgram opened = open_program(*c.program);
-  const tune::OptimizeReport result = optimize(c, opened, *ranker, gains);
+  const optimize::OptimizeReport result = optimize(c, opened, *ranker, gains);
 
-  tune::Package package;
+  report::Package package;
   package.report = package_report(c, opened, result, path);
   package.report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   package.file = opened.file.file;
   const auto& proto = opened.session->program().module_proto;
   package.program_bytes.assign(proto.begin(), proto.end());
   package.tuned_hlo = result.lowered.hlo;
-  tune::write_package(path, package, c.force);
+  report::write_package(path, package, c.force);
   if (c.output->json)
     print(summary(result, package.report, ranker->name()));
   else

@@ -56,7 +56,7 @@ std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app) {
   return options;
 }
 
-tune::Target ProgramOptions::target(const std::optional<tune::LoadedPackage>& package) const {
+tune::Target ProgramOptions::target(const std::optional<report::LoadedPackage>& package) const {
   tune::Target target = package ? package->target : tune::Target{};
   if (threads) target.threads = *threads;
   if (seed) target.seed = *seed;
@@ -68,7 +68,7 @@ tune::Target ProgramOptions::target(const std::optional<tune::LoadedPackage>& pa
 
 OpenedProgram open_program(const ProgramOptions& options, double budget_s) {
   OpenedProgram opened;
-  opened.file = tune::read_program(options.program);
+  opened.file = report::read_program(options.program);
   std::vector<NamedArray> inputs;
   if (!options.inputs.empty()) inputs = read_npz(options.inputs);
   tune::SessionOptions session;

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "data/npz.h"
-#include "rl/pass_order.h"
+#include "passorder/pass_order.h"
 
 namespace hone::cli {
 
@@ -20,11 +20,11 @@ struct OrderCommand {
   std::shared_ptr<OutputOptions> output;
   std::string program, strategy, policy, metric = "operations", budget = "30s", inputs, out;
   std::vector<std::string> passes;
-  rl::OrderOptions options;
+  passorder::OrderOptions options;
   int threads = 1;
 };
 
-json to_json(const rl::Ordered& ordered) {
+json to_json(const passorder::Ordered& ordered) {
   return {{"passes", ordered.passes},
           {"operations", ordered.state->instructions},
           {"flops", ordered.state->flops},
@@ -38,34 +38,34 @@ json to_json(const rl::Ordered& ordered) {
           {"note", ordered.duel.error}};
 }
 
-void print_row(const char* label, const rl::Ordered& ordered) {
+void print_row(const char* label, const passorder::Ordered& ordered) {
   const bool ran = ordered.duel.candidate_ns > 0;
   fmt::print("  {:<10} {:>8} operations  {:>11.5g} FLOPs + 2 transcendentals  {:>10}{}\n", label,
              ordered.state->instructions, ordered.state->cost(), ran ? human_ns(ordered.duel.candidate_ns) : "not run",
              ordered.duel.verified ? "" : "  " + ordered.duel.error);
 }
 
-std::string joined(const rl::PassHistory& passes) {
+std::string joined(const passorder::PassHistory& passes) {
   std::string text;
   for (const std::string& pass : passes) text += (text.empty() ? "" : ",") + pass;
   return text;
 }
 
 // The policy that was asked for, or the one that comes with hone where no strategy was; null = search without one.
-std::unique_ptr<rl::OrderPolicy> policy_of(const OrderCommand& command, rl::PassSession& session) {
+std::unique_ptr<passorder::OrderPolicy> policy_of(const OrderCommand& command, passorder::PassSession& session) {
   const bool asked = command.strategy == "ppo" || !command.policy.empty();
   if (asked && !command.passes.empty())
     throw Error("a policy orders the passes it was trained on", "--passes", "choose another --strategy");
   if (!command.policy.empty() && !command.strategy.empty() && command.strategy != "ppo")
     throw Error("the strategy " + command.strategy + " has no use for a policy", "--policy", "--strategy ppo");
   if (!asked && (!command.strategy.empty() || !command.passes.empty())) return nullptr;
-  const std::string path = command.policy.empty() ? rl::shipped_order_policy() : command.policy;
+  const std::string path = command.policy.empty() ? passorder::shipped_order_policy() : command.policy;
   if (path.empty()) {
     if (asked) throw Error("no policy comes with this build", "--policy", "give one of `hone gym train`");
     return nullptr;
   }
   try {
-    return std::make_unique<rl::OrderPolicy>(path, session);
+    return std::make_unique<passorder::OrderPolicy>(path, session);
   } catch (const Error& e) {
     if (asked) throw;
     spdlog::warn("searching without a policy: {}: {}", path, e.what());
@@ -74,18 +74,18 @@ std::unique_ptr<rl::OrderPolicy> policy_of(const OrderCommand& command, rl::Pass
 }
 
 int order_command(const OrderCommand& command) {
-  rl::OrderOptions options = command.options;
+  passorder::OrderOptions options = command.options;
   options.strategy = command.strategy.empty() ? "ppo" : command.strategy;
-  options.metric = rl::order_metric_from_name(command.metric);
+  options.metric = passorder::order_metric_from_name(command.metric);
   options.budget_s = parse_duration_s(command.budget, "--budget");
   options.passes = command.passes;
   options.validate();
-  const tune::ProgramFile file = tune::read_program(command.program);
-  rl::PassSessionOptions session_options;
+  const report::ProgramFile file = report::read_program(command.program);
+  passorder::PassSessionOptions session_options;
   session_options.threads = command.threads;
   session_options.seed = options.seed;
-  rl::PassSession session(session_options);
-  const std::unique_ptr<rl::OrderPolicy> policy = policy_of(command, session);
+  passorder::PassSession session(session_options);
+  const std::unique_ptr<passorder::OrderPolicy> policy = policy_of(command, session);
   if (command.strategy.empty() && !policy) options.strategy = "genetic";
   const std::string program = session.load(file.bytes, file.name);
   if (!command.inputs.empty()) session.set_inputs(program, read_npz(command.inputs));
@@ -97,10 +97,10 @@ int order_command(const OrderCommand& command) {
   int64_t evaluations = 0;
   options.should_stop = interrupted;
   options.on_progress = [&](const std::string& best) { progress.update(static_cast<double>(++evaluations), best); };
-  const rl::OrderReport report = rl::order_passes(session, program, options, policy.get());
+  const passorder::OrderReport report = passorder::order_passes(session, program, options, policy.get());
   progress.finish();
 
-  rl::Ordered untouched{{}, report.initial, session.measure(program, {}, options.measure_ms)};
+  passorder::Ordered untouched{{}, report.initial, session.measure(program, {}, options.measure_ms)};
   const bool verified = report.found.duel.verified;
   if (verified && !command.out.empty()) write_file(command.out, session.hlo(program, report.found.passes));
   if (command.output->json) {

@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 
 #include "cli/cli.h"
-#include "rl/pass_session.h"
+#include "passorder/pass_session.h"
 
 namespace hone::cli {
 
@@ -9,10 +9,10 @@ namespace {
 
 using nlohmann::json;
 
-void print_table(const std::vector<rl::PassInfo>& passes) {
+void print_table(const std::vector<passorder::PassInfo>& passes) {
   std::string group;
   int actions = 0;
-  for (const rl::PassInfo& pass : passes) {
+  for (const passorder::PassInfo& pass : passes) {
     if (pass.group != group) fmt::print("{}{}\n", group.empty() ? "" : "\n", pass.group);
     group = pass.group;
     const char* mark = pass.default_action ? " " : pass.changes_numerics ? "~" : "-";
@@ -28,13 +28,13 @@ void print_table(const std::vector<rl::PassInfo>& passes) {
 Runner declare_passes(CLI::App& app) {
   const auto output = add_output_options(app);
   return [output] {
-    rl::PassSession session({});
+    passorder::PassSession session({});
     if (!output->json) {
       print_table(session.passes());
       return 0;
     }
     json list = json::array();
-    for (const rl::PassInfo& pass : session.passes())
+    for (const passorder::PassInfo& pass : session.passes())
       list.push_back({{"name", pass.name},
                       {"group", pass.group},
                       {"meaning", pass.meaning},

@@ -17,10 +17,10 @@
 #include "cli/cli.h"
 #include "cli/go.h"
 #include "cli/place_costs.h"
-#include "rl/task_graph_json.h"
+#include "place/place_program.h"
+#include "place/place_trace.h"
 #include "sim/strategies.h"
-#include "tune/place_program.h"
-#include "tune/place_trace.h"
+#include "sim/task_graph_json.h"
 
 namespace hone::cli {
 
@@ -43,7 +43,7 @@ struct PlaceCommand {
 // What is placed: a program of XLA's, or a task graph that came as JSON and has no session.
 struct Subject {
   std::unique_ptr<OpenedProgram> opened;
-  tune::PlacedProgram placed;
+  place::PlacedProgram placed;
   const sim::TaskGraph& graph() const { return placed.program.graph; }
 };
 
@@ -65,11 +65,11 @@ Subject open_subject(const PlaceCommand& command) {
   Subject subject;
   const std::string& path = command.program->program;
   if (path.ends_with(".json")) {
-    subject.placed.program.graph = tune::read_task_graph(read_file(path), path);
+    subject.placed.program.graph = place::read_task_graph(read_file(path), path);
     return subject;
   }
   subject.opened = std::make_unique<OpenedProgram>(open_program(*command.program));
-  subject.placed = tune::place_program(*subject.opened->session);
+  subject.placed = place::place_program(*subject.opened->session);
   if (subject.graph().size() == 0) throw Error("the program has no operations to place", path);
   return subject;
 }
@@ -152,7 +152,7 @@ class Placing {
   sim::Plan given() {
     const json parsed = json::parse(read_file(command_.from), nullptr, false);
     if (!parsed.is_object()) throw Error("not a plan in JSON", command_.from, "hone go place -o writes plans");
-    sim::Plan plan = rl::plan_from_json(parsed);
+    sim::Plan plan = sim::plan_from_json(parsed);
     sim::check_plan(plan, simulator_.graph(), simulator_.topology().size());
     return plan;
   }
@@ -183,7 +183,7 @@ void measure(const PlaceCommand& command, Subject& subject, sim::Simulator& simu
     sim::StepTrace trace;
     simulator.run(rows[i].plan, &trace);
     const Decisions decisions =
-        rows[i].name == "default" ? Decisions() : tune::fusion_decisions(subject.placed, trace.kernels);
+        rows[i].name == "default" ? Decisions() : place::fusion_decisions(subject.placed, trace.kernels);
     try {
       rows[i].measured = subject.opened->session->measure_program(decisions, {}, duel);
     } catch (const tune::Stopped&) {
@@ -302,9 +302,9 @@ void write_outputs(const PlaceCommand& command, const Subject& subject, sim::Sim
                    const sim::StepTrace& trace) {
   if (!command.out.empty())
     write_file(command.out, decisions_json(subject, simulator.topology(), command, chosen).dump(1) + "\n");
-  if (!command.hlo.empty()) write_file(command.hlo, tune::annotated_hlo(subject.placed, chosen.plan));
-  if (!command.trace.empty()) write_file(command.trace, tune::place_trace(simulator, chosen.plan, trace));
-  if (!command.graph.empty()) write_file(command.graph, tune::to_json(subject.graph()).dump() + "\n");
+  if (!command.hlo.empty()) write_file(command.hlo, place::annotated_hlo(subject.placed, chosen.plan));
+  if (!command.trace.empty()) write_file(command.trace, place::place_trace(simulator, chosen.plan, trace));
+  if (!command.graph.empty()) write_file(command.graph, place::to_json(subject.graph()).dump() + "\n");
 }
 
 int place(const PlaceCommand& command) {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "cli/cli.h"
+#include "place/place_program.h"
 #include "sim/simulator.h"
-#include "tune/place_program.h"
 
 namespace hone::cli {
 
@@ -18,7 +18,7 @@ void add_cost_options(CLI::App& app, std::string& kind, std::string& weights);
 
 // Factors on the roofline of the first device. `session` is null for a task graph, which has no kernels to time: then
 // anything but roofline throws Error. Throws RunError when no operation's time could be found.
-sim::Costs operation_costs(const CostSource& source, tune::Session* session, const tune::PlacedProgram& placed,
+sim::Costs operation_costs(const CostSource& source, tune::Session* session, const place::PlacedProgram& placed,
                            const sim::Topology& topology);
 
 }  // namespace hone::cli

@@ -9,10 +9,10 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "models/ensemble.h"
-#include "models/learn_library.h"
-#include "models/metrics.h"
-#include "tune/kernel_ranker.h"
+#include "cost/ensemble.h"
+#include "cost/kernel_ranker.h"
+#include "cost/learn_library.h"
+#include "cost/metrics.h"
 
 namespace hone::cli {
 
@@ -32,21 +32,21 @@ struct PredictCommand {
 class Predictor {
  public:
   explicit Predictor(const PredictCommand& c)
-      : model_(c.weights.empty() ? models::analytical_member(c.analytical, "fusion", c.program.threads.value_or(1))
-                                 : models::load_learned_model(c.weights)) {}
+      : model_(c.weights.empty() ? cost::analytical_member(c.analytical, "fusion", c.program.threads.value_or(1))
+                                 : cost::load_learned_model(c.weights)) {}
   std::string name() const { return model_->name(); }
   bool predicts_runtime() const { return model_->predicts_runtime(); }
-  std::vector<double> predict(const tune::Kernel& kernel, const std::vector<std::string>& options) {
-    return model_->predict(tune::EncodedOptions(kernel, options).view());
+  std::vector<double> predict(const Kernel& kernel, const std::vector<std::string>& options) {
+    return model_->predict(cost::EncodedOptions(kernel, options).view());
   }
 
  private:
-  std::unique_ptr<models::LearnedModel> model_;
+  std::unique_ptr<cost::LearnedModel> model_;
 };
 
-std::vector<tune::Kernel> kernels_of(tune::Session& session) {
-  std::vector<tune::Kernel> found = session.lower({}, /*want_fusion=*/false).kernels;
-  std::erase_if(found, [](const tune::Kernel& kernel) { return kernel.module.empty(); });
+std::vector<Kernel> kernels_of(tune::Session& session) {
+  std::vector<Kernel> found = session.lower({}, /*want_fusion=*/false).kernels;
+  std::erase_if(found, [](const Kernel& kernel) { return kernel.module.empty(); });
   if (found.empty()) throw Error("the program has no kernel that can be predicted", session.name());
   return found;
 }
@@ -54,7 +54,7 @@ std::vector<tune::Kernel> kernels_of(tune::Session& session) {
 json number_or_null(double ns) { return ns > 0 ? json(ns) : json(); }
 
 // 0 when the kernel could not be measured.
-double measured_default(tune::Session& session, const tune::Kernel& kernel) {
+double measured_default(tune::Session& session, const Kernel& kernel) {
   const tune::Duel duel{.min_rounds = 6, .max_rounds = 16, .budget_ms = 80, .precision = 0.015, .limit_s = 20};
   const tune::Measurement m = session.measure_kernel(kernel, kernel.default_value(), duel);
   return m.ok() ? 0.5 * (m.baseline_ns + m.candidate_ns) : 0;
@@ -66,13 +66,13 @@ struct Errors {
     if (m > 0) predicted.push_back(p), measured.push_back(m);
   }
   void put(json& into) const {
-    into["mape"] = measured.empty() ? json() : json(models::mean_absolute_percentage_error(predicted, measured));
-    into["kendall_tau"] = measured.empty() ? json() : json(models::kendall_tau(predicted, measured));
+    into["mape"] = measured.empty() ? json() : json(cost::mean_absolute_percentage_error(predicted, measured));
+    into["kendall_tau"] = measured.empty() ? json() : json(cost::kendall_tau(predicted, measured));
   }
 };
 
 json predict_program(const PredictCommand& c, Predictor& predictor, tune::Session& session,
-                     const std::vector<tune::Kernel>& kernels) {
+                     const std::vector<Kernel>& kernels) {
   if (!predictor.predicts_runtime())
     throw Error("these weights rank options and predict no run times", c.weights,
                 "--kernel FINGERPRINT --tiles ranks, weights of hone train fusion predict run times");
@@ -84,7 +84,7 @@ json predict_program(const PredictCommand& c, Predictor& predictor, tune::Sessio
   Errors errors;
   double predicted_sum = 0, measured_sum = 0;
   int unmeasured = 0;
-  for (const tune::Kernel& k : kernels) {
+  for (const Kernel& k : kernels) {
     const double predicted = predictor.predict(k, {k.default_value()})[0];
     json row = {{"name", k.name},
                 {"fingerprint", k.fingerprint},
@@ -114,13 +114,13 @@ json predict_program(const PredictCommand& c, Predictor& predictor, tune::Sessio
   return result;
 }
 
-const tune::Kernel& kernel_named(const std::vector<tune::Kernel>& kernels, const std::string& fingerprint) {
-  for (const tune::Kernel& k : kernels)
+const Kernel& kernel_named(const std::vector<Kernel>& kernels, const std::string& fingerprint) {
+  for (const Kernel& k : kernels)
     if (k.fingerprint == fingerprint || k.name == fingerprint) return k;
   throw Error("the program has no such kernel", fingerprint, "hone predict PROGRAM lists them");
 }
 
-json predict_tiles(const PredictCommand& c, Predictor& predictor, tune::Session& session, const tune::Kernel& k) {
+json predict_tiles(const PredictCommand& c, Predictor& predictor, tune::Session& session, const Kernel& k) {
   const std::vector<std::string>& options = k.dimension.options;
   const std::vector<double> predicted = predictor.predict(k, options);
   std::vector<size_t> order(options.size());
@@ -134,7 +134,7 @@ json predict_tiles(const PredictCommand& c, Predictor& predictor, tune::Session&
   const double default_ns = c.measure ? measured_default(session, k) : 0;
   if (c.measure && default_ns <= 0) throw RunError("the kernel cannot be measured", k.name);
   json rows = json::array();
-  models::RankedKernel ranked;
+  cost::RankedKernel ranked;
   for (size_t o : order) {
     json row = {{"choice", options[o]}, {field, predicted[o]}, {"default", o == own}};
     if (c.measure) {
@@ -152,10 +152,10 @@ json predict_tiles(const PredictCommand& c, Predictor& predictor, tune::Session&
   json result = {{"program", session.name()},    {"model", predictor.name()}, {"kernel", k.name},
                  {"fingerprint", k.fingerprint}, {"options", options.size()}, {"choices", rows}};
   if (c.measure) {
-    const std::vector<models::RankedKernel> one = {ranked};
-    result["ape_top1"] = models::tile_size_ape(one, 1);
-    result["ape_top10"] = models::tile_size_ape(one, 10);
-    result["kendall_tau"] = models::kendall_tau(ranked.predicted, ranked.runtime_ns);
+    const std::vector<cost::RankedKernel> one = {ranked};
+    result["ape_top1"] = cost::tile_size_ape(one, 1);
+    result["ape_top10"] = cost::tile_size_ape(one, 10);
+    result["kendall_tau"] = cost::kendall_tau(ranked.predicted, ranked.runtime_ns);
   }
   return result;
 }
@@ -200,7 +200,7 @@ int run_predict(const PredictCommand& c) {
     throw Error("one model predicts", "--analytical", "leave out one of --weights and --analytical");
   Predictor predictor(c);  // before the worker starts: broken weights need no program
   OpenedProgram opened = open_program(c.program);
-  const std::vector<tune::Kernel> kernels = kernels_of(*opened.session);
+  const std::vector<Kernel> kernels = kernels_of(*opened.session);
   const json result = c.tiles ? predict_tiles(c, predictor, *opened.session, kernel_named(kernels, c.kernel))
                               : predict_program(c, predictor, *opened.session, kernels);
   if (c.output->json)

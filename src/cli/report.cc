@@ -9,12 +9,12 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cost/ensemble.h"
+#include "cost/kernel_ranker.h"
+#include "cost/learn_library.h"
 #include "graph/hlo_reader.h"
-#include "models/ensemble.h"
-#include "models/learn_library.h"
-#include "tune/html_report.h"
-#include "tune/kernel_ranker.h"
-#include "tune/perfetto_trace.h"
+#include "report/html_report.h"
+#include "report/perfetto_trace.h"
 
 namespace hone::cli {
 
@@ -29,12 +29,12 @@ struct ReportCommand {
   bool profile = false, no_graph = false, force = false;
 };
 
-tune::TuneReport read_report(const std::string& package, const tune::LoadedPackage& loaded) {
+report::TuneReport read_report(const std::string& package, const report::LoadedPackage& loaded) {
   const std::string path = (fs::path(package) / "report.json").string();
   if (!fs::exists(path)) throw Error("the package has no report.json", package, "tune the program again");
   const auto object = nlohmann::json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
   if (object.is_discarded()) throw Error("the report is damaged: not JSON", path, "tune the program again");
-  tune::TuneReport report = tune::report_from_json(object, path);
+  report::TuneReport report = report::report_from_json(object, path);
   report.decisions = loaded.decisions;
   return report;
 }
@@ -44,37 +44,37 @@ void check_output(const ReportCommand& c, const std::string& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) throw Error("the output is a folder", path, "name a file with -o");
   if (c.force || !fs::is_regular_file(path, ignored)) return;
-  if (!tune::is_html_page(read_file(path)))
+  if (!report::is_html_page(read_file(path)))
     throw Error("the output exists and is no report of ours", path, "name another with -o, or use --force");
 }
 
-void add_rows(const ReportCommand& c, tune::ReportInput& input) {
+void add_rows(const ReportCommand& c, report::ReportInput& input) {
   if (c.db->empty() && !fs::exists(database_path(*c.db))) return;
   const Database database = open_existing_database(*c.db);
-  const tune::TuneReport& r = input.report;
+  const report::TuneReport& r = input.report;
   for (const tune::KernelReport& k : r.kernels)
     input.rows[k.fingerprint] = database.find_kernel(k.fingerprint, r.host, r.target.threads, r.xla_version);
 }
 
-tune::DrawnGraph draw(const wire::LowerReplyT& lowered) {
+report::DrawnGraph draw(const wire::LowerReplyT& lowered) {
   std::map<std::string, std::string> kernels;
   for (const auto& kernel : lowered.kernels)
     for (const std::string& name : kernel->instructions) kernels[name] = kernel->fingerprint;
   const std::string_view proto(reinterpret_cast<const char*>(lowered.module_proto.data()), lowered.module_proto.size());
-  return tune::draw_graph(read_hlo_graph(proto), kernels);
+  return report::draw_graph(read_hlo_graph(proto), kernels);
 }
 
 constexpr double kProfiledNs = 300e6;  // how long all profiled runs of one kind may take, unless few runs take longer
 constexpr int kLeastProfiled = 7, kMostProfiled = 25;
 
-tune::RunProfile profiled(tune::Session& session, const Decisions& decisions, double run_ns) {
-  return tune::profile_runs(
+report::RunProfile profiled(tune::Session& session, const Decisions& decisions, double run_ns) {
+  return report::profile_runs(
       session, decisions,
       static_cast<int>(std::clamp(kProfiledNs / std::max(1.0, run_ns), 1.0 * kLeastProfiled, 1.0 * kMostProfiled)));
 }
 
 // Run times of the kernel's options as this package knows them.
-std::map<std::string, double> measured_times(const tune::KernelReport& kernel, const tune::TuneReport& report) {
+std::map<std::string, double> measured_times(const tune::KernelReport& kernel, const report::TuneReport& report) {
   std::map<std::string, double> times;
   const auto add = [&](const std::string& value, double ratio) {
     if (ratio > 0) times[value] = kernel.default_ns / ratio;
@@ -93,7 +93,7 @@ using Predict = std::function<std::vector<double>(const KernelView&)>;
 // The model asked for; none when none is.
 Predict predictor(const ReportCommand& c, int threads, std::string& name) {
   if (!c.weights.empty()) {
-    std::shared_ptr<models::LearnedModel> learned = models::load_learned_model(c.weights);
+    std::shared_ptr<cost::LearnedModel> learned = cost::load_learned_model(c.weights);
     if (!learned->predicts_runtime())
       throw Error("these weights rank options and predict no run times", c.weights, "weights of hone train fusion do");
     name = learned->name();
@@ -101,15 +101,15 @@ Predict predictor(const ReportCommand& c, int threads, std::string& name) {
   }
   if (c.analytical.empty()) return nullptr;
   const std::string path = c.analytical == "default" ? "" : c.analytical;
-  const std::shared_ptr<models::LearnedModel> analytical = models::analytical_member(path, "fusion", threads);
+  const std::shared_ptr<cost::LearnedModel> analytical = cost::analytical_member(path, "fusion", threads);
   name = path.empty() ? "the analytical model, not fitted to this machine" : "the analytical model";
   return [analytical](const KernelView& kernel) { return analytical->predict(kernel); };
 }
 
-void add_predictions(const Predict& predict, tune::Session& session, tune::ReportInput& input) {
-  std::map<std::string, tune::Kernel> kernels;
+void add_predictions(const Predict& predict, tune::Session& session, report::ReportInput& input) {
+  std::map<std::string, Kernel> kernels;
   for (const Decisions& decisions : {Decisions(), input.report.decisions})
-    for (tune::Kernel& kernel : session.lower(decisions, /*want_fusion=*/false).kernels)
+    for (Kernel& kernel : session.lower(decisions, /*want_fusion=*/false).kernels)
       kernels.emplace(kernel.fingerprint, std::move(kernel));
   for (const tune::KernelReport& report : input.report.kernels) {
     const auto kernel = kernels.find(report.fingerprint);
@@ -117,7 +117,7 @@ void add_predictions(const Predict& predict, tune::Session& session, tune::Repor
     std::vector<std::string> options;
     const std::map<std::string, double> times = measured_times(report, input.report);
     for (const auto& [option, ns] : times) options.push_back(option);
-    const std::vector<double> predicted = predict(tune::EncodedOptions(kernel->second, options).view());
+    const std::vector<double> predicted = predict(cost::EncodedOptions(kernel->second, options).view());
     for (size_t i = 0; i < options.size(); ++i)
       input.predictions.push_back({report.name, options[i], predicted[i], times.at(options[i])});
   }
@@ -125,7 +125,7 @@ void add_predictions(const Predict& predict, tune::Session& session, tune::Repor
 
 // Lowers the program twice, as default XLA does and under the decisions. A report is worth having without the drawings
 // too, on a machine whose XLA cannot read the program, say: a failure is told in their place.
-void add_graphs(const ReportCommand& c, const Predict& predict, tune::ReportInput& input) {
+void add_graphs(const ReportCommand& c, const Predict& predict, report::ReportInput& input) {
   if (c.no_graph) {
     input.no_graphs = "It was left out by --no-graph.";
     return;
@@ -160,22 +160,22 @@ void add_graphs(const ReportCommand& c, const Predict& predict, tune::ReportInpu
 }
 
 int report_command(const ReportCommand& c, const std::string& version) {
-  const tune::LoadedPackage package = tune::read_package(c.package);
-  tune::ReportInput input;
+  const report::LoadedPackage package = report::read_package(c.package);
+  report::ReportInput input;
   input.report = read_report(c.package, package);
   input.file = package.file;
   input.hone_version = version;
-  const std::string path = c.out.empty() ? tune::program_name(c.package) + ".html" : c.out;
+  const std::string path = c.out.empty() ? report::program_name(c.package) + ".html" : c.out;
   check_output(c, path);
   const Predict predict = predictor(c, input.report.target.threads, input.predicted_by);  // broken weights need no XLA
-  if (!c.trace.empty()) tune::perfetto_trace(input.report);  // refuses before the work what has no timeline
+  if (!c.trace.empty()) report::perfetto_trace(input.report);  // refuses before the work what has no timeline
   add_rows(c, input);
   add_graphs(c, predict, input);
   std::string trace;
-  const auto given = [](const std::optional<tune::RunProfile>& profile) { return profile ? &*profile : nullptr; };
+  const auto given = [](const std::optional<report::RunProfile>& profile) { return profile ? &*profile : nullptr; };
   if (!c.trace.empty())
-    trace = tune::perfetto_trace(input.report, given(input.before_profile), given(input.after_profile));
-  const std::string page = tune::html_page(tune::page_model(input));
+    trace = report::perfetto_trace(input.report, given(input.before_profile), given(input.after_profile));
+  const std::string page = report::html_page(report::page_model(input));
   write_file(path, page);
   if (!c.trace.empty()) write_file(c.trace, trace);
   if (c.output->json) {

@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 #include "data/npz.h"
 #include "graph/hlo_reader.h"
-#include "tune/run_profile.h"
+#include "report/run_profile.h"
 
 namespace hone::cli {
 
@@ -30,7 +30,7 @@ Decisions decisions_of(const OpenedProgram& opened) {
 
 void warn_if_foreign(OpenedProgram& opened) {
   if (!opened.file.package) return;
-  const tune::LoadedPackage& package = *opened.file.package;
+  const report::LoadedPackage& package = *opened.file.package;
   if (package.fingerprint != opened.session->program().program)
     throw Error("program.pb is not the program that was tuned", opened.file.name, "tune the program again");
   if (package.xla_version != opened.session->worker_info().xla_version)
@@ -102,19 +102,19 @@ int compare(const RunOptions& options, OpenedProgram& opened) {
 
 // Where the time goes, by opcode of the lowered program.
 int profile(const RunOptions& options, OpenedProgram& opened) {
-  const tune::RunProfile profile = tune::profile_runs(*opened.session, decisions_of(opened), options.repeat);
+  const report::RunProfile profile = report::profile_runs(*opened.session, decisions_of(opened), options.repeat);
   if (profile.slices.empty()) throw RunError("XLA has no profiler here", opened.file.name);
   const auto lowered = opened.session->lower_reply(decisions_of(opened), /*want_fusion=*/false);
   const std::string_view proto(reinterpret_cast<const char*>(lowered.module_proto.data()), lowered.module_proto.size());
-  const std::vector<tune::TimeShare> shares = tune::time_by_opcode(profile, read_hlo_graph(proto));
+  const std::vector<report::TimeShare> shares = report::time_by_opcode(profile, read_hlo_graph(proto));
   double all = 0, library = 0;
-  for (const tune::TimeShare& share : shares) {
+  for (const report::TimeShare& share : shares) {
     all += share.ns;
     if (share.library) library += share.ns;
   }
   if (options.output->json) {
     json rows = json::array();
-    for (const tune::TimeShare& s : shares)
+    for (const report::TimeShare& s : shares)
       rows.push_back({{"opcode", s.opcode}, {"instructions", s.instructions}, {"ns", s.ns}, {"library", s.library}});
     print({{"program", opened.file.name},
            {"run_ns", profile.run_ns},
@@ -126,7 +126,7 @@ int profile(const RunOptions& options, OpenedProgram& opened) {
   fmt::print("{}: {} least of {} runs without the profiler\n", opened.file.name, human_ns(profile.run_ns),
              profile.runs);
   fmt::print("  {:<24} {:>12} {:>12} {:>8}\n", "opcode", "instructions", "time", "share");
-  for (const tune::TimeShare& s : shares)
+  for (const report::TimeShare& s : shares)
     fmt::print("  {:<24} {:>12} {:>12} {:>7.1f}%{}\n", s.opcode, s.instructions, human_ns(s.ns), 100 * s.ns / all,
                s.library ? "  library" : "");
   fmt::print("  in libraries {:.1f}%: there only which library is a choice\n", 100 * library / all);

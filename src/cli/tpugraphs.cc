@@ -20,7 +20,7 @@
 #include "features/opcodes.h"
 #include "graph/hlo_reader.h"
 #include "graph/layout_choice.h"
-#include "tune/layout_space.h"
+#include "tune/program/layout_space.h"
 
 namespace hone::cli {
 

@@ -12,8 +12,8 @@
 #include "base/interrupt.h"
 #include "cli/cli.h"
 #include "cli/layout_model.h"
-#include "models/learn_library.h"
-#include "train/train_options.h"
+#include "cost/learn_library.h"
+#include "options/train_options.h"
 
 namespace hone::cli {
 
@@ -24,7 +24,7 @@ struct TrainCommand {
                                     static_join;
   bool resume = false, undirected = false, l2_norm = false, demand = false;
   int64_t checkpoint_every = 1000;
-  train::TrainOptions given;  // what the options below set
+  options::TrainOptions given;  // what the options below set
   std::shared_ptr<OutputOptions> output;
   CLI::App* app = nullptr;
 };
@@ -39,10 +39,10 @@ std::vector<std::string> command_words() {
 }
 
 // The preset's values, replaced by those given on the command line.
-train::TrainOptions settled(const TrainCommand& c) {
-  train::TrainOptions o = train::paper_options(c.task, c.model);
+options::TrainOptions settled(const TrainCommand& c) {
+  options::TrainOptions o = options::paper_options(c.task, c.model);
   if (c.preset == "small") o.model.hidden = 128;
-  const train::TrainOptions& g = c.given;
+  const options::TrainOptions& g = c.given;
   const auto take = [&](const char* option, auto& into, const auto& value) {
     if (c.app->count(option) > 0) into = value;
   };
@@ -68,8 +68,8 @@ train::TrainOptions settled(const TrainCommand& c) {
   take("--opcode-embedding", o.model.opcode_embedding, g.model.opcode_embedding);
   take("--gnn-layers", o.model.gnn_layers, g.model.gnn_layers);
   take("--dropout", o.model.dropout, g.model.dropout);
-  if (!c.tile_join.empty()) o.model.tile_join = models::join_from_name(c.tile_join);
-  if (!c.static_join.empty()) o.model.static_join = models::join_from_name(c.static_join);
+  if (!c.tile_join.empty()) o.model.tile_join = options::join_from_name(c.tile_join);
+  if (!c.static_join.empty()) o.model.static_join = options::join_from_name(c.static_join);
   if (c.undirected) o.model.directed = false;
   if (c.l2_norm) o.model.l2_norm = true;
   if (c.demand) o.model.demand = true;
@@ -125,7 +125,7 @@ void print_result(const nlohmann::json& r, const std::string& task) {
 }
 
 int run_train(const TrainCommand& c) {
-  train::TrainOptions options = settled(c);
+  options::TrainOptions options = settled(c);
   if (c.resume && c.checkpoint.empty()) throw Error("nothing to resume from", "--resume", "give --checkpoint FILE");
   std::unique_ptr<TempDir> meeting;
   std::unique_ptr<Ranks> ranks;
@@ -142,10 +142,8 @@ int run_train(const TrainCommand& c) {
       {"quiet", c.output->quiet}};
   // Only the first process asks for Ctrl-C: if another one left on its own, the first would miss its gradients.
   const auto never = +[] { return false; };
-  const models::LearnHost host{options.rank == 0 ? interrupted : never, c.output->quiet     ? 0
-                                                                        : c.output->verbose ? 2
-                                                                                            : 1};
-  const nlohmann::json response = models::run_learn_command("train", request, host);
+  const cost::LearnHost host{options.rank == 0 ? interrupted : never, c.output->quiet ? 0 : c.output->verbose ? 2 : 1};
+  const nlohmann::json response = cost::run_learn_command("train", request, host);
   if (options.rank != 0) return 0;
   if (c.output->json)
     print(response);
@@ -155,7 +153,7 @@ int run_train(const TrainCommand& c) {
 }
 
 void add_model_options(CLI::App& app, TrainCommand& c) {
-  models::ModelOptions& m = c.given.model;
+  options::ModelOptions& m = c.given.model;
   app.add_option("--model", c.model, "none|sage|gat + per-node|column-wise|lstm|transformer, or fast");
   app.add_option("--preset", c.preset, "small: 128 wide; paper: the width the paper tuned, for a GPU")
       ->check(CLI::IsMember({"small", "paper"}));
@@ -173,7 +171,7 @@ void add_model_options(CLI::App& app, TrainCommand& c) {
 }
 
 void add_run_options(CLI::App& app, TrainCommand& c) {
-  train::TrainOptions& g = c.given;
+  options::TrainOptions& g = c.given;
   app.add_option(
       "--loss", g.loss,
       "rank-hinge, rank-logistic, rank-weighted (hinge, pairs count by their ratio), ratio (of run times) or mse");

@@ -12,14 +12,14 @@
 #include "cli/cli.h"
 #include "cli/fleet.h"
 #include "cli/tune_joint.h"
+#include "cost/kernel_ranker.h"
+#include "cost/shipped.h"
 #include "graph/layout_choice.h"
-#include "models/shipped.h"
+#include "report/report.h"
 #include "search/strategies.h"
-#include "tune/kernel_ranker.h"
-#include "tune/layout_tuner.h"
-#include "tune/optimize_gain.h"
-#include "tune/program_tuner.h"
-#include "tune/report.h"
+#include "tune/kernel/calibration.h"
+#include "tune/program/layout_tuner.h"
+#include "tune/program/program_tuner.h"
 
 namespace hone::cli {
 
@@ -72,7 +72,7 @@ std::optional<tune::ProgramResult> from_database(const Database& database, const
   const std::optional<Tuned> known = database.find_tuned(key);
   if (!known) return std::nullopt;
   const auto list = nlohmann::json::parse(known->decisions, nullptr, /*allow_exceptions=*/false);
-  const Decisions decisions = tune::decisions_from_list(list, "the database");
+  const Decisions decisions = report::decisions_from_list(list, "the database");
   tune::ProgramResult result;
   for (const Duel& duel : {kReconfirm, kReconfirmLonger, kReconfirmLonger}) {
     bench.fresh_process();  // where a process's memory lies alone can make the result look slower
@@ -88,10 +88,10 @@ std::optional<tune::ProgramResult> from_database(const Database& database, const
   return std::nullopt;
 }
 
-void save(Database& database, Tuned key, const tune::TuneReport& report) {
+void save(Database& database, Tuned key, const report::TuneReport& report) {
   // What an impatient user left behind is no final result; a program whose outputs prove nothing has none.
   if (interrupted() || !report.verified) return;
-  key.decisions = tune::decisions_list(report.decisions).dump();
+  key.decisions = report::decisions_list(report.decisions).dump();
   key.default_ns = report.default_ns;
   key.tuned_ns = report.tuned_ns;
   key.speedup = report.speedup;
@@ -105,15 +105,15 @@ void save(Database& database, Tuned key, const tune::TuneReport& report) {
 }
 
 // Null without a model: none was wanted, or none is shipped with this build.
-std::unique_ptr<tune::KernelRanker> ranker_of(const TuneCommand& command) {
+std::unique_ptr<cost::KernelRanker> ranker_of(const TuneCommand& command) {
   const std::string& model = command.tile_model;
   if (model == "none" || command.exhaustive) return nullptr;
-  if (model == "analytical") return tune::analytical_ranker("", command.program->threads.value_or(1));
-  if (model != "shipped") return tune::learned_ranker(model);
-  const std::string weights = tune::shipped_tile_weights();
+  if (model == "analytical") return cost::analytical_ranker("", command.program->threads.value_or(1));
+  if (model != "shipped") return cost::learned_ranker(model);
+  const std::string weights = cost::shipped_tile_weights();
   if (weights.empty()) return nullptr;
   try {
-    return tune::learned_ranker(weights);
+    return cost::learned_ranker(weights);
   } catch (const Error& e) {
     spdlog::debug("tuning without a model of tiles: {}", e.what());
     return nullptr;
@@ -126,7 +126,7 @@ std::unique_ptr<tune::FusionModel> fusion_model_of(const TuneCommand& command) {
   const int threads = command.program->threads.value_or(1);
   if (model == "none" || command.no_fusion || command.exhaustive) return nullptr;
   if (model != "shipped") return tune::open_fusion_model(model, threads);
-  const std::string weights = models::shipped_model("fusion");
+  const std::string weights = cost::shipped_model("fusion");
   if (weights.empty()) return nullptr;
   try {
     return tune::open_fusion_model(weights, threads);
@@ -248,14 +248,14 @@ void check_joint_options(const TuneCommand& command) {
 // A digest of what ranks the options of kernels.
 std::string ranker_digest(const TuneCommand& command) {
   if (command.tile_model == "analytical") return command.tile_model;
-  return tune::weights_fingerprint(command.tile_model == "shipped" ? tune::shipped_tile_weights() : command.tile_model);
+  return tune::weights_fingerprint(command.tile_model == "shipped" ? cost::shipped_tile_weights() : command.tile_model);
 }
 
 // Layouts alone are ranked by the weights that come with hone, unless a search was asked for.
 void settle_layout_model(TuneCommand& command) {
   std::string& model = command.joint.layout_model;
   if (model.empty() && command.layouts() && command.strategy.empty())
-    model = models::shipped_model("layout/ranker.safetensors");
+    model = cost::shipped_model("layout/ranker.safetensors");
   if (model == "none") model.clear();
 }
 
@@ -266,7 +266,7 @@ int tune_command(const TuneCommand& command) {
   tune::TuneOptions options;
   options.budget_s = budget_s;
   options.strategy = command.strategy;
-  const std::unique_ptr<tune::KernelRanker> ranker = ranker_of(command);
+  const std::unique_ptr<cost::KernelRanker> ranker = ranker_of(command);
   options.kernel.ranker = ranker.get();
   options.kernel.top_k = command.top_k;
   options.validate();
@@ -275,8 +275,8 @@ int tune_command(const TuneCommand& command) {
   if (!command.fusion_budget.empty()) parse_duration_s(command.fusion_budget, "--fusion-budget");
   check_joint_options(command);
   std::unique_ptr<tune::FusionModel> fusion_model = fusion_model_of(command);
-  const std::string path = tune::package_path(command.out, tune::program_name(command.program->program));
-  tune::check_replaceable(path, command.force);
+  const std::string path = report::package_path(command.out, report::program_name(command.program->program));
+  report::check_replaceable(path, command.force);
   if (command.fleet->elsewhere())
     tune_on_fleet(*command.fleet, command.program->program, database_path(*command.db), path, budget_s);
 
@@ -306,8 +306,8 @@ int tune_command(const TuneCommand& command) {
                                : search(command, options, session, timeline);
   }
 
-  tune::Package package;
-  package.report = tune::make_report(session, *result);
+  report::Package package;
+  package.report = report::make_report(session, *result);
   package.report.known = known;
   package.report.timeline = timeline.trials();
   package.report.inputs = opened.inputs;
@@ -318,15 +318,15 @@ int tune_command(const TuneCommand& command) {
   const auto& proto = session.program().module_proto;
   package.program_bytes.assign(proto.begin(), proto.end());
   package.tuned_hlo = result->lowered.hlo;
-  tune::write_package(path, package, command.force);
+  report::write_package(path, package, command.force);
   if (!known && !command.reference()) save(database, key, package.report);
-  nlohmann::json summary = tune::summary_json(package.report);
+  nlohmann::json summary = report::summary_json(package.report);
   if (result->fusion) summary["fusion_search"] = fusion_json(*result->fusion);
   if (const nlohmann::json learned = joint.report(); !known && learned.is_object()) summary.update(learned);
   if (command.output->json)
     print(summary);
   else
-    fmt::print("{}{}", tune::report_text(package.report), known ? "" : joint.text());
+    fmt::print("{}{}", report::report_text(package.report), known ? "" : joint.text());
   return 0;
 }
 

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "data/postgres.h"
 #include "graph/layout_choice.h"
-#include "tune/outer_search.h"
+#include "tune/program/outer_search.h"
 
 namespace hone::cli {
 
@@ -100,7 +100,7 @@ void Joint::learn(tune::TuneOptions& options, Database& database, const std::str
   conditions.xla_version = session.worker_info().xla_version;
   if (!options_.no_transfer) {
     transfer_.emplace(database, conditions);
-    options.kernel.first = [this](const tune::Kernel& kernel) {
+    options.kernel.first = [this](const Kernel& kernel) {
       std::vector<int> first = transfer_->options(kernel);
       ++asked_;
       similar_ += !first.empty();
@@ -112,7 +112,7 @@ void Joint::learn(tune::TuneOptions& options, Database& database, const std::str
     adapted_ = std::make_unique<tune::AdaptedRanker>(*options.kernel.ranker, *adaption_);
     options.kernel.ranker = adapted_.get();
   }
-  options.kernel.on_searched = [this](const tune::Kernel& kernel, const tune::KernelReport& report,
+  options.kernel.on_searched = [this](const Kernel& kernel, const tune::KernelReport& report,
                                       const std::vector<tune::Tried>& measured) {
     if (transfer_ && report.complete && !report.top.empty()) {
       const tune::Measurement& best = report.top.front().measurement;
@@ -130,13 +130,13 @@ void Joint::learn(tune::TuneOptions& options, Database& database, const std::str
 
 std::vector<tune::Alternative> Joint::passes() {
   try {
-    rl::PassSessionOptions session_options;
+    passorder::PassSessionOptions session_options;
     session_options.threads = opened_.session->target().threads;
     session_options.seed = opened_.session->target().seed;
-    rl::PassSession session(session_options);
-    std::unique_ptr<rl::OrderPolicy> policy;
-    if (const std::string path = rl::shipped_order_policy(); !path.empty())
-      policy = std::make_unique<rl::OrderPolicy>(path, session);
+    passorder::PassSession session(session_options);
+    std::unique_ptr<passorder::OrderPolicy> policy;
+    if (const std::string path = passorder::shipped_order_policy(); !path.empty())
+      policy = std::make_unique<passorder::OrderPolicy>(path, session);
     tune::PassProposals proposals;
     proposals.budget_s = std::clamp(kProposalShare * budget_s_, 0.5, 6.0);
     proposals.seed = session_options.seed;

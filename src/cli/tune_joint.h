@@ -9,9 +9,9 @@
 #include <string>
 
 #include "cli/cli.h"
-#include "tune/adaption.h"
-#include "tune/program_tuner.h"
-#include "tune/transfer.h"
+#include "tune/kernel/adaption.h"
+#include "tune/kernel/transfer.h"
+#include "tune/program/program_tuner.h"
 
 namespace hone::cli {
 

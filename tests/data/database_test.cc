@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "records.h"
+#include "tests/data/records.h"
 
 namespace hone {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "data/database.h"
-#include "postgres_server.h"
-#include "records.h"
+#include "tests/data/postgres_server.h"
+#include "tests/data/records.h"
 
 namespace hone {
 namespace {

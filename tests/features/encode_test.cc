@@ -3,12 +3,12 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "../graph/module_proto.h"
 #include "base/error.h"
 #include "features/columns.h"
 #include "features/cpu.h"
 #include "features/opcodes.h"
 #include "graph/hlo_reader.h"
+#include "tests/graph/module_proto.h"
 
 namespace hone::features {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
-#include "module_proto.h"
+#include "tests/graph/module_proto.h"
 
 namespace hone {
 namespace {

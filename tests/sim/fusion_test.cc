@@ -2,8 +2,8 @@
 #include <map>
 #include <set>
 
-#include "graphs.h"
 #include "sim/planners.h"
+#include "tests/sim/graphs.h"
 
 namespace hone::sim {
 

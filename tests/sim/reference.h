@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "graphs.h"
+#include "tests/sim/graphs.h"
 
 namespace hone::sim {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "reference.h"
+#include "tests/sim/reference.h"
 
 namespace hone::sim {
 

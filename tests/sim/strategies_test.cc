@@ -5,8 +5,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "reference.h"
 #include "sim/planners.h"
+#include "tests/sim/reference.h"
 
 namespace hone::sim {
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "graphs.h"
+#include "tests/sim/graphs.h"
 
 namespace hone::sim {
 

@@ -1,0 +1,119 @@
+// Collects measured kernels: the raw material of the learned performance model's data sets.
+//
+// First every program is lowered, under XLA's own fusion and under random fusion configurations, and its distinct
+// kernels are stored in the database with their modules. Then the kernels are measured, one program after the other in
+// turn, and every measurement is stored as it is made: whatever ends a collection, the next one goes on from there.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/database.h"
+#include "tune/session/measurer.h"
+
+namespace hone::collect {
+
+// Tile: every kernel's options. Fusion: every kernel's default option, measured with more care.
+enum class CollectKind : int8_t { Tile, Fusion };
+CollectKind collect_kind_from_name(const std::string& name);  // "tile", "fusion"; throws Error
+
+struct CollectProgram {
+  std::string name, file, family;
+};
+// A JSON list of {"name", "file", "family"}; files are relative to the manifest's folder, the family is the name where
+// none is given. Throws Error (where = the manifest and the entry).
+std::vector<CollectProgram> read_manifest(const std::string& path);
+
+struct CollectOptions {
+  CollectKind kind = CollectKind::Tile;
+  int max_options = 24;     // of one kernel, the default one among them; 0 = all
+  int max_per_program = 0;  // kernels; 0 = all
+  int configurations = 0;   // random fusion configurations per program; 0 = 6 for tiles, 40 for fusion
+  uint64_t seed = 0;        // of configurations, samples of options and inputs
+  int threads = 1;
+  double gather_share = 0.3;  // of the time, at most, for lowering; every program is lowered once in any case
+  // One tile in 250 compiles for longer than 3 s, nearly all of them slower than the default: a third of all time.
+  tune::Duel quick{
+      .min_rounds = 3, .max_rounds = 8, .budget_ms = 40, .precision = 0.03, .abandon_ratio = 0.5, .limit_s = 5};
+  tune::Duel careful{.min_rounds = 6, .max_rounds = 16, .budget_ms = 80, .precision = 0.015, .limit_s = 20};
+
+  void validate() const;  // throws Error
+};
+
+struct CollectProgress {
+  std::string doing;            // "lowering", "measuring"
+  int64_t done = 0, total = 0;  // programs while lowering, candidates while measuring
+  std::string program;
+};
+
+struct CollectReport {
+  int programs = 0, programs_failed = 0;
+  int64_t configurations = 0, configurations_failed = 0;   // lowered in this run
+  int64_t kernels = 0, kernels_new = 0;                    // of these programs in the database; found in this run
+  int64_t planned = 0, known = 0;                          // candidates in all; measured before this run
+  int64_t measured = 0, ok = 0, rejected = 0, failed = 0;  // in this run
+  double lowering_s = 0, measuring_s = 0;
+  bool complete = false;  // nothing is left to measure
+};
+
+// Kernels found by one lowering, and the fusion decisions there were.
+struct FoundKernels {
+  std::vector<StoredKernel> kernels;  // program and family left empty
+  std::vector<Dimension> edges;
+};
+
+// One program open for lowering.
+class KernelSource {
+ public:
+  virtual ~KernelSource() = default;
+  virtual std::string fingerprint() const = 0;
+  virtual FoundKernels lower(const Decisions& decisions) = 0;  // throws Error, RunError or Stopped
+};
+
+// What a collection asks of the machine. The real one is make_collect_bench(); tests answer from a table.
+class CollectBench {
+ public:
+  virtual ~CollectBench() = default;
+  virtual std::unique_ptr<KernelSource> open(const std::string& bytes, const std::string& name) = 0;  // throws Error
+  // Measures and records in the database, as a kernel of the program with this fingerprint. Throws only Stopped.
+  virtual tune::Measurement measure(const StoredKernel& kernel, const std::string& value, const tune::Duel& duel,
+                                    const std::string& program_fingerprint) = 0;
+  virtual double seconds_left() = 0;  // finite; 0 after an interrupt
+  virtual std::string host() = 0;
+  virtual std::string xla_version() = 0;
+};
+
+// Workers measure; memory_limit_bytes as in wire::WorkerOptions.
+std::unique_ptr<CollectBench> make_collect_bench(Database& database, const CollectOptions& options, double budget_s,
+                                                 int64_t memory_limit_bytes);
+
+// Throws Error when two programs have one name or none can be lowered. A program that fails is logged and left out.
+CollectReport collect(const std::vector<CollectProgram>& programs, Database& database, CollectBench& bench,
+                      const CollectOptions& options, const std::function<void(const CollectProgress&)>& on_progress);
+
+// The values of a kernel's options to measure, the default one first; for Tile and above max_options a space-filling
+// sample. The same for the same kernel and seed.
+std::vector<std::string> planned_options(const StoredKernel& kernel, const CollectOptions& options);
+
+struct ExportOptions {
+  CollectKind kind = CollectKind::Tile;
+  int threads = 1;
+  std::string host;         // empty = the one with most rows
+  std::string xla_version;  // empty = the one with most rows
+};
+
+struct ExportReport {
+  std::string host, xla_version;
+  int64_t kernels = 0, options = 0, programs = 0;
+  int64_t left_out = 0;  // kernels with too few sound run times
+  int64_t refused = 0;   // kernels whose module cannot be encoded; the first reason is logged
+};
+
+// Writes a data set's shards. Tile: kernels with at least two measured options, the run time of each being the default's
+// (median over its duels) over the option's ratio. Fusion: kernels whose default was measured, its time the mean of the
+// two sides of its longest duel with itself. Throws Error when there is nothing to write.
+ExportReport export_dataset(const Database& database, const std::string& folder, const ExportOptions& options);
+
+}  // namespace hone::collect

@@ -1,0 +1,145 @@
+// From the database to a data set.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+#include "base/stats.h"
+#include "collect/collect.h"
+#include "data/dataset.h"
+#include "features/encode.h"
+#include "graph/hlo_reader.h"
+
+namespace hone::collect {
+
+namespace {
+
+// Run times of a kernel's options, in ns, by option index.
+using Runtimes = std::map<int, double>;
+
+Runtimes tile_runtimes(const StoredKernel& kernel, const std::vector<Record>& rows) {
+  std::vector<double> baselines;
+  std::map<int, std::vector<double>> ratios;
+  for (const Record& row : rows) {
+    if (row.status != "ok") continue;
+    baselines.push_back(row.baseline_ns);
+    const auto option = std::find(kernel.options.begin(), kernel.options.end(), row.decisions);
+    if (option != kernel.options.end()) ratios[static_cast<int>(option - kernel.options.begin())].push_back(row.ratio);
+  }
+  Runtimes runtimes;
+  if (baselines.empty()) return runtimes;
+  const double default_ns = median(baselines);
+  for (const auto& [option, found] : ratios) runtimes[option] = default_ns / median(found);
+  runtimes[kernel.default_option] = default_ns;  // measured in every duel
+  if (runtimes.size() < 2) runtimes.clear();
+  return runtimes;
+}
+
+Runtimes fusion_runtimes(const StoredKernel& kernel, const std::vector<Record>& rows) {
+  const Record* longest = nullptr;
+  for (const Record& row : rows)
+    if (row.status == "ok" && row.decisions == kernel.options[kernel.default_option] &&
+        (longest == nullptr || row.rounds >= longest->rounds))
+      longest = &row;
+  if (longest == nullptr) return {};
+  return {{kernel.default_option, 0.5 * (longest->baseline_ns + longest->candidate_ns)}};
+}
+
+void write_kernel(const StoredKernel& kernel, const Runtimes& runtimes, DatasetWriter& writer) {
+  const HloGraph module = read_hlo_graph(kernel.module_proto);
+  const features::EncodedKernel encoded =
+      features::encode_kernel(module, {.flops = kernel.flops,
+                                       .bytes_read = kernel.bytes_read,
+                                       .bytes_written = kernel.bytes_written,
+                                       .special_functions = kernel.transcendentals});
+  const Shape output = features::kernel_output(module);
+  std::vector<float> tiles;
+  std::vector<double> runtime_ns;
+  KernelView view;
+  for (const auto& [option, ns] : runtimes) {
+    const bool is_default = option == kernel.default_option;
+    const features::EncodedTile tile =
+        features::encode_option(output, kernel.options[option], is_default, kernel.default_tile, kernel.kind);
+    tiles.insert(tiles.end(), tile.begin(), tile.end());
+    if (is_default) view.default_option = static_cast<int32_t>(runtime_ns.size());
+    runtime_ns.push_back(ns);
+  }
+  view.fingerprint = kernel.fingerprint;
+  view.program = kernel.program;
+  view.family = kernel.family;
+  view.kind = kernel.kind;
+  view.opcodes = encoded.opcodes;
+  view.node_features = encoded.node_features;
+  view.static_features = encoded.static_features;
+  view.edge_from = encoded.edge_from;
+  view.edge_to = encoded.edge_to;
+  view.tiles = tiles;
+  view.runtime_ns = runtime_ns;
+  writer.add(view);
+}
+
+// The conditions with most rows among those asked for.
+MeasuredUnder conditions(const Database& database, const ExportOptions& options) {
+  std::optional<MeasuredUnder> found;
+  int matching = 0;
+  for (const MeasuredUnder& under : database.measured_under()) {
+    if (under.threads != options.threads || (!options.host.empty() && under.host != options.host) ||
+        (!options.xla_version.empty() && under.xla_version != options.xla_version))
+      continue;
+    ++matching;
+    if (!found) found = under;
+  }
+  if (!found)
+    throw Error("the database has no kernels measured under these conditions", "", "hone collect measures them");
+  if (matching > 1)
+    spdlog::info("the database has measurements of {} hosts or XLA versions; taken: {}, {}", matching, found->host,
+                 found->xla_version);
+  return *found;
+}
+
+}  // namespace
+
+ExportReport export_dataset(const Database& database, const std::string& folder, const ExportOptions& options) {
+  const MeasuredUnder under = conditions(database, options);
+  ExportReport report;
+  report.host = under.host;
+  report.xla_version = under.xla_version;
+  std::optional<DatasetWriter> writer;  // nothing to write leaves no folder
+  std::set<std::string> programs;
+  for (const StoredKernelSummary& summary : database.stored_kernels(options.threads)) {
+    const std::vector<Record> rows =
+        database.find_kernel(summary.fingerprint, under.host, options.threads, under.xla_version);
+    if (rows.empty()) continue;
+    const std::optional<StoredKernel> kernel = database.find_stored_kernel(summary.fingerprint, options.threads);
+    const Runtimes runtimes =
+        options.kind == CollectKind::Tile ? tile_runtimes(*kernel, rows) : fusion_runtimes(*kernel, rows);
+    if (runtimes.empty()) {
+      ++report.left_out;
+      continue;
+    }
+    if (!writer) writer.emplace(folder);
+    try {
+      write_kernel(*kernel, runtimes, *writer);
+    } catch (const RunError&) {
+      throw;  // the disk, not the kernel
+    } catch (const Error& e) {
+      if (report.refused++ == 0) spdlog::warn("kernel {} is left out: {}", kernel->fingerprint, e.what());
+      continue;
+    }
+    ++report.kernels;
+    report.options += static_cast<int64_t>(runtimes.size());
+    programs.insert(kernel->program);
+  }
+  if (report.kernels == 0)
+    throw Error(report.refused > 0 ? "no kernel of the database can be encoded"
+                                   : "the database has no kernels with enough sound run times",
+                "", "collect some first");
+  writer->close();
+  report.programs = static_cast<int64_t>(programs.size());
+  return report;
+}
+
+}  // namespace hone::collect

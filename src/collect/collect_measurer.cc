@@ -1,0 +1,97 @@
+// Collecting with real workers: one for the program being lowered, one that measures.
+#include <algorithm>
+#include <utility>
+
+#include "collect/collect.h"
+#include "tune/session/session.h"
+
+namespace hone::collect {
+
+namespace {
+
+constexpr int kMeasurementsPerWorker = 1000;  // then a fresh one: what code generation leaks stays bounded
+
+StoredKernel stored_kernel(const wire::KernelT& from) {
+  StoredKernel kernel;
+  kernel.fingerprint = from.fingerprint;
+  kernel.kind = from.kind;
+  kernel.name = from.name;
+  kernel.default_tile = from.default_tile;
+  kernel.flops = from.flops;
+  kernel.transcendentals = from.transcendentals;
+  kernel.bytes_read = from.bytes_read;
+  kernel.bytes_written = from.bytes_written;
+  kernel.hlo = from.hlo;
+  kernel.module_proto.assign(from.module_proto.begin(), from.module_proto.end());
+  if (!from.dimension) return kernel;
+  const Dimension dimension = wire::from_wire(*from.dimension);
+  kernel.decision = decision_kind_name(dimension.kind);
+  kernel.options = dimension.options;
+  kernel.default_option = dimension.default_option;
+  return kernel;
+}
+
+class WorkerSource : public KernelSource {
+ public:
+  WorkerSource(const tune::SessionOptions& options, const std::string& bytes, const std::string& name)
+      : session_(options) {
+    session_.load(bytes, name);
+  }
+  std::string fingerprint() const override { return session_.program().program; }
+  FoundKernels lower(const Decisions& decisions) override {
+    const wire::LowerReplyT reply = session_.lower_reply(decisions, /*want_fusion=*/true, /*want_protos=*/true);
+    FoundKernels found;
+    for (const auto& kernel : reply.kernels) found.kernels.push_back(stored_kernel(*kernel));
+    for (const auto& wire_dimension : reply.dimensions) {
+      Dimension dimension = wire::from_wire(*wire_dimension);
+      if (dimension.kind == DecisionKind::Fusion) found.edges.push_back(std::move(dimension));
+    }
+    return found;
+  }
+
+ private:
+  tune::Session session_;
+};
+
+class WorkerBench : public CollectBench {
+ public:
+  WorkerBench(Database& database, tune::SessionOptions options) : options_(std::move(options)), measuring_(options_) {
+    measuring_.use_database(database, /*reuse_kernels=*/true);
+  }
+  std::unique_ptr<KernelSource> open(const std::string& bytes, const std::string& name) override {
+    tune::SessionOptions options = options_;
+    if (options.budget_s > 0) options.budget_s = std::max(1.0, measuring_.seconds_left());
+    return std::make_unique<WorkerSource>(options, bytes, name);
+  }
+  tune::Measurement measure(const StoredKernel& stored, const std::string& value, const tune::Duel& duel,
+                            const std::string& program_fingerprint) override {
+    if (++measured_ % kMeasurementsPerWorker == 0) measuring_.fresh_process();
+    Kernel kernel;
+    kernel.fingerprint = stored.fingerprint;
+    kernel.hlo = stored.hlo;
+    measuring_.record_as(program_fingerprint);
+    return measuring_.measure_kernel(kernel, value, duel);
+  }
+  double seconds_left() override { return measuring_.seconds_left(); }
+  std::string host() override { return measuring_.host(); }
+  std::string xla_version() override { return measuring_.worker_info().xla_version; }
+
+ private:
+  tune::SessionOptions options_;
+  tune::Session measuring_;
+  int64_t measured_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<CollectBench> make_collect_bench(Database& database, const CollectOptions& options, double budget_s,
+                                                 int64_t memory_limit_bytes) {
+  tune::SessionOptions session;
+  session.target.threads = options.threads;
+  session.target.seed = options.seed;
+  session.budget_s = budget_s;
+  session.worker.memory_limit_bytes = memory_limit_bytes;
+  return std::make_unique<WorkerBench>(database, session);
+}
+
+}  // namespace hone::collect

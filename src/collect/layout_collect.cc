@@ -1,0 +1,201 @@
+#include "collect/layout_collect.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "graph/layout_choice.h"
+#include "report/program_file.h"
+#include "tune/program/layout_space.h"
+#include "tune/session/session.h"
+
+namespace hone::collect {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kDeathsPerProgram = 6;  // of workers: then the rest of its configurations is left alone
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+tune::SessionOptions session_options(const LayoutCollectOptions& options, double budget_s) {
+  tune::SessionOptions session;
+  session.target.threads = options.threads;
+  session.target.seed = options.seed;
+  session.budget_s = budget_s;
+  session.worker.memory_limit_bytes = options.memory_limit_bytes;
+  return session;
+}
+
+// A program open in a worker, with what its layouts can be.
+struct Opened {
+  tune::Session session;
+  tune::LayoutSpace layouts;
+
+  Opened(const CollectProgram& program, const LayoutCollectOptions& options, double budget_s)
+      : session(session_options(options, budget_s)) {
+    session.begin_confirmation();  // the budget is for measuring: on a busy machine opening alone would use it up
+    session.load(report::read_program(program.file).bytes, program.name);
+    layouts = tune::layout_space_from(session.lower_reply({kListLayouts}, /*want_fusion=*/false));
+    session.begin_search();
+  }
+
+  std::vector<Record> rows(const Database& database) {
+    return database.find_program(session.program().program, session.host(), session.target().threads,
+                                 session.worker_info().xla_version);
+  }
+};
+
+class Collection {
+ public:
+  Collection(const std::vector<CollectProgram>& programs, Database& database, const LayoutCollectOptions& options,
+             const std::function<void(const CollectProgress&)>& on_progress)
+      : programs_(programs), database_(database), options_(options), on_progress_(on_progress) {}
+
+  LayoutCollectReport run() {
+    report_.programs = static_cast<int>(programs_.size());
+    report_.planned = static_cast<int64_t>(programs_.size()) * options_.configurations;
+    bool all = true;
+    std::string first_failure;
+    for (size_t i = 0; i < programs_.size(); ++i) {
+      if (left() <= 0) {
+        all = false;
+        break;
+      }
+      // At least a second: a program measured for less would only have been opened.
+      const double share =
+          options_.budget_s > 0 ? std::max(1.0, left() / static_cast<double>(programs_.size() - i)) : 0;
+      try {
+        all = measure(programs_[i], share) && all;
+      } catch (const tune::Stopped&) {
+        all = false;
+      } catch (const Error& e) {
+        ++report_.programs_failed;
+        report_.planned -= options_.configurations;
+        if (first_failure.empty()) first_failure = programs_[i].file + ": " + e.what();
+        spdlog::warn("{} is left out: {}", programs_[i].name, e.what());
+      }
+    }
+    if (report_.programs_failed == report_.programs) throw Error("no program can be measured", first_failure);
+    report_.complete = all;
+    report_.measuring_s = seconds_since(start_);
+    return report_;
+  }
+
+ private:
+  double left() const {
+    if (interrupted()) return 0;
+    return options_.budget_s > 0 ? options_.budget_s - seconds_since(start_) : 1e9;
+  }
+
+  void say(const CollectProgram& program) const {
+    on_progress_({"measuring", report_.known + report_.measured, report_.planned, program.name});
+  }
+
+  // False when time ended before the last configuration.
+  bool measure(const CollectProgram& program, double share_s) {
+    say(program);
+    Opened opened(program, options_, share_s);
+    tune::Session& session = opened.session;
+    const std::vector<Choice> samples =
+        tune::sample_layouts(opened.layouts.space, options_.configurations, options_.seed);
+    report_.planned -= options_.configurations - static_cast<int64_t>(samples.size());
+    report_.programs_without_choice += samples.empty();
+    std::set<std::string> known;
+    int deaths = 0;
+    for (const Record& row : opened.rows(database_)) {
+      known.insert(row.decisions);
+      deaths += row.status == "crashed" || row.status == "timed_out";
+    }
+    session.use_database(database_, /*reuse_kernels=*/false);
+    for (size_t i = 0; i < samples.size(); ++i) {
+      const Decisions decisions = opened.layouts.space.decisions(samples[i]);
+      if (known.count(to_text(decisions))) {
+        ++report_.known;
+        continue;
+      }
+      if (deaths >= kDeathsPerProgram) {
+        report_.planned -= static_cast<int64_t>(samples.size() - i);
+        spdlog::warn("{}: {} workers died, its other layouts are left alone", program.name, deaths);
+        return true;
+      }
+      if (session.seconds_left() <= 0 || left() <= 0) return false;
+      say(program);
+      const tune::Measurement m = session.measure_program(decisions, {}, options_.duel);
+      ++report_.measured;
+      report_.ok += m.ok();
+      report_.rejected += m.rejected();
+      report_.failed += !m.ok() && !m.rejected();
+      deaths += m.outcome == tune::Outcome::Crashed || m.outcome == tune::Outcome::TimedOut;
+    }
+    return true;
+  }
+
+  const std::vector<CollectProgram>& programs_;
+  Database& database_;
+  const LayoutCollectOptions& options_;
+  const std::function<void(const CollectProgress&)>& on_progress_;
+  const Clock::time_point start_ = Clock::now();
+  LayoutCollectReport report_;
+};
+
+void check_names(const std::vector<CollectProgram>& programs) {
+  std::set<std::string> names;
+  for (const CollectProgram& program : programs)
+    if (!names.insert(program.name).second)
+      throw Error("two programs have this name", program.name, "give them names in a manifest");
+}
+
+}  // namespace
+
+void LayoutCollectOptions::validate() const {
+  if (configurations < 1) throw Error("at least one configuration is needed", "--configurations");
+  if (threads < 1) throw Error("at least one thread is needed", "--threads");
+  if (budget_s < 0) throw Error("the budget cannot be negative", "--budget");
+}
+
+LayoutCollectReport collect_layouts(const std::vector<CollectProgram>& programs, Database& database,
+                                    const LayoutCollectOptions& options,
+                                    const std::function<void(const CollectProgress&)>& on_progress) {
+  options.validate();
+  check_names(programs);
+  return Collection(programs, database, options, on_progress).run();
+}
+
+LayoutExportReport export_layouts(const std::vector<CollectProgram>& programs, const Database& database,
+                                  const std::string& folder, const LayoutCollectOptions& options) {
+  check_names(programs);
+  LayoutExportReport report;
+  for (const CollectProgram& program : programs) {
+    TpuGraph graph;
+    try {
+      Opened opened(program, options, 0);
+      graph = tune::layout_graph(opened.layouts, program.name, opened.rows(database));
+    } catch (const tune::Stopped&) {
+      break;
+    } catch (const Error& e) {
+      spdlog::warn("{} is left out: {}", program.name, e.what());
+      continue;
+    }
+    if (graph.configurations() < 2) continue;
+    std::error_code failed;
+    fs::create_directories(folder, failed);
+    if (failed) throw RunError("cannot make the folder: " + failed.message(), folder);
+    report.files.push_back((fs::path(folder) / (program.name + ".npz")).string());
+    write_tpu_graph(report.files.back(), graph);
+    ++report.programs;
+    report.configurations += graph.configurations();
+  }
+  if (report.programs == 0) throw Error("the database has no layouts measured for these programs", folder);
+  return report;
+}
+
+}  // namespace hone::collect

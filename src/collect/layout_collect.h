@@ -1,0 +1,49 @@
+// Collects measured layouts: what a model of layouts is trained on. Every program is measured whole, under layouts chosen
+// at random for its configurable instructions, against XLA's own, and its outputs are compared with default XLA's.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "collect/collect.h"
+#include "data/database.h"
+
+namespace hone::collect {
+
+struct LayoutCollectOptions {
+  int configurations = 100;  // of a program, beside XLA's own
+  uint64_t seed = 0;         // of samples and inputs
+  int threads = 1;
+  double budget_s = 0;  // 0 = until all is done
+  int64_t memory_limit_bytes = 0;
+  // Compiling takes most of the time.
+  tune::Duel duel{
+      .min_rounds = 3, .max_rounds = 12, .budget_ms = 120, .precision = 0.02, .abandon_ratio = 0.1, .limit_s = 60};
+
+  void validate() const;  // throws Error
+};
+
+struct LayoutCollectReport {
+  int programs = 0, programs_failed = 0, programs_without_choice = 0;
+  int64_t planned = 0, known = 0, measured = 0, ok = 0, rejected = 0, failed = 0;
+  double measuring_s = 0;
+  bool complete = false;
+};
+
+// Records every measurement as it is made; the same call goes on where an earlier one stopped. Programs share what is
+// left of the budget. A program that fails is logged and left out; Error when none is left.
+LayoutCollectReport collect_layouts(const std::vector<CollectProgram>& programs, Database& database,
+                                    const LayoutCollectOptions& options,
+                                    const std::function<void(const CollectProgress&)>& on_progress);
+
+struct LayoutExportReport {
+  int programs = 0;
+  int64_t configurations = 0;
+  std::vector<std::string> files;
+};
+// One TpuGraphs layout file per program with measurements, FOLDER/NAME.npz.
+LayoutExportReport export_layouts(const std::vector<CollectProgram>& programs, const Database& database,
+                                  const std::string& folder, const LayoutCollectOptions& options);
+
+}  // namespace hone::collect

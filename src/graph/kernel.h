@@ -1,0 +1,33 @@
+// A lowered program as the tuners and models see it: its distinct kernels and what there is to decide.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/decision.h"
+
+namespace hone {
+
+// A distinct kernel of the lowered program; its dimension says how it can be compiled.
+struct Kernel {
+  std::string fingerprint, name, kind;  // kind: "fusion", "dot", "convolution"
+  int count = 1;                        // how often it occurs
+  std::string hlo;
+  double flops = 0, bytes = 0;  // of one run
+  double bytes_read = 0, bytes_written = 0, transcendentals = 0;
+  std::string module;  // HloModuleProto, for models; may be empty
+  std::string default_tile;
+  Dimension dimension;
+
+  const std::string& default_value() const { return dimension.options.at(dimension.default_option); }
+};
+
+struct Lowered {
+  std::string fingerprint, hlo;
+  int64_t instructions = 0;
+  std::vector<Kernel> kernels;
+  std::vector<Dimension> dimensions;  // of the whole program
+};
+
+}  // namespace hone

@@ -1,0 +1,80 @@
+// Agents: what all have in common, and the table of them. One file each: dqn.cc, a2c.cc, trpo.cc, ppo.cc.
+#pragma once
+
+#include <torch/optim.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "learn/agents/rollout.h"
+#include "options/safetensors.h"
+
+namespace hone::learn {
+
+using Scalars = std::vector<std::pair<std::string, double>>;  // named as in the training log
+
+// What one round of acting and learning did.
+struct Round {
+  int64_t steps = 0;  // of all environments
+  std::vector<EpisodeEnd> episodes;
+  Scalars scalars;
+};
+
+// Where a run stands; all randomness of a round follows from it and the seed.
+struct RunPlace {
+  int64_t steps = 0, rounds = 0;  // done so far
+};
+
+class Agent {
+ public:
+  virtual ~Agent() = default;
+  // Acts, then learns. Asks `interrupted` at first, and while nothing but the environments has changed before every step of
+  // theirs. Empty when it says so: then nothing was learned.
+  virtual std::optional<Round> round(passorder::VectorEnvironment& environments, const RunPlace& place,
+                                     const std::function<bool()>& interrupted) = 0;
+  // All that later rounds depend on.
+  virtual void save(options::TensorFile& file) const = 0;
+  virtual void restore(const options::TensorFile& file) = 0;  // throws Error or std::out_of_range
+  // What it takes to act: input statistics as "scale.", the network as "policy.".
+  virtual void save_policy(options::TensorFile& file) const = 0;
+};
+
+// Throws Error when the options do not fit the environment.
+std::unique_ptr<Agent> make_agent(const options::AgentOptions& options, const passorder::EnvironmentSpec& spec);
+std::unique_ptr<Agent> make_dqn(const options::AgentOptions& options, const passorder::EnvironmentSpec& spec);
+std::unique_ptr<Agent> make_on_policy(const options::AgentOptions& options, const passorder::EnvironmentSpec& spec);
+void require_fit(const options::AgentOptions& options, const passorder::EnvironmentSpec& spec);
+
+// What an on-policy update changes.
+struct Learner {
+  options::AgentOptions options;
+  std::shared_ptr<ActorCritic> model;
+  std::unique_ptr<torch::optim::Adam> optimizer;  // of policy and critic
+
+  Learner(const options::AgentOptions& options, const passorder::EnvironmentSpec& spec);
+  void step(const torch::Tensor& loss);  // zeroes gradients, goes back, clips, steps
+};
+
+// An on-policy agent is its update: it learns from one rollout, which it may change (the advantages are normalised).
+using Update = Scalars (*)(Learner& learner, Rollout& rollout, Rng& rng);
+Scalars update_a2c(Learner& learner, Rollout& rollout, Rng& rng);
+Scalars update_ppo(Learner& learner, Rollout& rollout, Rng& rng);
+Scalars update_trpo(Learner& learner, Rollout& rollout, Rng& rng);
+
+// The present policy on what was done.
+struct PolicyTerms {
+  torch::Tensor log_probs;  // [rows], of the actions
+  torch::Tensor entropy;    // scalar, mean over rows
+  torch::Tensor values;     // [rows]
+};
+PolicyTerms evaluate(ActorCritic& model, const Inputs& inputs, const torch::Tensor& actions);
+
+torch::Tensor normalized(const torch::Tensor& advantages);                             // mean 0, deviation 1
+torch::Tensor shuffled(int64_t rows, Rng& rng);                                        // a permutation, int64
+double explained_variance(const torch::Tensor& values, const torch::Tensor& returns);  // 1 = perfect
+
+}  // namespace hone::learn

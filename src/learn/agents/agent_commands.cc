@@ -1,0 +1,99 @@
+#include "learn/agents/agent_commands.h"
+
+#include <cstdio>
+#include <optional>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "learn/agents/agent_run.h"
+#include "learn/go/go_commands.h"
+#include "passorder/pass_env_json.h"
+
+namespace hone::learn {
+
+namespace {
+
+// `workers` processes; environments that share one share its memory of states, too. A copy of an environment is cheap, a
+// worker is not.
+struct Workers {
+  passorder::PassEnvOptions options;
+  int64_t count = 1;
+  std::vector<std::unique_ptr<passorder::PassEnv>> made;
+
+  std::unique_ptr<passorder::Environment> environment(int64_t index) {
+    if (static_cast<int64_t>(made.size()) < count) made.push_back(std::make_unique<passorder::PassEnv>(options));
+    // A program that XLA cannot read ends the run before it begins, not when an episode draws it.
+    if (index == 0)
+      for (const std::string& program : options.programs) made.front()->session().load_file(program);
+    return made[index % count]->clone();
+  }
+};
+
+// What a policy keeps of the environment: its actions by name, but not where programs lay on this machine.
+nlohmann::json lasting(nlohmann::json environment, const passorder::PassEnv& made) {
+  environment["passes"] = made.actions();
+  environment.erase("programs");
+  environment.erase("worker");
+  return environment;
+}
+
+// Request: {"environment": pass_env_json.h, "options": agent_options.h, "workers", "out", "checkpoint", "checkpoint_every",
+// "resume", "log_dir", "command", "quiet"}. Response: what happened. The policy is written however the run ended.
+nlohmann::json run_gym_train(const nlohmann::json& request, const cost::LearnHost& host) {
+  const options::AgentOptions options = options::agent_options_from_json(request.at("options"));
+  const nlohmann::json& environment = request.at("environment");
+  Workers workers{passorder::pass_env_options_from_json(environment), request.value("workers", int64_t{1}), {}};
+  const auto text = [&](const char* name) { return request.value(name, std::string()); };
+  const AgentFiles files{text("checkpoint"), request.value("checkpoint_every", int64_t{20000}),
+                         request.value("resume", false), text("log_dir"), environment.dump()};
+  int64_t begin = 0;
+  std::optional<hone::Progress> line;
+  const auto show = [&](const AgentProgress& progress) {
+    if (!line) {  // a resumed run begins where it was: its speed is that of the rest
+      ProgressOptions shown;
+      shown.total = static_cast<double>(options.steps - progress.steps);
+      shown.quiet = request.value("quiet", false);
+      line.emplace("train " + options.agent, shown);
+      begin = progress.steps;
+    }
+    char note[80];
+    std::snprintf(note, sizeof(note), "mean return %.4f of %lld episodes", progress.mean_return,
+                  static_cast<long long>(progress.episodes));
+    line->update(static_cast<double>(progress.steps - begin), note);
+  };
+  const AgentReport report = train_agent([&](int64_t index) { return workers.environment(index); }, options, files,
+                                         [&] { return host.interrupted && host.interrupted(); }, show);
+  line.reset();
+  const std::string out = text("out");
+  if (!out.empty())
+    save_policy(out, *report.agent, options, report.spec,
+                {lasting(environment, *workers.made.front()), text("command"), report.steps});
+  return {{"agent", options.agent},
+          {"environment", report.spec.id},
+          {"seed", options.seed},
+          {"actions", report.spec.actions},
+          {"programs", workers.options.programs.size()},
+          {"steps", report.steps},
+          {"updates", report.rounds},
+          {"episodes", report.episodes},
+          {"mean_return", report.mean_return},
+          {"mean_length", report.mean_length},
+          {"interrupted", report.interrupted},
+          {"seconds", report.seconds},
+          {"steps_per_second", report.steps_per_s},
+          {"log", report.event_file},
+          {"output", out}};
+}
+
+}  // namespace
+
+const std::vector<LearnCommand>& agent_commands() {
+  static const std::vector<LearnCommand> table = {
+      {"gym-train", run_gym_train},
+      {"go-train", run_go_train},
+      {"go-place", run_go_place},
+  };
+  return table;
+}
+
+}  // namespace hone::learn

@@ -1,0 +1,28 @@
+// Policies as safetensors: input statistics, the network, and in the metadata all it takes to use them.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "learn/agents/agent.h"
+#include "passorder/learned_policy.h"
+
+namespace hone::learn {
+
+struct PolicyOrigin {
+  nlohmann::json environment;  // how it was made
+  std::string command;         // the training command
+  int64_t steps = 0;           // trained
+};
+
+nlohmann::json to_json(const passorder::EnvironmentSpec& spec);
+passorder::EnvironmentSpec spec_from_json(const nlohmann::json& json);
+
+// Throws RunError (where = path).
+void save_policy(const std::string& path, const Agent& agent, const options::AgentOptions& options,
+                 const passorder::EnvironmentSpec& spec, const PolicyOrigin& origin);
+// Throws Error (where = path).
+std::unique_ptr<passorder::LearnedPolicy> open_policy(const std::string& path);
+
+}  // namespace hone::learn

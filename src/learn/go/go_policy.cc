@@ -1,0 +1,234 @@
+#include "learn/go/go_policy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "base/error.h"
+#include "features/opcodes.h"
+#include "learn/nets/trained.h"
+
+namespace hone::learn {
+
+namespace go_policy_parts {
+
+constexpr const char* kFormat = "hone-go-policy-2";
+constexpr int64_t kSegmentsAtOnce = 32;  // their scores of attention are in memory together
+constexpr int64_t kDeviceWidth = 16;     // of the product between operations and devices
+constexpr double kHeadScale = 0.05;      // of the last layers' first weights: nearly equal probabilities at first
+
+torch::nn::Linear biased(int64_t inputs, int64_t outputs) { return torch::nn::Linear(inputs, outputs); }
+
+torch::nn::LayerNorm layer_norm(int64_t width) { return torch::nn::LayerNorm(torch::nn::LayerNormOptions({width})); }
+
+void shrink(torch::nn::Linear& layer, double scale) {
+  const torch::NoGradGuard no_gradient;
+  layer->weight.mul_(scale);
+  layer->bias.zero_();
+}
+
+}  // namespace go_policy_parts
+
+using go_policy_parts::biased;
+using go_policy_parts::layer_norm;
+using go_policy_parts::shrink;
+
+GoSageLayer::GoSageLayer(int64_t hidden)
+    : hidden(hidden),
+      pool(register_module("pool", biased(hidden, 2 * hidden))),
+      combine(register_module("combine", biased(3 * hidden, hidden))),
+      norm(register_module("norm", layer_norm(hidden))) {}
+
+torch::Tensor GoSageLayer::forward(const torch::Tensor& x, const GoGraph& graph) {
+  const torch::Tensor z = torch::relu(pool(x));  // [nodes, 2 * hidden]
+  const torch::Tensor before = max_of_neighbours(z.narrow(1, 0, hidden), graph.producers),
+                      after = max_of_neighbours(z.narrow(1, hidden, hidden), graph.users);
+  return norm(x + torch::relu(combine(torch::cat({x, before, after}, 1))));
+}
+
+GoAttention::GoAttention(const options::GoOptions& options)
+    : heads_(options.heads),
+      hidden_(options.hidden),
+      segment_(options.segment),
+      recurrence_(options.recurrence),
+      query_(register_module("query", biased(hidden_, hidden_))),
+      key_value_(register_module("key_value", biased(hidden_, 2 * hidden_))),
+      attended_(register_module("attended", biased(hidden_, hidden_))),
+      wide_(register_module("wide", biased(hidden_, 2 * hidden_))),
+      narrow_(register_module("narrow", biased(2 * hidden_, hidden_))),
+      norm1_(register_module("norm1", layer_norm(hidden_))),
+      norm2_(register_module("norm2", layer_norm(hidden_))) {}
+
+// [segments, length, hidden], [segments, length, 2 * hidden], undefined or [segments, memory, 2 * hidden] -> as queries.
+torch::Tensor GoAttention::attend(const torch::Tensor& queries, const torch::Tensor& own, const torch::Tensor& memory) {
+  const torch::Tensor seen = memory.defined() ? torch::cat({memory, own}, 1) : own;
+  const auto split = [&](const torch::Tensor& x) {  // [segments, heads, length, hidden / heads]
+    return x.view({x.size(0), x.size(1), heads_, hidden_ / heads_}).transpose(1, 2);
+  };
+  const torch::Tensor keys = seen.narrow(2, 0, hidden_).contiguous(),
+                      values = seen.narrow(2, hidden_, hidden_).contiguous();
+  return at::scaled_dot_product_attention(split(queries), split(keys), split(values))
+      .transpose(1, 2)
+      .reshape({queries.size(0), queries.size(1), hidden_});
+}
+
+torch::Tensor GoAttention::forward(const torch::Tensor& x) {
+  const int64_t nodes = x.size(0), full = nodes / segment_, rest = nodes % segment_;
+  const torch::Tensor normed = norm1_(x), q = query_(normed), kv = key_value_(normed);
+  // Weights of keys and values learn from the memory, too; only the state does not.
+  const torch::Tensor memory = !recurrence_                    ? torch::Tensor()
+                               : torch::GradMode::is_enabled() ? key_value_(normed.detach())
+                                                               : kv;
+  const auto rows = [&](const torch::Tensor& y, int64_t first, int64_t segments, int64_t length) {
+    return y.narrow(0, first, segments * length).view({segments, length, y.size(1)});
+  };
+  std::vector<torch::Tensor> parts;
+  const auto add = [&](int64_t first, int64_t segments, int64_t length) {
+    const torch::Tensor seen =
+        recurrence_ && first > 0 ? rows(memory, first - segment_, segments, segment_) : torch::Tensor();
+    parts.push_back(
+        attend(rows(q, first, segments, length), rows(kv, first, segments, length), seen).view({-1, hidden_}));
+  };
+  if (full > 0) add(0, 1, segment_);
+  for (int64_t s = 1; s < full; s += go_policy_parts::kSegmentsAtOnce)
+    add(s * segment_, std::min(go_policy_parts::kSegmentsAtOnce, full - s), segment_);
+  if (rest > 0) add(full * segment_, 1, rest);
+  const torch::Tensor y = x + attended_(torch::cat(parts));  // [nodes, hidden]
+  return y + narrow_(torch::relu(wide_(norm2_(y))));
+}
+
+GoLayer::GoLayer(const options::GoOptions& options)
+    : modulation(options.modulation), attention(register_module("attention", std::make_shared<GoAttention>(options))) {
+  if (!modulation) return;
+  modulate = register_module("modulate", biased(options.hidden, options.hidden));
+  shrink(modulate, 0);
+}
+
+torch::Tensor GoLayer::forward(const torch::Tensor& x, const torch::Tensor& pooled) {
+  return attention->forward(modulation ? x * (2 * torch::sigmoid(modulate(pooled))) : x);
+}
+
+GoPolicy::GoPolicy(const options::GoOptions& options, uint64_t seed) : options(options), tasks_(options.task_list()) {
+  options.validate();
+  torch::manual_seed(seed);  // libtorch initialises layers from its global generator only
+  const int64_t hidden = options.hidden;
+  opcodes_ = register_module("opcodes", torch::nn::Embedding(features::kOpcodeCount, hidden));
+  numbers_ = register_module("numbers", biased(kGoNodeNumbers, hidden));
+  if (options.refinement) {
+    state_numbers_ = register_module("state_numbers", biased(kGoStateNumbers, hidden));
+    memory_ = register_module("memory", biased(hidden, hidden));
+    shrink(memory_, 0.1);
+    stay_ = register_parameter(
+        "stay", torch::full({static_cast<int64_t>(tasks_.size())}, std::log(options.stay / (1 - options.stay))));
+  }
+  for (int64_t l = 0; l < options.sage_layers; ++l)
+    sage_.push_back(register_module("sage" + std::to_string(l), std::make_shared<GoSageLayer>(hidden)));
+  for (int64_t l = 0; l < options.attention_layers; ++l)
+    trunk_.push_back(register_module("trunk" + std::to_string(l), std::make_shared<GoLayer>(options)));
+  for (const options::GoTask task : tasks_) {
+    const std::string name = options::go_task_name(task);
+    if (options.refinement)
+      decided_.push_back(register_module(name + "_decided", torch::nn::Embedding(options.actions(task), hidden)));
+    std::vector<std::shared_ptr<GoLayer>> layers;
+    for (int64_t l = 0; l < options.task_layers; ++l)
+      layers.push_back(register_module(name + std::to_string(l), std::make_shared<GoLayer>(options)));
+    heads_.push_back(std::move(layers));
+    outputs_.push_back(register_module(name + "_output", biased(hidden, options.actions(task))));
+    shrink(outputs_.back(), go_policy_parts::kHeadScale);
+    if (task != options::GoTask::Placement || !options.device_scores || !options.refinement) continue;
+    device_query_ = register_module("device_query", biased(hidden, go_policy_parts::kDeviceWidth));
+    device_key_ = register_module("device_key", biased(kGoDeviceNumbers, go_policy_parts::kDeviceWidth));
+    device_plain_ = register_module("device_plain", biased(kGoDeviceNumbers, 1));
+    shrink(device_query_, go_policy_parts::kHeadScale);
+    shrink(device_plain_, 0);
+  }
+}
+
+torch::Tensor GoPolicy::embed(const GoGraph& graph, const GoState& state) {
+  torch::Tensor x = numbers_(graph.numbers) + opcodes_(graph.opcodes);  // [nodes, hidden]
+  if (options.refinement) {
+    x = x + state_numbers_(state.numbers);
+    for (size_t i = 0; i < tasks_.size(); ++i) x = x + decided_[i](state.actions[static_cast<int>(tasks_[i])]);
+    if (state.embedding.defined()) x = x + memory_(state.embedding);
+  }
+  x = torch::relu(x);
+  for (const auto& layer : sage_) x = layer->forward(x, graph);
+  return x;
+}
+
+torch::Tensor GoPolicy::logits(size_t task_index, const torch::Tensor& z, const GoGraph& graph, const GoState& state) {
+  const options::GoTask task = tasks_[task_index];
+  torch::Tensor y = outputs_[task_index](z);  // [nodes, actions]
+  if (task == options::GoTask::Placement) {
+    y = y.narrow(1, 0, graph.devices);
+    if (device_query_) {
+      const torch::Tensor keys = device_key_(state.device_numbers);  // [nodes, devices, w]
+      y = y + torch::bmm(keys, device_query_(z).unsqueeze(2)).squeeze(2) +
+          device_plain_(state.device_numbers).squeeze(2);
+    }
+  }
+  if (!options.refinement) return y;
+  const torch::Tensor before = state.actions[static_cast<int>(task)].unsqueeze(1);  // [nodes, 1]
+  // As probable as `stay` says, however many other decisions there are.
+  const torch::Tensor stay = stay_[static_cast<int64_t>(task_index)] + std::log(std::max<double>(y.size(1) - 1, 1));
+  return y + torch::zeros_like(y).scatter_(1, before, 1.0) * stay;
+}
+
+GoOutput GoPolicy::forward(const GoGraph& graph, const GoState& state) {
+  if (graph.devices > options.devices)
+    throw Error("the topology has " + std::to_string(graph.devices) + " devices, the policy knows " +
+                    std::to_string(options.devices),
+                "--devices", "train a policy with more");
+  torch::Tensor x = embed(graph, state);
+  const torch::Tensor pooled = x.mean(0, true);  // [1, hidden]
+  for (const auto& layer : trunk_) x = layer->forward(x, pooled);
+  GoOutput output;
+  output.embedding = x;
+  torch::Tensor before;
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    torch::Tensor z = options.task_residual && before.defined() ? x + before : x;
+    for (const auto& layer : heads_[i]) z = layer->forward(z, pooled);
+    output.log_probs[static_cast<int>(tasks_[i])] = torch::log_softmax(logits(i, z, graph, state), 1);
+    before = z;
+  }
+  return output;
+}
+
+void save_go_policy(const std::string& path, const GoPolicy& policy, const GoOrigin& origin) {
+  options::TensorFile file;
+  file.metadata = {{"format", go_policy_parts::kFormat},
+                   {"options", to_json(policy.options).dump()},
+                   {"command", origin.command},
+                   {"seed", std::to_string(origin.seed)},
+                   {"iterations", std::to_string(origin.iterations)},
+                   {"known", origin.known}};
+  put_parameters(policy, "", file);
+  options::write_safetensors(path, file);
+}
+
+std::shared_ptr<GoPolicy> load_go_policy(const std::string& path, GoOrigin* origin) {
+  const options::TensorFile file = options::read_safetensors(path);
+  const auto format = file.metadata.find("format");
+  if (format == file.metadata.end() || format->second != go_policy_parts::kFormat)
+    throw Error("not a graph policy of this program", path, "hone go train writes policies");
+  const auto text = [&](const char* key) {
+    const auto found = file.metadata.find(key);
+    if (found == file.metadata.end()) throw Error(std::string("the policy has no ") + key);
+    return found->second;
+  };
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text("options"), nullptr, false);
+    if (json.is_discarded()) throw Error("the policy is damaged: options");
+    if (origin)
+      *origin = {text("command"), std::strtoull(text("seed").c_str(), nullptr, 10),
+                 std::strtoll(text("iterations").c_str(), nullptr, 10), text("known")};
+    auto policy = std::make_shared<GoPolicy>(options::go_options_from_json(json), 0);
+    take_parameters(file, "", *policy);
+    policy->eval();
+    return policy;
+  } catch (const Error& e) {
+    throw Error(e.what(), path, e.hint());
+  }
+}
+
+}  // namespace hone::learn

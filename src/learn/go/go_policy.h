@@ -1,0 +1,90 @@
+// The graph policy of GO (Zhou et al. 2020; papers/go-rebuttal, field notes 1): decides for all operations of a graph at
+// once. GraphSAGE with max-pooling, then segment-recurrent attention without positional encoding, its inputs modulated by
+// the pooled graph, then a head of attention layers per task. Says nothing about training.
+#pragma once
+
+#include <torch/nn.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "learn/go/go_graph.h"
+#include "options/go_options.h"
+#include "options/safetensors.h"
+
+namespace hone::learn {
+
+// One iteration of GraphSAGE (Hamilton et al. 2017, equation 3 and algorithm 1), weights of its own in every layer; other
+// weights for producers than for users:
+//   h_N(v) = max over u in N(v) of relu(W h_u + b),   h_v <- norm(h_v + relu(f(concat(h_v, h_producers, h_users))))
+struct GoSageLayer : torch::nn::Module {
+  explicit GoSageLayer(int64_t hidden);
+  torch::Tensor forward(const torch::Tensor& x, const GoGraph& graph);  // [nodes, hidden] -> the same
+  int64_t hidden;
+  torch::nn::Linear pool, combine;
+  torch::nn::LayerNorm norm;
+};
+
+// Attention over segments of nodes with the recurrence of Transformer-XL (Dai et al. 2019, section 3.2): the nodes of a
+// segment attend to their own and to the previous segment, whose state passes no gradient. No positions: within a segment
+// the order of nodes does not matter. Memory and time grow linearly with the nodes.
+struct GoAttention : torch::nn::Module {
+  GoAttention(const options::GoOptions& options);
+  torch::Tensor forward(const torch::Tensor& x);  // [nodes, hidden] -> the same, x added
+ private:
+  torch::Tensor attend(const torch::Tensor& queries, const torch::Tensor& own, const torch::Tensor& memory);
+  int64_t heads_, hidden_, segment_;
+  bool recurrence_;
+  torch::nn::Linear query_, key_value_, attended_, wide_, narrow_;
+  torch::nn::LayerNorm norm1_, norm2_;
+};
+
+// x^(l+1) = a^(l)(m(h_G) * x^(l)): a GoAttention whose input is scaled by 2 sigmoid(W h_G + b), column by column, where h_G
+// is the mean of the graph network's output. W and b begin at 0: no scaling.
+struct GoLayer : torch::nn::Module {
+  explicit GoLayer(const options::GoOptions& options);
+  torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& pooled);  // [nodes, hidden], [1, hidden]
+  bool modulation;
+  torch::nn::Linear modulate{nullptr};
+  std::shared_ptr<GoAttention> attention;
+};
+
+struct GoOutput {
+  std::array<torch::Tensor, options::kGoTasks> log_probs;  // [nodes, actions] of the tasks there are, else undefined
+  torch::Tensor embedding;                                 // [nodes, hidden]: the state of the next step
+};
+
+struct GoPolicy : torch::nn::Module {
+  GoPolicy(const options::GoOptions& options, uint64_t seed);
+  // Throws Error when the topology has more devices than the policy knows.
+  GoOutput forward(const GoGraph& graph, const GoState& state);
+  const options::GoOptions options;
+
+ private:
+  torch::Tensor embed(const GoGraph& graph, const GoState& state);
+  torch::Tensor logits(size_t task_index, const torch::Tensor& z, const GoGraph& graph, const GoState& state);
+  std::vector<options::GoTask> tasks_;
+  torch::nn::Embedding opcodes_{nullptr};
+  torch::nn::Linear numbers_{nullptr}, state_numbers_{nullptr}, memory_{nullptr};
+  std::vector<torch::nn::Embedding> decided_;  // [tasks]
+  std::vector<std::shared_ptr<GoSageLayer>> sage_;
+  std::vector<std::shared_ptr<GoLayer>> trunk_;
+  std::vector<std::vector<std::shared_ptr<GoLayer>>> heads_;  // [tasks][task_layers]
+  std::vector<torch::nn::Linear> outputs_;                    // [tasks]
+  torch::nn::Linear device_query_{nullptr}, device_key_{nullptr}, device_plain_{nullptr};
+  torch::Tensor stay_;  // [tasks]
+};
+
+// Policies as safetensors: weights, and in the metadata the options and where they come from.
+struct GoOrigin {
+  std::string command;  // the training command
+  uint64_t seed = 0;
+  int64_t iterations = 0;
+  std::string known = "{}";  // JSON: what online use keeps about graphs it has seen
+};
+void save_go_policy(const std::string& path, const GoPolicy& policy, const GoOrigin& origin);  // throws RunError
+// Throws Error (where = path). `origin` may be null.
+std::shared_ptr<GoPolicy> load_go_policy(const std::string& path, GoOrigin* origin = nullptr);
+
+}  // namespace hone::learn

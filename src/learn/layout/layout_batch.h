@@ -1,0 +1,75 @@
+// A layout graph as tensors. A node whose layouts are equal in many configurations is one row: rows are embedded once, and
+// an index says which rows a configuration consists of.
+#pragma once
+
+#include <torch/types.h>
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "options/config_graph.h"
+
+namespace hone::learn {
+
+// Zero mean and unit deviation of the first 134 node features (section 2.2.5), fitted on the training graphs. Columns that
+// never vary are not divided; scaled values end at +-10, so that a program with other sizes cannot drown the rest.
+struct NodeScale {
+  std::vector<float> mean, deviation;  // [134]
+  static NodeScale fit(std::span<const options::LayoutGraph> graphs);
+  bool operator==(const NodeScale&) const = default;
+};
+
+// What a node receives from its neighbours: the sum of its operands and users (equation 2); the mean of its users, as the
+// published code has it; the symmetrically normalised sum of itself, operands and users (Kipf and Welling 2017, equation 2);
+// or nothing.
+enum class Neighbourhood { Sum, MeanOfUsers, Symmetric, None };
+
+// Weighted neighbours in compressed rows, and the same by neighbour, for gradients.
+struct WeightedEdges {
+  std::vector<int32_t> begin, node;
+  std::vector<float> weight;
+};
+struct LayoutAdjacency {
+  WeightedEdges in, back;
+  LayoutAdjacency() = default;
+  LayoutAdjacency(const options::LayoutGraph& graph, Neighbourhood rule);
+};
+
+struct LayoutInputs {
+  LayoutInputs(options::LayoutGraph graph, const NodeScale& scale, Neighbourhood rule);
+  options::LayoutGraph graph;
+  torch::Tensor numeric;    // [nodes, 134], scaled
+  torch::Tensor opcode;     // [nodes], int64
+  torch::Tensor layout;     // [nodes, 6], int64: axis + 1
+  torch::Tensor log_size;   // [nodes], log(1 + elements of the output) / 10
+  torch::Tensor is_config;  // [nodes], 1 or 0
+  torch::Tensor tiles;      // [configurations, 24], log(1 + value) / 4; undefined for layouts
+  LayoutAdjacency adjacency;
+};
+
+// The distinct (node, layouts) of configurations seen so far. For tiles rows are the nodes alone, and a configuration is its
+// own number: index() has it behind the nodes.
+class LayoutRows {
+ public:
+  static constexpr int64_t kNotConfigurable = 7;  // instead of axis + 1
+  explicit LayoutRows(const LayoutInputs& inputs);
+  // Row of every configurable node of the configurations, added where it is new: [configs, configurable nodes]. Tiles:
+  // [configs], the configurations themselves.
+  std::vector<int32_t> rows(std::span<const int32_t> configs);
+  // Rows of all nodes of some configurations, given by their places in what rows() returned: [chosen, nodes], int64;
+  // [chosen, nodes + 1] for tiles.
+  torch::Tensor index(const std::vector<int32_t>& rows, std::span<const int32_t> chosen) const;
+  torch::Tensor nodes() const;  // [rows], int64
+  torch::Tensor axes() const;   // [rows, 18], int64: axis + 1, or kNotConfigurable
+
+ private:
+  int32_t row_of(int64_t place, uint64_t packed);
+  const LayoutInputs& inputs_;
+  std::vector<int64_t> fixed_;  // [nodes], row of each node that is not configurable
+  std::vector<int64_t> row_node_;
+  std::vector<uint64_t> row_packed_;
+  std::unordered_map<uint64_t, int32_t> known_;  // configurable node and layouts -> row
+};
+
+}  // namespace hone::learn

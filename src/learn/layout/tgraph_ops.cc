@@ -1,0 +1,234 @@
+#include "learn/layout/tgraph_ops.h"
+
+#include <ATen/Parallel.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/nn.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+
+// Not contracted to fused multiply-adds, so that bits do not depend on where a row lies (segment.cc).
+#define TGRAPH_WIDE __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3", "fp-contract=off")))
+
+namespace hone::learn {
+
+namespace tgraph_ops {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+TGRAPH_WIDE void add_scaled(const float* x, float scale, float* y, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) y[k] += scale * x[k];
+}
+TGRAPH_WIDE void add_products(const float* x, const float* y, float* sum, float* products, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) {
+    sum[k] += x[k];
+    products[k] += x[k] * y[k];
+  }
+}
+TGRAPH_WIDE void shift_scale(const float* x, const float* mean, const float* scale, float* y, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) y[k] = (x[k] - mean[k]) * scale[k];
+}
+TGRAPH_WIDE void norm_gradient(const float* g, const float* y, const float* mean_g, const float* mean_gy,
+                               const float* scale, float* out, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) out[k] = scale[k] * (g[k] - mean_g[k] - y[k] * mean_gy[k]);
+}
+
+TGRAPH_WIDE void multiply(const float* x, const float* y, float* out, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) out[k] = x[k] * y[k];
+}
+TGRAPH_WIDE void add_triple(const float* g, const float* x, const float* s, float* sum, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) sum[k] += g[k] * x[k] * s[k];
+}
+// g: gradients of x and of x o s, n apart; dot: of the second with x o s over configurations.
+TGRAPH_WIDE void attention_gradient(const float* g, const float* x, const float* s, const float* dot, float inverse,
+                                    float* out, float* slope, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) {
+    const float u = s[k] * (g[n + k] * x[k] - dot[k]);  // of the argument of the softmax
+    out[k] = g[k] + g[n + k] * s[k] + u * inverse;
+    slope[k] += u * x[k];
+  }
+}
+
+template <class F>
+void for_each_config(int64_t configs, F&& f) {
+  at::parallel_for(0, configs, 1, [&](int64_t first, int64_t last) {
+    for (int64_t c = first; c < last; ++c) f(c);
+  });
+}
+
+struct GatherRows : torch::autograd::Function<GatherRows> {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& rows, const torch::Tensor& index) {
+    const torch::Tensor from = rows.contiguous();
+    const int64_t width = rows.size(1), nodes = index.size(1);
+    torch::Tensor y = torch::empty({index.size(0), nodes, width});
+    const float* source = from.data_ptr<float>();
+    for_each_config(index.size(0), [&](int64_t c) {
+      const int64_t* row = index.data_ptr<int64_t>() + c * nodes;
+      float* out = y.data_ptr<float>() + c * nodes * width;
+      for (int64_t i = 0; i < nodes; ++i) std::memcpy(out + i * width, source + row[i] * width, width * sizeof(float));
+    });
+    context->save_for_backward({index});
+    context->saved_data["rows"] = rows.size(0);
+    return y;
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const torch::Tensor index = context->get_saved_variables()[0], g = gradients[0].contiguous();
+    const int64_t width = g.size(2), count = index.numel();
+    torch::Tensor out = torch::zeros({context->saved_data["rows"].toInt(), width});
+    const int64_t* row = index.data_ptr<int64_t>();
+    for (int64_t i = 0; i < count; ++i)  // rows repeat: one thread
+      add_scaled(g.data_ptr<float>() + i * width, 1, out.data_ptr<float>() + row[i] * width, width);
+    return {out, torch::Tensor()};
+  }
+};
+
+struct InstanceNorm : torch::autograd::Function<InstanceNorm> {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given) {
+    const torch::Tensor x = given.contiguous();
+    const int64_t configs = x.size(0), nodes = x.size(1), width = x.size(2);
+    torch::Tensor y = torch::empty_like(x), scale = torch::empty({configs, width});
+    const float share = 1 / static_cast<float>(nodes);
+    for_each_config(configs, [&](int64_t c) {
+      const float* in = x.data_ptr<float>() + c * nodes * width;
+      float* out = y.data_ptr<float>() + c * nodes * width;
+      float* scales = scale.data_ptr<float>() + c * width;
+      std::vector<float> mean(width), squares(width), unused(width);
+      for (int64_t i = 0; i < nodes; ++i) add_scaled(in + i * width, share, mean.data(), width);
+      const std::vector<float> ones(width, 1);
+      for (int64_t i = 0; i < nodes; ++i) {  // around the mean: sums of squares would cancel
+        shift_scale(in + i * width, mean.data(), ones.data(), out + i * width, width);
+        add_products(out + i * width, out + i * width, unused.data(), squares.data(), width);
+      }
+      for (int64_t k = 0; k < width; ++k) scales[k] = 1 / std::sqrt(squares[k] * share + 1e-5f);
+      const std::vector<float> zeros(width, 0);
+      for (int64_t i = 0; i < nodes; ++i) shift_scale(out + i * width, zeros.data(), scales, out + i * width, width);
+    });
+    context->save_for_backward({y, scale});
+    return y;
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const torch::Tensor &y = saved[0], &scale = saved[1], g = gradients[0].contiguous();
+    const int64_t configs = y.size(0), nodes = y.size(1), width = y.size(2);
+    torch::Tensor out = torch::empty_like(y);
+    const float share = 1 / static_cast<float>(nodes);
+    for_each_config(configs, [&](int64_t c) {
+      const int64_t at = c * nodes * width;
+      const float *gs = g.data_ptr<float>() + at, *ys = y.data_ptr<float>() + at;
+      std::vector<float> mean_g(width), mean_gy(width);
+      for (int64_t i = 0; i < nodes; ++i)
+        add_products(gs + i * width, ys + i * width, mean_g.data(), mean_gy.data(), width);
+      for (float& value : mean_g) value *= share;
+      for (float& value : mean_gy) value *= share;
+      for (int64_t i = 0; i < nodes; ++i)
+        norm_gradient(gs + i * width, ys + i * width, mean_g.data(), mean_gy.data(),
+                      scale.data_ptr<float>() + c * width, out.data_ptr<float>() + at + i * width, width);
+    });
+    return {out};
+  }
+};
+
+struct AddNeighbours : torch::autograd::Function<AddNeighbours> {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given, int64_t adjacency_address) {
+    const torch::Tensor z = given.contiguous();
+    const WeightedEdges& edges = reinterpret_cast<const LayoutAdjacency*>(adjacency_address)->in;
+    const int64_t configs = z.size(0), nodes = z.size(1), width = z.size(2) / 2;
+    torch::Tensor y = torch::empty({configs, nodes, width});
+    for_each_config(configs, [&](int64_t c) {
+      const float* in = z.data_ptr<float>() + c * nodes * 2 * width;
+      float* out = y.data_ptr<float>() + c * nodes * width;
+      for (int64_t i = 0; i < nodes; ++i) {
+        std::memcpy(out + i * width, in + i * 2 * width, width * sizeof(float));
+        for (int32_t e = edges.begin[i]; e < edges.begin[i + 1]; ++e)
+          add_scaled(in + edges.node[e] * 2 * width + width, edges.weight[e], out + i * width, width);
+      }
+    });
+    context->saved_data["adjacency"] = adjacency_address;
+    return y;
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const torch::Tensor g = gradients[0].contiguous();
+    const WeightedEdges& edges =
+        reinterpret_cast<const LayoutAdjacency*>(context->saved_data["adjacency"].toInt())->back;
+    const int64_t configs = g.size(0), nodes = g.size(1), width = g.size(2);
+    torch::Tensor out = torch::empty({configs, nodes, 2 * width});
+    for_each_config(configs, [&](int64_t c) {
+      const float* from = g.data_ptr<float>() + c * nodes * width;
+      float* to = out.data_ptr<float>() + c * nodes * 2 * width;
+      for (int64_t j = 0; j < nodes; ++j) {
+        float* row = to + j * 2 * width;
+        std::memcpy(row, from + j * width, width * sizeof(float));
+        std::memset(row + width, 0, width * sizeof(float));
+        for (int32_t e = edges.begin[j]; e < edges.begin[j + 1]; ++e)
+          add_scaled(from + edges.node[e] * width, edges.weight[e], row + width, width);
+      }
+    });
+    return {out, torch::Tensor()};
+  }
+};
+
+struct CrossAttention : torch::autograd::Function<CrossAttention> {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given, const torch::Tensor& temperature) {
+    const torch::Tensor x = given.contiguous(), s = torch::softmax(x / temperature, 0);
+    const int64_t configs = x.size(0), nodes = x.size(1), width = x.size(2);
+    torch::Tensor y = torch::empty({configs, nodes, 2 * width});
+    for_each_config(configs, [&](int64_t c) {
+      const int64_t at = c * nodes * width;
+      for (int64_t i = 0; i < nodes; ++i) {
+        const float* row = x.data_ptr<float>() + at + i * width;
+        float* out = y.data_ptr<float>() + 2 * (at + i * width);
+        std::memcpy(out, row, width * sizeof(float));
+        multiply(row, s.data_ptr<float>() + at + i * width, out + width, width);
+      }
+    });
+    context->save_for_backward({x, s, temperature});
+    return y;
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const torch::Tensor &x = saved[0], &s = saved[1], g = gradients[0].contiguous();
+    const float inverse = 1 / saved[2].item<float>();
+    const int64_t configs = x.size(0), nodes = x.size(1), width = x.size(2);
+    const float *gs = g.data_ptr<float>(), *xs = x.data_ptr<float>(), *shares = s.data_ptr<float>();
+    std::vector<float> dot(nodes * width);
+    for (int64_t r = 0; r < configs * nodes; ++r)  // sums over configurations: one thread
+      add_triple(gs + (2 * r + 1) * width, xs + r * width, shares + r * width, dot.data() + r % nodes * width, width);
+    torch::Tensor out = torch::empty_like(x), slopes = torch::zeros({configs, width});
+    for_each_config(configs, [&](int64_t c) {
+      for (int64_t i = 0; i < nodes; ++i) {
+        const int64_t r = c * nodes + i;
+        attention_gradient(gs + 2 * r * width, xs + r * width, shares + r * width, dot.data() + i * width, inverse,
+                           out.data_ptr<float>() + r * width, slopes.data_ptr<float>() + c * width, width);
+      }
+    });
+    return {out, slopes.sum() * (-inverse * inverse)};
+  }
+};
+
+}  // namespace tgraph_ops
+
+torch::Tensor gather_rows(const torch::Tensor& rows, const torch::Tensor& index) {
+  if (rows.dim() != 2 || index.dim() != 2) throw InternalError("gather_rows: ill-shaped");
+  return tgraph_ops::GatherRows::apply(rows, index);
+}
+
+torch::Tensor instance_norm(const torch::Tensor& x) {
+  if (x.dim() != 3) throw InternalError("instance_norm: ill-shaped");
+  return tgraph_ops::InstanceNorm::apply(x);
+}
+
+torch::Tensor add_neighbours(const torch::Tensor& z, const LayoutAdjacency& adjacency) {
+  if (z.dim() != 3 || z.size(2) % 2 != 0 || z.size(1) + 1 != static_cast<int64_t>(adjacency.in.begin.size()))
+    throw InternalError("add_neighbours: ill-shaped");
+  return tgraph_ops::AddNeighbours::apply(z, reinterpret_cast<int64_t>(&adjacency));
+}
+
+torch::Tensor with_cross_attention(const torch::Tensor& x, const torch::Tensor& temperature) {
+  if (x.dim() != 3) throw InternalError("with_cross_attention: ill-shaped");
+  return tgraph_ops::CrossAttention::apply(x, temperature);
+}
+
+}  // namespace hone::learn

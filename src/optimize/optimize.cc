@@ -1,0 +1,226 @@
+#include "optimize/optimize.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "collect/collect.h"
+#include "graph/library_keys.h"
+#include "tune/kernel/kernel_moves.h"
+#include "tune/program/program_tuner.h"
+
+namespace hone::optimize {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr tune::Duel kOnce{.min_rounds = 1, .max_rounds = 1, .budget_ms = 0, .precision = 1};
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+OptimizedKernel described(const Kernel& kernel, double share) {
+  OptimizedKernel o;
+  o.fingerprint = kernel.fingerprint;
+  o.name = kernel.name;
+  o.kind = kernel.kind;
+  o.count = kernel.count;
+  o.options = static_cast<int>(kernel.dimension.options.size());
+  o.share = share;
+  o.decision = kernel.dimension.kind;
+  o.key = kernel.dimension.key;
+  o.default_value = o.chosen = kernel.default_value();
+  return o;
+}
+
+bool is_tiled(const Kernel& kernel, const std::string& option) {
+  return option == kernel.default_value() ? !kernel.default_tile.empty()
+                                          : !tune::parse_kernel_value(option).tile.empty();
+}
+
+void take(const std::string& way, const tune::Trust& trust, const std::string& option, double lead,
+          OptimizedKernel& into) {
+  into.applied = true;
+  into.way = way;
+  into.chosen = option;
+  into.lead = lead;
+  into.gain = std::exp(trust.gain);
+  into.error = into.gain - std::exp(trust.low);
+}
+
+void choose(const std::map<std::string, tune::Lead>& leads, const std::vector<std::string>& options,
+            const tune::KnownGains& gains, OptimizedKernel& into) {
+  const std::optional<std::string> way = gains.choice(leads);
+  if (!way) return;
+  const tune::Lead& lead = leads.at(*way);
+  take(*way, gains.of(*way), options[lead.option], lead.lead, into);
+}
+
+void rank(const Kernel& kernel, cost::KernelRanker& ranker, const tune::KnownGains& gains, int max_options,
+          OptimizedKernel& into) {
+  const std::vector<std::string> options = options_to_rank(kernel, max_options);
+  std::vector<double> scores;
+  try {
+    scores = ranker.scores(kernel, options);
+  } catch (const Error& e) {
+    into.note = fmt::format("not ranked: {}", e.what());
+    return;
+  }
+  std::vector<bool> tiled;
+  for (const std::string& option : options) tiled.push_back(is_tiled(kernel, option));
+  const auto own = static_cast<int>(std::find(options.begin(), options.end(), into.default_value) - options.begin());
+  choose(tune::leads_of(kernel.kind, scores, tiled, own, ranker.predicts_runtime()), options, gains, into);
+  std::vector<size_t> order(options.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] < scores[b]; });
+  for (size_t i : order) into.order.push_back(options[i]);
+}
+
+// Operations over windows are not ranked: there is one other way to compute them, known to pay from a size on.
+std::vector<OptimizedKernel> choose_windows(const std::vector<Dimension>& dimensions, const tune::KnownGains& gains) {
+  std::vector<OptimizedKernel> windows;
+  for (const Dimension& d : dimensions) {
+    if (!is_window_operation(d.kind, d.key)) continue;
+    const std::string way = tune::window_way(d);
+    const tune::Trust& trust = gains.of(way);
+    OptimizedKernel o;
+    o.name = o.key = d.key;
+    o.kind = way;
+    o.options = static_cast<int>(d.options.size());
+    o.decision = d.kind;
+    o.default_value = o.chosen = d.options[d.default_option];
+    o.lead = tune::window_lead(d);
+    if (trust.trusts(o.lead)) take(way, trust, kShifted, o.lead, o);
+    windows.push_back(std::move(o));
+  }
+  return windows;
+}
+
+// One program's way from default XLA to checked decisions.
+class Optimizer {
+ public:
+  Optimizer(tune::Bench& bench, const OptimizeOptions& options) : bench_(bench), options_(options) {}
+
+  OptimizeReport run(cost::KernelRanker& ranker, const tune::KnownGains& gains) {
+    auto start = Clock::now();
+    Lowered plain = bench_.lower({}, /*want_fusion=*/false);
+    report_.instructions = plain.instructions;
+    report_.windows = choose_windows(plain.dimensions, gains);
+    const Decisions before_kernels = applied();
+    if (!before_kernels.empty()) plain = bench_.lower(before_kernels, /*want_fusion=*/false);
+    report_.lowering_s = seconds_since(start);
+    start = Clock::now();
+    const std::vector<double> shares = tune::kernel_shares(plain.kernels);
+    for (size_t i = 0; i < plain.kernels.size(); ++i) {
+      if (bench_.seconds_left() <= 0) throw tune::Stopped();
+      report_.kernels.push_back(described(plain.kernels[i], shares[i]));
+      if (report_.kernels.back().options > 1)
+        rank(plain.kernels[i], ranker, gains, options_.max_options, report_.kernels.back());
+      options_.on_ranked(static_cast<int>(i) + 1, static_cast<int>(plain.kernels.size()));
+    }
+    report_.ranking_s = seconds_since(start);
+    start = Clock::now();
+    if (options_.verify) verify(plain.kernels);
+    report_.verifying_s = seconds_since(start);
+    start = Clock::now();
+    report_.decisions = applied();
+    report_.lowered =
+        report_.decisions == before_kernels ? plain : bench_.lower(report_.decisions, /*want_fusion=*/false);
+    report_.lowering_s += seconds_since(start);
+    return std::move(report_);
+  }
+
+ private:
+  Decisions applied() const {
+    Decisions decisions;
+    for (const auto* chosen : {&report_.windows, &report_.kernels})
+      for (const OptimizedKernel& k : *chosen)
+        if (k.applied) decisions.push_back({k.decision, k.key, k.chosen});
+    std::sort(decisions.begin(), decisions.end());
+    return decisions;
+  }
+
+  tune::Measurement check() {
+    tune::Duel once = kOnce;
+    once.limit_s = options_.verify_limit_s;
+    return bench_.measure_program(applied(), {}, once);
+  }
+
+  void drop(OptimizedKernel& kernel, const std::string& why) {
+    kernel.applied = false;
+    kernel.note = why;
+    spdlog::warn("{} keeps its default: {} {}", kernel.name, kernel.chosen, why);
+    kernel.chosen = kernel.default_value;
+  }
+
+  void drop_faulty(const std::vector<Kernel>& kernels) {
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      OptimizedKernel& k = report_.kernels[i];
+      if (!k.applied) continue;
+      const tune::Measurement m = bench_.measure_kernel(kernels[i], k.chosen, kOnce);
+      // Alone a kernel may prove nothing where the program does: that is no fault.
+      if (!m.ok() && m.outcome != tune::Outcome::Unverified) drop(k, tune::outcome_name(m.outcome));
+    }
+  }
+
+  void verify(const std::vector<Kernel>& kernels) {
+    report_.check = check();
+    const auto failing = [&] { return !report_.check.ok() && !applied().empty(); };
+    if (failing()) {
+      report_.note = fmt::format("the first choice did not pass ({}): {}", tune::outcome_name(report_.check.outcome),
+                                 report_.check.note);
+      if (report_.check.outcome != tune::Outcome::Unverified) {
+        drop_faulty(kernels);
+        report_.check = check();
+      }
+    }
+    for (auto* chosen : {&report_.kernels, &report_.windows}) {
+      if (!failing()) break;
+      for (OptimizedKernel& k : *chosen)
+        if (k.applied) drop(k, "the program does not pass with it, and no kernel alone is to blame");
+      report_.check = check();
+    }
+    const tune::Measurement& m = report_.check;
+    if (m.outcome == tune::Outcome::Unverified)
+      report_.note = "the outputs of default XLA prove nothing on these inputs" + (m.note.empty() ? "" : ": " + m.note);
+    else if (!m.ok())
+      throw RunError(
+          fmt::format("default XLA cannot run this program ({}): {}", tune::outcome_name(m.outcome), m.note));
+    report_.verified = m.ok();
+  }
+
+  tune::Bench& bench_;
+  const OptimizeOptions& options_;
+  OptimizeReport report_;
+};
+
+}  // namespace
+
+void OptimizeOptions::validate() const {
+  if (max_options < 0 || max_options == 1)
+    throw Error("a choice needs the default and one more option", "--max-options", "24, or 0 for all");
+  if (!(verify_limit_s > 0)) throw Error("the check needs time");
+}
+
+OptimizeReport optimize_program(tune::Bench& bench, cost::KernelRanker& ranker, const tune::KnownGains& gains,
+                                const OptimizeOptions& options) {
+  options.validate();
+  return Optimizer(bench, options).run(ranker, gains);
+}
+
+std::vector<std::string> options_to_rank(const Kernel& kernel, int max_options) {
+  StoredKernel stored;
+  stored.fingerprint = kernel.fingerprint;
+  stored.options = kernel.dimension.options;
+  stored.default_option = kernel.dimension.default_option;
+  collect::CollectOptions options;
+  options.max_options = max_options;
+  return collect::planned_options(stored, options);
+}
+
+}  // namespace hone::optimize

@@ -1,0 +1,143 @@
+#include "options/agent_options.h"
+
+#include "base/error.h"
+#include "options/option_json.h"
+
+namespace hone::options {
+
+namespace {
+
+template <class O, class Visit>
+void for_each_option(O& o, Visit&& visit) {
+  visit("agent", o.agent);
+  visit("steps", o.steps);
+  visit("seed", o.seed);
+  visit("environments", o.environments);
+  visit("environment_threads", o.environment_threads);
+  visit("threads", o.threads);
+  visit("policy", o.policy);
+  visit("layers", o.layers);
+  visit("activation", o.activation);
+  visit("gnn_hidden", o.gnn_hidden);
+  visit("gnn_layers", o.gnn_layers);
+  visit("opcode_embedding", o.opcode_embedding);
+  visit("neighbour_cap", o.neighbour_cap);
+  visit("value_features", o.value_features);
+  visit("normalize", o.normalize);
+  visit("learning_rate", o.learning_rate);
+  visit("discount", o.discount);
+  visit("batch", o.batch);
+  visit("clip_norm", o.clip_norm);
+  visit("rollout", o.rollout);
+  visit("lambda", o.lambda);
+  visit("entropy", o.entropy);
+  visit("value_coefficient", o.value_coefficient);
+  visit("normalize_advantage", o.normalize_advantage);
+  visit("epochs", o.epochs);
+  visit("clip", o.clip);
+  visit("max_kl", o.max_kl);
+  visit("damping", o.damping);
+  visit("shrink", o.shrink);
+  visit("conjugate_steps", o.conjugate_steps);
+  visit("line_search_steps", o.line_search_steps);
+  visit("buffer", o.buffer);
+  visit("learning_starts", o.learning_starts);
+  visit("train_every", o.train_every);
+  visit("target_every", o.target_every);
+  visit("exploration_share", o.exploration_share);
+  visit("exploration_end", o.exploration_end);
+  visit("double_q", o.double_q);
+}
+
+void require(bool fine, const char* option, const char* what) {
+  if (!fine) throw Error(std::string(option) + " " + what, "agent options");
+}
+
+void require_agent(const std::string& agent) {
+  std::string names;
+  for (const AgentName& row : agent_names()) {
+    if (agent == row.name) return;
+    names += (names.empty() ? "" : ", ") + std::string(row.name);
+  }
+  throw Error("no such agent: " + agent, "", names);
+}
+
+}  // namespace
+
+const std::vector<AgentName>& agent_names() {
+  static const std::vector<AgentName> table = {
+      {"dqn", "deep Q-learning: replay, target network, double (Mnih et al. 2015, van Hasselt et al. 2016)"},
+      {"a2c", "advantage actor critic (Mnih et al. 2016)"},
+      {"trpo", "trust region policy optimisation (Schulman et al. 2015)"},
+      {"ppo", "proximal policy optimisation (Schulman et al. 2017)"},
+  };
+  return table;
+}
+
+void AgentOptions::validate() const {
+  require_agent(agent);
+  require(steps >= 1, "steps", "must be at least 1");
+  require(environments >= 1 && environments <= 1024, "environments", "must be 1 to 1024");
+  require(threads >= 1 && threads <= 1024, "threads", "must be 1 to 1024");
+  require(policy == "mlp" || policy == "gnn", "policy", "must be mlp or gnn");
+  // Their updates differentiate twice, or keep a million observations; graphs allow neither.
+  require(policy == "mlp" || agent == "a2c" || agent == "ppo", "policy", "gnn works with a2c and ppo only");
+  require(layers.size() <= 16, "layers", "must be at most 16");
+  for (int64_t width : layers) require(width >= 1 && width <= 65536, "layers", "must be 1 to 65536 wide");
+  require(activation == "tanh" || activation == "relu", "activation", "must be tanh or relu");
+  require(gnn_hidden >= 1 && gnn_hidden <= 4096, "gnn_hidden", "must be 1 to 4096");
+  require(gnn_layers >= 1 && gnn_layers <= 16, "gnn_layers", "must be 1 to 16");
+  require(opcode_embedding >= 1 && opcode_embedding <= 4096, "opcode_embedding", "must be 1 to 4096");
+  require(neighbour_cap >= 1, "neighbour_cap", "must be at least 1");
+  require(learning_rate > 0 && learning_rate <= 1, "learning_rate", "must be in (0, 1]");
+  require(discount >= 0 && discount <= 1, "discount", "must be in [0, 1]");
+  require(batch >= 1, "batch", "must be at least 1");
+  require(clip_norm >= 0, "clip_norm", "must not be negative");
+  require(rollout >= environments && rollout % environments == 0, "rollout", "must be a multiple of environments");
+  require(lambda >= 0 && lambda <= 1, "lambda", "must be in [0, 1]");
+  require(entropy >= 0, "entropy", "must not be negative");
+  require(value_coefficient >= 0, "value_coefficient", "must not be negative");
+  require(epochs >= 1, "epochs", "must be at least 1");
+  require(clip >= 0, "clip", "must not be negative");
+  require(max_kl > 0, "max_kl", "must be positive");
+  require(damping >= 0, "damping", "must not be negative");
+  require(shrink > 0 && shrink < 1, "shrink", "must be in (0, 1)");
+  require(conjugate_steps >= 1, "conjugate_steps", "must be at least 1");
+  require(line_search_steps >= 1, "line_search_steps", "must be at least 1");
+  require(buffer >= batch, "buffer", "must hold a batch");
+  require(learning_starts >= 0, "learning_starts", "must not be negative");
+  require(train_every >= 1, "train_every", "must be at least 1");
+  require(target_every >= 1, "target_every", "must be at least 1");
+  require(exploration_share >= 0 && exploration_share <= 1, "exploration_share", "must be in [0, 1]");
+  require(exploration_end >= 0 && exploration_end <= 1, "exploration_end", "must be in [0, 1]");
+}
+
+nlohmann::json to_json(const AgentOptions& options) {
+  nlohmann::json json;
+  for_each_option(options, [&](const char* name, const auto& value) { json[name] = value; });
+  return json;
+}
+
+AgentOptions agent_options_from_json(const nlohmann::json& json) {
+  const auto agent = json.find("agent");
+  AgentOptions options = paper_options(agent != json.end() && agent->is_string() ? agent->get<std::string>() : "ppo");
+  read_options(json, "agent", [&](auto&& visit) { for_each_option(options, visit); });
+  return options;
+}
+
+AgentOptions paper_options(const std::string& agent) {
+  require_agent(agent);
+  AgentOptions options;
+  options.agent = agent;
+  if (agent == "a2c") {  // one gradient step per rollout, of one batch
+    options.rollout = options.batch;
+    options.normalize_advantage = false;
+  }
+  if (agent == "dqn") {
+    options.activation = "relu";
+    options.clip_norm = 10;
+  }
+  return options;
+}
+
+}  // namespace hone::options

@@ -1,0 +1,63 @@
+#include "options/layout_options.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "options/option_json.h"
+
+namespace hone::options {
+
+namespace {
+
+template <class O, class Visit>
+void each_layout_option(O& o, Visit&& visit) {
+  visit("name", o.name);
+  visit("hidden", o.hidden);
+  visit("blocks", o.blocks);
+  visit("opcode_embedding", o.opcode_embedding);
+  visit("layout_embedding", o.layout_embedding);
+  visit("dropout", o.dropout);
+  visit("channel_attention", o.channel_attention);
+  visit("cross_attention", o.cross_attention);
+  visit("edges", o.edges);
+  visit("prune", o.prune);
+  visit("tiles", o.tiles);
+}
+
+void require_between(double value, double low, double high, const char* option) {
+  if (!(value >= low && value <= high))
+    throw Error(
+        "out of range", std::string("--") + option,
+        "from " + std::to_string(static_cast<int64_t>(low)) + " to " + std::to_string(static_cast<int64_t>(high)));
+}
+
+}  // namespace
+
+void LayoutModelOptions::validate() const {
+  constexpr const char* kNames[] = {"tgraph", "tgraph-code", "sage", "linear", "frequent"};
+  if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
+    throw Error("no such model: " + name, "--model", "one of tgraph, tgraph-code, sage, linear, frequent");
+  require_between(static_cast<double>(hidden), 8, 4096, "hidden");
+  if (hidden % 8 != 0) throw Error("must be a multiple of 8", "--hidden");
+  require_between(static_cast<double>(blocks), 1, 16, "blocks");
+  require_between(static_cast<double>(opcode_embedding), 1, 1024, "opcode-embedding");
+  require_between(static_cast<double>(layout_embedding), 1, 64, "layout-embedding");
+  if (!(dropout >= 0 && dropout < 1)) throw Error("a share from 0 to below 1", "--dropout");
+  if (tiles && (name == "sage" || name == "frequent"))
+    throw Error("this model ranks layouts, not tiles", "--model", "tgraph, tgraph-code or linear");
+}
+
+nlohmann::json to_json(const LayoutModelOptions& options) {
+  nlohmann::json json;
+  each_layout_option(options, [&](const char* name, const auto& member) { json[name] = member; });
+  return json;
+}
+
+LayoutModelOptions layout_model_options_from_json(const nlohmann::json& json) {
+  LayoutModelOptions options;
+  read_options(json, "layout model", [&](auto&& visit) { each_layout_option(options, visit); });
+  options.validate();
+  return options;
+}
+
+}  // namespace hone::options

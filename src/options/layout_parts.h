@@ -1,0 +1,47 @@
+// Which configurations of which graphs train, validate and test a ranker. Without torch.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "options/config_graph.h"
+
+namespace hone::options {
+
+struct LayoutSplit {
+  // "graphs": whole programs are held out, as the paper does (section 2.4.3); a program that stands in several files goes
+  // to one part. "configs": configurations of every program are held out, which says how well a program already measured
+  // is known and nothing about other programs.
+  std::string by = "graphs";
+  double hold_out = 0;            // share kept for testing
+  std::vector<std::string> test;  // or the programs kept for testing, by name
+  int64_t folds = 20;             // of the rest: validation is one of them
+  uint64_t seed = 0;
+  // Throws Error that names the option.
+  void validate() const;
+};
+nlohmann::json to_json(const LayoutSplit& split);
+LayoutSplit layout_split_from_json(const nlohmann::json& json);  // as layout_model_options_from_json
+
+struct LayoutPart {
+  int64_t graph = 0;               // index of the graph
+  std::vector<int32_t> configs;    // distinct ones
+  std::vector<double> runtime_ns;  // of each
+};
+
+struct LayoutParts {
+  std::vector<LayoutPart> train, validation, test;
+};
+
+// How many folds there really are: no more than there are programs to train on.
+int64_t folds_of(const std::vector<LayoutGraph>& graphs, const LayoutSplit& split);
+
+// Measured configurations without repeats, split by a hash of what they are: the order in files does not matter. Graphs
+// without run times are left out. Throws Error when one part would be empty.
+LayoutParts split_layouts(const std::vector<LayoutGraph>& graphs, const LayoutSplit& split, int64_t fold);
+// Every measured configuration without repeats.
+std::vector<LayoutPart> all_layouts(const std::vector<LayoutGraph>& graphs);
+
+}  // namespace hone::options

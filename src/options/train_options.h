@@ -1,0 +1,50 @@
+// What a training run is: a function of its data, these options and the seed. Plain data, JSON for the way into the
+// learning library and into checkpoints.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "options/model_options.h"
+
+namespace hone::options {
+
+struct TrainOptions {
+  std::string task = "tile";  // "tile": rank options of a kernel; "fusion": run times of kernels
+  ModelOptions model;
+  // "rank-hinge", "rank-logistic", "rank-weighted", "ratio", "mse" (models/losses.h); empty = rank-hinge for tile, mse for
+  // fusion.
+  std::string loss;
+  int64_t steps = 20000;
+  uint64_t seed = 0;
+  double learning_rate = 1e-3;
+  double decay = 1;  // factor of the learning rate every `decay_steps` steps
+  int64_t decay_steps = 1000;
+  double clip_norm = 1;              // of all gradients together; 0 = no clipping
+  int64_t kernels_per_step = 0;      // 0 = 8 for tile, 64 for fusion
+  int64_t options_per_kernel = 32;   // at most, drawn anew every time
+  std::string balance = "program";   // draw evenly from each "program", "family" or "kernel"
+  int64_t validate_every = 500;      // steps
+  int64_t patience = 20;             // validations without a better one before training ends; 0 = never
+  int64_t validation_kernels = 400;  // at most, spread evenly over the validation part
+  int64_t validation_options = 128;  // at most, of one kernel
+  double min_runtime_ns = 5000;      // fusion metrics count kernels at least this long
+  int threads = 1;
+  int64_t processes = 1, rank = 0;  // data-parallel: gradients are averaged over processes
+  std::string rendezvous;           // a file the processes meet through
+
+  bool ranks() const { return loss != "mse"; }
+  // Fills the defaults that depend on the task. Throws Error that names the option.
+  void settle();
+};
+
+nlohmann::json to_json(const TrainOptions& options);
+// Members that are left out keep their defaults; throws Error for unknown and ill-typed ones.
+TrainOptions train_options_from_json(const nlohmann::json& json);
+
+// The tuned hyperparameters of Kaufman et al. 2021, Table 6 (tile) and 7 (fusion), for one of its twelve models, and our
+// own for `fast`. The paper clips gradients "by norm" without saying at which, and decays without saying how often.
+TrainOptions paper_options(const std::string& task, const std::string& model);
+
+}  // namespace hone::options

@@ -1,0 +1,139 @@
+#include "passorder/gym_api.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/error.h"
+#include "passorder/pass_env_json.h"
+
+using hone::passorder::Observation;
+using hone::passorder::PassEnv;
+using nlohmann::json;
+
+struct hone_env {
+  std::unique_ptr<PassEnv> env;
+  std::shared_ptr<const hone::passorder::GraphObservation> graph;
+  std::string text;  // of the last answer
+};
+
+namespace {
+
+thread_local std::string last_error = "{}";
+
+void fail(const char* kind, const std::string& message, const std::string& where = "", const std::string& hint = "") {
+  last_error = json({{"kind", kind}, {"message", message}, {"where", where}, {"hint", hint}})
+                   .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+// The edge of the library: no exception leaves it.
+bool guarded(const std::function<void()>& work) {
+  try {
+    work();
+    return true;
+  } catch (const hone::RunError& e) {
+    fail("run", e.what(), e.where(), e.hint());
+  } catch (const hone::Error& e) {
+    fail("input", e.what(), e.where(), e.hint());
+  } catch (const json::exception& e) {
+    fail("input", e.what(), "options");
+  } catch (const std::exception& e) {
+    fail("internal", e.what());
+  }
+  return false;
+}
+
+void put(hone_env& handle, const Observation& observation, float* values, float* costs) {
+  handle.graph = observation.graph;
+  if (values != nullptr) std::copy(observation.values.begin(), observation.values.end(), values);
+  if (costs != nullptr) std::copy(observation.costs.begin(), observation.costs.end(), costs);
+}
+
+const char* answer(hone_env* handle, const std::function<std::string()>& make) {
+  return guarded([&] { handle->text = make(); }) ? handle->text.c_str() : nullptr;
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* hone_gym_error(void) { return last_error.c_str(); }
+
+hone_env* hone_env_make(const char* options) {
+  hone_env* made = nullptr;
+  guarded([&] {
+    made = new hone_env{std::make_unique<PassEnv>(hone::passorder::pass_env_options_from_json(json::parse(options))),
+                        nullptr, ""};
+  });
+  return made;
+}
+
+hone_env* hone_env_clone(hone_env* env) {
+  hone_env* made = nullptr;
+  guarded([&] {
+    std::unique_ptr<hone::passorder::Environment> copy = env->env->clone();
+    made = new hone_env{std::unique_ptr<PassEnv>(static_cast<PassEnv*>(copy.release())), env->graph, ""};
+  });
+  return made;
+}
+
+void hone_env_free(hone_env* env) { delete env; }
+
+const char* hone_env_spec(hone_env* env) {
+  return answer(env, [&] {
+    const auto& spec = env->env->spec();
+    const auto& counters = env->env->session().counters();
+    return json({{"id", spec.id},
+                 {"actions", env->env->actions()},
+                 {"programs", env->env->programs()},
+                 {"observation_width", spec.observation_width},
+                 {"cost_width", spec.cost_width},
+                 {"node_width", spec.node_width},
+                 {"counters",
+                  {{"steps", counters.steps},
+                   {"cached", counters.cached},
+                   {"changed", counters.changed},
+                   {"failed", counters.failed},
+                   {"pass_ms", counters.pass_ms},
+                   {"call_ms", counters.call_ms}}}})
+        .dump();
+  });
+}
+
+const char* hone_env_info(hone_env* env) {
+  return answer(env, [&] { return env->env->info().dump(-1, ' ', false, json::error_handler_t::replace); });
+}
+
+const char* hone_env_render(hone_env* env) {
+  return answer(env, [&] { return env->env->render(); });
+}
+
+int hone_env_reset(hone_env* env, uint64_t seed, const char* program, float* values, float* costs) {
+  return guarded([&] { put(*env, env->env->reset(seed, {program}), values, costs); });
+}
+
+int hone_env_step(hone_env* env, int64_t action, float* values, float* costs, double* reward, int* flags) {
+  return guarded([&] {
+    const hone::passorder::Step step = env->env->step(action);
+    put(*env, step.observation, values, costs);
+    *reward = step.reward;
+    *flags = (step.terminated ? 1 : 0) | (step.truncated ? 2 : 0) | (step.error.empty() ? 0 : 4);
+  });
+}
+
+void hone_env_graph_size(hone_env* env, int64_t* nodes, int64_t* edges) {
+  *nodes = env->graph ? env->graph->nodes() : 0;
+  *edges = env->graph ? static_cast<int64_t>(env->graph->edge_from.size()) : 0;
+}
+
+void hone_env_graph(hone_env* env, uint8_t* opcodes, float* features, int32_t* edges) {
+  if (!env->graph) return;
+  const auto& graph = *env->graph;
+  std::copy(graph.opcodes.begin(), graph.opcodes.end(), opcodes);
+  std::copy(graph.node_features.begin(), graph.node_features.end(), features);
+  for (size_t i = 0; i < graph.edge_from.size(); ++i) {
+    edges[2 * i] = graph.edge_from[i];
+    edges[2 * i + 1] = graph.edge_to[i];
+  }
+}
+
+}  // extern "C"

@@ -1,0 +1,15 @@
+#include "passorder/learned_policy.h"
+
+#include "cost/learn_library.h"
+
+namespace hone::passorder {
+
+std::unique_ptr<LearnedPolicy> load_policy(const std::string& path, int threads) {
+  const auto open = reinterpret_cast<decltype(&hone_rl_open_policy)>(cost::learn_symbol("hone_rl_open_policy"));
+  char* error = nullptr;
+  std::unique_ptr<LearnedPolicy> policy(open(path.c_str(), threads, &error));
+  if (!policy) cost::throw_learn_error(error);
+  return policy;
+}
+
+}  // namespace hone::passorder

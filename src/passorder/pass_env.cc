@@ -1,0 +1,205 @@
+#include "passorder/pass_env.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/rng.h"
+#include "base/text.h"
+#include "features/encoded.h"
+#include "passorder/pass_observation.h"
+#include "passorder/shaping.h"
+
+namespace hone::passorder {
+namespace {
+
+struct Kind {
+  const char* id;
+  void (*set)(PassEnvOptions&);
+};
+constexpr Kind kKinds[] = {
+    {"hone/XlaPassOrder-v0", [](PassEnvOptions&) {}},
+    {"hone/XlaPassOrderShaped-v0", [](PassEnvOptions& o) { o.shaping = true; }},
+    {"hone/XlaPassOrderCosts-v0", [](PassEnvOptions& o) { o.costs = true; }},
+    {"hone/XlaPassOrderGraph-v0", [](PassEnvOptions& o) { o.graph = true; }},
+    {"hone/XlaPassOrderTaken-v0", [](PassEnvOptions& o) { o.taken = o.log_counts = true; }},
+    {"hone/XlaPassOrderRunTime-v0", [](PassEnvOptions& o) { o.run_time = true; }},
+};
+
+// "dir/bert.mlir.gz" -> "bert"
+std::string name_of(const std::string& path) {
+  const std::string file = std::filesystem::path(path).filename().string();
+  return file.substr(0, file.find('.'));
+}
+
+}  // namespace
+
+void PassEnvOptions::validate() const {
+  if (programs.empty()) throw Error("no programs to choose from", "programs", "name one file at least");
+  if (traj_limit < 1) throw Error(fmt::format("an episode of {} actions", traj_limit), "traj_limit", "at least 1");
+  if (!(gamma > 0 && gamma <= 1)) throw Error(fmt::format("a discount of {}", gamma), "gamma", "above 0, at most 1");
+  if (!(reward_scale > 0)) throw Error(fmt::format("a scale of {}", reward_scale), "reward_scale", "above 0");
+  if (!(shaping_scale >= 0)) throw Error(fmt::format("a scale of {}", shaping_scale), "shaping_scale", "0 or more");
+  if (!(failure_penalty >= 0))
+    throw Error(fmt::format("a penalty of {}", failure_penalty), "failure_penalty", "0 or more");
+  if (!(measure_ms > 0)) throw Error(fmt::format("{} ms to measure", measure_ms), "measure_ms", "above 0");
+}
+
+PassEnv::PassEnv(PassEnvOptions options) : options_(std::move(options)) {
+  options_.validate();
+  for (const std::string& program : options_.programs) {
+    if (!std::filesystem::is_regular_file(program)) throw Error("there is no such program", program);
+    names_.push_back(name_of(program));
+  }
+  session_ = std::make_shared<PassSession>(options_.session);
+  for (const std::string& pass : options_.passes) session_->check_pass(pass);
+  if (options_.passes.empty()) options_.passes = session_->default_passes();
+  spec_.id = options_.id;
+  spec_.actions = static_cast<int64_t>(options_.passes.size());
+  spec_.observation_width = options_.graph ? 0 : features::kOpcodeCount + (options_.taken ? spec_.actions : 0);
+  spec_.cost_width = options_.costs ? kCostWidth : 0;
+  spec_.node_width = options_.graph ? features::node_feature_count() : 0;
+}
+
+Observation PassEnv::reset(uint64_t seed, const ResetOptions& options) {
+  Rng rng(seed);
+  size_t index = static_cast<size_t>(rng.below(static_cast<int64_t>(options_.programs.size())));
+  if (!options.program.empty()) {
+    const auto by_name = std::find(names_.begin(), names_.end(), options.program);
+    const auto by_path = std::find(options_.programs.begin(), options_.programs.end(), options.program);
+    if (by_path != options_.programs.end())
+      index = static_cast<size_t>(by_path - options_.programs.begin());
+    else if (by_name != names_.end())
+      index = static_cast<size_t>(by_name - names_.begin());
+    else
+      throw Error("no program '" + options.program + "' in this environment", "program", "give one of `programs`");
+  }
+  program_ = session_->load_file(options_.programs[index]);
+  name_ = names_[index];
+  initial_ = state_ = session_->initial(program_);
+  history_.clear();
+  taken_.clear();
+  seen_.clear();
+  seen_[state_->fingerprint].resize(options_.passes.size());
+  done_ = revisited_ = false;
+  last_ = {};
+  duel_ = {};
+  return observe();
+}
+
+Observation PassEnv::observe() const {
+  return passorder::observe(*session_, program_, *initial_, *state_, history_, seen_.at(state_->fingerprint),
+                            {options_.graph, options_.costs, options_.log_counts, options_.taken});
+}
+
+double PassEnv::reward_of(const PassState& before, const PassState& after) const {
+  if (options_.run_time) return 0;
+  double reward = options_.reward_scale * static_cast<double>(before.instructions - after.instructions) /
+                  static_cast<double>(std::max<int64_t>(1, initial_->instructions));
+  if (options_.shaping) {
+    const double unit = std::max(1.0, initial_->cost());
+    const auto potential = [&](const PassState& s) { return -options_.shaping_scale * s.cost() / unit; };
+    reward += shaping_reward(potential(before), potential(after), options_.gamma, /*terminated=*/false);
+  }
+  return reward;
+}
+
+double PassEnv::final_reward() {
+  duel_ = session_->measure(program_, history_, options_.measure_ms);
+  return options_.reward_scale * (duel_.verified && duel_.ratio > 0 ? std::log(duel_.ratio) : -1.0);
+}
+
+Step PassEnv::step(int64_t action) {
+  if (action < 0 || action >= spec_.actions)
+    throw Error(fmt::format("action {} is out of range", action), "action", fmt::format("0 to {}", spec_.actions - 1));
+  if (done_) throw InternalError("the episode has ended: reset first");
+  const PassStatePtr before = state_;
+  seen_.at(state_->fingerprint)[action] = true;
+  last_ = session_->step(program_, state_, history_, options_.passes[action]);
+  state_ = last_.state;
+  taken_.push_back(action);
+  const bool first = seen_.try_emplace(state_->fingerprint, options_.passes.size()).second;
+  revisited_ = last_.changed && !first;
+  if (last_.changed) history_.push_back(options_.passes[action]);
+  Step step;
+  step.error = last_.error;
+  step.reward = reward_of(*before, *state_);
+  if (!step.error.empty()) step.reward -= options_.reward_scale * options_.failure_penalty;
+  if (static_cast<int64_t>(taken_.size()) >= options_.traj_limit) {
+    done_ = true;
+    (options_.run_time ? step.terminated : step.truncated) = true;
+    if (options_.run_time) {
+      step.reward += final_reward();
+      if (step.error.empty()) step.error = duel_.error;
+    }
+  }
+  step.observation = observe();
+  return step;
+}
+
+nlohmann::json PassEnv::info() const {
+  if (!state_) return nlohmann::json::object();
+  nlohmann::json opcodes = nlohmann::json::object(), passes = nlohmann::json::array();
+  for (int number = 0; number < features::kOpcodeCount; ++number)
+    if (state_->counts[number] > 0)
+      opcodes[std::string(features::opcode_name(number))] = static_cast<int64_t>(state_->counts[number]);
+  for (const int64_t action : taken_) passes.push_back(options_.passes[action]);
+  nlohmann::json info = {{"program", name_},
+                         {"instructions", state_->instructions},
+                         {"initial_instructions", initial_->instructions},
+                         {"opcodes", opcodes},
+                         {"flops", state_->flops},
+                         {"transcendentals", state_->transcendentals},
+                         {"bytes", state_->bytes},
+                         {"passes", passes},
+                         {"changing_passes", history_},
+                         {"changed", last_.changed},
+                         {"revisited", revisited_},
+                         {"pass_ms", last_.ms},
+                         {"fingerprint", state_->fingerprint}};
+  const std::string& error = last_.error.empty() ? duel_.error : last_.error;
+  if (!error.empty()) info["error"] = error;
+  if (duel_.baseline_ns > 0)
+    info["run_time"] = {{"initial_ns", duel_.baseline_ns},
+                        {"ns", duel_.candidate_ns},
+                        {"ratio", duel_.ratio},
+                        {"verified", duel_.verified}};
+  return info;
+}
+
+std::string PassEnv::render() const {
+  if (!state_) return "no episode has begun";
+  std::string text = fmt::format("{}  step {}/{}  {} -> {} instructions, {:.4g} -> {:.4g} FLOPs + 2 transcendentals",
+                                 name_, taken_.size(), options_.traj_limit, initial_->instructions,
+                                 state_->instructions, initial_->cost(), state_->cost());
+  if (taken_.empty()) return text;
+  const std::string& pass = options_.passes[taken_.back()];
+  if (!last_.error.empty()) return text + "\n  " + pass + " failed: " + last_.error;
+  return text + "\n  " + pass +
+         (last_.changed ? (revisited_ ? ": changed, to a state seen before" : ": changed") : ": no change");
+}
+
+std::unique_ptr<Environment> PassEnv::clone() const { return std::unique_ptr<Environment>(new PassEnv(*this)); }
+
+PassEnvOptions pass_env_options(const std::string& id) {
+  for (const Kind& kind : kKinds) {
+    if (id != kind.id) continue;
+    PassEnvOptions options;
+    options.id = id;
+    kind.set(options);
+    return options;
+  }
+  throw Error("there is no environment '" + id + "'");
+}
+
+std::vector<std::string> pass_env_ids() {
+  std::vector<std::string> ids;
+  for (const Kind& kind : kKinds) ids.emplace_back(kind.id);
+  return ids;
+}
+
+}  // namespace hone::passorder

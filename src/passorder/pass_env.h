@@ -1,0 +1,88 @@
+// XLA Gym (Ganai et al. 2022, section 4.1): ordering XLA's passes as a decision process. The state is a program and the
+// passes so far; an action is a pass; the reward is what the pass took away from the program.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "passorder/environment.h"
+#include "passorder/pass_session.h"
+
+namespace hone::passorder {
+
+struct PassEnvOptions {
+  std::string id = "hone/XlaPassOrder-v0";
+  std::vector<std::string> programs;  // files; the seed of an episode chooses one
+  std::vector<std::string> passes;    // the actions; empty = the default action set
+  int64_t traj_limit = 45;            // actions of an episode, which then is truncated
+  // Base reward: reward_scale * (n - n') / n0, n the number of instructions, n0 that of the untouched program.
+  double reward_scale = 1;
+  // Adds F = gamma phi(s') - phi(s), phi(s) = -shaping_scale (FLOPs + 2 transcendentals) / those of the untouched program.
+  bool shaping = false;
+  double gamma = 0.99, shaping_scale = 1;
+  bool costs = false;       // Observation::costs, for the value function only
+  bool graph = false;       // Observation::graph instead of values
+  bool log_counts = false;  // values are log(1 + count)
+  // values end with one number per action, 1 where it was taken in this very state before: most of those do nothing again,
+  // which counts alone do not tell.
+  bool taken = false;
+  // Instead of all of the above one reward at the end of the episode, which then terminates: reward_scale * ln(run time of
+  // the untouched program / run time now), -reward_scale where the program does not run or its outputs differ.
+  bool run_time = false;
+  double measure_ms = 200;
+  double failure_penalty = 0.1;  // of an action that fails, times reward_scale
+  PassSessionOptions session;
+
+  void validate() const;  // throws Error
+};
+
+// Observation::values, [135]: instructions by opcode (features::opcode_number), behind them [actions] with `taken`. Observation::costs, [6]: log(1 + x) of
+// FLOPs, transcendentals and bytes, then each over that of the untouched program.
+class PassEnv : public Environment {
+ public:
+  // Throws Error for options that do not fit, unknown passes and missing files.
+  explicit PassEnv(PassEnvOptions options);
+
+  const EnvironmentSpec& spec() const override { return spec_; }
+  Observation reset(uint64_t seed, const ResetOptions& options = {}) override;
+  Step step(int64_t action) override;
+  nlohmann::json info() const override;
+  std::string render() const override;
+  std::unique_ptr<Environment> clone() const override;  // shares the worker and its memory
+
+  const std::vector<std::string>& actions() const { return options_.passes; }
+  const std::vector<std::string>& programs() const { return names_; }
+  const PassState& state() const { return *state_; }
+  const PassHistory& history() const { return history_; }  // the passes that changed something
+  PassSession& session() const { return *session_; }
+
+ private:
+  PassEnv(const PassEnv&) = default;
+  Observation observe() const;
+  double reward_of(const PassState& before, const PassState& after) const;
+  double final_reward();
+
+  PassEnvOptions options_;
+  EnvironmentSpec spec_;
+  std::shared_ptr<PassSession> session_;
+  std::vector<std::string> names_;  // of the programs: file names without folder and endings
+
+  std::string name_, program_;  // of the episode; program_ is the session's key
+  PassStatePtr initial_, state_;
+  PassHistory history_;
+  std::vector<int64_t> taken_;  // every action of the episode
+  std::unordered_map<std::string, std::vector<bool>>
+      seen_;  // states of the episode by fingerprint: the actions taken there
+  bool done_ = true, revisited_ = false;
+  PassStep last_;
+  PassDuel duel_;
+};
+
+// The environments by id: XlaPassOrder-v0, XlaPassOrderShaped-v0, XlaPassOrderCosts-v0, XlaPassOrderGraph-v0,
+// XlaPassOrderTaken-v0 and XlaPassOrderRunTime-v0, all with the prefix "hone/". Throws Error for another.
+PassEnvOptions pass_env_options(const std::string& id);
+std::vector<std::string> pass_env_ids();
+
+}  // namespace hone::passorder

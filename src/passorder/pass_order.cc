@@ -1,0 +1,223 @@
+#include "passorder/pass_order.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "base/error.h"
+#include "search/strategies.h"
+
+namespace hone::passorder {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr char kNone[] = "-";        // no pass at this place
+constexpr int64_t kProposed = 8;     // passes of a policy that are tried before one is taken
+constexpr int kGreedyPatience = 20;  // walks in a row without a better candidate
+
+// Cost of an order: the metric of the best state on its way, so that what follows the best is cut off. Run times are
+// measured at the end only.
+class OrderCost : public CostModel {
+ public:
+  OrderCost(PassSession& session, std::string program, const Space& space, OrderCandidates& candidates)
+      : session_(session), program_(std::move(program)), space_(space), candidates_(candidates) {}
+
+  std::vector<double> costs(std::span<const Choice> choices) override {
+    std::vector<double> costs;
+    for (const Choice& choice : choices) costs.push_back(cost(choice));
+    return costs;
+  }
+  int64_t applications() const { return applications_; }
+
+ private:
+  double cost(const Choice& choice) {
+    const bool at_the_end = candidates_.metric() == OrderMetric::RunTime;
+    Ordered now{{}, session_.initial(program_), {}};
+    double best = at_the_end ? kFailed : candidates_.offer(now);
+    for (size_t place = 0; place < choice.size(); ++place) {
+      const std::string& pass = space_.dimensions[place].options[choice[place]];
+      if (pass == kNone) continue;
+      ++applications_;
+      const PassStep step = session_.step(program_, now.state, now.passes, pass);
+      if (!step.changed) continue;
+      now.state = step.state;
+      now.passes.push_back(pass);
+      if (!at_the_end) best = std::min(best, candidates_.offer(now));
+    }
+    return at_the_end ? candidates_.offer(now) : best;
+  }
+
+  PassSession& session_;
+  std::string program_;
+  const Space& space_;
+  OrderCandidates& candidates_;
+  int64_t applications_ = 0;
+};
+
+// One place per pass of the order; XLA's own order is an option of the first.
+Space space_of(const std::vector<std::string>& passes, int64_t length) {
+  Space space;
+  for (int64_t place = 0; place < length; ++place) {
+    Dimension dimension{
+        DecisionKind::Pass, fmt::format("{:03}", place), {kNone}, 0, static_cast<double>(length - place)};
+    dimension.options.insert(dimension.options.end(), passes.begin(), passes.end());
+    if (place == 0) dimension.options.emplace_back(kDefaultOrder);
+    space.dimensions.push_back(std::move(dimension));
+  }
+  return space;
+}
+
+// One search of one program.
+class Search {
+ public:
+  Search(PassSession& session, std::string program, const OrderOptions& options, OrderCandidates& candidates)
+      : session_(session), program_(std::move(program)), options_(options), candidates_(candidates) {
+    report_.initial = session.initial(program_);
+    const PassStep own = session.step(program_, report_.initial, {}, kDefaultOrder);
+    report_.xla = {own.changed ? PassHistory{kDefaultOrder} : PassHistory{}, own.state, {}};
+  }
+
+  OrderReport operator()(OrderPolicy* policy) {
+    Ordered own = report_.xla, untouched{{}, report_.initial, {}};
+    for (Ordered* start : {&own, &untouched}) candidates_.offer(*start);
+    if (policy)
+      walk_policy(*policy);
+    else if (options_.strategy == "greedy")
+      walk_greedily();
+    else
+      search_space();
+    report_.seconds = seconds();
+    return report_;
+  }
+
+ private:
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  bool over(int64_t applications) const {
+    return options_.should_stop() || seconds() >= options_.budget_s ||
+           (options_.max_applications > 0 && applications >= options_.max_applications);
+  }
+  std::vector<std::string> choosable() { return options_.passes.empty() ? session_.default_passes() : options_.passes; }
+  void show() const { options_.on_progress(fmt::format("best {:g}", candidates_.best())); }
+
+  PassWalks walks_of(const std::vector<std::string>& passes) {
+    return {session_, program_, passes,
+            [this](Ordered& place) {
+              if (candidates_.metric() != OrderMetric::RunTime) candidates_.offer(place);
+            },
+            [this] { return over(walks_ ? walks_->applications() : 0); }};
+  }
+
+  void end_of_walk(Ordered place) {
+    if (candidates_.metric() == OrderMetric::RunTime) candidates_.offer(place);
+    ++report_.evaluations;
+    report_.applications = walks_->applications();
+    show();
+  }
+
+  void walk_policy(OrderPolicy& policy) {
+    PassWalks walks = walks_of(policy.passes());
+    walks_ = &walks;
+    Rng rng(options_.seed);
+    const PassScores scores = policy.scores(program_);
+    const Ordered starts[] = {{{}, report_.initial, {}}, {report_.xla.passes, report_.xla.state, {}}};
+    const auto value = [this](const PassState& state) { return candidates_.countable(state); };
+    // Pairs of walks, one from each start: the best guess, what it proposes tried, then draws and tried draws in turn.
+    for (int64_t episode = 0; !over(walks.applications()); ++episode) {
+      const Ordered& start = starts[episode % 2];
+      const int64_t pair = episode / 2;
+      if (pair % 2 == 0)
+        end_of_walk(walks.walk(start, scores, pair == 0 ? Draw::Best : policy.draw(), options_.length, rng));
+      else
+        end_of_walk(walks.greedy(start, value, options_.length, rng, {scores, kProposed, pair > 1}));
+    }
+    walks_ = nullptr;
+  }
+
+  // From XLA's own order, then from no pass at all, in turn: a greedy search may have nowhere to go from the first.
+  void walk_greedily() {
+    PassWalks walks = walks_of(choosable());
+    walks_ = &walks;
+    Rng rng(options_.seed);
+    const Ordered starts[] = {{report_.xla.passes, report_.xla.state, {}}, {{}, report_.initial, {}}};
+    const auto value = [this](const PassState& state) { return candidates_.countable(state); };
+    int idle = 0;
+    for (int64_t episode = 0; idle < kGreedyPatience && !over(walks.applications()); ++episode) {
+      const double before = candidates_.best();
+      end_of_walk(walks.greedy(starts[episode % 2], value, options_.length, rng));
+      idle = candidates_.best() < before ? 0 : idle + 1;
+    }
+    walks_ = nullptr;
+  }
+
+  void search_space() {
+    const auto strategy = make_strategy(options_.strategy);
+    const Space space = space_of(choosable(), options_.length);
+    OrderCost cost(session_, program_, space, candidates_);
+    SearchOptions search;
+    search.seed = options_.seed;
+    search.max_evaluations = std::numeric_limits<int>::max();
+    search.should_stop = [&] { return over(cost.applications()); };
+    search.on_evaluated = [&](const Choice&, double) { show(); };
+    Choice own_order = space.default_choice();
+    own_order[0] = static_cast<int32_t>(space.dimensions[0].options.size()) - 1;
+    for (const Choice& start : {own_order, space.default_choice()})
+      if (report_.evaluations == 0 || !search.should_stop())
+        report_.evaluations += strategy->search(space, start, cost, search).evaluations;
+    report_.applications = cost.applications();
+  }
+
+  PassSession& session_;
+  std::string program_;
+  const OrderOptions& options_;
+  OrderCandidates& candidates_;
+  OrderReport report_;
+  const PassWalks* walks_ = nullptr;
+  Clock::time_point begin_ = Clock::now();
+};
+
+}  // namespace
+
+void OrderOptions::validate() const {
+  if (!(budget_s > 0)) throw Error(fmt::format("a budget of {:g} s", budget_s), "--budget", "give more than 0");
+  if (length < 1 || length > 1000) throw Error(fmt::format("orders of {} passes", length), "--length", "1 to 1000");
+  if (!(measure_ms > 0)) throw Error("no time to measure");
+  std::string names = "ppo";
+  for (const std::string& name : strategy_names()) names += ", " + name;
+  const std::vector<std::string> known = strategy_names();
+  if (strategy != "ppo" && std::find(known.begin(), known.end(), strategy) == known.end())
+    throw Error("there is no strategy '" + strategy + "'", "--strategy", names);
+}
+
+OrderReport search_orders(PassSession& session, const std::string& program, const OrderOptions& options,
+                          OrderCandidates& candidates, OrderPolicy* policy) {
+  options.validate();
+  if ((options.strategy == "ppo") != (policy != nullptr))
+    throw InternalError("a policy and the strategy ppo go together");
+  for (const std::string& pass : options.passes) session.check_pass(pass);
+  return Search(session, program, options, candidates)(policy);
+}
+
+OrderReport order_passes(PassSession& session, const std::string& program, const OrderOptions& options,
+                         OrderPolicy* policy) {
+  OrderCandidates candidates(session, program, options.metric, options.measure_ms);
+  OrderReport report = search_orders(session, program, options, candidates, policy);
+  report.xla.duel = session.measure(program, report.xla.passes, options.measure_ms);
+  report.found = report.xla;
+  const double bound = metric_of(report.xla, options.metric);
+  for (Ordered& candidate : candidates.best_first()) {
+    if (metric_of(candidate, options.metric) >= bound) break;
+    candidate.duel = session.measure(program, candidate.passes, options.measure_ms);
+    if (candidate.duel.verified && session.verify(program, candidate.passes).empty() &&
+        metric_of(candidate, options.metric) < bound) {
+      report.found = candidate;
+      break;
+    }
+    ++report.rejected;
+  }
+  return report;
+}
+
+}  // namespace hone::passorder

@@ -1,0 +1,123 @@
+// Programs under XLA's passes: a worker that runs them, and the memory of what each pass made of each state, so that a
+// known step costs no message. A pass that aborts or hangs ends the worker, never this process.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "data/npz.h"
+#include "features/opcodes.h"
+#include "passorder/environment.h"
+#include "wire/client.h"
+
+namespace hone::passorder {
+
+struct PassInfo {
+  std::string name, group, meaning;
+  bool default_action = false;
+  bool changes_numerics = false;
+  std::string note;  // why it is no default action; empty when it is
+};
+
+// What a list of passes made of a program.
+struct PassState {
+  std::string fingerprint;                             // equal for states that differ in names only
+  int64_t instructions = 0;                            // of all computations
+  std::array<float, features::kOpcodeCount> counts{};  // by features::opcode_number
+  double flops = 0, transcendentals = 0, bytes = 0;    // XLA's HloCostAnalysis
+  double cost() const { return flops + 2 * transcendentals; }
+};
+using PassStatePtr = std::shared_ptr<const PassState>;
+
+// The passes that changed something, oldest first: with the program, all there is to a state.
+using PassHistory = std::vector<std::string>;
+
+struct PassStep {
+  PassStatePtr state;  // the old one when nothing changed
+  bool changed = false;
+  bool cached = false;  // nothing ran
+  double ms = 0;        // of the pass, when it ran
+  std::string error;    // empty = none; else the state is the old one
+};
+
+// Run time of a program ordered one way against the untouched program, interleaved in one process.
+struct PassDuel {
+  bool verified = false;  // outputs equal within tolerance, and could have been wrong
+  double baseline_ns = 0, candidate_ns = 0, ratio = 0, ratio_low = 0, ratio_high = 0;  // baseline / candidate
+  std::string error;  // did not compile, crashed, took too long, outputs differ
+};
+
+struct PassSessionOptions {
+  wire::WorkerOptions worker;
+  double step_limit_s = 20;      // for one pass, replay included
+  size_t memory_states = 50000;  // states and steps remembered; past it all are forgotten
+  int threads = 1;               // of a measured run
+  uint64_t seed = 0;             // of generated inputs
+};
+
+struct PassCounters {
+  int64_t steps = 0, cached = 0, changed = 0, failed = 0;
+  double pass_ms = 0, call_ms = 0;  // in passes; in calls of the worker, passes included
+};
+
+// May be shared between threads; calls take turns. Use it from a thread that outlives it or see wire::Worker.
+class PassSession {
+ public:
+  explicit PassSession(PassSessionOptions options);
+
+  const std::vector<PassInfo>& passes();      // all, in the order of the table
+  std::vector<std::string> default_passes();  // names of the default action set
+  void check_pass(const std::string& name);   // throws Error for an unknown one
+
+  // Loads a program into the worker, once; returns its key. Throws Error for bytes XLA cannot read.
+  std::string load(const std::string& bytes, const std::string& name);
+  // The same for a file, read once.
+  std::string load_file(const std::string& path);
+  void set_inputs(const std::string& program, const std::vector<NamedArray>& inputs);  // in the order of the parameters
+  PassStatePtr initial(const std::string& program);
+
+  // One pass on the state that `history` makes of the program. Throws Error for an unknown pass or program.
+  PassStep step(const std::string& program, const PassStatePtr& state, const PassHistory& history,
+                const std::string& pass);
+
+  std::string hlo(const std::string& program, const PassHistory& history);     // text
+  std::string verify(const std::string& program, const PassHistory& history);  // XLA's verifier; empty = nothing wrong
+  std::shared_ptr<const GraphObservation> graph(const std::string& program, const PassState& state,
+                                                const PassHistory& history);
+  PassDuel measure(const std::string& program, const PassHistory& history, double budget_ms = 200);
+
+  const PassCounters& counters() const { return counters_; }
+  int worker_pid() const { return worker_.pid(); }  // -1 when none runs; for tests
+  int worker_restarts() const { return worker_.restarts(); }
+
+ private:
+  struct Known {  // the outcome of a pass on a state
+    PassStatePtr state;
+    std::string error;
+    double ms = 0;
+  };
+  wire::ApplyReplyT apply(wire::ApplyRequestT request, double limit_s);
+  PassStatePtr remember(const wire::ApplyReplyT& reply);
+  Known run(const std::string& program, const PassState& state, const PassHistory& history, const std::string& pass,
+            bool& lasting);
+
+  PassSessionOptions options_;
+  std::recursive_mutex mutex_;
+  wire::Worker worker_;
+  std::vector<PassInfo> passes_;
+  std::unordered_map<std::string, PassStatePtr> states_;                             // by fingerprint
+  std::unordered_map<std::string, Known> steps_;                                     // by fingerprint and pass
+  std::unordered_map<std::string, PassStatePtr> programs_;                           // initial states by key
+  std::unordered_map<std::string, std::string> files_;                               // keys by path
+  std::unordered_map<std::string, std::shared_ptr<const GraphObservation>> graphs_;  // by fingerprint
+  PassCounters counters_;
+};
+
+}  // namespace hone::passorder

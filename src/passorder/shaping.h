@@ -1,0 +1,12 @@
+// Potential-based reward shaping (Ng, Harada and Russell 1999): F(s, s') = discount phi(s') - phi(s).
+#pragma once
+
+namespace hone::passorder {
+
+// What is added to a reward. The potential of a terminal state counts as 0, whatever it is: only then do the same policies
+// stay optimal when episodes end. A truncated episode keeps the potential of its last state.
+inline double shaping_reward(double before, double after, double discount, bool terminated) {
+  return (terminated ? 0 : discount * after) - before;
+}
+
+}  // namespace hone::passorder

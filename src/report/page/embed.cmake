@@ -1,0 +1,11 @@
+# Puts the style and the scripts into the page and the page into a C++ header: cmake -DPAGE=folder -DHEADER=file -P this
+file(READ ${PAGE}/page.html page)
+file(READ ${PAGE}/style.css style)
+set(script "")
+foreach(part base overview charts graph main)
+  file(READ ${PAGE}/${part}.js text)
+  string(APPEND script "${text}")
+endforeach()
+string(REPLACE "@STYLE@" "${style}" page "${page}")
+string(REPLACE "@SCRIPT@" "${script}" page "${page}")
+file(WRITE ${HEADER} "// Made from src/report/page by embed.cmake.\n#pragma once\n\nnamespace hone::report {\n\ninline constexpr char kReportPage[] = R\"page(${page})page\";\n\n}  // namespace hone::report\n")

@@ -1,0 +1,270 @@
+#include "report/report.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace hone::report {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kTableKernels = 15;
+constexpr size_t kTableDecisions = 12;
+
+json finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+
+json to_json(const tune::Measurement& m) {
+  json j = {{"outcome", tune::outcome_name(m.outcome)},
+            {"ratio", finite(m.ratio)},
+            {"interval", {finite(m.ratio_low), finite(m.ratio_high)}},
+            {"baseline_ns", finite(m.baseline_ns)},
+            {"candidate_ns", finite(m.candidate_ns)},
+            {"rounds", m.rounds},
+            {"compile_ms", finite(m.compile_ms)},
+            {"max_error", finite(m.max_error)}};
+  if (!m.note.empty()) j["note"] = m.note;
+  return j;
+}
+
+json to_json(const tune::KernelReport& k) {
+  json top = json::array();
+  for (const tune::Tried& t : k.top) {
+    json row = to_json(t.measurement);
+    row["value"] = t.value;
+    top.push_back(std::move(row));
+  }
+  return {{"name", k.name},
+          {"fingerprint", k.fingerprint},
+          {"kind", k.kind},
+          {"count", k.count},
+          {"share", k.share},
+          {"decision", decision_kind_name(k.decision)},
+          {"key", k.key},
+          {"default", k.default_value},
+          {"default_tile", k.default_tile},
+          {"chosen", k.chosen},
+          {"default_ns", finite(k.default_ns)},
+          {"chosen_ns", finite(k.chosen_ns)},
+          {"gain", k.gain},
+          {"gain_interval", {k.gain_low, k.gain_high}},
+          {"options", k.options},
+          {"tried", k.tried},
+          {"known", k.known},
+          {"complete", k.complete},
+          {"kept", k.kept},
+          {"top", std::move(top)}};
+}
+
+json to_json(const tune::Trial& t) {
+  json j = {{"scope", t.scope},
+            {"what", t.what},
+            {"start_s", t.start_s},
+            {"end_s", t.end_s},
+            {"outcome", tune::outcome_name(t.outcome)},
+            {"ratio", finite(t.ratio)},
+            {"interval", {finite(t.ratio_low), finite(t.ratio_high)}},
+            {"candidate_ns", finite(t.candidate_ns)},
+            {"compile_ms", finite(t.compile_ms)},
+            {"rounds", t.rounds}};
+  if (!t.kernel.empty()) j["kernel"] = t.kernel;
+  if (t.scope == "program") {
+    j["against"] = t.against;
+    j["confirms"] = t.confirms;
+  }
+  return j;
+}
+
+// At most `width` characters, the end replaced by dots.
+std::string clipped(const std::string& text, size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 2) + "..";
+}
+
+std::string ratio_text(double ratio, double low, double high) {
+  return fmt::format("{:.3f}x  [{:.3f}, {:.3f}]", ratio, low, high);
+}
+
+std::string head_text(const TuneReport& r) {
+  std::string text =
+      fmt::format("{}  ({} thread{}, {})\n", r.program, r.target.threads, r.target.threads == 1 ? "" : "s", r.host);
+  text += fmt::format("  default XLA  {:>12}\n", human_ns(r.default_ns));
+  text += fmt::format(
+      "  tuned        {:>12}   {}\n", human_ns(r.tuned_ns),
+      r.decisions.empty() ? "default XLA is the best found" : ratio_text(r.speedup, r.speedup_low, r.speedup_high));
+  text +=
+      fmt::format("  outputs      {}{}\n",
+                  !r.verified        ? "NOT verified"
+                  : r.max_error == 0 ? "verified, equal to default XLA's"
+                                     : fmt::format("verified, largest difference {:.2g} of the tolerance", r.max_error),
+                  r.interpreted ? ", also by XLA's interpreter" : "");
+  if (!r.note.empty()) text += fmt::format("  note         {}\n", r.note);
+  return text;
+}
+
+std::string kernels_text(const TuneReport& r) {
+  std::vector<const tune::KernelReport*> rows;
+  for (const tune::KernelReport& k : r.kernels) rows.push_back(&k);
+  std::stable_sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return a->share > b->share; });
+  if (rows.empty()) return "";
+  std::string text = fmt::format("\n  {:<28} {:<11} {:>6} {:<14} {:<18} {:>7}\n", "kernel", "kind", "share", "default",
+                                 "best", "gain");
+  for (size_t i = 0; i < rows.size() && i < kTableKernels; ++i) {
+    const tune::KernelReport& k = *rows[i];
+    const char* mark = k.kept ? " *" : "";
+    text += fmt::format("  {:<28} {:<11} {:>5.1f}% {:<14} {:<18} {:>6.2f}x{}\n",
+                        clipped(k.name + (k.count > 1 ? fmt::format(" x{}", k.count) : ""), 28), clipped(k.kind, 11),
+                        100 * k.share, clipped(k.default_value, 14), clipped(k.improved() ? k.chosen : "-", 18), k.gain,
+                        mark);
+  }
+  if (rows.size() > kTableKernels)
+    text += fmt::format("  and {} more; * = part of the result\n", rows.size() - kTableKernels);
+  else
+    text += "  * = part of the result\n";
+  return text;
+}
+
+// Kernel decisions are in the kernel table; here the rest, in words, and how many kernels.
+std::string decisions_text(const TuneReport& r) {
+  if (r.decisions.empty()) return "";
+  std::string text = "\n  decisions\n";
+  size_t kernels = 0, shown = 0, hidden = 0;
+  for (const Decision& d : r.decisions) {
+    if (d.kind == DecisionKind::Kernel)
+      ++kernels;
+    else if (shown < kTableDecisions)
+      text += fmt::format("    {}\n", tune::in_words(d)), ++shown;
+    else
+      ++hidden;
+  }
+  if (hidden) text += fmt::format("    and {} more\n", hidden);
+  if (kernels) text += fmt::format("    {} kernel{} compiled in another way\n", kernels, kernels == 1 ? "" : "s");
+  return text;
+}
+
+}  // namespace
+
+TuneReport make_report(tune::Session& session, const tune::ProgramResult& result) {
+  TuneReport report;
+  report.program = session.name();
+  report.fingerprint = session.program().program;
+  report.tuned_fingerprint = result.lowered.fingerprint;
+  report.target = session.target();
+  report.xla_version = session.worker_info().xla_version;
+  report.host = session.host();
+  report.decisions = result.decisions;
+  const tune::Measurement& m = result.measurement;
+  report.default_ns = m.baseline_ns;
+  report.tuned_ns = m.candidate_ns;
+  report.speedup = m.ratio;
+  report.speedup_low = m.ratio_low;
+  report.speedup_high = m.ratio_high;
+  report.rounds = m.rounds;
+  report.verified = m.ok();
+  report.max_error = m.max_error;
+  report.interpreted = m.interpreted;
+  report.counters = session.counters();
+  report.stopped = result.stopped;
+  report.note = result.note;
+  report.kernels = result.kernels;
+  report.steps = result.steps;
+  return report;
+}
+
+json decisions_object(const Decisions& decisions) {
+  json object = json::object();
+  for (const Decision& d : decisions) object[decision_kind_name(d.kind)][d.key] = d.value;
+  return object;
+}
+
+json decisions_list(const Decisions& decisions) {
+  json list = json::array();
+  for (const Decision& d : decisions)
+    list.push_back({{"kind", decision_kind_name(d.kind)}, {"key", d.key}, {"value", d.value}});
+  return list;
+}
+
+Decisions decisions_from_list(const json& list, const std::string& where) {
+  if (!list.is_array()) throw Error("the decisions are not a list", where);
+  Decisions decisions;
+  for (const json& item : list) {
+    const auto text = [&](const char* field) {
+      if (!item.is_object() || !item.contains(field) || !item[field].is_string())
+        throw Error(fmt::format("a decision has no text '{}'", field), where);
+      return item[field].get<std::string>();
+    };
+    decisions.push_back({decision_kind_from_name(text("kind")), text("key"), text("value")});
+  }
+  std::sort(decisions.begin(), decisions.end());
+  return decisions;
+}
+
+json to_json(const tune::Target& target) {
+  return {{"threads", target.threads},
+          {"seed", target.seed},
+          {"weights", target.weights},
+          {"allow_fast_math", target.allow_fast_math}};
+}
+
+json summary_json(const TuneReport& r) {
+  json j = {{"program", r.program},
+            {"fingerprint", r.fingerprint},
+            {"default_ns", finite(r.default_ns)},
+            {"tuned_ns", finite(r.tuned_ns)},
+            {"speedup", finite(r.speedup)},
+            {"speedup_interval", {finite(r.speedup_low), finite(r.speedup_high)}},
+            {"verified", r.verified},
+            {"candidates", r.counters.candidates},
+            {"rejected", r.counters.rejected},
+            {"failed", r.counters.failed},
+            {"seconds", r.seconds},
+            {"seed", r.target.seed},
+            {"threads", r.target.threads},
+            {"known", r.known},
+            {"stopped", r.stopped},
+            {"decisions", decisions_object(r.decisions)}};
+  j["output"] = r.output.empty() ? json(nullptr) : json(r.output);
+  if (!r.note.empty()) j["note"] = r.note;
+  return j;
+}
+
+json full_json(const TuneReport& r) {
+  json j = summary_json(r);
+  j["tuned_fingerprint"] = r.tuned_fingerprint;
+  j["target"] = to_json(r.target);
+  j["inputs"] = r.inputs;
+  j["xla_version"] = r.xla_version;
+  j["host"] = r.host;
+  j["rounds"] = r.rounds;
+  j["max_error"] = finite(r.max_error);
+  j["interpreted"] = r.interpreted;
+  j["budget_s"] = finite(r.budget_s);
+  j["kernels"] = json::array();
+  for (const tune::KernelReport& k : r.kernels) j["kernels"].push_back(to_json(k));
+  j["steps"] = json::array();
+  for (const tune::Step& s : r.steps) {
+    json row = to_json(s.measurement);
+    row["what"] = s.what;
+    row["kept"] = s.kept;
+    j["steps"].push_back(std::move(row));
+  }
+  j["timeline"] = json::array();
+  for (const tune::Trial& t : r.timeline) j["timeline"].push_back(to_json(t));
+  return j;
+}
+
+std::string report_text(const TuneReport& r) {
+  std::string text = head_text(r) + kernels_text(r) + decisions_text(r);
+  text += fmt::format("\n  {} candidates, {} rejected, {} failed, {:.1f} s, seed {}{}{}\n", r.counters.candidates,
+                      r.counters.rejected, r.counters.failed, r.seconds, r.target.seed,
+                      r.known ? ", known from the database" : "", r.stopped ? ", stopped early" : "");
+  if (!r.output.empty()) text += fmt::format("  written to {}\n", r.output);
+  return text;
+}
+
+}  // namespace hone::report

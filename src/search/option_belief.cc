@@ -1,0 +1,128 @@
+#include "search/option_belief.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+
+#include "base/error.h"
+#include "tune/kernel/kernel_moves.h"
+
+namespace hone {
+
+namespace {
+
+constexpr double kFarApart = 6;  // between emitters and libraries: a tenth of a thousandth of what is near
+constexpr double kFlagStep = 1;  // between an option and the same one unrolled
+
+double normal_density(double z) { return std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi); }
+double normal_below(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
+
+}  // namespace
+
+void BeliefOptions::validate() const {
+  if (!(slope_deviation >= 0) || !(deviation > 0) || !(per_spread >= 0) || !(length > 0) || !(noise > 0))
+    throw Error("deviations and lengths of a belief are positive");
+}
+
+std::vector<OptionPoint> option_points(const std::vector<std::string>& options) {
+  std::vector<KernelValue> values;
+  std::map<std::string, size_t> heads, flags;  // each a coordinate of its own
+  size_t rank = 0;
+  for (const std::string& text : options) {
+    values.push_back(parse_kernel_value(text));
+    const KernelValue& value = values.back();
+    rank = std::max(rank, value.tile.size());
+    heads.try_emplace(value.tile.empty() ? value.head : "tile", heads.size());
+    if (!value.rest.empty()) flags.try_emplace(value.rest, flags.size());
+  }
+  std::vector<OptionPoint> points;
+  for (const KernelValue& value : values) {
+    OptionPoint point(rank + heads.size() + flags.size());
+    for (size_t i = 0; i < value.tile.size(); ++i)
+      point[i] = std::log2(static_cast<double>(std::max<int64_t>(1, value.tile[i])));
+    point[rank + heads.at(value.tile.empty() ? value.head : "tile")] = kFarApart;
+    if (!value.rest.empty()) point[rank + heads.size() + flags.at(value.rest)] = kFlagStep;
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+OptionBelief::OptionBelief(std::vector<OptionPoint> points, std::vector<double> scores,
+                           const std::vector<double>& spreads, int default_option, const BeliefOptions& options)
+    : options_(options), points_(std::move(points)), leads_(std::move(scores)), closed_(points_.size()) {
+  options_.validate();
+  const size_t count = points_.size();
+  if (leads_.size() != count || spreads.size() != count || default_option < 0 ||
+      default_option >= static_cast<int>(count))
+    throw InternalError("a belief about options that are not there");
+  const double own = leads_[default_option];
+  for (size_t i = 0; i < count; ++i) {
+    leads_[i] -= own;
+    scales_.push_back(std::hypot(options_.deviation, options_.per_spread * spreads[i]));
+    mean_.push_back(options_.slope * leads_[i]);
+  }
+  for (size_t i = 0; i < count; ++i) variance_.push_back(prior_covariance(static_cast<int>(i), static_cast<int>(i)));
+  observe(default_option, 0);
+}
+
+double OptionBelief::prior_covariance(int a, int b) const {
+  double squares = 0;
+  for (size_t i = 0; i < points_[a].size(); ++i)
+    squares += (points_[a][i] - points_[b][i]) * (points_[a][i] - points_[b][i]);
+  return options_.slope_deviation * options_.slope_deviation * leads_[a] * leads_[b] +
+         scales_[a] * scales_[b] * std::exp(-squares / (2 * options_.length * options_.length));
+}
+
+// One step of the recursive least squares form of the posterior: no matrix is inverted.
+void OptionBelief::observe(int option, double log_ratio) {
+  const double surprise = log_ratio - mean_.at(option);
+  std::vector<double> covariance(points_.size());
+  for (size_t i = 0; i < points_.size(); ++i) {
+    covariance[i] = prior_covariance(static_cast<int>(i), option);
+    for (const std::vector<double>& factor : factors_) covariance[i] -= factor[i] * factor[option];
+  }
+  const double total = std::max(0.0, covariance[option]) + options_.noise * options_.noise;
+  const double root = std::sqrt(total);
+  for (size_t i = 0; i < points_.size(); ++i) {
+    mean_[i] += covariance[i] / total * surprise;
+    variance_[i] = std::max(0.0, variance_[i] - covariance[i] * covariance[i] / total);
+    covariance[i] /= root;
+  }
+  factors_.push_back(std::move(covariance));
+  closed_[option] = true;
+  best_ = std::min(best_, log_ratio);
+}
+
+void OptionBelief::rule_out(int option) { closed_.at(option) = true; }
+
+double OptionBelief::deviation(int option) const { return std::sqrt(variance_.at(option)); }
+
+double OptionBelief::expected_improvement(int option) const {
+  if (closed_.at(option)) return 0;
+  const double gain = best_ - mean_[option], spread = deviation(option);
+  if (spread <= 0) return std::max(0.0, gain);
+  const double z = gain / spread;
+  return gain * normal_below(z) + spread * normal_density(z);
+}
+
+std::optional<int> OptionBelief::next(double worth) const {
+  std::optional<int> best;
+  double most = 0;
+  for (int i = 0; i < static_cast<int>(points_.size()); ++i) {
+    const double gain = expected_improvement(i);
+    if (gain < worth || gain <= most) continue;
+    best = i;
+    most = gain;
+  }
+  return best;
+}
+
+std::optional<int> OptionBelief::likeliest() const {
+  std::optional<int> best;
+  for (int i = 0; i < static_cast<int>(points_.size()); ++i)
+    if (!closed_[i] && (!best || mean_[i] < mean_[*best])) best = i;
+  return best;
+}
+
+}  // namespace hone

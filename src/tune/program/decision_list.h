@@ -1,0 +1,50 @@
+// What the program tuner knows about dimensions and decisions: which decide much at once, which belong together, and how
+// a list of decisions changes by one.
+#pragma once
+
+#include <functional>
+
+#include "graph/strategy.h"
+#include "tune/session/measurer.h"
+
+namespace hone::tune {
+
+inline constexpr char kAll[] = "all";  // key of the decision about all weights
+
+Decision as_decision(const Dimension& dimension, int option);
+// `base` with one dimension set to one of its options.
+Decisions with_option(const Decisions& base, const Dimension& dimension, int option);
+// The option that the decisions choose, the default when they say nothing.
+int current_option(const Decisions& decisions, const Dimension& dimension);
+
+// Decides much at once: an option of the program, or everything of a kind.
+bool is_broad(const Dimension& dimension);
+bool is_reduction_dimension(const Dimension& dimension);
+bool is_convolution_dimension(const Dimension& dimension);  // of a grouped convolution, its weights' gradient apart
+bool is_weights_gradient_dimension(const Dimension& dimension);
+bool is_pooling_dimension(const Dimension& dimension);
+// One of dozens: a weight, or the library of a dot, a convolution or a reduction.
+bool is_single(const Dimension& dimension);
+
+// The decisions that say which kernels there are.
+Decisions without_kernels(Decisions decisions);
+// Those of one kind alone.
+Decisions of_kind(Decisions decisions, DecisionKind kind);
+// Those about nothing in the space.
+Decisions outside(Decisions decisions, const Space& space);
+
+// The cost a strategy sees: candidate over baseline run time, measured. `base` holds the decisions outside the space,
+// `baseline` what candidates are measured against.
+class MeasuredCost : public CostModel {
+ public:
+  using Measure = std::function<Measurement(const Decisions& candidate)>;
+  MeasuredCost(const Space& space, Decisions base, Decisions baseline, Measure measure);
+  std::vector<double> costs(std::span<const Choice> choices) override;
+
+ private:
+  const Space& space_;
+  Decisions base_, baseline_;
+  Measure measure_;
+};
+
+}  // namespace hone::tune

@@ -1,0 +1,287 @@
+#include "tune/program/fusion_model.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <limits>
+#include <set>
+#include <thread>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cost/ensemble.h"
+#include "cost/kernel_ranker.h"
+#include "search/strategies.h"
+#include "tune/program/program_tuner.h"
+
+namespace hone::tune {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// What all chains know: configurations by their text, distinct programs by their fingerprint.
+class Scores {
+ public:
+  Scores(const Decisions& base, FusionModel& model, const FusionSearchOptions& options)
+      : base_(base), model_(model), options_(options) {}
+
+  // Predicted ns of the program; kFailed when it cannot be lowered or encoded. Stopped and our own bugs pass through.
+  double of(const FusionLane& lane, const Decisions& fusion) {
+    const std::string text = to_text(fusion);
+    {
+      const std::lock_guard lock(mutex_);
+      const auto known = by_text_.find(text);
+      if (known != by_text_.end()) return known->second;
+    }
+    double ns = kFailed;
+    std::string fingerprint;
+    try {
+      const Lowered lowered = lane.lower(merged(base_, fusion));
+      fingerprint = lowered.fingerprint;
+      ns = model_.program_ns(lowered);
+    } catch (const Error& failed) {
+      spdlog::debug("fusion {}: {}", text, failed.what());
+    }
+    return note(text, fingerprint, fusion, ns);
+  }
+
+  int64_t configurations() const {
+    const std::lock_guard lock(mutex_);
+    return static_cast<int64_t>(by_text_.size());
+  }
+
+  void set_start(double ns) { start_ns_ = best_ns_ = ns; }
+
+  void fill(FusionSearchReport& report) const {
+    report.configurations = static_cast<int64_t>(by_text_.size());
+    report.programs = static_cast<int64_t>(by_program_.size());
+    report.failed = failed_;
+    for (const auto& [fingerprint, candidate] : by_program_)
+      if (candidate.predicted_ns < report.start_ns) report.best.push_back(candidate);
+    std::stable_sort(report.best.begin(), report.best.end(),
+                     [](const auto& a, const auto& b) { return a.predicted_ns < b.predicted_ns; });
+    if (report.best.size() > static_cast<size_t>(options_.finalists)) report.best.resize(options_.finalists);
+    for (const FusionCandidate& other : elsewhere_)
+      if (other.predicted_ns < report.start_ns * (1 + kOtherError) && !is_known(report, other.predicted_ns))
+        report.elsewhere.push_back(other);
+    std::stable_sort(report.elsewhere.begin(), report.elsewhere.end(),
+                     [](const auto& a, const auto& b) { return a.predicted_ns < b.predicted_ns; });
+  }
+
+  void found_elsewhere(FusionCandidate candidate) {
+    const std::lock_guard lock(mutex_);
+    elsewhere_.push_back(std::move(candidate));
+  }
+
+ private:
+  // The start or one of the finalists: a chain may come to where others begin.
+  static bool is_known(const FusionSearchReport& report, double predicted_ns) {
+    const auto same = [&](const FusionCandidate& c) { return c.predicted_ns == predicted_ns; };
+    return predicted_ns == report.start_ns || std::any_of(report.best.begin(), report.best.end(), same) ||
+           std::any_of(report.elsewhere.begin(), report.elsewhere.end(), same);
+  }
+
+  double note(const std::string& text, const std::string& fingerprint, const Decisions& fusion, double ns) {
+    const std::lock_guard lock(mutex_);
+    if (!by_text_.emplace(text, ns).second) return ns;  // another lane was faster
+    if (ns < kFailed) {
+      // Of decisions that lead to one program the shortest list says it best.
+      FusionCandidate& known = by_program_[fingerprint];
+      if (known.predicted_ns == 0 || fusion.size() < known.decisions.size()) known = {fusion, ns};
+      best_ns_ = std::min(best_ns_, ns);
+    } else {
+      ++failed_;
+    }
+    const bool known_start = start_ns_ > 0 && start_ns_ < kFailed;
+    options_.on_scored(static_cast<int64_t>(by_text_.size()), known_start ? start_ns_ / best_ns_ : 1);
+    return ns;
+  }
+
+  const Decisions& base_;
+  FusionModel& model_;
+  const FusionSearchOptions& options_;
+  mutable std::mutex mutex_;
+  std::map<std::string, double> by_text_;
+  std::map<std::string, FusionCandidate> by_program_;
+  std::vector<FusionCandidate> elsewhere_;  // of each chain with another start, its best
+  int64_t failed_ = 0;
+  double start_ns_ = 0, best_ns_ = kFailed;
+};
+
+class PredictedCost : public CostModel {
+ public:
+  PredictedCost(const Space& space, const FusionLane& lane, Scores& scores)
+      : space_(space), lane_(lane), scores_(scores) {}
+  std::vector<double> costs(std::span<const Choice> choices) override {
+    std::vector<double> costs;
+    for (const Choice& choice : choices) {
+      const Decisions decisions = space_.decisions(choice);
+      costs.push_back(scores_.of(lane_, decisions));
+      if (costs.back() < best_.predicted_ns) best_ = {decisions, costs.back()};
+    }
+    asked_ += static_cast<int64_t>(choices.size());
+    return costs;
+  }
+  int64_t asked() const { return asked_; }
+  void forget_best() { best_ = {{}, kFailed}; }
+  const FusionCandidate& best() const { return best_; }  // since it was forgotten
+
+ private:
+  const Space& space_;
+  const FusionLane& lane_;
+  Scores& scores_;
+  int64_t asked_ = 0;
+  FusionCandidate best_{{}, kFailed};
+};
+
+// The chains of one lane, one after the other, each with its share of the time and of the configurations. A chain that
+// cools down early, because later configurations take less time than the first ones, is walked anew from the start.
+void walk(const FusionLane& lane, size_t index, size_t lanes, const Space& space, Scores& scores, double seconds_each,
+          const FusionSearchOptions& options) {
+  const auto start = Clock::now();
+  const auto chains = static_cast<double>(options.chains);
+  const double allowed = static_cast<double>(options.max_configurations) / (chains * static_cast<double>(lanes));
+  PredictedCost cost(space, lane, scores);
+  for (int chain = 0; chain < options.chains; ++chain) {
+    const double until_s = options.budget_s * (chain + 1) / chains;
+    const int64_t at_first = cost.asked();
+    SearchOptions search;
+    const size_t number = index * options.chains + chain;
+    const bool other = number % 2 == 1 && !options.elsewhere.empty();
+    const Decisions& begins = other ? options.elsewhere[number / 2 % options.elsewhere.size()] : options.start;
+    cost.forget_best();
+    search.seed = options.seed + 1000003 * number;
+    search.should_stop = [&] { return seconds_since(start) >= until_s || lane.seconds_left() <= 0; };
+    for (bool more = true; more; search.seed += 7919) {
+      const int64_t before = cost.asked(), known = scores.configurations();
+      const auto begin = Clock::now();
+      // The temperature falls with the configurations seen: as many as fit into the chain's time.
+      const double fitting = (until_s - seconds_since(start)) / seconds_each;
+      const double left = std::min(fitting, allowed - static_cast<double>(before - at_first));
+      search.max_evaluations = static_cast<int>(std::clamp(left, 2.0, 1e6));
+      make_anneal({.start_temperature = options.temperature, .end_temperature = options.temperature / 20})
+          ->search(space, space.choice(begins), cost, search);
+      const auto asked = static_cast<double>(cost.asked() - before);
+      if (asked > 0) seconds_each = std::max(1e-6, seconds_since(begin) / asked);
+      more = scores.configurations() > known && static_cast<double>(cost.asked() - at_first) + 2 < allowed &&
+             !search.should_stop() && until_s - seconds_since(start) > 20 * seconds_each;
+    }
+    if (other && cost.best().predicted_ns < kFailed) scores.found_elsewhere(cost.best());
+  }
+}
+
+// Every lane in a thread of its own; the first exception of any of them is thrown when all have ended.
+void walk_all(const std::vector<FusionLane>& lanes, const Space& space, Scores& scores, double seconds_each,
+              const FusionSearchOptions& options) {
+  std::vector<std::exception_ptr> failures(lanes.size());
+  const auto walk_lane = [&](size_t i) {
+    try {
+      walk(lanes[i], i, lanes.size(), space, scores, seconds_each, options);
+    } catch (...) {
+      failures[i] = std::current_exception();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < lanes.size(); ++i) threads.emplace_back(walk_lane, i);
+  walk_lane(0);
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& failure : failures) {
+    if (!failure) continue;
+    try {
+      std::rethrow_exception(failure);
+    } catch (const Stopped&) {
+      // The time is over: what was found counts.
+    }
+  }
+}
+
+}  // namespace
+
+FusionModel::FusionModel(std::unique_ptr<cost::LearnedModel> model, double launch_ns)
+    : model_(std::move(model)), launch_ns_(launch_ns) {
+  if (!model_->predicts_runtime())
+    throw Error("this model ranks options and predicts no run times", model_->name(),
+                "weights of hone train fusion do");
+}
+
+double FusionModel::kernel_ns(const Kernel& kernel) {
+  const std::lock_guard lock(mutex_);  // the model is not made for several threads
+  const auto known = known_.find(kernel.fingerprint);
+  if (known != known_.end()) return known->second;
+  const auto start = Clock::now();
+  const double ns = model_->predict(cost::EncodedOptions(kernel, {kernel.default_value()}).view()).at(0);
+  spent_ns_ += std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+  ++kernels_;
+  known_.emplace(kernel.fingerprint, ns);
+  return ns;
+}
+
+double FusionModel::program_ns(const Lowered& lowered) {
+  double ns = 0;
+  for (const Kernel& kernel : lowered.kernels) {
+    try {
+      ns += kernel.count * (kernel_ns(kernel) + launch_ns_);
+    } catch (const Error& e) {
+      spdlog::debug("{} is not predicted: {}", kernel.name, e.what());
+      return std::numeric_limits<double>::infinity();
+    }
+  }
+  return ns;
+}
+
+std::unique_ptr<FusionModel> open_fusion_model(const std::string& path, int threads) {
+  if (path == "analytical") return std::make_unique<FusionModel>(cost::analytical_member("", "fusion", threads));
+  return std::make_unique<FusionModel>(cost::load_learned_model(path));
+}
+
+void FusionSearchOptions::validate() const {
+  if (!(budget_s > 0)) throw Error("a search needs time", "--fusion-budget");
+  if (chains < 1) throw Error("a search needs a chain at least", "--fusion-chains");
+  if (finalists < 1 || max_configurations < 1) throw Error("a search needs a configuration and a finalist at least");
+}
+
+std::vector<FusionCandidate> FusionSearchReport::finalists() const {
+  std::vector<FusionCandidate> order;
+  for (size_t i = 0; i < std::max(best.size(), elsewhere.size()); ++i) {
+    if (i < best.size()) order.push_back(best[i]);
+    if (i < elsewhere.size()) order.push_back(elsewhere[i]);
+  }
+  return order;
+}
+
+FusionSearchReport search_fusion(const std::vector<FusionLane>& lanes, const Decisions& base,
+                                 const std::vector<Dimension>& edges, FusionModel& model,
+                                 const FusionSearchOptions& options) {
+  options.validate();
+  FusionSearchReport report;
+  Space space;
+  for (const Dimension& edge : edges)
+    if (edge.options.size() > 1) space.dimensions.push_back(edge);
+  if (space.dimensions.empty() || lanes.empty()) return report;
+  const auto start = Clock::now();
+  const double model_before = model.seconds();
+  const int64_t kernels_before = model.kernels();
+  spdlog::debug("fusion search: begins, {} edges", space.dimensions.size());
+  Scores scores(base, model, options);
+  report.own_ns = scores.of(lanes[0], {});
+  const auto second = Clock::now();
+  report.start_ns = options.start.empty() ? report.own_ns : scores.of(lanes[0], options.start);
+  if (report.start_ns < kFailed) {
+    scores.set_start(report.start_ns);
+    // The first one also meets all kernels for the first time: later ones are many times as fast.
+    const double first_s = std::chrono::duration<double>(second - start).count();
+    walk_all(lanes, space, scores, std::max(1e-4, first_s / 16), options);
+  }
+  scores.fill(report);
+  report.kernels = model.kernels() - kernels_before;
+  report.seconds = seconds_since(start);
+  report.model_s = model.seconds() - model_before;
+  spdlog::debug("fusion search: ends, {} configurations in {:.2f} s, {} kernels in the model for {:.2f} s",
+                report.configurations, report.seconds, report.kernels, report.model_s);
+  return report;
+}
+
+}  // namespace hone::tune

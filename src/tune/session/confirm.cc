@@ -1,0 +1,113 @@
+// The duels of default XLA, and those that decide whether a result is kept.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "tune/program/program_tuner.h"
+
+namespace hone::tune {
+
+namespace {
+
+DefaultRun measure_default(Bench& bench, double limit_s) {
+  DefaultRun run;
+  const Duel duel{.min_rounds = 3, .max_rounds = 5, .budget_ms = 500, .precision = 0.02, .limit_s = limit_s};
+  const Measurement m = bench.measure_program({}, {}, duel);
+  if (m.outcome == Outcome::Unverified) {
+    run.note = "the outputs of default XLA prove nothing on these inputs" + (m.note.empty() ? "" : ": " + m.note);
+  } else if (!m.ok()) {
+    throw RunError(fmt::format("default XLA cannot run this program ({}): {}", outcome_name(m.outcome), m.note));
+  }
+  run.measurement = m;
+  run.measurement.rounds = std::max(1, m.rounds);
+  const double budget_ms = std::clamp(60 * m.baseline_ns / 1e6, 300.0, 2000.0);
+  const double compile_s = std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
+  run.trial = {.min_rounds = 5,
+               .max_rounds = 60,
+               .budget_ms = budget_ms,
+               .precision = 0.008,
+               .abandon_ratio = 0.93,
+               .limit_s = 10 + 6 * compile_s + 3 * budget_ms / 1e3 + 60 * m.baseline_ns / 1e9};
+  return run;
+}
+
+}  // namespace
+
+DefaultRun measure_default(Bench& bench) { return measure_default(bench, 600); }
+
+DefaultRun measure_default_after_stop(Bench& bench) {
+  constexpr double kPatienceSeconds = 10;
+  try {
+    return measure_default(bench, kPatienceSeconds);
+  } catch (const RunError&) {
+    throw Stopped();
+  }
+}
+
+int affordable_processes(const Measurement& default_run, double seconds, int asked) {
+  constexpr double kRuns = 4;
+  const double compile_ms = std::max(default_run.compile_ms, default_run.baseline_compile_ms);
+  const double each_s = 2 * (compile_ms / 1e3 + kRuns * default_run.baseline_ns / 1e9);
+  return static_cast<int>(std::clamp(seconds / each_s, 1.0, static_cast<double>(asked)));
+}
+
+Confirmation confirm(Bench& bench, const Decisions& decisions, const Duel& effort, int processes) {
+  Confirmation result;
+  Measurement& all = result.combined;
+  for (int i = 0; i < processes; ++i) {
+    if (i > 0) bench.fresh_process();
+    const Measurement m = bench.measure_program(decisions, {}, effort);
+    result.duels.push_back(m);
+    if (!m.ok()) {
+      all = m;
+      return result;
+    }
+    if (i == 0) {
+      all = m;
+    } else {
+      const auto fold = [&](double& mean, double value) {
+        mean = std::pow(mean, i / (i + 1.0)) * std::pow(value, 1 / (i + 1.0));
+      };
+      fold(all.ratio, m.ratio);
+      fold(all.ratio_low, m.ratio_low);
+      fold(all.ratio_high, m.ratio_high);
+      fold(all.baseline_ns, m.baseline_ns);
+      fold(all.candidate_ns, m.candidate_ns);
+      all.rounds += m.rounds;
+      all.max_error = std::max(all.max_error, m.max_error);
+      all.interpreted = all.interpreted || m.interpreted;
+    }
+    if (m.ratio < kSlower) return result;
+  }
+  result.holds = all.ratio_low >= 1;
+  return result;
+}
+
+ProgramResult confirm_decisions(Bench& bench, const Decisions& decisions, const Duel& effort) {
+  bench.begin_confirmation();
+  ProgramResult result;
+  result.measurement = bench.measure_program(decisions, {}, effort);
+  const Measurement& m = result.measurement;
+  // The search has proved the gain; a short duel has to show only that it is not gone.
+  const bool kept = m.ok() && (decisions.empty() || m.ratio_high >= 1);
+  result.steps.push_back({"confirmation", m, kept});
+  if (!kept) return result;
+  if (decisions.empty()) {
+    result.measurement.candidate_ns = m.baseline_ns;
+    result.measurement.ratio = result.measurement.ratio_low = result.measurement.ratio_high = 1;
+  }
+  result.decisions = decisions;
+  result.lowered = bench.lower(decisions, false);
+  return result;
+}
+
+void mark_kept(ProgramResult& result) {
+  for (KernelReport& kernel : result.kernels) {
+    const Decision decision{kernel.decision, kernel.key, kernel.chosen};
+    kernel.kept = std::find(result.decisions.begin(), result.decisions.end(), decision) != result.decisions.end();
+  }
+}
+
+}  // namespace hone::tune

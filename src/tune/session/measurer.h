@@ -1,0 +1,78 @@
+// What the tuners ask about one program: its lowering and duels of candidates. A Session answers from a worker; tests
+// answer from a table.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/decision.h"
+#include "graph/kernel.h"
+
+namespace hone::tune {
+
+enum class Outcome : int8_t { Ok = 0, Mismatch, Unverified, CompileFailed, Crashed, TimedOut, RunFailed };
+const char* outcome_name(Outcome outcome);           // "ok", "mismatch", "compile_failed", ...
+Outcome outcome_from_name(const std::string& name);  // throws Error
+
+// How much effort one duel may take. Defaults: a careful duel.
+struct Duel {
+  int min_rounds = 5, max_rounds = 30;
+  double budget_ms = 1000;
+  double precision = 0.01;   // stop when the interval of the ratio is this narrow
+  double abandon_ratio = 0;  // stop when surely slower than this; 0 = never
+  double limit_s = 60;       // compile, checks and runs together; past it the worker is killed
+};
+
+// One measured candidate. Ratios are baseline over candidate: above 1 is faster.
+struct Measurement {
+  Outcome outcome = Outcome::RunFailed;
+  double baseline_ns = 0, candidate_ns = 0, ratio = 0, ratio_low = 0, ratio_high = 0;
+  int rounds = 0;
+  double compile_ms = 0, baseline_compile_ms = 0;
+  double max_error = 0;  // largest difference from default XLA's outputs, in units of the tolerance: at most 1 is equal
+  bool interpreted = false;  // the outputs agree with XLA's HLO interpreter as well (small programs only)
+  std::string note{};        // why it failed, in the worker's words
+
+  bool ok() const { return outcome == Outcome::Ok; }
+  bool rejected() const { return outcome == Outcome::Mismatch || outcome == Outcome::Unverified; }
+};
+
+// What earlier runs on this host, XLA version and thread count left about a kernel.
+struct KnownKernel {
+  struct Best {
+    std::string value;  // the default value when nothing beat it
+    Measurement measurement;
+  };
+  std::map<std::string, Measurement> measured;  // by option value
+  std::optional<Best> best;                     // present only when a search was finished
+};
+
+// Thrown out of a measurement when the user interrupts or the budget is long past.
+struct Stopped : std::exception {
+  const char* what() const noexcept override { return "stopped"; }
+};
+
+class Bench {
+ public:
+  virtual ~Bench() = default;
+  // Throws Error or RunError when the program cannot be lowered under the decisions.
+  virtual Lowered lower(const Decisions& decisions, bool want_fusion) = 0;
+  // Never throw for a failing candidate: the outcome says what happened. Both may throw Stopped.
+  virtual Measurement measure_kernel(const Kernel& kernel, const std::string& value, const Duel& duel) = 0;
+  virtual Measurement measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& duel) = 0;
+  virtual KnownKernel known(const Kernel& kernel) = 0;
+  // A kernel's search is complete; `best` may hold the default value.
+  virtual void remember(const Kernel& kernel, const KnownKernel::Best& best) = 0;
+  // Seconds of the search budget that remain, always finite; 0 after an interrupt.
+  virtual double seconds_left() const = 0;
+  // The next measurement runs in a process of its own, with memory laid out anew.
+  virtual void fresh_process() = 0;
+  // From here on nothing but the final confirmation runs: interrupts and the budget no longer throw Stopped.
+  virtual void begin_confirmation() = 0;
+};
+
+}  // namespace hone::tune

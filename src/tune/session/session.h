@@ -1,0 +1,121 @@
+// One program open on one worker: turns the tuners' questions into requests, failures into outcomes, and every measured
+// candidate into a row of the database.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "data/database.h"
+#include "data/npz.h"
+#include "tune/session/measurer.h"
+#include "wire/client.h"
+
+namespace hone::tune {
+
+// How a program is compiled and run.
+struct Target {
+  int threads = 1;
+  uint64_t seed = 0;         // of generated inputs
+  std::vector<int> weights;  // parameters declared constant between calls, ascending
+  bool allow_fast_math = false;
+
+  void validate() const;  // throws Error
+};
+
+// "0,3-9": the inverse of parse_index_list for ascending indices.
+std::string index_list_text(const std::vector<int>& indices);
+
+struct SessionOptions {
+  Target target;
+  wire::WorkerOptions worker;
+  double budget_s = 0;  // of the search, from begin_search() or else the start of the session; 0 = no limit
+};
+
+// Distinct candidates: kernel options and decision lists.
+struct Counters {
+  int64_t candidates = 0;  // measured, whatever came out
+  int64_t rejected = 0;    // outputs differ or prove nothing
+  int64_t failed = 0;      // did not compile, crashed, took too long
+};
+
+class Session : public Bench {
+ public:
+  explicit Session(SessionOptions options);
+  Session(const Session&) = delete;  // the worker's poll refers to it
+  Session& operator=(const Session&) = delete;
+
+  // Records what is measured from here on; known() answers from it if `reuse_kernels`. It must outlive the session's use.
+  void use_database(Database& database, bool reuse_kernels);
+  // Throws Error for a program XLA cannot read. `name` is for people.
+  void load(const std::string& bytes, const std::string& name);
+  // Arrays named arr_0, arr_1, ... after the parameters' numbers; under other names, in the order of the parameters.
+  // Throws Error when they do not match the parameters in number or shape. Without inputs the worker takes those that came
+  // with the program (a snapshot), else generates them from the target's seed.
+  void set_inputs(std::vector<NamedArray> arrays);
+
+  // Kernels measured from here on are recorded as this program's (a fingerprint), which need not be loaded.
+  void record_as(const std::string& program) { program_.program = program; }
+
+  const wire::LoadReplyT& program() const { return program_; }
+  const std::string& name() const { return name_; }  // as given to load()
+  const wire::HelloReplyT& worker_info();            // asks at the first call
+  std::string host();                                // CPU model and cores, as records name it
+  const Target& target() const { return options_.target; }
+  const Counters& counters() const { return counters_; }
+  // Of given or snapshot inputs; empty when they are generated.
+  const std::string& inputs_fingerprint() const { return inputs_fingerprint_; }
+
+  // With protos, kernels carry their modules in binary form and their costs.
+  wire::LowerReplyT lower_reply(const Decisions& decisions, bool want_fusion, bool want_protos = false,
+                                bool want_hlo = true);
+  // Kernels as lower() would find them, and nothing else: what scoring many fusion configurations needs. Fingerprints tell
+  // kernels by their content: lower()'s also hold the name XLA gave the fused computation, so that one kernel has many. That
+  // of the program is made of its kernels' and their counts. No tiles among the options, no weights of dimensions.
+  // The worker runs XLA's passes before fusion once per list of decisions other than fusion, and describes a kernel once.
+  Lowered lower_kernels(const Decisions& decisions);
+  wire::RunReplyT run(const Decisions& decisions, int repeat, bool want_outputs);
+  // The same, and so many runs under XLA's profiler; no events where there is none.
+  wire::RunReplyT profile(const Decisions& decisions, int runs);
+
+  Lowered lower(const Decisions& decisions, bool want_fusion) override;
+  Measurement measure_kernel(const Kernel& kernel, const std::string& value, const Duel& duel) override;
+  Measurement measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& duel) override;
+  KnownKernel known(const Kernel& kernel) override;
+  void remember(const Kernel& kernel, const KnownKernel::Best& best) override;
+  double seconds_left() const override;
+  void fresh_process() override { worker_.kill(); }
+  void begin_confirmation() override { confirming_ = true; }
+  // The budget counts from here; undoes begin_confirmation().
+  void begin_search();
+
+ private:
+  std::unique_ptr<wire::TargetT> wire_target() const;
+  Measurement duel(wire::MeasureRequestT request, const Duel& duel);
+  void count(const std::string& candidate, const Measurement& measurement);
+  void record(const std::string& scope, const std::string& kernel, const std::string& decisions,
+              const Measurement& measurement, const std::string& note);
+  void poll();  // throws Stopped when waiting is over
+
+  SessionOptions options_;
+  Database* database_ = nullptr;
+  bool reuse_kernels_ = true;
+  wire::Worker worker_;
+  std::chrono::steady_clock::time_point start_;
+  std::optional<std::chrono::steady_clock::time_point> interrupted_at_;
+  std::set<std::string> interpreted_;  // decisions whose outputs the HLO interpreter has seen
+  bool killed_ = false;                // the worker of the last duel, by a signal from outside
+  bool confirming_ = false;
+  bool beyond_budget_ = false;  // what is in flight may take longer than the budget; an interrupt still ends it
+  wire::LoadReplyT program_;
+  std::optional<wire::HelloReplyT> info_;
+  std::string name_, inputs_fingerprint_;
+  Counters counters_;
+  std::set<std::string> counted_;
+  std::map<std::string, Kernel> described_;  // by content, as lower_kernels() got them
+};
+
+}  // namespace hone::tune

@@ -1,0 +1,67 @@
+// What a search did and when: a bench that passes every question on and notes the answers. It sees every candidate,
+// whoever asks, so the tuners need not keep a diary.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tune/session/measurer.h"
+
+namespace hone::tune {
+
+// One answer, in the order of asking. Times are seconds since the timeline began.
+struct Trial {
+  std::string scope;   // "kernel", "program" or "lower"
+  std::string kernel;  // fingerprint, of a kernel
+  std::string what;    // the kernel's option; of a program what is new against the baseline, in words
+  double start_s = 0, end_s = 0;
+  Outcome outcome = Outcome::Ok;
+  double ratio = 0, ratio_low = 0, ratio_high = 0;  // baseline over candidate; 0 when nothing was timed
+  double candidate_ns = 0;
+  double compile_ms = 0;
+  int rounds = 0;
+  int against = -1;       // a program's baseline: the last trial before that had it as its candidate; see below
+  bool confirms = false;  // part of the final confirmation
+
+  static constexpr int kDefault = -1, kUnknown = -2;  // of `against`: default XLA, a candidate never measured
+};
+
+class Timeline : public Bench {
+ public:
+  explicit Timeline(Bench& bench) : bench_(bench), start_(Clock::now()) {}
+
+  const std::vector<Trial>& trials() const { return trials_; }
+
+  Lowered lower(const Decisions& decisions, bool want_fusion) override;
+  Measurement measure_kernel(const Kernel& kernel, const std::string& value, const Duel& duel) override;
+  Measurement measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& duel) override;
+  KnownKernel known(const Kernel& kernel) override { return bench_.known(kernel); }
+  void remember(const Kernel& kernel, const KnownKernel::Best& best) override { bench_.remember(kernel, best); }
+  double seconds_left() const override { return bench_.seconds_left(); }
+  void fresh_process() override { bench_.fresh_process(); }
+  void begin_confirmation() override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double now_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  Bench& bench_;
+  Clock::time_point start_;
+  std::vector<Trial> trials_;
+  std::map<std::string, int> candidates_;  // decisions of programs -> the last trial that measured them
+  bool confirming_ = false;
+};
+
+// What `candidate` has that `baseline` has not, and what it lacks: "weights all constant", "6 decisions (5 library, 1
+// kernel)"; "default XLA" when both are empty, "the same again" when nothing differs.
+std::string difference_in_words(const Decisions& candidate, const Decisions& baseline);
+
+// The gain over default XLA of each trial of a program: its ratio, multiplied along the chain of baselines. 0 for other
+// trials and where it is not known.
+std::vector<double> gains_over_default(const std::vector<Trial>& trials);
+// The trials whose candidate became the best so far: later ones were compared with it.
+std::vector<bool> adopted_trials(const std::vector<Trial>& trials);
+
+}  // namespace hone::tune

@@ -1,0 +1,43 @@
+// Which layouts of a program can be decided, and those that are (see the seam "layout").
+#pragma once
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "decisions/lower.h"
+#include "graph/layout_choice.h"
+#include "xla/hlo/ir/hlo_module.h"
+
+namespace hone::xla_side {
+
+struct LayoutSpace {
+  std::string module_proto;           // the module when XLA assigns layouts, every array row-major
+  std::vector<Dimension> dimensions;  // by instruction of that module; the first option is XLA's own
+};
+
+// What the seam consults, as SeamTable: one module compiles at a time.
+struct LayoutTable {
+  std::unordered_map<std::string, LayoutChoice> decided;  // by instruction name
+  std::set<std::string> met;                              // out: decided instructions that XLA asked about
+  LayoutSpace* space = nullptr;                           // out, when wanted
+};
+LayoutTable& layout_table();
+
+// Fills the table for one run of the passes. The destructor clears it.
+class LayoutScope {
+ public:
+  explicit LayoutScope(const Decisions& decisions);  // throws Error for values that are none, or when the seam is off
+  ~LayoutScope();
+  LayoutScope(const LayoutScope&) = delete;
+  void check_all_met() const;  // throws Error when a decided instruction does not exist
+};
+
+// Called by the seam before the first layout of a module is assigned.
+void record_layout_space(const xla::HloModule& module);
+
+// Dots, convolutions, reshapes and transposes of at least two axes, each with the layouts of its result and operands that
+// XLA:CPU compiles. Throws Error when the seam is off and what lower() throws.
+LayoutSpace layout_space(const xla::HloModule& program, const CompileTarget& target, const Decisions& under = {});
+
+}  // namespace hone::xla_side

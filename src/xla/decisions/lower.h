@@ -1,0 +1,63 @@
+// From a program and its decisions to a lowered module, and from a lowered module to machine code.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "decisions/seams.h"
+#include "graph/decision.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/literal.h"
+#include "xla/service/cpu/cpu_executable.h"
+
+namespace hone::xla_side {
+
+struct CompileTarget {
+  int threads = 1;
+  bool allow_fast_math = false;
+  std::vector<int> weights;  // parameters the user declared constant between calls
+};
+
+// What happened to each parameter on its way in.
+enum class Storage { AsIs, Transposed, Constant };
+
+struct Lowered {
+  std::unique_ptr<xla::HloModule> module;
+  std::vector<FusionEdge> edges;                // legal fusion edges, when recorded
+  std::map<std::string, Reduction> reductions;  // by key: those a library can run
+  std::vector<Storage> storage;                 // per entry parameter
+  bool huge_pages = false;
+  double pass_ms = 0;
+};
+
+// Runs XLA's HLO passes on a copy of the program under the decisions, then writes the kernel and library decisions on
+// the instructions they belong to. `inputs` (one literal per parameter) is needed only for constant weights.
+// Throws Error for decisions that do not fit and RunError when XLA fails. `snapshot`: receives a copy of the module as it
+// reached the fusion pass.
+Lowered lower(const xla::HloModule& program, const CompileTarget& target, const Decisions& decisions,
+              const std::vector<xla::Literal>* inputs, bool record_edges,
+              std::unique_ptr<xla::HloModule>* snapshot = nullptr);
+
+// Tells the fusion seam what was decided, until the SeamScope around it ends.
+void fill_fusion_table(const Decisions& decisions, bool record_edges);
+
+// Applies one kernel's decision value ("loop", "tile=8,8;unroll=0", "eigen") to its instruction.
+void annotate(xla::HloInstruction& kernel, const std::string& value);
+
+// Fingerprint of a kernel: equal for fusions, dots and convolutions that compile to the same code.
+std::string kernel_fingerprint(const xla::HloInstruction& kernel);
+// The same without the name of the fused computation, which says in what order fusions were made: equal for equal kernels of
+// one program and of programs fused otherwise.
+std::string content_fingerprint(const xla::HloInstruction& kernel);
+std::string module_fingerprint(const xla::HloModule& module);
+
+// Dots, convolutions and fusions of all computations that run (not those inside fusions).
+std::vector<xla::HloInstruction*> kernels_of(xla::HloModule& module);
+
+// Code generation of a lowered module.
+std::unique_ptr<xla::cpu::CpuExecutable> generate(std::unique_ptr<xla::HloModule> module, int threads);
+
+// The program dimensions a user can decide under this target (options, library, weights), without fusion edges.
+std::vector<Dimension> program_dimensions(const xla::HloModule& program, const CompileTarget& target);
+
+}  // namespace hone::xla_side

@@ -1,0 +1,454 @@
+#include "decisions/seams.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "decisions/layouts.h"
+#include "graph/library_keys.h"
+#include "xla/backends/cpu/codegen/tiled/tiled_fusion_emitter.h"
+#include "xla/backends/cpu/ynn_support.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/service/cpu/cpu_instruction_fusion.h"
+#include "xla/service/cpu/cpu_layout_assignment.h"
+#include "xla/service/cpu/dot_op_emitter.h"
+#include "xla/service/cpu/ir_emission_utils.h"
+#include "xla/service/fusion_node_indexing_evaluation.h"
+#include "xla/shape_util.h"
+
+namespace hone::xla_side {
+namespace {
+
+enum SeamIndex {
+  kTile,
+  kTiledSupport,
+  kFusion,
+  kFusionStart,
+  kDotStrategy,
+  kDotYnn,
+  kDotYnnShape,
+  kConvYnn,
+  kReduceYnn,
+  kLayout,
+  kSeams
+};
+
+SeamState make_state(const char* name) {
+  SeamState state;
+  state.name = name;
+  return state;
+}
+
+SeamState& state(SeamIndex index) { return seam_states()[index]; }
+
+// The wheel's own definition behind ours.
+template <class F>
+F original(SeamIndex index, const char* symbol) {
+  void* address = dlsym(RTLD_NEXT, symbol);
+  state(index).found = address != nullptr;
+  if (address == nullptr) {
+    fprintf(stderr, "F seam %s: the wheel lacks %s\n", state(index).name.c_str(), symbol);
+    abort();
+  }
+  return reinterpret_cast<F>(address);
+}
+
+std::optional<std::string> attribute(const xla::HloInstruction& instruction, const char* name) {
+  const auto& map = instruction.frontend_attributes().map();
+  auto it = map.find(name);
+  if (it == map.end()) return std::nullopt;
+  return it->second;
+}
+
+std::vector<int64_t> parse_tile(const std::string& text) {
+  std::vector<int64_t> tile;
+  for (const char* p = text.c_str(); *p;) {
+    char* end;
+    tile.push_back(strtoll(p, &end, 10));
+    if (end == p) break;
+    p = *end == ',' ? end + 1 : end;
+  }
+  return tile;
+}
+
+using SupportFn = absl::Status (*)(const xla::HloFusionInstruction&);
+SupportFn original_support() {
+  static SupportFn fn =
+      original<SupportFn>(kTiledSupport, "_ZN3xla3cpu22IsSupportedTiledFusionERKNS_20HloFusionInstructionE");
+  return fn;
+}
+
+bool relaxed_op(const xla::HloInstruction& op) {
+  using xla::HloOpcode;
+  switch (op.opcode()) {
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kIota:
+    case HloOpcode::kReshape:
+    case HloOpcode::kTranspose:
+    case HloOpcode::kParameter:
+    case HloOpcode::kSlice:
+      return true;
+    case HloOpcode::kConstant:
+      return xla::ShapeUtil::IsEffectiveScalar(op.shape());
+    case HloOpcode::kBitcastConvert:
+    case HloOpcode::kMap:
+    case HloOpcode::kPopulationCount:
+    case HloOpcode::kReal:
+    case HloOpcode::kImag:
+    case HloOpcode::kSign:
+    case HloOpcode::kRoundNearestAfz:
+    case HloOpcode::kRoundNearestEven:
+    case HloOpcode::kShiftLeft:
+    case HloOpcode::kShiftRightArithmetic:
+    case HloOpcode::kShiftRightLogical:
+    case HloOpcode::kClz:
+      return false;
+    default:
+      return op.IsElementwise();
+  }
+}
+
+}  // namespace
+
+SeamTable& seam_table() {
+  static SeamTable table;
+  return table;
+}
+
+std::vector<SeamState>& seam_states() {
+  static std::vector<SeamState> states = {
+      make_state("tile"),         make_state("tiled-support"), make_state("fusion"),        make_state("fusion-start"),
+      make_state("dot-strategy"), make_state("dot-ynn"),       make_state("dot-ynn-shape"), make_state("conv-ynn"),
+      make_state("reduce-ynn"),   make_state("layout")};
+  return states;
+}
+
+bool seam_on(const char* name) {
+  for (const SeamState& s : seam_states())
+    if (s.name == name) return s.on;
+  return false;
+}
+
+// This XLA takes a clamp with scalar bounds for tileable and then aborts on it ("Failed to infer result type(s)").
+bool has_scalar_clamp(const xla::HloFusionInstruction& fusion) {
+  for (const auto* op : fusion.fused_instructions())
+    if (op->opcode() == xla::HloOpcode::kClamp &&
+        op->operand(0)->shape().dimensions().size() != op->shape().dimensions().size())
+      return true;
+  return false;
+}
+
+bool tiled_emitter_default(const xla::HloFusionInstruction& fusion) {
+  return !has_scalar_clamp(fusion) && original_support()(fusion).ok();
+}
+
+bool tiled_emitter_can(const xla::HloFusionInstruction& fusion) {
+  if (has_scalar_clamp(fusion)) return false;
+  if (tiled_emitter_default(fusion)) return true;
+  if (!fusion.shape().IsArray()) return false;
+  for (const auto* operand : fusion.operands())
+    if (!operand->shape().IsArray()) return false;
+  for (const auto* op : fusion.fused_instructions()) {
+    if (!op->shape().IsArray() || !xla::cpu::IsSupportedTilingType(op->shape().element_type())) return false;
+    if (!relaxed_op(*op)) return false;
+  }
+  return true;
+}
+
+std::string dot_shape_key(const xla::DotDimensionNumbers& numbers, const xla::Shape& lhs, const xla::Shape& rhs) {
+  return xla::ShapeUtil::HumanStringWithLayout(lhs) + "*" + xla::ShapeUtil::HumanStringWithLayout(rhs) + "/" +
+         std::to_string(numbers.lhs_contracting_dimensions_size() ? numbers.lhs_contracting_dimensions(0) : -1) + "," +
+         std::to_string(numbers.rhs_contracting_dimensions_size() ? numbers.rhs_contracting_dimensions(0) : -1);
+}
+
+std::string reduce_key(const xla::HloInstruction& reduce) {
+  return absl::StrCat(kReduceKeyPrefix, xla::HloOpcodeString(reduce.to_apply()->root_instruction()->opcode()), ":",
+                      xla::ShapeUtil::HumanString(reduce.operand(0)->shape()), "->",
+                      xla::ShapeUtil::HumanString(reduce.shape()), ":", absl::StrJoin(reduce.dimensions(), ","));
+}
+
+void tag_module(xla::HloModule& module) {
+  for (auto* computation : module.computations())
+    for (auto* instruction : computation->instructions()) {
+      xla::OpMetadata metadata = instruction->metadata();
+      metadata.set_op_type("@" + std::string(instruction->name()));
+      instruction->set_metadata(metadata);
+    }
+}
+
+namespace {
+
+// Before the module's first fusion.
+void tag_once(xla::HloModule* module) {
+  static int64_t tagged = -1;
+  if (seam_table().tagged || tagged == module->unique_id()) return;
+  tagged = module->unique_id();
+  tag_module(*module);
+}
+
+// Valid as long as the instruction.
+absl::string_view tag_of(const xla::HloInstruction* instruction) {
+  if (instruction->opcode() == xla::HloOpcode::kFusion) instruction = instruction->fused_expression_root();
+  const absl::string_view tag = instruction->metadata().op_type();
+  return tag.empty() || tag[0] != '@' ? instruction->name() : tag.substr(1);
+}
+
+bool loop_fusible(const xla::HloInstruction& op) {
+  using xla::HloOpcode;
+  if (op.IsElementwise()) return true;
+  switch (op.opcode()) {
+    case HloOpcode::kBitcast:
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kConcatenate:
+    case HloOpcode::kDynamicSlice:
+    case HloOpcode::kDynamicUpdateSlice:
+    case HloOpcode::kGather:
+    case HloOpcode::kIota:
+    case HloOpcode::kPad:
+    case HloOpcode::kReduce:
+    case HloOpcode::kReshape:
+    case HloOpcode::kReverse:
+    case HloOpcode::kSlice:
+    case HloOpcode::kTranspose:
+      return true;
+    default:
+      return false;
+  }
+}
+
+int count_reduces(const xla::HloInstruction& fusion) {
+  int count = 0;
+  for (const auto* op : fusion.fused_instructions()) count += op->opcode() == xla::HloOpcode::kReduce;
+  return count;
+}
+
+}  // namespace
+}  // namespace hone::xla_side
+
+namespace xla::cpu {
+
+using hone::xla_side::seam_table;
+
+// Which tile a tiled kernel uses.
+absl::StatusOr<Tiling> GetTiling(mlir::MLIRContext& context, const HloFusionInstruction& fusion,
+                                 const SymbolicTileAnalysis& analysis) {
+  using namespace hone::xla_side;
+  using Fn = absl::StatusOr<Tiling> (*)(mlir::MLIRContext&, const HloFusionInstruction&, const SymbolicTileAnalysis&);
+  static Fn fn = original<Fn>(
+      kTile, "_ZN3xla3cpu9GetTilingERN4mlir11MLIRContextERKNS_20HloFusionInstructionERKNS_20SymbolicTileAnalysisE");
+  ++state(kTile).calls;
+  auto text = attribute(fusion, kTileAttribute);
+  if (!text || !state(kTile).on) return fn(context, fusion, analysis);
+  const std::vector<int64_t> tile = parse_tile(*text);
+  const auto& specification = analysis.GetTilingSpecification();
+  if (static_cast<int64_t>(tile.size()) != specification.num_parameters())
+    return absl::InvalidArgumentError("tile " + *text + " has the wrong number of sizes");
+  for (int64_t size : tile)
+    if (size < 1) return absl::InvalidArgumentError("tile sizes are at least 1");  // 0 divides by zero inside XLA
+  return Tiling::Unflatten(tile, specification);
+}
+
+// Which emitter a kernel uses.
+absl::Status IsSupportedTiledFusion(const HloFusionInstruction& fusion) {
+  using namespace hone::xla_side;
+  ++state(kTiledSupport).calls;
+  auto emitter = attribute(fusion, kEmitterAttribute);
+  if (state(kTiledSupport).on && has_scalar_clamp(fusion))
+    return absl::UnimplementedError("a clamp with scalar bounds");
+  if (!emitter || !state(kTiledSupport).on) return original_support()(fusion);
+  if (*emitter == "loop") return absl::UnimplementedError("the loop emitter was chosen");
+  return tiled_emitter_can(fusion) ? absl::OkStatus() : absl::UnimplementedError("not tileable");
+}
+
+// Legality without XLA's profit rules: what the fusion emitters can take.
+static bool legal_to_fuse(CpuInstructionFusion* self, HloInstruction* consumer, int64_t operand_index) {
+  using namespace hone::xla_side;
+  HloInstruction* producer = consumer->mutable_operand(operand_index);
+  if (self->ShouldSkip(consumer)) return false;
+  if (producer->opcode() == HloOpcode::kConstant &&
+      (!ShapeUtil::IsEffectiveScalar(producer->shape()) || consumer->opcode() != HloOpcode::kFusion))
+    return false;
+  if (producer->opcode() == HloOpcode::kFusion || !loop_fusible(*producer)) return false;
+  const bool consumer_ok =
+      consumer->IsLoopFusion() || (consumer->opcode() != HloOpcode::kFusion && loop_fusible(*consumer));
+  if (!consumer_ok) return false;
+  if (!self->InstructionFusion::ShouldFuse(consumer, operand_index, InstructionFusion::ShouldFuseInPlaceOp,
+                                           /*legality_check_only=*/true))
+    return false;
+  if (consumer->opcode() != HloOpcode::kFusion) return true;
+  if (producer->opcode() == HloOpcode::kReduce && count_reduces(*consumer) > 5) return false;
+  if (consumer->IsMultiOutputFusion()) return false;
+  // Not a profit rule: code grows exponentially without it. Evaluated anew: the pass's own cache misses changes that
+  // multi-output fusion makes.
+  return !FusionNodeIndexingEvaluation(consumer).CodeDuplicationTooHigh(producer);
+}
+
+FusionDecision CpuInstructionFusion::ShouldFuse(HloInstruction* consumer, int64_t operand_index) {
+  using namespace hone::xla_side;
+  using Fn = FusionDecision (*)(CpuInstructionFusion*, HloInstruction*, int64_t);
+  static Fn fn = original<Fn>(kFusion, "_ZN3xla3cpu20CpuInstructionFusion10ShouldFuseEPNS_14HloInstructionEl");
+  ++state(kFusion).calls;
+  SeamTable& table = seam_table();
+  EdgeAnswers* answers = table.answers;
+  const bool asked = table.record_edges || table.forbid_duplication || !table.fusion.empty() || answers != nullptr;
+  if (!asked || !state(kFusion).on) return fn(this, consumer, operand_index);
+  tag_once(consumer->GetModule());
+  static std::string key;  // asked a thousand times per program: its memory is kept
+  key = tag_of(consumer->operand(operand_index));
+  key += '>';
+  key += tag_of(consumer);
+  const auto it = table.fusion.find(key);
+  // Asked even where the answer is decided: it remembers which operands a consumer reuses as of when it was first asked,
+  // and later answers follow from that. So the course of the pass depends on the answers alone (see EdgeAnswers).
+  const bool by_default = fn(this, consumer, operand_index).CanFuse();
+  const bool duplicates = table.forbid_duplication && consumer->operand(operand_index)->user_count() > 1 &&
+                          consumer->operand(operand_index)->opcode() != HloOpcode::kConstant;
+  bool fuse = by_default && !duplicates;
+  if (it != table.fusion.end()) fuse = it->second && (by_default || legal_to_fuse(this, consumer, operand_index));
+  if (table.record_edges && (by_default || legal_to_fuse(this, consumer, operand_index)))
+    table.edges.push_back({key, by_default});
+  if (answers) {
+    const bool undecided = by_default && !duplicates;
+    (*answers)[key] |= (fuse ? kFused : kKept) | (undecided ? kFusedByDefault : kKeptByDefault);
+  }
+  return fuse ? FusionDecision::Allow() : FusionDecision::Forbid("decided");
+}
+
+// The first thing the fusion pass does.
+void CpuInstructionFusion::ComputeInstructionsToSkip(HloModule* module,
+                                                     const absl::flat_hash_set<absl::string_view>& threads) {
+  using namespace hone::xla_side;
+  using Fn = void (*)(CpuInstructionFusion*, HloModule*, const absl::flat_hash_set<absl::string_view>&);
+  static Fn fn = original<Fn>(
+      kFusionStart,
+      "_ZN3xla3cpu20CpuInstructionFusion25ComputeInstructionsToSkipEPNS_9HloModuleERKN4absl12lts_2025081413flat_hash_"
+      "setISt17basic_string_viewIcSt11char_traitsIcEENS5_18container_internal10StringHashENSB_8StringEqESaISA_EEE");
+  ++state(kFusionStart).calls;
+  if (seam_table().snapshot != nullptr && state(kFusionStart).on) *seam_table().snapshot = module->Clone("");
+  fn(this, module, threads);
+}
+
+// Which library runs a dot. Called per dot when its code is emitted.
+DotImplementationStrategy GetDotImplementationStrategy(const HloModuleConfig& config, const HloInstruction& dot,
+                                                       const TargetMachineFeatures& features, bool allow_runtime) {
+  using namespace hone::xla_side;
+  using Fn =
+      DotImplementationStrategy (*)(const HloModuleConfig&, const HloInstruction&, const TargetMachineFeatures&, bool);
+  static Fn fn = original<Fn>(kDotStrategy,
+                              "_ZN3xla3cpu28GetDotImplementationStrategyERKNS_15HloModuleConfigERKNS_14HloInstructionER"
+                              "KNS0_21TargetMachineFeaturesEb");
+  ++state(kDotStrategy).calls;
+  auto library = attribute(dot, kLibraryAttribute);
+  if (!library || !state(kDotStrategy).on) return fn(config, dot, features, allow_runtime);
+  if (*library == "naive") return DotImplementationStrategy::kNaiveLlvmIr;
+  if (*library == "llvm") return DotImplementationStrategy::kTiledLlvmIrGemm;
+  if (*library == "eigen") return DotImplementationStrategy::kEigen;
+  return fn(config, dot, features, allow_runtime);
+}
+
+absl::StatusOr<bool> IsDotSupportedByYnn(const HloInstruction* dot) {
+  using namespace hone::xla_side;
+  using Fn = absl::StatusOr<bool> (*)(const HloInstruction*);
+  static Fn fn = original<Fn>(kDotYnn, "_ZN3xla3cpu19IsDotSupportedByYnnEPKNS_14HloInstructionE");
+  ++state(kDotYnn).calls;
+  if (attribute(*dot, kLibraryAttribute) && state(kDotYnn).on) return false;
+  return fn(dot);
+}
+
+absl::StatusOr<bool> IsDotSupportedByYnn(const DotDimensionNumbers& numbers, const Shape& lhs, const Shape& rhs,
+                                         const Shape& out) {
+  using namespace hone::xla_side;
+  using Fn = absl::StatusOr<bool> (*)(const DotDimensionNumbers&, const Shape&, const Shape&, const Shape&);
+  static Fn fn =
+      original<Fn>(kDotYnnShape, "_ZN3xla3cpu19IsDotSupportedByYnnERKNS_19DotDimensionNumbersERKNS_5ShapeES6_S6_");
+  ++state(kDotYnnShape).calls;
+  if (state(kDotYnnShape).on && seam_table().dot_library.count(dot_shape_key(numbers, lhs, rhs))) return false;
+  return fn(numbers, lhs, rhs, out);
+}
+
+bool IsConvolutionOpSupportedByYnn(const HloInstruction* convolution) {
+  using namespace hone::xla_side;
+  using Fn = bool (*)(const HloInstruction*);
+  static Fn fn = original<Fn>(kConvYnn, "_ZN3xla3cpu29IsConvolutionOpSupportedByYnnEPKNS_14HloInstructionE");
+  ++state(kConvYnn).calls;
+  if (attribute(*convolution, kLibraryAttribute) && state(kConvYnn).on) return false;
+  return fn(convolution);
+}
+
+// Asked by the library rewriter once reductions are among YNNPACK's fusion types.
+bool IsReduceOpOffloadedToYnn(const HloInstruction* reduce) {
+  using namespace hone::xla_side;
+  using Fn = bool (*)(const HloInstruction*);
+  static Fn fn = original<Fn>(kReduceYnn, "_ZN3xla3cpu24IsReduceOpOffloadedToYnnEPKNS_14HloInstructionE");
+  ++state(kReduceYnn).calls;
+  if (!state(kReduceYnn).on || !IsReduceOpSupportedByYnn(reduce)) return fn(reduce);
+  SeamTable& table = seam_table();
+  const std::string key = reduce_key(*reduce);
+  Reduction& known = table.reductions[key];
+  known.default_ynn |= fn(reduce);
+  known.bytes = ShapeUtil::ByteSizeOf(reduce->operand(0)->shape());
+  if (table.reduce_ynn.empty()) return fn(reduce);
+  const auto decided = table.reduce_ynn.find(key);
+  return decided == table.reduce_ynn.end() ? table.reduce_ynn_default && fn(reduce) : decided->second;
+}
+
+static absl::Status constrain_operand(CpuLayoutAssignment* self, LayoutAssignment::LayoutConstraints* constraints,
+                                      const HloInstruction* op, int64_t number, const std::vector<int64_t>& axes) {
+  Shape shape = op->operand(number)->shape();
+  if (axes.size() != shape.dimensions().size())
+    return absl::InvalidArgumentError(absl::StrCat("a layout of ", op->name(), " has the wrong number of axes"));
+  *shape.mutable_layout() = LayoutUtil::MakeLayout(axes);
+  auto* known = const_cast<OperandLayoutConstraint*>(constraints->GetOperandLayoutConstraint(op, number));
+  if (known == nullptr) return self->SetOperandLayout(shape, op, number);
+  // XLA refuses to contradict what its backend has asked for, so its wish is changed before it is spread.
+  known->shape_layout_[0] = ShapeLayout(shape);
+  return absl::OkStatus();
+}
+
+static absl::Status constrain_result(CpuLayoutAssignment* self, const HloInstruction* op,
+                                     const std::vector<int64_t>& axes) {
+  Shape shape = op->shape();
+  if (axes.size() != shape.dimensions().size())
+    return absl::InvalidArgumentError(absl::StrCat("a layout of ", op->name(), " has the wrong number of axes"));
+  *shape.mutable_layout() = LayoutUtil::MakeLayout(axes);
+  auto buffer = self->points_to_analysis().GetBufferDefinedAt(op, {});
+  if (!buffer.ok()) return buffer.status();
+  auto* known = const_cast<BufferLayoutConstraint*>(self->GetBufferLayoutConstraint(**buffer));
+  if (known == nullptr) return self->SetInstructionLayout(shape, op);
+  known->layout_[0] = shape.layout();
+  return absl::OkStatus();
+}
+
+// Asked once per computation and round of layout assignment, before constraints spread to neighbours.
+absl::Status CpuLayoutAssignment::AddBackendConstraints(LayoutConstraints* constraints) {
+  using namespace hone::xla_side;
+  using Fn = absl::Status (*)(CpuLayoutAssignment*, LayoutConstraints*);
+  static Fn fn = original<Fn>(
+      kLayout, "_ZN3xla3cpu19CpuLayoutAssignment21AddBackendConstraintsEPNS_16LayoutAssignment17LayoutConstraintsE");
+  ++state(kLayout).calls;
+  record_layout_space(*constraints->computation()->parent());
+  absl::Status status = fn(this, constraints);
+  LayoutTable& table = layout_table();
+  if (table.decided.empty() || !state(kLayout).on) return status;
+  for (const HloInstruction* op : constraints->computation()->MakeInstructionPostOrder()) {
+    const auto it = table.decided.find(std::string(op->name()));
+    if (it == table.decided.end()) continue;
+    table.met.insert(it->first);
+    const hone::LayoutChoice& choice = it->second;
+    if (status.ok() && !choice.input.empty() && op->operand_count() > 0)
+      status = constrain_operand(this, constraints, op, 0, choice.input);
+    if (status.ok() && !choice.kernel.empty() && op->operand_count() > 1)
+      status = constrain_operand(this, constraints, op, 1, choice.kernel);
+    if (status.ok() && !choice.output.empty()) status = constrain_result(this, op, choice.output);
+  }
+  return status;
+}
+
+}  // namespace xla::cpu

@@ -1,0 +1,152 @@
+#include "measure/executable.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+
+#include "status.h"
+#include "xla_pch.h"
+#define EIGEN_USE_THREADS
+#include "tsl/platform/env.h"
+#include "tsl/platform/threadpool.h"
+#include "unsupported/Eigen/CXX11/Tensor"
+#include "xla/executable_run_options.h"
+#include "xla/service/buffer_assignment.h"
+
+namespace hone::xla_side {
+
+AlignedBuffer::AlignedBuffer(size_t size, bool huge) : size_(size) {
+  constexpr size_t kHuge = size_t{2} << 20;
+  const size_t alignment = huge && size >= kHuge ? kHuge : 64;
+  const size_t rounded = (std::max<size_t>(size, 64) + alignment - 1) / alignment * alignment;
+  data_ = std::aligned_alloc(alignment, rounded);
+  if (data_ == nullptr) throw RunError("out of memory: " + std::to_string(size) + " bytes");
+  if (alignment == kHuge) madvise(data_, rounded, MADV_HUGEPAGE);
+  memset(data_, 0, rounded);
+}
+AlignedBuffer::~AlignedBuffer() { std::free(data_); }
+AlignedBuffer::AlignedBuffer(AlignedBuffer&& other) noexcept : data_(other.data_), size_(other.size_) {
+  other.data_ = nullptr;
+}
+AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+struct Executable::Pool {
+  explicit Pool(int threads) : pool(tsl::Env::Default(), "hone", threads), device(pool.AsEigenThreadPool(), threads) {}
+  tsl::thread::ThreadPool pool;
+  Eigen::ThreadPoolDevice device;
+};
+
+namespace {
+
+std::vector<Leaf> leaves_of(const xla::Shape& shape, int parameter) {
+  std::vector<Leaf> leaves;
+  xla::ShapeUtil::ForEachSubshape(shape, [&](const xla::Shape& sub, const xla::ShapeIndex& index) {
+    if (sub.IsArray()) leaves.push_back({sub, parameter, index});
+  });
+  return leaves;
+}
+
+}  // namespace
+
+Executable::Executable(std::unique_ptr<xla::cpu::CpuExecutable> compiled, int threads, bool huge_pages)
+    : compiled_(std::move(compiled)) {
+  static std::unordered_map<int, std::shared_ptr<Pool>> pools;  // one per thread count and process
+  auto& pool = pools[threads];
+  if (!pool) pool = std::make_shared<Pool>(threads);
+  pool_ = pool;  // libraries need a pool even for one thread
+  const auto& layout = module().entry_computation_layout();
+  for (int i = 0; i < layout.parameter_count(); ++i)
+    for (Leaf& leaf : leaves_of(layout.parameter_shape(i), i)) inputs_.push_back(std::move(leaf));
+  outputs_ = leaves_of(layout.result_shape(), 0);
+  allocate(huge_pages);
+  find_outputs();
+}
+
+Executable::~Executable() = default;
+
+void Executable::allocate(bool huge_pages) {
+  const auto& allocations = compiled_->buffer_assignment().Allocations();
+  addresses_.assign(allocations.size(), nullptr);
+  input_allocation_.assign(inputs_.size(), -1);
+  for (const auto& allocation : allocations) {
+    if (allocation.is_constant() || allocation.is_thread_local()) continue;
+    if (!allocation.is_entry_computation_parameter()) {
+      owned_.emplace_back(allocation.size(), huge_pages);
+      addresses_[allocation.index()] = owned_.back().data();
+      continue;
+    }
+    for (size_t leaf = 0; leaf < inputs_.size(); ++leaf) {
+      if (inputs_[leaf].parameter != allocation.parameter_number() ||
+          inputs_[leaf].index != allocation.param_shape_index())
+        continue;
+      input_allocation_[leaf] = allocation.index();
+      if (allocation.maybe_live_out()) {  // the program writes here: give it a copy of its own
+        owned_.emplace_back(allocation.size(), huge_pages);
+        addresses_[allocation.index()] = owned_.back().data();
+        donated_.push_back({leaf, owned_.back().data()});
+      }
+    }
+    if (addresses_[allocation.index()] == nullptr) {  // the table of a tuple parameter, or an unread leaf
+      owned_.emplace_back(allocation.size(), false);
+      addresses_[allocation.index()] = owned_.back().data();
+    }
+  }
+  for (const auto& constant : compiled_->constants())
+    if (constant.index >= 0) addresses_[constant.index] = constant.AsDeviceAddress().opaque();  // -1: folded into code
+  for (const auto& allocation : allocations)
+    buffers_.emplace_back(stream_executor::DeviceAddressBase(addresses_[allocation.index()], allocation.size()));
+}
+
+void Executable::find_outputs() {
+  const auto* root = module().entry_computation()->root_instruction();
+  for (const Leaf& leaf : outputs_) {
+    const auto slice = take(compiled_->buffer_assignment().GetUniqueSlice(root, leaf.index), "output buffer");
+    output_pointers_.push_back(static_cast<const char*>(addresses_[slice.index()]) + slice.offset());
+  }
+}
+
+void Executable::set_input(size_t leaf, const void* data) {
+  for (Donated& donated : donated_)
+    if (donated.leaf == leaf) {
+      donated.source = data;
+      return;
+    }
+  const int index = input_allocation_[leaf];
+  if (index < 0) return;
+  const auto& allocation = compiled_->buffer_assignment().GetAllocation(index);
+  addresses_[index] = const_cast<void*>(data);
+  buffers_[index] = stream_executor::DeviceAddressBase(addresses_[index], allocation.size());
+  // An output may be a parameter passed through; a tuple's own table holds its leaves' addresses.
+  for (const auto& table : compiled_->buffer_assignment().Allocations())
+    if (table.is_entry_computation_parameter() && table.parameter_number() == inputs_[leaf].parameter &&
+        inputs_[leaf].index.size() == 1 && table.param_shape_index().empty())
+      static_cast<void**>(addresses_[table.index()])[inputs_[leaf].index[0]] = addresses_[index];
+  output_pointers_.clear();
+  find_outputs();
+}
+
+void Executable::refresh_donated() {
+  for (const Donated& donated : donated_)
+    if (donated.source != nullptr)
+      memcpy(donated.target, donated.source, xla::ShapeUtil::ByteSizeOf(inputs_[donated.leaf].shape, sizeof(void*)));
+}
+
+void Executable::run() {
+  xla::ExecutableRunOptions options;
+  options.set_device_ordinal(0);
+  options.set_intra_op_thread_pool(&pool_->device);
+  const absl::Status status = compiled_->ExecuteThunks(&options, buffers_);
+  check(status, "run");
+}
+
+xla::Literal Executable::output_literal(size_t leaf) const {
+  xla::Literal literal(outputs_[leaf].shape);
+  memcpy(literal.untyped_data(), output_pointers_[leaf], literal.size_bytes());
+  return literal;
+}
+
+}  // namespace hone::xla_side

@@ -1,0 +1,230 @@
+#include "measure/measure.h"
+
+#include <sched.h>
+
+#include <ctime>
+
+#include "status.h"
+#include "xla_pch.h"
+
+namespace hone::xla_side {
+namespace {
+
+double now_ns(bool cpu) {
+  timespec t;
+  clock_gettime(cpu ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1e9 + t.tv_nsec;
+}
+
+double tolerance_of(xla::PrimitiveType type) {
+  switch (type) {
+    case xla::F64:
+    case xla::C128:
+      return 1024 * 0x1p-52;
+    case xla::BF16:
+      return 16 * 0x1p-8;
+    case xla::F16:
+      return 16 * 0x1p-11;
+    case xla::F32:
+    case xla::C64:
+      return 1024 * 0x1p-23;
+    default:
+      return 0;
+  }
+}
+
+template <class T>
+void compare_floats(const xla::Literal& reference, const xla::Literal& candidate, double tolerance, Comparison& out) {
+  const auto a = reference.data<T>(), b = candidate.data<T>();
+  double sum = 0;
+  size_t finite = 0, nans = 0;
+  bool all_equal = true;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double x = static_cast<double>(a[i]);
+    if (std::isnan(x)) ++nans;
+    if (std::isfinite(x)) sum += x * x, ++finite;
+    all_equal = all_equal && (x == static_cast<double>(a[0]));
+  }
+  const double rms = finite ? std::sqrt(sum / finite) : 0;
+  if (finite == 0 && !a.empty()) {
+    out.note = nans == a.size() ? "an output is all NaN" : "an output has no finite value";
+    ++out.dead;
+  } else if (a.size() > 1 && all_equal) {
+    out.note = "an output is all equal";
+  } else {
+    ++out.live;
+  }
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double x = static_cast<double>(a[i]), y = static_cast<double>(b[i]);
+    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+    if (!std::isfinite(x) || !std::isfinite(y)) {
+      out.max_error = INFINITY;
+      return;
+    }
+    out.max_error = std::max(out.max_error, std::fabs(x - y) / (tolerance * (rms + std::fabs(x)) + 1e-300));
+  }
+}
+
+void compare_one(const xla::Literal& reference, const xla::Literal& candidate, Comparison& out) {
+  const auto type = reference.shape().element_type();
+  const double tolerance = tolerance_of(type);
+  switch (type) {
+    case xla::F32:
+      return compare_floats<float>(reference, candidate, tolerance, out);
+    case xla::F64:
+      return compare_floats<double>(reference, candidate, tolerance, out);
+    case xla::BF16:
+      return compare_floats<xla::bfloat16>(reference, candidate, tolerance, out);
+    case xla::F16:
+      return compare_floats<xla::half>(reference, candidate, tolerance, out);
+    default:
+      break;
+  }
+  const char* a = static_cast<const char*>(reference.untyped_data());
+  const char* b = static_cast<const char*>(candidate.untyped_data());
+  const size_t size = reference.size_bytes();
+  if (type == xla::C64 || type == xla::C128) {
+    xla::Literal x(xla::ShapeUtil::MakeShape(type == xla::C64 ? xla::F32 : xla::F64, {reference.element_count() * 2}));
+    xla::Literal y(x.shape());
+    memcpy(x.untyped_data(), a, size);
+    memcpy(y.untyped_data(), b, size);
+    return compare_one(x, y, out);
+  }
+  bool all_equal = size > 0;
+  const size_t width = std::max<size_t>(1, xla::primitive_util::ByteWidth(type));
+  for (size_t i = width; i < size && all_equal; ++i) all_equal = a[i] == a[i - width];
+  if (!all_equal || size == width) ++out.live;
+  if (memcmp(a, b, size) != 0) {
+    out.max_error = INFINITY;
+    out.note = "an integer output differs";
+  }
+}
+
+// Median and order-statistic 95 % interval of the paired ratios. Fewer than six rounds have no such interval: their range
+// is widened by what single runs are known to be off, 10 % over the rounds.
+void summarise(std::vector<double> ratios, DuelResult& result) {
+  std::sort(ratios.begin(), ratios.end());
+  const int n = ratios.size();
+  result.ratio = n % 2 ? ratios[n / 2] : 0.5 * (ratios[n / 2 - 1] + ratios[n / 2]);
+  const int spread = static_cast<int>(std::ceil(0.98 * std::sqrt(static_cast<double>(n))));
+  result.ratio_low = ratios[std::max(0, (n - 1) / 2 - spread)];
+  result.ratio_high = ratios[std::min(n - 1, n / 2 + spread)];
+  constexpr int kFewRounds = 6;
+  constexpr double kSingleRunError = 0.1;
+  if (n >= kFewRounds) return;
+  result.ratio_low *= 1 - kSingleRunError / n;
+  result.ratio_high *= 1 + kSingleRunError / n;
+}
+
+// Keeps the calling thread on one CPU while it measures.
+class PinnedThread {
+ public:
+  explicit PinnedThread(bool pin) : pinned_(pin && sched_getaffinity(0, sizeof before_, &before_) == 0) {
+    if (!pinned_) return;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+  }
+  ~PinnedThread() {
+    if (pinned_) sched_setaffinity(0, sizeof before_, &before_);
+  }
+
+ private:
+  cpu_set_t before_;
+  bool pinned_;
+};
+
+double timed(Executable& executable, int inner, bool cpu) {
+  if (executable.has_donated()) {
+    double total = 0;
+    for (int i = 0; i < inner; ++i) {
+      executable.refresh_donated();
+      const double start = now_ns(cpu);
+      executable.run();
+      total += now_ns(cpu) - start;
+    }
+    return total / inner;
+  }
+  const double start = now_ns(cpu);
+  for (int i = 0; i < inner; ++i) executable.run();
+  return (now_ns(cpu) - start) / inner;
+}
+
+}  // namespace
+
+Comparison compare(const std::vector<xla::Literal>& reference, const std::vector<xla::Literal>& candidate) {
+  Comparison out;
+  if (reference.size() != candidate.size()) {
+    out.note = "the number of outputs differs";
+    out.max_error = INFINITY;
+    return out;
+  }
+  for (size_t i = 0; i < reference.size(); ++i) {
+    if (!xla::ShapeUtil::Compatible(reference[i].shape(), candidate[i].shape())) {
+      out.note = "the shape of output " + std::to_string(i) + " differs";
+      out.max_error = INFINITY;
+      return out;
+    }
+    if (xla::LayoutUtil::Equal(reference[i].shape().layout(), candidate[i].shape().layout()))
+      compare_one(reference[i], candidate[i], out);
+    else
+      compare_one(reference[i], candidate[i].Relayout(reference[i].shape()), out);
+  }
+  out.equal = out.max_error <= 1;
+  out.informative = out.dead == 0 && out.live > 0;
+  return out;
+}
+
+DuelResult duel(Executable& baseline, Executable& candidate, const DuelOptions& options) {
+  const bool cpu = options.cpu_time;
+  const PinnedThread pinned(cpu);
+  const double deadline = now_ns(false) + options.budget_ms * 1e6;
+  int inner = 1;
+  if (!options.warm) {
+    timed(baseline, 1, cpu);
+    timed(candidate, 1, cpu);
+    const double once = std::min(timed(baseline, 1, cpu), timed(candidate, 1, cpu));
+    inner = std::clamp(static_cast<int>(1e6 / std::max(once, 50.0)), 1, 2000);
+  }
+  const bool one_run = options.warm && &baseline == &candidate;
+  DuelResult result;
+  result.baseline_ns = result.candidate_ns = INFINITY;
+  std::vector<double> ratios;
+  for (int round = 0; round < options.max_rounds; ++round) {
+    double a, b;
+    if (one_run) {
+      a = b = timed(baseline, 1, cpu);
+    } else if (round % 2 == 0) {
+      a = timed(baseline, inner, cpu);
+      b = timed(candidate, inner, cpu);
+    } else {
+      b = timed(candidate, inner, cpu);
+      a = timed(baseline, inner, cpu);
+    }
+    result.baseline_ns = std::min(result.baseline_ns, a);
+    result.candidate_ns = std::min(result.candidate_ns, b);
+    ratios.push_back(a / b);
+    summarise(ratios, result);
+    result.rounds = round + 1;
+    const bool surely_slow =
+        result.rounds >= 2 && *std::max_element(ratios.begin(), ratios.end()) < options.abandon_ratio;
+    if (surely_slow) break;
+    if (result.rounds < options.min_rounds) {
+      if (now_ns(false) > deadline + options.budget_ms * 3e6) break;  // far over: a very slow candidate
+      continue;
+    }
+    if (result.ratio_high - result.ratio_low < 2 * options.precision) break;
+    if (now_ns(false) > deadline) break;
+  }
+  return result;
+}
+
+std::vector<double> time_runs(Executable& executable, int repeat, bool cpu_time) {
+  timed(executable, 1, cpu_time);
+  std::vector<double> times;
+  for (int i = 0; i < repeat; ++i) times.push_back(timed(executable, 1, cpu_time));
+  return times;
+}
+
+}  // namespace hone::xla_side

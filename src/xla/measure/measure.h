@@ -1,0 +1,44 @@
+// Verification of outputs and honest timing: interleaved duels of two executables.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "measure/executable.h"
+
+namespace hone::xla_side {
+
+struct Comparison {
+  bool equal = false;        // within the tolerance of the element types
+  bool informative = false;  // no output without a finite value, and one at least that is not all equal
+  int live = 0, dead = 0;    // outputs that vary; outputs without a finite value
+  double max_error = 0;      // largest error in units of the tolerance; <= 1 is equal
+  std::string note;
+};
+
+// Candidate against reference. Floating point: |a - b| <= tol * (rms(b) + |b|), tol = 1024 eps for f32 and f64, 16 eps
+// for bf16 and f16; NaN and infinities must be in the same places. Integers and predicates: equal.
+Comparison compare(const std::vector<xla::Literal>& reference, const std::vector<xla::Literal>& candidate);
+
+struct DuelOptions {
+  int min_rounds = 5, max_rounds = 30;
+  double budget_ms = 1000;
+  double precision = 0.01;   // half width of the interval at which to stop
+  double abandon_ratio = 0;  // stop when the ratio is surely below
+  bool cpu_time = true;      // process CPU time on one pinned CPU (one thread) instead of wall time
+  bool warm = false;         // both have just run: programs of seconds a run are not run again before they are timed
+};
+
+struct DuelResult {
+  double baseline_ns = 0, candidate_ns = 0;         // least time of a run
+  double ratio = 1, ratio_low = 1, ratio_high = 1;  // median of paired ratios baseline/candidate, 95 % interval
+  int rounds = 0;
+};
+
+// Alternates the order in every pair; each side runs for about 1 ms or once. Warm-up included, unless they are warm. Both may
+// be the same executable; one that is warm runs once a round then.
+DuelResult duel(Executable& baseline, Executable& candidate, const DuelOptions& options);
+
+// Time of one run in ns, least of `repeat`, and all times.
+std::vector<double> time_runs(Executable& executable, int repeat, bool cpu_time);
+
+}  // namespace hone::xla_side

@@ -1,0 +1,189 @@
+#include "measure/program.h"
+
+#include <chrono>
+
+#include "graph/library_keys.h"
+#include "measure/inputs.h"
+#include "status.h"
+#include "xla_pch.h"
+
+namespace hone::xla_side {
+namespace {
+constexpr size_t kKeptVariants = 4;
+constexpr int64_t kInputLimit = int64_t{3} << 30;
+constexpr size_t kKeptSnapshots = 4;
+
+// What a snapshot cannot follow: kernels are marked after all passes, several threads get partitions there, weights are
+// data.
+bool fits_snapshot(const CompileTarget& target, const Decisions& decisions) {
+  return target.threads == 1 && seam_on("fusion") && seam_on("fusion-start") &&
+         std::none_of(decisions.begin(), decisions.end(), [](const Decision& d) {
+           if (d.kind == DecisionKind::Library) return d.key != kProgramLibraryKey && !is_before_kernels(d.kind, d.key);
+           return d.kind == DecisionKind::Kernel || d.kind == DecisionKind::Weights ||
+                  (d.kind == DecisionKind::Option && d.key == "multi_output_fusion" && d.value == "on");
+         });
+}
+
+FusedKernels fully_lowered(Lowered lowered) {
+  FusedKernels fused;
+  fused.module = std::move(lowered.module);
+  fused.kernels = count_kernels(*fused.module);
+  fused.instructions = fused.module->instruction_count();
+  return fused;
+}
+}  // namespace
+
+std::string target_key(const CompileTarget& target) {
+  std::string key = std::to_string(target.threads) + (target.allow_fast_math ? "f" : "-");
+  for (int weight : target.weights) key += "," + std::to_string(weight);
+  return key;
+}
+
+Program::Program(std::unique_ptr<xla::HloModule> module) : module_(std::move(module)) {}
+
+void Program::set_inputs(std::vector<xla::Literal> inputs) {
+  const auto* entry = module_->entry_computation();
+  if (static_cast<int64_t>(inputs.size()) != entry->num_parameters())
+    throw Error("the program takes " + std::to_string(entry->num_parameters()) + " inputs, " +
+                    std::to_string(inputs.size()) + " were given",
+                "--inputs");
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!xla::ShapeUtil::Compatible(inputs[i].shape(), entry->parameter_instruction(i)->shape()))
+      throw Error("input " + std::to_string(i) + " is " + xla::ShapeUtil::HumanString(inputs[i].shape()) +
+                      ", the program takes " + xla::ShapeUtil::HumanString(entry->parameter_instruction(i)->shape()),
+                  "--inputs");
+  inputs_ = std::move(inputs);
+  given_ = drawn_ = true;
+  variants_.clear();
+  references_.clear();
+  transposed_.clear();
+}
+
+void Program::draw(uint64_t seed) {
+  inputs_ = generate_inputs(*module_, seed, kInputLimit);
+  drawn_ = true;
+  references_.clear();
+  transposed_.clear();
+  variants_.remove_if([](const auto& entry) {
+    const auto& storage = entry.second.storage;
+    return std::find(storage.begin(), storage.end(), Storage::Constant) != storage.end();
+  });
+  for (auto& [key, variant] : variants_) bind(variant);
+}
+
+void Program::prepare_inputs(uint64_t seed, const CompileTarget& target) {
+  if (given_ || (drawn_ && seed == seed_)) return;
+  seed_ = seed;
+  for (uint64_t attempt = 0; attempt < 4; ++attempt) {
+    draw(seed + attempt * 7919);
+    const auto& outputs = reference(target);
+    if (compare(outputs, outputs).informative) return;
+  }
+}
+
+Lowered Program::lower_with(const CompileTarget& target, const Decisions& decisions, bool record_edges) const {
+  return lower(*module_, target, decisions, inputs_.empty() ? nullptr : &inputs_, record_edges);
+}
+
+FusedKernels Program::kernels_under(const CompileTarget& target, const Decisions& decisions) {
+  if (!fits_snapshot(target, decisions)) return fully_lowered(lower_with(target, decisions, false));
+  Decisions others = decisions;
+  std::erase_if(others, decided_by_fusion);
+  const std::string key = target_key(target) + "|" + to_text(others);
+  if (snapshots_.size() >= kKeptSnapshots && !snapshots_.contains(key)) snapshots_.clear();
+  KeptSnapshot& kept = snapshots_[key];
+  if (!kept.trusted) return fully_lowered(lower_with(target, decisions, false));
+  const bool audit = (kept.asked & (kept.asked - 1)) == 0;  // 0, 1, 2, 4, 8, ...
+  ++kept.asked;
+  FusedKernels whole;
+  if (audit) {
+    std::unique_ptr<xla::HloModule> snapshot;
+    whole = fully_lowered(lower(*module_, target, decisions, nullptr, false, kept.snapshot ? nullptr : &snapshot));
+    if (!kept.snapshot && snapshot) kept.snapshot = std::make_unique<FusionSnapshot>(std::move(snapshot));
+    kept.trusted = kept.snapshot != nullptr;
+    if (!kept.trusted) return whole;
+  }
+  FusedKernels fused;
+  if (const RememberedKernels* known = kept.snapshot->recall(decisions)) {
+    for (const auto& [fingerprint, count] : known->counts) fused.kernels[fingerprint].count = count;
+    fused.instructions = known->instructions;
+  } else {
+    fused.module = kept.snapshot->fuse(decisions);
+    fused.kernels = kept.snapshot->count(*fused.module);
+    fused.instructions = fused.module->instruction_count();
+    kept.snapshot->remember(decisions, fused.kernels, fused.instructions);
+  }
+  fused.from_snapshot = true;
+  if (!audit || same_kernels(whole.kernels, fused.kernels)) return fused;
+  kept.trusted = false;
+  kept.snapshot.reset();
+  return whole;
+}
+
+Variant& Program::variant(const CompileTarget& target, const Decisions& decisions, bool* cached) {
+  const std::string key = target_key(target) + "|" + to_text(decisions);
+  for (auto it = variants_.begin(); it != variants_.end(); ++it)
+    if (it->first == key) {
+      variants_.splice(variants_.begin(), variants_, it);
+      if (cached) *cached = true;
+      return variants_.front().second;
+    }
+  if (cached) *cached = false;
+  const auto start = std::chrono::steady_clock::now();
+  Lowered lowered = lower_with(target, decisions, false);
+  Variant variant;
+  variant.fingerprint = module_fingerprint(*lowered.module);
+  variant.storage = lowered.storage;
+  variant.executable = std::make_unique<Executable>(generate(std::move(lowered.module), target.threads), target.threads,
+                                                    lowered.huge_pages);
+  variant.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  bind(variant);
+  variants_.emplace_front(key, std::move(variant));
+  // The default stays: it is in every duel.
+  const std::string default_key = target_key(target) + "|" + to_text({});
+  for (auto it = std::prev(variants_.end()); variants_.size() > kKeptVariants; it = std::prev(it)) {
+    if (it->first == default_key) continue;
+    variants_.erase(it);
+    break;
+  }
+  return variants_.front().second;
+}
+
+void Program::bind(Variant& variant) {
+  const auto& leaves = variant.executable->inputs();
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const int number = leaves[i].parameter;
+    const Storage storage = variant.storage[number];
+    if (storage == Storage::Constant) continue;
+    if (storage == Storage::Transposed) {
+      auto it = transposed_.find(number);
+      if (it == transposed_.end())
+        it = transposed_
+                 .emplace(number, inputs_[number].Transpose({1, 0}).Relayout(xla::LayoutUtil::MakeDescendingLayout(2)))
+                 .first;
+      variant.executable->set_input(i, it->second.untyped_data());
+    } else {
+      variant.executable->set_input(i, inputs_[number].untyped_data(leaves[i].index));
+    }
+  }
+}
+
+std::vector<xla::Literal> Program::run_outputs(Variant& variant) {
+  variant.executable->refresh_donated();
+  const auto start = std::chrono::steady_clock::now();
+  variant.executable->run();
+  variant.run_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  std::vector<xla::Literal> outputs;
+  for (size_t i = 0; i < variant.executable->outputs().size(); ++i)
+    outputs.push_back(variant.executable->output_literal(i));
+  return outputs;
+}
+
+const std::vector<xla::Literal>& Program::reference(const CompileTarget& target) {
+  const std::string key = std::to_string(target.threads);
+  auto it = references_.find(key);
+  if (it == references_.end()) it = references_.emplace(key, run_outputs(variant(target, {}))).first;
+  return it->second;
+}
+
+}  // namespace hone::xla_side

@@ -1,0 +1,79 @@
+// A loaded program with its inputs, reference outputs and compiled variants.
+#pragma once
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "decisions/fusion_snapshot.h"
+#include "decisions/lower.h"
+#include "measure/executable.h"
+#include "measure/measure.h"
+#include "xla/literal.h"
+
+namespace hone::xla_side {
+
+struct Variant {
+  std::unique_ptr<Executable> executable;
+  std::vector<Storage> storage;
+  std::string fingerprint;  // of the lowered module
+  double compile_ms = 0;
+  double run_ms = 0;  // of the last run_outputs(), 0 before
+};
+
+struct FusedKernels {
+  std::unique_ptr<xla::HloModule> module;  // holds the instructions; null when the kernels were recalled
+  CountedKernels kernels;
+  int64_t instructions = 0;
+  bool from_snapshot = false;
+};
+
+class Program {
+ public:
+  explicit Program(std::unique_ptr<xla::HloModule> module);
+
+  const xla::HloModule& module() const { return *module_; }
+  // Given inputs, one literal per parameter; compiled variants that hold old data are dropped.
+  void set_inputs(std::vector<xla::Literal> inputs);
+  // Generated with this seed unless given ones are set. Draws again (up to 4 times) while default outputs prove nothing.
+  void prepare_inputs(uint64_t seed, const CompileTarget& target);
+  const std::vector<xla::Literal>& inputs() const { return inputs_; }
+  bool inputs_given() const { return given_; }
+
+  // Compiled on first use; the last few are kept. Inputs must be prepared.
+  Variant& variant(const CompileTarget& target, const Decisions& decisions, bool* cached = nullptr);
+  Lowered lower_with(const CompileTarget& target, const Decisions& decisions, bool record_edges) const;
+  // The kernels under the decisions, by content. With one thread and nothing decided about single kernels, weights or
+  // multi-output fusion they come from a snapshot of the module before fusion, of which one is kept per list of other
+  // decisions. It is compared with lower_with() for the first configuration, the second, the fourth, the eighth and so on;
+  // once it differs, it is no longer used.
+  FusedKernels kernels_under(const CompileTarget& target, const Decisions& decisions);
+  // Outputs of default XLA on the current inputs.
+  const std::vector<xla::Literal>& reference(const CompileTarget& target);
+  std::vector<xla::Literal> run_outputs(Variant& variant);
+  // Stores the inputs into the variant's memory, transposing or dropping weights as it needs.
+  void bind(Variant& variant);
+
+ private:
+  struct KeptSnapshot {
+    std::unique_ptr<FusionSnapshot> snapshot;
+    int64_t asked = 0;
+    bool trusted = true;
+  };
+
+  void draw(uint64_t seed);
+
+  std::unique_ptr<xla::HloModule> module_;
+  std::vector<xla::Literal> inputs_;
+  std::map<int, xla::Literal> transposed_;
+  bool given_ = false, drawn_ = false;
+  uint64_t seed_ = 0;
+  std::list<std::pair<std::string, Variant>> variants_;  // most recent first
+  std::map<std::string, std::vector<xla::Literal>> references_;
+  std::map<std::string, KeptSnapshot> snapshots_;
+};
+
+std::string target_key(const CompileTarget& target);
+
+}  // namespace hone::xla_side

@@ -1,0 +1,55 @@
+// The states a program takes under passes: modules kept by fingerprint, so that a step costs one pass.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "passes/passes.h"
+#include "wire/hone_generated.h"
+#include "xla/hlo/ir/hlo_module.h"
+
+namespace hone::xla_side {
+
+// Fingerprint of a module before layouts: equal for modules that differ in names and metadata only. Constants count.
+std::string state_fingerprint(const xla::HloModule& module);
+
+// The table of passes, as a message.
+wire::PassesReplyT list_passes();
+
+// The states of one program. A state is what a list of passes makes of the program.
+class PassStates {
+ public:
+  explicit PassStates(const xla::HloModule& program) : program_(program) {}
+
+  // Runs the request's passes on its state. A pass that fails leaves the state it found, and ends the list. Throws Error
+  // for unknown passes, RunError when the history cannot be replayed.
+  wire::ApplyReplyT apply(const wire::ApplyRequestT& request);
+
+ private:
+  struct Kept {
+    std::string fingerprint;
+    std::unique_ptr<xla::HloModule> module;
+    bool branches = false;  // was asked for again after it had been given away: from then on only copies are changed
+  };
+  using Module = std::unique_ptr<xla::HloModule>;
+
+  Module replay(const std::vector<std::string>& passes) const;
+  Module take(const wire::ApplyRequestT& request, bool& branches, int& replayed);
+  void keep(const std::string& fingerprint, Module module, bool branches);
+
+  const xla::HloModule& program_;
+  std::string initial_;   // fingerprint of the program; empty until known
+  std::list<Kept> kept_;  // most recent first
+  std::unordered_map<std::string, std::list<Kept>::iterator> found_;
+  int64_t instructions_ = 0;  // of all kept
+  // The copy of a branching state that the last pass left as it was: most passes do, and copying and freeing a module costs
+  // more than they do.
+  std::string spare_of_;
+  Module spare_;
+  std::unordered_map<std::string, bool> given_away_;
+};
+
+}  // namespace hone::xla_side

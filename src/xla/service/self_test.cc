@@ -1,0 +1,150 @@
+#include "service/self_test.h"
+
+#include <iostream>
+
+#include "decisions/kernels.h"
+#include "decisions/layouts.h"
+#include "decisions/lower.h"
+#include "decisions/seams.h"
+#include "measure/executable.h"
+#include "measure/inputs.h"
+#include "measure/measure.h"
+#include "service/load.h"
+#include "status.h"
+#include "xla_pch.h"
+
+namespace hone::xla_side {
+namespace {
+
+constexpr char kProbe[] = R"(HloModule probe
+sum {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT s = f32[] add(x, y)
+}
+ENTRY e {
+  a = f32[64,64] parameter(0)
+  b = f32[64,64] parameter(1)
+  t = f32[64,64] transpose(b), dimensions={1,0}
+  s = f32[64,64] add(a, t)
+  m = f32[64,64] multiply(s, a)
+  d = f32[64,64] dot(m, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  i = f32[1,8,8,64] reshape(d)
+  h = f32[] constant(0.5)
+  k = f32[3,3,64,8] broadcast(h), dimensions={}
+  c = f32[1,8,8,8] convolution(i, k), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
+  z = f32[] constant(0)
+  q = f32[64] reduce(m, z), dimensions={1}, to_apply=sum
+  ROOT r = (f32[64,64], f32[1,8,8,8], f32[64]) tuple(d, c, q)
+}
+)";
+
+void turn_off(const char* name, const std::string& why) {
+  for (SeamState& seam : seam_states())
+    if (seam.name == name && seam.on) {
+      seam.on = false;
+      std::cerr << "hone-xla: seam '" << name << "' is off: " << why << "\n";
+    }
+}
+
+long calls(const char* name) {
+  for (const SeamState& seam : seam_states())
+    if (seam.name == name) return seam.calls;
+  return 0;
+}
+
+void test_fusion(const xla::HloModule& program) {
+  Lowered lowered = lower(program, {}, {}, nullptr, true);
+  const std::string before = module_fingerprint(*lowered.module);
+  bool changed = false;
+  for (const FusionEdge& edge : lowered.edges)
+    if (edge.default_fuse)
+      changed |= module_fingerprint(
+                     *lower(program, {}, {{DecisionKind::Fusion, edge.key, "keep"}}, nullptr, false).module) != before;
+  if (calls("fusion-start") == 0) turn_off("fusion-start", "XLA's fusion pass does not begin with it");
+  if (calls("fusion") == 0 || !changed) turn_off("fusion", "XLA's fusion pass does not ask it");
+}
+
+std::vector<xla::Literal> run_lowered(Lowered lowered, const std::vector<xla::Literal>& inputs) {
+  Executable executable(generate(std::move(lowered.module), 1), 1, false);
+  for (size_t i = 0; i < executable.inputs().size(); ++i)
+    executable.set_input(i, inputs[executable.inputs()[i].parameter].untyped_data());
+  executable.run();
+  std::vector<xla::Literal> outputs;
+  for (size_t i = 0; i < executable.outputs().size(); ++i) outputs.push_back(executable.output_literal(i));
+  return outputs;
+}
+
+// A decision leaves the result as it was.
+bool obeyed(const xla::HloModule& program, const std::vector<xla::Literal>& inputs, const Decisions& decisions,
+            const std::vector<xla::Literal>& expected) {
+  return compare(expected, run_lowered(lower(program, {}, decisions, nullptr, false), inputs)).equal;
+}
+
+void test_reductions(const xla::HloModule& program, const std::vector<xla::Literal>& inputs,
+                     const std::vector<xla::Literal>& expected) {
+  const Lowered plain = lower(program, {}, {}, nullptr, false);
+  if (plain.reductions.empty()) return turn_off("reduce-ynn", "XLA does not ask it");
+  const auto& [key, reduction] = *plain.reductions.begin();
+  const Decisions other = {{DecisionKind::Library, key, reduction.default_ynn ? "compiled" : "ynnpack"}};
+  const bool changed =
+      module_fingerprint(*lower(program, {}, other, nullptr, false).module) != module_fingerprint(*plain.module);
+  if (!changed) return turn_off("reduce-ynn", "XLA does not obey it");
+  if (!obeyed(program, inputs, other, expected)) turn_off("reduce-ynn", "another library changed results");
+}
+
+// Some layout of the first instruction that can have one changes the module. Lowered only: results are compared wherever a
+// decision is measured.
+void test_layouts(const xla::HloModule& program) try {
+  const LayoutSpace space = layout_space(program, {});
+  if (space.dimensions.empty()) return turn_off("layout", "XLA does not ask it");
+  const std::string before = module_fingerprint(*lower(program, {}, {}, nullptr, false).module);
+  const Dimension& dimension = space.dimensions.front();
+  bool changed = false;
+  for (size_t i = 1; i < dimension.options.size() && !changed; ++i) {
+    const Decisions decisions = {{DecisionKind::Layout, dimension.key, dimension.options[i]}};
+    changed = module_fingerprint(*lower(program, {}, decisions, nullptr, false).module) != before;
+  }
+  if (!changed) turn_off("layout", "XLA does not obey it");
+} catch (const Error& e) {
+  turn_off("layout", e.what());
+}
+
+void test_kernels(const xla::HloModule& program, const std::vector<xla::Literal>& inputs,
+                  const std::vector<xla::Literal>& expected) {
+  Lowered lowered = lower(program, {}, {}, nullptr, false);
+  for (const KernelInfo& kernel : distinct_kernels(*lowered.module, 1, 8))
+    for (const std::string& option : kernel.dimension.options) {
+      const bool tile = option.rfind("tile=", 0) == 0;
+      if (!tile && option != "eigen") continue;
+      const long before = calls("tile");
+      const bool fine = obeyed(program, inputs, {{kernel.dimension.kind, kernel.fingerprint, option}}, expected);
+      if (tile && (!fine || calls("tile") == before))
+        turn_off("tile", fine ? "XLA does not ask it" : "a tile changed results");
+      if (!tile && !fine) turn_off(kernel.kind == "dot" ? "dot-strategy" : "conv-ynn", "Eigen changed results");
+      break;
+    }
+  for (const char* name : {"tiled-support", "dot-strategy", "conv-ynn"})
+    if (calls(name) == 0) turn_off(name, "XLA does not ask it");
+}
+
+}  // namespace
+
+void self_test() {
+  static bool done = false;
+  if (std::exchange(done, true)) return;
+  try {
+    const LoadedModule loaded = load_module(kProbe, "probe");
+    const auto inputs = generate_inputs(*loaded.module, 1, 1 << 24);
+    test_fusion(*loaded.module);
+    test_layouts(*loaded.module);
+    const auto expected = run_lowered(lower(*loaded.module, {}, {}, nullptr, false), inputs);
+    test_kernels(*loaded.module, inputs, expected);
+    test_reductions(*loaded.module, inputs, expected);
+  } catch (const std::exception& e) {
+    for (SeamState& seam : seam_states()) seam.on = false;
+    std::cerr << "hone-xla: all seams are off, the self-test failed: " << e.what() << "\n";
+  }
+}
+
+}  // namespace hone::xla_side

@@ -1,0 +1,402 @@
+#include "collect/collect.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "search/random_fusion.h"
+#include "tests/tune/fake_measurer.h"
+
+namespace hone::collect {
+namespace {
+
+StoredKernel found_kernel(const std::string& fingerprint,
+                          std::vector<std::string> options = {"default", "loop", "tile=8,8"}) {
+  StoredKernel kernel;
+  kernel.fingerprint = fingerprint;
+  kernel.kind = "fusion";
+  kernel.name = "fusion." + fingerprint;
+  kernel.decision = "kernel";
+  kernel.options = std::move(options);
+  kernel.hlo = "HloModule " + fingerprint;
+  kernel.module_proto = fingerprint;
+  return kernel;
+}
+
+// Kernels by program: those of XLA's own fusion, then one more per other configuration.
+class FakeCollectBench : public CollectBench {
+ public:
+  explicit FakeCollectBench(Database& database) : database_(database) {}
+
+  std::map<std::string, std::vector<StoredKernel>> programs;  // by name
+  std::function<tune::Measurement(const StoredKernel&, const std::string&)> answer = [](auto&, auto&) {
+    return tune::measured(1.25);
+  };
+  std::set<std::string> unreadable;
+  int left = 1000000;   // measurements until the time is over
+  int stop_after = -1;  // throws Stopped at this measurement; -1 = never
+  bool lowering_dies = false;
+  std::vector<std::string> measured_values;  // "kernel value"
+  std::vector<Decisions> lowered;
+
+  class Source : public KernelSource {
+   public:
+    Source(FakeCollectBench& bench, std::string name) : bench_(bench), name_(std::move(name)) {}
+    std::string fingerprint() const override { return "fp-" + name_; }
+    FoundKernels lower(const Decisions& decisions) override {
+      bench_.lowered.push_back(decisions);
+      if (!decisions.empty() && bench_.lowering_dies) throw RunError("the worker crashed");
+      FoundKernels found{bench_.programs.at(name_), {}};
+      if (!decisions.empty()) found.kernels.push_back(found_kernel(name_ + to_text(decisions)));
+      for (const char* edge : {"a>b", "b>c", "c>d", "d>e"})
+        found.edges.push_back({DecisionKind::Fusion, edge, {"keep", "fuse"}, 1});
+      return found;
+    }
+
+   private:
+    FakeCollectBench& bench_;
+    std::string name_;
+  };
+
+  std::unique_ptr<KernelSource> open(const std::string&, const std::string& name) override {
+    if (unreadable.count(name)) throw Error("XLA cannot load this program");
+    return std::make_unique<Source>(*this, name);
+  }
+  tune::Measurement measure(const StoredKernel& kernel, const std::string& value, const tune::Duel& duel,
+                            const std::string& program) override {
+    if (stop_after >= 0 && stop_after-- == 0) throw tune::Stopped();
+    --left;
+    measured_values.push_back(kernel.fingerprint + " " + value);
+    tune::Measurement m = answer(kernel, value);
+    Record row;
+    row.scope = "kernel";
+    row.program = program;
+    row.kernel = kernel.fingerprint;
+    row.decisions = value;
+    row.status = tune::outcome_name(m.outcome);
+    row.verified = m.ok();
+    row.baseline_ns = m.baseline_ns;
+    row.candidate_ns = m.candidate_ns;
+    row.ratio = m.ratio;
+    row.compile_ms = m.compile_ms;
+    row.ratio_low = m.ratio_low;
+    row.ratio_high = m.ratio_high;
+    row.rounds = m.ok() ? duel.min_rounds : 0;
+    row.host = host();
+    row.xla_version = xla_version();
+    database_.add(row);
+    return m;
+  }
+  double seconds_left() override { return left > 0 ? left : 0; }
+  std::string host() override { return "cpu, 2 cores"; }
+  std::string xla_version() override { return "2.21.0"; }
+
+ private:
+  Database& database_;
+};
+
+struct Fixture {
+  TempDir folder;
+  Database database = Database::open(folder.path() / "kernels.db");
+  CollectOptions options;
+  std::vector<CollectProgram> programs;
+
+  FakeCollectBench bench() {
+    FakeCollectBench bench(database);
+    for (const char* name : {"first", "second"}) {
+      if (programs.size() < 2) {
+        write_file(folder.path() / name, std::string("HloModule ") + name);
+        programs.push_back({name, folder.path() / name, "family"});
+      }
+      bench.programs[name] = {found_kernel(std::string(name) + "-1"), found_kernel(std::string(name) + "-2")};
+    }
+    options.configurations = 1;
+    return bench;
+  }
+  CollectReport run(FakeCollectBench& bench) {
+    return collect(programs, database, bench, options, [](const CollectProgress&) {});
+  }
+};
+
+std::string message_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& e) {
+    return std::string(e.what()) + " | " + e.where();
+  }
+  return "nothing thrown";
+}
+
+}  // namespace
+
+TEST_CASE("every option of every kernel is measured, programs in turn", "[collect]") {
+  Fixture fixture;
+  FakeCollectBench bench = fixture.bench();
+  const CollectReport report = fixture.run(bench);
+  CHECK(report.complete);
+  CHECK(report.programs == 2);
+  CHECK(report.configurations == 4);  // XLA's own and one random for each
+  CHECK(report.kernels == report.kernels_new);
+  CHECK(report.measured == report.planned);
+  CHECK(report.ok == report.measured);
+  REQUIRE(bench.measured_values.size() >= 12);
+  CHECK(bench.measured_values[0] == "first-1 default");
+  CHECK(bench.measured_values[3] == "second-1 default");
+  CHECK(bench.measured_values[6] == "first-2 default");
+  const std::set<std::string> distinct(bench.measured_values.begin(), bench.measured_values.end());
+  CHECK(distinct.size() == bench.measured_values.size());
+  CHECK(fixture.database.find_stored_program("first")->fingerprint == "fp-first");
+}
+
+TEST_CASE("a second collection measures only what is missing", "[collect]") {
+  Fixture fixture;
+  FakeCollectBench first = fixture.bench();
+  first.stop_after = 4;  // as Ctrl-C does
+  const CollectReport cut = fixture.run(first);
+  CHECK_FALSE(cut.complete);
+  CHECK(cut.measured == 4);
+  FakeCollectBench second = fixture.bench();
+  const CollectReport rest = fixture.run(second);
+  CHECK(rest.complete);
+  CHECK(rest.known == 4);
+  CHECK(rest.known + rest.measured == rest.planned);
+  CHECK(rest.kernels_new == 0);
+  CHECK(second.lowered.empty());
+  for (const std::string& value : first.measured_values)
+    CHECK(std::count(second.measured_values.begin(), second.measured_values.end(), value) == 0);
+  FakeCollectBench third = fixture.bench();
+  CHECK(fixture.run(third).measured == 0);
+}
+
+TEST_CASE("the time limit ends a collection between candidates", "[collect]") {
+  Fixture fixture;
+  FakeCollectBench bench = fixture.bench();
+  bench.left = 5;
+  const CollectReport report = fixture.run(bench);
+  CHECK(report.measured == 5);
+  CHECK_FALSE(report.complete);
+}
+
+TEST_CASE("without time for lowering, known programs are not opened again", "[collect]") {
+  Fixture fixture;
+  FakeCollectBench first = fixture.bench();
+  fixture.options.gather_share = 0;
+  fixture.options.configurations = 5;
+  CHECK(fixture.run(first).configurations == 2);  // XLA's own in any case
+  FakeCollectBench second = fixture.bench();
+  fixture.options.configurations = 5;
+  CHECK(fixture.run(second).configurations == 0);
+  CHECK(second.lowered.empty());
+}
+
+TEST_CASE("kernels that several programs share are kept once", "[collect]") {
+  Fixture fixture;
+  FakeCollectBench bench = fixture.bench();
+  bench.programs["second"] = bench.programs["first"];
+  fixture.run(bench);
+  CHECK(std::count(bench.measured_values.begin(), bench.measured_values.end(), "first-1 default") == 1);
+  CHECK(fixture.database.find_stored_kernel("first-1", 1)->program == "first");
+}
+
+TEST_CASE("the cap per program holds, whatever the programs offer", "[collect]") {
+  Fixture fixture;
+  FakeCollectBench bench = fixture.bench();
+  fixture.options.max_per_program = 1;
+  const CollectReport report = fixture.run(bench);
+  CHECK(report.kernels == 2);
+  CHECK(report.planned == 6);
+  CHECK(bench.measured_values.size() == 6);
+}
+
+TEST_CASE("the fusion data set measures defaults only, and again when they were measured in haste", "[collect]") {
+  Fixture fixture;
+  FakeCollectBench bench = fixture.bench();
+  fixture.run(bench);
+  fixture.options.kind = CollectKind::Fusion;
+  FakeCollectBench again = fixture.bench();
+  const CollectReport report = fixture.run(again);
+  CHECK(report.known == 0);
+  CHECK(report.measured == report.kernels);
+  for (const std::string& value : again.measured_values) CHECK(value.find(" default") != std::string::npos);
+  FakeCollectBench third = fixture.bench();
+  CHECK(fixture.run(third).measured == 0);
+}
+
+TEST_CASE("a kernel without a usable default costs one measurement", "[collect]") {
+  Fixture fixture;
+  FakeCollectBench bench = fixture.bench();
+  bench.answer = [](const StoredKernel& kernel, const std::string&) {
+    return kernel.fingerprint == "first-1" ? tune::failed(tune::Outcome::Mismatch) : tune::measured(1);
+  };
+  const CollectReport report = fixture.run(bench);
+  CHECK(report.rejected == 1);
+  CHECK(std::count(bench.measured_values.begin(), bench.measured_values.end(), "first-1 loop") == 0);
+  CHECK(report.complete);
+  CHECK(report.measured == report.planned);
+  FakeCollectBench again = fixture.bench();
+  CHECK(fixture.run(again).measured == 0);
+}
+
+TEST_CASE("crashing candidates cost themselves, and the kernel after three", "[collect]") {
+  Fixture fixture;
+  FakeCollectBench bench = fixture.bench();
+  bench.programs["first"] = {
+      found_kernel("first-1", {"default", "loop", "loop;slp=0", "tile=1", "tile=2", "tile=4", "tile=8"})};
+  bench.answer = [](const StoredKernel& kernel, const std::string& value) {
+    const bool dies = (kernel.fingerprint == "first-1" && value != "default") || value == "tile=8,8";
+    return dies ? tune::failed(tune::Outcome::Crashed) : tune::measured(1);
+  };
+  const CollectReport report = fixture.run(bench);
+  CHECK(report.complete);
+  int of_first = 0;
+  for (const std::string& value : bench.measured_values) of_first += value.rfind("first-1 ", 0) == 0;
+  CHECK(of_first == 4);
+  CHECK(std::count(bench.measured_values.begin(), bench.measured_values.end(), "second-2 tile=8,8") == 1);
+  FakeCollectBench again = fixture.bench();
+  again.answer = bench.answer;
+  CHECK(fixture.run(again).measured == 0);
+}
+
+TEST_CASE("tiles no smaller than one that was slow to compile come last", "[collect]") {
+  Fixture fixture;
+  FakeCollectBench bench = fixture.bench();
+  const std::vector<std::string> options = {"default", "loop", "tile=16,16", "tile=8,32", "tile=32,8", "tile=2,4"};
+  bench.programs["first"] = {found_kernel("slow", options)};
+  bench.programs["second"] = {found_kernel("fast", options)};
+  const auto is_slow = [](const std::string& value) {
+    return value == "tile=16,16" || value == "tile=8,32" || value == "tile=32,8";
+  };
+  bench.answer = [&](const StoredKernel& kernel, const std::string& value) {
+    tune::Measurement m = tune::measured(1.25);
+    m.compile_ms = kernel.fingerprint == "slow" && is_slow(value) ? 900 : 30;
+    return m;
+  };
+  const CollectReport report = fixture.run(bench);
+  CHECK(report.complete);
+  CHECK(report.measured == report.planned);
+  const std::vector<std::string>& order = bench.measured_values;
+  const auto place = [&](const std::string& one) { return std::find(order.begin(), order.end(), one) - order.begin(); };
+  int in_turn = 0;
+  for (const std::string& value : options) {
+    REQUIRE(place("slow " + value) < std::ssize(order));
+    const bool before_others = place("slow " + value) < place("fast default");
+    if (is_slow(value)) in_turn += before_others;
+    if (!is_slow(value)) CHECK(before_others);
+  }
+  CHECK(in_turn == 1);  // the first of them shows what the others would cost
+
+  // Cut short after the first slow one, the next collection knows it.
+  Fixture other;
+  FakeCollectBench cut = other.bench();
+  cut.programs = bench.programs;
+  cut.answer = bench.answer;
+  const auto first_slow = std::find_if(order.begin(), order.end(), [&](const std::string& one) {
+    return one.starts_with("slow ") && is_slow(one.substr(5));
+  });
+  cut.stop_after = static_cast<int>(first_slow - order.begin()) + 1;
+  CHECK_FALSE(other.run(cut).complete);
+  FakeCollectBench rest = other.bench();
+  rest.programs = bench.programs;
+  rest.answer = bench.answer;
+  CHECK(other.run(rest).complete);
+  const std::vector<std::string>& then = rest.measured_values;
+  CHECK(std::find(then.begin(), then.end(), "fast default") < std::find_if(then.begin(), then.end(), [&](auto& one) {
+          return one.starts_with("slow ") && is_slow(one.substr(5));
+        }));
+}
+
+TEST_CASE("programs that cannot be lowered are left out", "[collect]") {
+  Fixture fixture;
+  FakeCollectBench bench = fixture.bench();
+  bench.unreadable = {"first"};
+  const CollectReport report = fixture.run(bench);
+  CHECK(report.programs_failed == 1);
+  CHECK(report.measured > 0);
+  FakeCollectBench none = fixture.bench();
+  none.unreadable = {"first", "second"};
+  fixture.options.configurations = 2;  // more than there is
+  CHECK_THROWS_AS(fixture.run(none), Error);
+}
+
+TEST_CASE("a configuration that breaks the compiler costs only itself", "[collect]") {
+  Fixture fixture;
+  FakeCollectBench bench = fixture.bench();
+  bench.lowering_dies = true;
+  fixture.options.configurations = 3;
+  const CollectReport report = fixture.run(bench);
+  CHECK(report.programs_failed == 0);
+  CHECK(report.configurations_failed > 0);
+  CHECK(report.complete);
+}
+
+TEST_CASE("another program of the same name is not taken for the first", "[collect]") {
+  Fixture fixture;
+  FakeCollectBench bench = fixture.bench();
+  fixture.run(bench);
+  write_file(fixture.folder.path() / "first", "HloModule another");
+  FakeCollectBench again = fixture.bench();
+  CHECK(fixture.run(again).programs_failed == 1);
+  fixture.programs[1].name = "first";
+  CHECK(message_of([&] { fixture.run(again); }).find("called 'first'") != std::string::npos);
+}
+
+TEST_CASE("planned options begin with the default and are the same each time", "[collect]") {
+  std::vector<std::string> values = {"default", "loop", "loop;unroll=0", "loop;slp=0", "loop;size=1"};
+  for (int i = 0; i < 60; ++i) values.push_back("tile=" + std::to_string(i + 1) + ",8");
+  const StoredKernel kernel = found_kernel("k", values);
+  CollectOptions options;
+  options.max_options = 24;
+  const auto planned = planned_options(kernel, options);
+  CHECK(planned.size() == 24);
+  CHECK(planned[0] == "default");
+  CHECK(planned == planned_options(kernel, options));
+  CHECK(std::set<std::string>(planned.begin(), planned.end()).size() == 24);
+  for (const char* value : {"loop", "loop;unroll=0", "loop;slp=0", "loop;size=1"})
+    CHECK(std::count(planned.begin(), planned.end(), value) == 1);
+  options.seed = 1;
+  CHECK(planned != planned_options(kernel, options));
+  options.max_options = 0;
+  CHECK(planned_options(kernel, options).size() == values.size());
+  options.kind = CollectKind::Fusion;
+  CHECK(planned_options(kernel, options) == std::vector<std::string>{"default"});
+}
+
+TEST_CASE("random fusions are legal, differ, and come back", "[collect]") {
+  std::vector<Dimension> edges;
+  for (int i = 0; i < 30; ++i)
+    edges.push_back({DecisionKind::Fusion, "p>c" + std::to_string(i), {"keep", "fuse"}, i % 2});
+  Space space{edges};
+  std::set<std::string> seen;
+  for (int c = 1; c <= 40; ++c) {
+    const Decisions decisions = random_fusion(edges, "program", c, 7);
+    CHECK(decisions == random_fusion(edges, "program", c, 7));
+    CHECK(space.decisions(space.choice(decisions)) == decisions);
+    seen.insert(to_text(decisions));
+  }
+  CHECK(seen.size() > 30);
+  CHECK(random_fusion(edges, "program", 1, 7) != random_fusion(edges, "program", 1, 8));
+}
+
+TEST_CASE("errors in a manifest name the entry", "[collect]") {
+  const TempDir folder;
+  const std::string path = folder.path() / "list.json";
+  const auto message = [&](const std::string& content) {
+    write_file(path, content);
+    return message_of([&] { read_manifest(path); });
+  };
+  CHECK(message("{").find("JSON list") != std::string::npos);
+  CHECK(message("[]").find("JSON list") != std::string::npos);
+  CHECK(message(R"([{"name": "a", "file": "a.hlo"}, {"name": "b"}])").find("entry 1") != std::string::npos);
+  CHECK(message(R"([{"file": "a.hlo"}])").find("without a name") != std::string::npos);
+  write_file(path, R"([{"name": "a", "file": "sub/a.hlo", "family": "f"}, {"name": "b", "file": "b.hlo"}])");
+  const auto programs = read_manifest(path);
+  REQUIRE(programs.size() == 2);
+  CHECK(programs[0].file == (folder.path() / "sub" / "a.hlo").string());
+  CHECK(programs[0].family == "f");
+  CHECK(programs[1].family == "b");
+}
+
+}  // namespace hone::collect

@@ -1,0 +1,161 @@
+// Walks, searches and trials on a real worker, with scores that are known instead of learned.
+#include "passorder/pass_walk.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "passorder/order_trial.h"
+
+using namespace hone;
+using namespace hone::passorder;
+
+namespace {
+
+// Ten instructions, of which dce takes one, cse another and algsimp three.
+constexpr char kProgram[] = R"(HloModule small
+ENTRY main {
+  x = f32[64,64] parameter(0)
+  y = f32[64,64] parameter(1)
+  one = f32[] constant(1)
+  ones = f32[64,64] broadcast(one), dimensions={}
+  same = f32[64,64] multiply(x, ones)
+  a = f32[64,64] add(same, y)
+  b = f32[64,64] add(same, y)
+  l = f32[64,64] logistic(a)
+  dead = f32[64,64] tanh(y)
+  ROOT r = f32[64,64] multiply(l, b)
+}
+)";
+
+// What is left of it once nothing is dead, double or multiplied by one.
+constexpr int64_t kLeft = 5;
+
+PassSessionOptions session_options() {
+  PassSessionOptions options;
+  options.worker.program = std::string(HONE_BUILD_DIR) + "/hone-xla";
+  return options;
+}
+
+struct Walked {
+  PassSession session{session_options()};
+  std::string program = session.load(kProgram, "small");
+  std::vector<std::string> passes = {"logistic-expander", "dce", "cse", "algsimp"};
+  std::vector<int64_t> reached;
+  Ordered untouched{{}, session.initial(program), {}};
+  PassWalks walks{session, program, passes, [this](Ordered& place) { reached.push_back(place.state->instructions); },
+                  [] { return false; }};
+};
+
+}  // namespace
+
+TEST_CASE("a walk takes the best pass that it has not taken in this state", "[rl][passes]") {
+  Walked t;
+  Rng rng(0);
+  const PassScores dce_first = [](const Ordered&, const std::vector<bool>&) { return std::vector<float>{-1, 3, 2, 1}; };
+  // dce, dce again does nothing, cse, then dce and cse do nothing, algsimp, ...
+  const Ordered three = t.walks.walk(t.untouched, dce_first, Draw::Best, 3, rng);
+  CHECK(t.walks.applications() == 3);
+  CHECK(three.passes == PassHistory{"dce", "cse"});
+  CHECK(t.reached.size() == 2);
+  const Ordered all = t.walks.walk(t.untouched, dce_first, Draw::Best, 1000, rng);
+  CHECK(t.walks.applications() < 100);  // it ended by itself: no pass was left to take
+  CHECK(std::find(all.passes.begin(), all.passes.end(), "logistic-expander") != all.passes.end());
+}
+
+TEST_CASE("walks that draw are functions of their seed", "[rl][passes]") {
+  Walked t;
+  std::vector<PassHistory> orders;
+  for (const uint64_t seed : {7, 7, 8, 9, 10}) {
+    Rng rng(seed);
+    orders.push_back(t.walks.walk(t.untouched, even_scores(4), Draw::Chances, 12, rng).passes);
+  }
+  CHECK(orders[0] == orders[1]);
+  CHECK(std::any_of(orders.begin() + 2, orders.end(), [&](const PassHistory& o) { return o != orders[0]; }));
+}
+
+TEST_CASE("a certain score is always drawn, and most of the time when others may be", "[rl][passes]") {
+  Walked t;
+  const PassScores cse = [](const Ordered&, const std::vector<bool>&) { return std::vector<float>{0, 0, 100, 0}; };
+  int firsts = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Rng sure(seed), mostly(seed);
+    CHECK(t.walks.walk(t.untouched, cse, Draw::Chances, 1, sure).passes == PassHistory{"cse"});
+    firsts += t.walks.walk(t.untouched, cse, Draw::MostlyBest, 1, mostly).passes == PassHistory{"cse"};
+  }
+  CHECK(firsts >= 14);
+  CHECK(firsts <= 20);
+}
+
+TEST_CASE("greedy search crosses a plateau", "[rl][passes]") {
+  Walked t;
+  Rng rng(1);
+  t.walks.greedy(t.untouched, [](const PassState& s) { return static_cast<double>(s.instructions); }, 12, rng);
+  REQUIRE_FALSE(t.reached.empty());
+  CHECK(*std::min_element(t.reached.begin(), t.reached.end()) == kLeft);
+  // logistic-expander adds instructions: it is taken at last, not refused.
+  CHECK(t.reached.back() > kLeft);
+}
+
+TEST_CASE("a guided greedy walk tries no more passes than it is told to", "[rl][passes]") {
+  Walked t;
+  Rng rng(1);
+  const auto value = [](const PassState& s) { return static_cast<double>(s.instructions); };
+  PassGuide guide{[](const Ordered&, const std::vector<bool>&) { return std::vector<float>{0, 3, 2, 1}; }, 2,
+                  false};  // dce, cse
+  const Ordered place = t.walks.greedy(t.untouched, value, 10, rng, guide);
+  CHECK(t.walks.applications() == 6);  // two moves, and two tries that lead nowhere new
+  CHECK(place.passes.size() == 2);
+  CHECK(place.state->instructions == 8);
+  guide.draws = true;
+  guide.width = 4;
+  t.walks.greedy(t.untouched, value, 10, rng, guide);
+  CHECK(*std::min_element(t.reached.begin(), t.reached.end()) == kLeft);
+}
+
+TEST_CASE("greedy walks of hone order leave no more than XLA's own order", "[rl][passes]") {
+  Walked t;
+  OrderOptions options;
+  options.strategy = "greedy";
+  options.max_applications = 500;
+  options.length = 10;
+  OrderCandidates candidates(t.session, t.program, OrderMetric::Operations, 10);
+  const OrderReport report = search_orders(t.session, t.program, options, candidates);
+  CHECK(candidates.best() <= static_cast<double>(report.xla.state->instructions));
+  CHECK(candidates.best() == kLeft);
+  CHECK(report.applications <= 500);
+  CHECK(candidates.best_first().front().state->instructions == kLeft);
+  options.strategy = "nonsense";
+  CHECK_THROWS_AS(options.validate(), Error);
+}
+
+TEST_CASE("a trial compares with XLA's own order at equal numbers of passes", "[rl][passes]") {
+  Walked t;
+  OrderTrialOptions options;
+  options.walks = 3;
+  options.length = 20;
+  for (const char* strategy : {"random", "greedy", "genetic"}) {
+    options.strategy = strategy;
+    const OrderTrial trial = try_order(t.session, t.program, options);
+    INFO(strategy);
+    CHECK(trial.initial == 10);
+    CHECK(trial.own == kLeft);
+    CHECK(trial.best.state->instructions <= trial.first);
+    CHECK(trial.first <= trial.initial);
+    CHECK(trial.applications <= 60 + 20);  // a whole order is not cut off
+    CHECK(trial.best_pre_layout > 0);
+    CHECK(trial.own_duel.ratio == 0);  // nothing was run
+  }
+  options.start = "nowhere";
+  CHECK_THROWS_AS(options.validate(), Error);
+  options.start = "default";
+  options.strategy = "random";
+  CHECK(try_order(t.session, t.program, options).best.state->instructions <= kLeft);
+}
+
+TEST_CASE("the ratio of reductions", "[rl]") {
+  CHECK(reduction_ratio(100, 80, 70) == Approx(1.5));
+  CHECK(reduction_ratio(100, 80, 80) == Approx(1));
+  CHECK(reduction_ratio(100, 80, 100) == Approx(0.5 / 20));  // nothing taken away
+  CHECK(reduction_ratio(100, 100, 90) == 0);                 // no ratio
+}

@@ -1,0 +1,122 @@
+#include "passorder/vector_environment.h"
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "options/agent_options.h"
+#include "tests/passorder/toy_environments.h"
+
+using namespace hone;
+using namespace hone::passorder;
+
+namespace {
+
+std::unique_ptr<Environment> identity(int64_t) { return std::make_unique<IdentityEnvironment>(); }
+
+std::vector<std::vector<float>> walk(VectorEnvironment& environments, Rng& rng, int steps) {
+  std::vector<std::vector<float>> seen;
+  for (int i = 0; i < steps; ++i) {
+    std::vector<int64_t> actions;
+    for (int64_t e = 0; e < environments.count(); ++e) actions.push_back(rng.below(4));
+    for (const VectorStep& step : environments.step(actions)) {
+      seen.push_back(step.next.values);
+      seen.push_back({static_cast<float>(step.step.reward), static_cast<float>(step.return_)});
+    }
+  }
+  return seen;
+}
+
+}  // namespace
+
+TEST_CASE("environments on threads do what they do one after the other") {
+  VectorEnvironment alone(3, identity, 7, false), threads(3, identity, 7, true), other(3, identity, 8, false);
+  Rng a(1), b(1), c(1);
+  const auto first = walk(alone, a, 25);
+  CHECK(first == walk(threads, b, 25));
+  CHECK(first != walk(other, c, 25));
+}
+
+TEST_CASE("environments of one run begin in states of their own") {
+  VectorEnvironment environments(8, identity, 7, false);
+  bool differ = false;
+  for (const Observation& o : environments.observations()) differ |= o.values != environments.observations()[0].values;
+  CHECK(differ);
+}
+
+TEST_CASE("where an episode ends the next begins") {
+  VectorEnvironment environments(1, [](int64_t) { return std::make_unique<ChainEnvironment>(3, 20); }, 1, false);
+  const std::vector<int64_t> right = {1};
+  CHECK(environments.observations()[0].values == std::vector<float>{1, 0, 0});
+  CHECK(!environments.step(right)[0].step.done());
+  const VectorStep end = environments.step(right)[0];
+  CHECK(end.step.terminated);
+  CHECK(end.step.observation.values == std::vector<float>{0, 0, 1});
+  CHECK(end.next.values == std::vector<float>{1, 0, 0});
+  CHECK(end.length == 2);
+  CHECK(end.return_ == Approx(ChainEnvironment::kGoal + 2 * ChainEnvironment::kStep));
+  CHECK(environments.observations()[0].values == end.next.values);
+}
+
+TEST_CASE("saved environments go on where they stood") {
+  VectorEnvironment environments(3, identity, 7, true);
+  Rng a(1);
+  walk(environments, a, 17);
+  const nlohmann::json state = environments.save();
+  VectorEnvironment copy(3, identity, 7, false);
+  copy.restore(nlohmann::json::parse(state.dump()));
+  CHECK(copy.save() == state);
+  Rng b(2), c(2);
+  CHECK(walk(environments, b, 30) == walk(copy, c, 30));
+  VectorEnvironment fresh(3, identity, 7, false), begun(3, identity, 7, false);
+  Rng d(3), e(3);
+  const nlohmann::json start = fresh.save();
+  walk(begun, a, 5);
+  begun.restore(start);
+  CHECK(walk(fresh, d, 5) == walk(begun, e, 5));
+  VectorEnvironment fewer(2, identity, 7, false);
+  CHECK_THROWS_AS(fewer.restore(state), Error);
+}
+
+TEST_CASE("an error of one environment comes out, and no thread is left waiting") {
+  VectorEnvironment environments(3, identity, 7, true);
+  environments.observations();
+  const std::vector<int64_t> bad = {0, 9, 0}, one = {0};
+  CHECK_THROWS_AS(environments.step(bad), Error);
+  CHECK_THROWS_AS(environments.step(one), InternalError);
+  CHECK_THROWS_AS(VectorEnvironment(0, identity, 7, true), Error);
+  const auto uneven = [](int64_t i) { return std::make_unique<IdentityEnvironment>(2 + i); };
+  CHECK_THROWS_AS(VectorEnvironment(2, uneven, 7, true), InternalError);
+}
+
+TEST_CASE("agent options keep their values through JSON and name what is wrong") {
+  options::AgentOptions options = options::paper_options("ppo");
+  CHECK(options.layers == std::vector<int64_t>{2048, 2048});
+  CHECK(options.learning_rate == 3e-4);
+  CHECK(options.discount == 0.99);
+  CHECK(options.lambda == 0.95);
+  CHECK(options.clip == 0.2);
+  CHECK(options.batch == 256);
+  CHECK(options.entropy == 0);
+  CHECK(options.buffer == 1000000);
+  CHECK(options.steps == 200000);
+  options.layers = {5, 6};
+  options.seed = 123456789012345ull;
+  options.value_features = true;
+  CHECK(to_json(options::agent_options_from_json(to_json(options))) == to_json(options));
+  CHECK(options::agent_options_from_json({{"agent", "a2c"}}).rollout == options::paper_options("a2c").rollout);
+  const auto message = [](const nlohmann::json& json) {
+    try {
+      options::agent_options_from_json(json).validate();
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  CHECK(message({{"agent", "sarsa"}}) == "no such agent: sarsa");
+  CHECK(message({{"agent", 3}}) == "agent option of a wrong type: agent");
+  CHECK(message({{"speed", 3}}) == "unknown agent option");
+  CHECK(message({{"steps", "many"}}) == "agent option of a wrong type: steps");
+  CHECK(message({{"learning_rate", -1}}).find("learning_rate") == 0);
+  CHECK(message({{"rollout", 100}}).find("rollout") == 0);
+  CHECK(message(nlohmann::json::object()) == "");
+}

@@ -1,0 +1,69 @@
+#include "report/decision_words.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/tune/fake_measurer.h"
+
+namespace hone::report {
+
+TEST_CASE("kernels are named by what they compute", "[tune]") {
+  CHECK(kernel_in_words("transpose_add_fusion.1") == "transposed add");
+  CHECK(kernel_in_words("copy_bitcast_fusion") == "transpose");
+  CHECK(kernel_in_words("multiply_multiply_fusion") == "multiply");
+  CHECK(kernel_in_words("subtract_exponential_fusion") == "subtract–exponential");
+  CHECK(kernel_in_words("wrapped_reduce-window") == "reduce-window");
+  CHECK(kernel_in_words("dot.12") == "dot");
+  CHECK(kernel_in_words("fusion.3") == "fusion");
+  CHECK(kernel_in_words("").empty());
+  CHECK(kernel_in_words("multiply_maximum_fusion", true) == "transposed multiply–maximum");
+  CHECK(kernel_in_words("transpose_fusion", true) == "transpose");
+}
+
+TEST_CASE("options in words", "[tune]") {
+  CHECK(value_in_words("tile=8,128") == "tile 8×128");
+  CHECK(value_in_words("loop;slp=0") == "plain loops without SLP vectorisation");
+  CHECK(value_in_words("loop;partitions=4") == "plain loops 4 partitions");
+  CHECK(value_in_words("ynn") == "YNNPACK");
+  CHECK(value_in_words("default") == "XLA’s own choice");
+  CHECK(value_in_words("default", "1,128") == "tile 1×128");
+  CHECK(value_in_words("something new") == "something new");
+}
+
+TEST_CASE("decisions as sentences, those that saved most first", "[tune]") {
+  TuneReport r;
+  tune::KernelReport k;
+  k.name = "transpose_add_fusion";
+  k.key = k.fingerprint = "k1";
+  k.default_value = "default";
+  k.default_tile = "1,128";
+  k.chosen = "tile=8,8";
+  k.gain = 2.2;
+  k.share = 0.5;
+  k.count = 3;
+  r.kernels = {k};
+  r.decisions = {{DecisionKind::Fusion, "exp.1>add.2", "keep"},
+                 {DecisionKind::Kernel, "k1", "tile=8,8"},
+                 {DecisionKind::Library, "convolution:f32[1,8,8,4]*f32[3,3,1,4]->f32[1,8,8,4]:b01f_01io->b01f:size=3x3",
+                  "shifted"},
+                 {DecisionKind::Library, "reduce-window:maximum:f32[1,8,8,4]->f32[1,4,4,4]:size=1x2x2x1", "shifted"},
+                 {DecisionKind::Option, "vector_width", "512"},
+                 {DecisionKind::Weights, "all", "constant"},
+                 {DecisionKind::Weights, "3", "transposed"}};
+  r.steps = {{"option vector_width 512", tune::measured(1.1), true},
+             {"weights 3 transposed", tune::measured(1.3), false}};
+  const std::vector<DecisionWords> words = decisions_in_words(r);
+  REQUIRE(words.size() == 7);
+  CHECK(words[0].text == "Transposed add: tile 8×8 instead of 1×128, 3 times in the program");
+  CHECK(words[0].gain == 2.2);
+  CHECK(words[0].kernel == "transpose_add_fusion");
+  CHECK(words[1].text == "Vector width 512");
+  CHECK(words[1].gain == Approx(1.1));
+  CHECK(words[2].text == "exp.1 kept apart from add.2");
+  CHECK(words[3].text == "Grouped convolution f32[1,8,8,4]*f32[3,3,1,4]->f32[1,8,8,4] by shifted slices");
+  CHECK(words[4].text == "Maximum pooling f32[1,8,8,4]->f32[1,4,4,4] by shifted slices");
+  CHECK(words[5].text == "All weights compiled in as constants");
+  CHECK(words[6].text == "Weight 3 stored transposed");
+  CHECK(words[6].gain == 0);  // that step was not kept
+}
+
+}  // namespace hone::report

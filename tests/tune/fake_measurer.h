@@ -1,0 +1,83 @@
+// A bench that answers from functions instead of a worker; every measurement takes some simulated time.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tune/session/measurer.h"
+
+namespace hone::tune {
+
+inline Measurement measured(double ratio, double spread = 0.002) {
+  Measurement m{.outcome = Outcome::Ok,
+                .baseline_ns = 1e6,
+                .candidate_ns = 1e6 / ratio,
+                .ratio = ratio,
+                .ratio_low = ratio - spread,
+                .ratio_high = ratio + spread,
+                .rounds = 9};
+  return m;
+}
+
+inline Measurement failed(Outcome outcome) {
+  Measurement m{.outcome = outcome};
+  return m;
+}
+
+class FakeBench : public Bench {
+ public:
+  // Speed-up of a kernel option over its default.
+  std::function<Measurement(const Kernel&, const std::string&)> kernel = [](auto&, auto&) { return measured(1); };
+  // Speed of a whole program relative to default XLA; the duel's ratio is the quotient of two.
+  std::function<double(const Decisions&)> speed = [](auto&) { return 1.0; };
+  std::function<Outcome(const Decisions&)> outcome = [](auto&) { return Outcome::Ok; };
+  std::function<Lowered(const Decisions&, bool)> lowering = [](auto&, bool) { return Lowered{}; };
+  double left_s = 1e9;
+  double each_s = 0;    // simulated time of one measurement
+  int stop_after = -1;  // throws Stopped at this measurement; -1 = never
+
+  std::vector<std::string> kernel_calls, program_calls;
+  std::vector<double> limits;  // in seconds, of each of program_calls
+  std::map<std::string, KnownKernel> database;
+  bool confirming = false;
+  int processes = 1;
+
+  Lowered lower(const Decisions& decisions, bool want_fusion) override { return lowering(decisions, want_fusion); }
+  Measurement measure_kernel(const Kernel& k, const std::string& value, const Duel&) override {
+    spend();
+    kernel_calls.push_back(k.fingerprint + " " + value);
+    return kernel(k, value);
+  }
+  Measurement measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& duel) override {
+    spend();
+    limits.push_back(duel.limit_s);
+    program_calls.push_back(to_text(candidate));
+    if (const Outcome o = outcome(candidate); o != Outcome::Ok) return failed(o);
+    return measured(speed(candidate) / speed(baseline));
+  }
+  KnownKernel known(const Kernel& k) override { return database[k.fingerprint]; }
+  void remember(const Kernel& k, const KnownKernel::Best& best) override { database[k.fingerprint].best = best; }
+  double seconds_left() const override { return left_s > 0 ? left_s : 0; }
+  void fresh_process() override { ++processes; }
+  void begin_confirmation() override { confirming = true; }
+
+ private:
+  void spend() {
+    left_s -= each_s;
+    if (!confirming && stop_after >= 0 && stop_after-- == 0) throw Stopped();
+  }
+};
+
+inline Kernel a_kernel(const std::string& fingerprint, std::vector<std::string> options, int default_option = 0,
+                       double weight = 0) {
+  Kernel k;
+  k.fingerprint = k.name = fingerprint;
+  k.kind = "fusion";
+  k.dimension = {DecisionKind::Kernel, fingerprint, std::move(options), default_option, weight};
+  return k;
+}
+
+}  // namespace hone::tune

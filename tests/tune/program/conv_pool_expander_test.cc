@@ -1,0 +1,171 @@
+// Grouped convolutions and poolings as shifted slices on the real compiler; skipped where the worker is not built.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "graph/library_keys.h"
+#include "tune/session/session.h"
+
+namespace hone::tune {
+namespace {
+
+struct Convolution {
+  const char *what, *x, *w, *out, *attributes;
+};
+
+constexpr Convolution kConvolutions[] = {
+    {"depthwise with strides", "f32[2,9,8,6]", "f32[3,3,1,6]", "f32[2,5,4,6]",
+     "window={size=3x3 stride=2x2 pad=1_1x0_1}, dim_labels=b01f_01io->b01f, feature_group_count=6"},
+    {"two outputs per feature, channels first, another order out", "f32[1,4,7,7]", "f32[8,1,3,3]", "f32[1,5,5,8]",
+     "window={size=3x3}, dim_labels=bf01_oi01->b01f, feature_group_count=4"},
+    {"two features per group", "f32[1,6,6,8]", "f32[3,3,2,8]", "f32[1,6,6,8]",
+     "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=4"},
+    {"three features per group, two outputs each", "f32[1,9,5,5]", "f32[6,3,2,2]", "f32[1,6,4,4]",
+     "window={size=2x2}, dim_labels=bf01_oi01->bf01, feature_group_count=3"},
+    {"causal, dilated, one spatial dimension", "f32[2,16,5]", "f32[4,1,5]", "f32[2,16,5]",
+     "window={size=4 pad=6_0 rhs_dilate=2}, dim_labels=b0f_0io->b0f, feature_group_count=5"},
+    {"gradient of the input", "f32[2,5,4,6]", "f32[3,3,1,6]", "f32[2,9,8,6]",
+     "window={size=3x3 pad=1_1x2_1 lhs_dilate=2x2 rhs_reversal=1x1}, dim_labels=b01f_01io->b01f, "
+     "feature_group_count=6"},
+    {"gradient of the weights", "f32[2,9,8,6]", "f32[2,5,4,6]", "f32[3,3,1,6]",
+     "window={size=5x4 pad=1_1x0_1 rhs_dilate=2x2}, dim_labels=f01b_i01o->01bf, batch_group_count=6"},
+    {"gradient of the weights, channels first", "f32[2,6,9,8]", "f32[2,6,9,8]", "f32[3,3,1,6]",
+     "window={size=9x8 pad=1_1x1_1}, dim_labels=fb01_io01->01bf, batch_group_count=6"},
+    {"narrow numbers", "bf16[2,9,8,6]", "bf16[3,3,1,6]", "bf16[2,9,8,6]",
+     "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=6"},
+    {"negative padding", "f32[2,9,8,6]", "f32[3,3,1,6]", "f32[2,5,6,6]",
+     "window={size=3x3 pad=-1_-1x0_0}, dim_labels=b01f_01io->b01f, feature_group_count=6"},
+};
+
+std::string program_of(const Convolution& c) {
+  return fmt::format(R"(HloModule one
+ENTRY main {{
+  a = {0} parameter(0)
+  w = {1} parameter(1)
+  x = {0} tanh(a)
+  ROOT y = {2} convolution(x, w), {3}
+}}
+)",
+                     c.x, c.w, c.out, c.attributes);
+}
+
+bool no_worker(const SessionOptions& options) {
+  if (::access(options.worker.program.c_str(), X_OK) == 0) return false;
+  WARN("skipped: no worker at " << options.worker.program);
+  return true;
+}
+
+SessionOptions session_options() {
+  SessionOptions options;
+  options.worker.program = HONE_BUILD_DIR "/hone-xla";
+  return options;
+}
+
+std::vector<Dimension> windows_of(const Lowered& lowered) {
+  std::vector<Dimension> found = lowered.dimensions;
+  std::erase_if(found, [](const Dimension& d) { return !is_window_operation(d.kind, d.key); });
+  return found;
+}
+
+// The program's one operation over windows leaves it once it is decided, and the outputs stay the same.
+void check_shifted(Session& session, const std::string& opcode) {
+  const std::vector<Dimension> found = windows_of(session.lower({}, false));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].options == std::vector<std::string>{"default", kShifted});
+  CHECK(found[0].default_option == 0);
+  CHECK(found[0].weight > 0);
+  const Decision shifted{DecisionKind::Library, found[0].key, kShifted};
+  CHECK(session.lower({shifted}, false).hlo.find(" " + opcode + "(") == std::string::npos);
+  const Measurement m =
+      session.measure_program({shifted}, {}, {.min_rounds = 1, .max_rounds = 1, .budget_ms = 1, .limit_s = 120});
+  INFO(m.note);
+  CHECK(m.ok());
+  CHECK(m.max_error <= 1);
+}
+
+}  // namespace
+
+TEST_CASE("grouped convolutions as shifted slices compute the same", "[tune]") {
+  const SessionOptions options = session_options();
+  if (no_worker(options)) return;
+  Session session(options);
+  for (const Convolution& c : kConvolutions) {
+    INFO(c.what);
+    session.load(program_of(c), c.what);
+    check_shifted(session, "convolution");
+  }
+}
+
+TEST_CASE("poolings as shifted slices compute the same", "[tune]") {
+  const SessionOptions options = session_options();
+  if (no_worker(options)) return;
+  Session session(options);
+  const char* programs[][3] = {
+      {"maximum", "-inf", "f32[1,5,4,6] reduce-window(x, c), window={size=1x3x3x1 stride=1x2x2x1 pad=0_0x1_1x0_1x0_0}"},
+      {"add", "0", "f32[1,9,8,6] reduce-window(x, c), window={size=1x3x3x1 pad=0_0x1_1x1_1x0_0}"},
+      {"minimum", "inf", "f32[1,5,4,6] reduce-window(x, c), window={size=1x3x3x1 rhs_dilate=1x2x2x1}"},
+      {"add", "0", "f32[1,17,8,6] reduce-window(x, c), window={size=1x2x1x1 pad=0_0x1_0x0_0x0_0 lhs_dilate=1x2x1x1}"},
+  };
+  for (const auto& [reducer, first, operation] : programs) {
+    INFO(operation);
+    session.load(fmt::format(R"(HloModule one
+f {{
+  p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT r = f32[] {}(p, q)
+}}
+ENTRY main {{
+  a = f32[1,9,8,6] parameter(0)
+  c = f32[] constant({})
+  x = f32[1,9,8,6] tanh(a)
+  ROOT y = {}, to_apply=f
+}}
+)",
+                             reducer, first, operation),
+                 reducer);
+    check_shifted(session, "reduce-window");
+  }
+}
+
+TEST_CASE("only the convolution that is decided changes", "[tune]") {
+  const SessionOptions options = session_options();
+  if (no_worker(options)) return;
+  Session session(options);
+  session.load(R"(HloModule three
+ENTRY main {
+  x = f32[1,8,8,4] parameter(0)
+  w = f32[3,3,1,4] parameter(1)
+  v = f32[5,5,1,4] parameter(2)
+  d = f32[3,3,4,4] parameter(3)
+  a = f32[1,8,8,4] convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=4
+  b = f32[1,8,8,4] convolution(a, v), window={size=5x5 pad=2_2x2_2}, dim_labels=b01f_01io->b01f, feature_group_count=4
+  ROOT c = f32[1,8,8,4] convolution(b, d), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
+}
+)",
+               "three");
+  const Lowered plain = session.lower({}, false);
+  const std::vector<Dimension> found = windows_of(plain);
+  REQUIRE(found.size() == 2);  // the dense one is none
+  const auto convolutions = [&](const Decisions& decisions) {
+    const std::string hlo = session.lower(decisions, false).hlo;
+    int count = 0;
+    for (size_t at = hlo.find(" convolution("); at != std::string::npos; at = hlo.find(" convolution(", at + 1))
+      ++count;
+    return count;
+  };
+  const Decision first{DecisionKind::Library, found[0].key, kShifted};
+  const Decision second{DecisionKind::Library, found[1].key, kShifted};
+  const int all = convolutions({});
+  CHECK(convolutions({first}) == all - 1);
+  CHECK(convolutions({first, second}) == all - 2);
+  CHECK(session.lower({{DecisionKind::Library, found[0].key, "default"}}, false).fingerprint == plain.fingerprint);
+
+  const std::string gone = fmt::format("{}f32[1]*f32[1]->f32[1]", kConvolutionKeyPrefix);
+  CHECK_THROWS_WITH(session.lower({{DecisionKind::Library, found[0].key, "eigen"}}, false), Catch::Contains("eigen"));
+  CHECK_THROWS_WITH(session.lower({{DecisionKind::Library, gone, kShifted}}, false),
+                    Catch::Contains("no such operation"));
+}
+
+}  // namespace hone::tune
