@@ -40,7 +40,7 @@ struct Inspection {
 // `decisions`: those of a tuned package; none for a plain program.
 Inspection inspect(tune::Session& session, const Decisions& decisions) {
   Inspection result{session.program(), session.lower_reply(decisions, /*want_fusion=*/true), {}, {}};
-  for (const char* kind : {"fusion", "kernel", "library", "weights", "option"}) result.spaces[kind];
+  for (const DecisionTraits& kind : decision_kinds()) result.spaces[kind.name];
   for (const auto& kernel : result.lowered.kernels) {
     KernelCount& count = result.kernels[kernel->kind];
     ++count.distinct;

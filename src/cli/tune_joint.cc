@@ -23,14 +23,6 @@ constexpr double kProposalShare = 0.05;  // of the budget, for orders of passes
 constexpr double kPassesFromSeconds = 120;
 constexpr int kLayoutsWithoutModel = 6;
 
-const std::map<std::string, DecisionKind>& decidable() {
-  static const std::map<std::string, DecisionKind> kinds = {
-      {"fusion", DecisionKind::Fusion},   {"tile", DecisionKind::Kernel},   {"library", DecisionKind::Library},
-      {"weights", DecisionKind::Weights}, {"option", DecisionKind::Option}, {"layout", DecisionKind::Layout},
-      {"passes", DecisionKind::Pass}};
-  return kinds;
-}
-
 // Beside the database, or beside the default one where that is a server: one file per machine, thread count and XLA.
 std::string adaption_path(const std::string& database_file, const Record& conditions) {
   const std::string conditions_text =
@@ -48,11 +40,16 @@ std::set<DecisionKind> JointOptions::kinds() const {
     const std::string name = decide.substr(at, end - at);
     at = end + 1;
     if (name == "all") return {};
-    const auto known = decidable().find(name);
-    if (known == decidable().end())
+    if (name == "tile") {  // as versions before 0.2 called it
+      kinds.insert(DecisionKind::Codegen);
+      continue;
+    }
+    try {
+      kinds.insert(decision_kind_from_name(name));
+    } catch (const Error& unknown) {
       throw Error("nothing called '" + name + "' can be decided", "--decide",
-                  "all, or of fusion, tile, library, weights, option, layout and passes, separated by commas");
-    kinds.insert(known->second);
+                  "all, or " + unknown.hint() + ", separated by commas");
+    }
   }
   return kinds;
 }
@@ -82,7 +79,7 @@ Joint::Joint(const JointOptions& options, const ProgramOptions& program, OpenedP
 void Joint::equip(tune::TuneOptions& options) {
   options.decide = options_.kinds();
   options.kernel.by_expectation = options_.pick == "expectation";
-  const bool asked = options.decide.contains(DecisionKind::Pass);
+  const bool asked = options.decide.contains(DecisionKind::Passes);
   if (asked || (options.decide.empty() && budget_s_ >= kPassesFromSeconds))
     options.outer.passes = [this] { return passes(); };
   if (!options_.layout_model.empty() || options.decide.contains(DecisionKind::Layout))

@@ -19,6 +19,7 @@
 #include "base/interrupt.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "graph/kernel_option.h"
 #include "report/program_file.h"
 #include "search/random_fusion.h"
 #include "tune/kernel/kernel_moves.h"
@@ -39,7 +40,7 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 // 0 for an option without a tile.
 int64_t tile_elements(const std::string& value) {
-  const std::vector<int64_t> tile = tune::parse_kernel_value(value).tile;
+  const std::vector<int64_t> tile = KernelOption::parse(value).tile;
   return tile.empty() ? 0 : std::accumulate(tile.begin(), tile.end(), int64_t{1}, std::multiplies<>());
 }
 
@@ -330,7 +331,7 @@ std::vector<std::string> planned_options(const StoredKernel& kernel, const Colle
   int samples = 2 * size;
   if (options.max_options > 0 && size > options.max_options) {
     const auto tiles = std::count_if(kernel.options.begin(), kernel.options.end(), [](const std::string& value) {
-      return !tune::parse_kernel_value(value).tile.empty();
+      return !KernelOption::parse(value).tile.empty();
     });
     samples = std::max(1, options.max_options - (size - static_cast<int>(tiles)));
   }

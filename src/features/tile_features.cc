@@ -1,70 +1,29 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <string_view>
 
-#include "base/error.h"
 #include "features/columns.h"
 #include "features/encode.h"
+#include "graph/kernel_option.h"
 
 namespace hone::features {
 namespace {
 
-// An option taken apart.
+using Emitter = KernelOption::Emitter;
+
+// An option, its default spelled out, and what its tile means for the kernel's output.
 struct Option {
-  std::vector<int64_t> tile;
-  std::string_view library;
-  bool is_default = false, loop = false, no_unroll = false, no_slp = false, small_code = false;
-  int64_t partitions = 0;
-  // Of the tile in its output.
+  KernelOption of;
+  bool is_default = false;
   double tiles = 0, tile_bytes = 0, wasted = 0;
   int64_t minor = 0;
   bool covers_minor = false;
 };
 
-int64_t positive(std::string_view text, const std::string& value) {
-  int64_t number = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failed != std::errc() || end != text.data() + text.size() || number <= 0)
-    throw Error("\"" + std::string(text) + "\" is no positive number", "option " + value);
-  return number;
-}
-
-std::vector<int64_t> numbers(std::string_view text, const std::string& value) {
-  std::vector<int64_t> out;
-  while (true) {
-    const size_t comma = text.find(',');
-    out.push_back(positive(text.substr(0, comma), value));
-    if (comma == std::string_view::npos) return out;
-    text.remove_prefix(comma + 1);
-  }
-}
-
-void take_word(std::string_view word, const std::string& value, Option& t) {
-  if (word == "default") return;
-  if (word == "loop")
-    t.loop = true;
-  else if (word == "unroll=0")
-    t.no_unroll = true;
-  else if (word == "slp=0")
-    t.no_slp = true;
-  else if (word == "size=1")
-    t.small_code = true;
-  else if (word == "eigen" || word == "ynn" || word == "llvm" || word == "naive")
-    t.library = word;
-  else if (word.starts_with("tile="))
-    t.tile = numbers(word.substr(5), value);
-  else if (word.starts_with("partitions="))
-    t.partitions = positive(word.substr(11), value);
-  else
-    throw Error("\"" + std::string(word) + "\" is no option of a kernel", "option " + value);
-}
-
 // A tile has one size per output dimension; what XLA lists before them are sizes inside the kernel (reductions).
 void measure_tile(const Shape& output, Option& t) {
   const size_t rank = output.dims.size();
-  if (t.tile.empty() || t.tile.size() < rank) return;
-  const int64_t* sizes = t.tile.data() + (t.tile.size() - rank);
+  if (t.of.tile.empty() || t.of.tile.size() < rank) return;
+  const int64_t* sizes = t.of.tile.data() + (t.of.tile.size() - rank);
   double covered = 1, elements = 1;
   t.tiles = 1;
   for (size_t i = 0; i < rank; ++i) {
@@ -86,17 +45,12 @@ Option parse(const Shape& output, const std::string& value, bool is_default, con
              const std::string& kind) {
   Option t;
   t.is_default = is_default;
-  for (std::string_view rest = value; !rest.empty();) {
-    const size_t end = rest.find(';');
-    take_word(rest.substr(0, end), value, t);
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  }
+  t.of = KernelOption::parse(value);
   // The default spelled out, so that equal code looks equal.
-  const bool own_emitter = kind == "fusion" && !t.loop && t.tile.empty();
-  if (own_emitter && !default_tile.empty())
-    t.tile = numbers(default_tile, "default tile " + default_tile);
-  else if (own_emitter)
-    t.loop = true;
+  if (kind == "fusion" && t.of.emitter != Emitter::Loop && t.of.tile.empty()) {
+    t.of.tile = tile_from_text(default_tile);
+    if (default_tile.empty()) t.of.emitter = Emitter::Loop;
+  }
   measure_tile(output, t);
   return t;
 }

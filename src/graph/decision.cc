@@ -4,14 +4,19 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "base/error.h"
 
 namespace hone {
 namespace {
 
-constexpr std::array kKindNames = {"fusion", "kernel", "library", "weights", "option", "layout", "pass"};
-static_assert(kKindNames.size() == static_cast<size_t>(DecisionKind::Pass) + 1);
+constexpr std::array kKinds = {
+#define DECISION(kind, name, former, scope, stage, words) \
+  DecisionTraits{DecisionKind::kind, name, former, DecisionScope::scope, DecisionStage::stage, words},
+#include "graph/decisions.def"
+#undef DECISION
+};
 
 constexpr double kMaxSize = 1e18;
 
@@ -36,18 +41,21 @@ std::string in_words(const Decision& decision) {
 
 }  // namespace
 
+std::span<const DecisionTraits> decision_kinds() { return kKinds; }
+
 const char* decision_kind_name(DecisionKind kind) {
   const auto index = static_cast<size_t>(kind);
-  if (index >= kKindNames.size()) throw InternalError(fmt::format("no decision kind {}", static_cast<int>(kind)));
-  return kKindNames[index];
+  if (index >= kKinds.size()) throw InternalError(fmt::format("no decision kind {}", static_cast<int>(kind)));
+  return kKinds[index].name;
 }
 
 DecisionKind decision_kind_from_name(const std::string& name) {
-  const auto found = std::find(kKindNames.begin(), kKindNames.end(), name);
-  if (found == kKindNames.end())
-    throw Error(fmt::format("'{}' is not a kind of decision", name), "",
-                fmt::format("one of {}", fmt::join(kKindNames, ", ")));
-  return static_cast<DecisionKind>(found - kKindNames.begin());
+  std::string names;
+  for (const DecisionTraits& row : kKinds) {
+    if (name == row.name || (*row.former && name == row.former)) return row.kind;
+    names += (names.empty() ? "" : ", ") + std::string(row.name);
+  }
+  throw Error(fmt::format("'{}' is not a kind of decision", name), "", "one of " + names);
 }
 
 Choice Space::default_choice() const {
@@ -115,6 +123,52 @@ std::string to_text(const Decisions& decisions) {
                         escape(decision.value, "|"));
   }
   return text;
+}
+
+namespace {
+
+// The text up to the next of `ends` that is not escaped, unescaped; `at` then stands behind it.
+std::string unescaped_until(const std::string& text, const char* ends, size_t& at) {
+  std::string part;
+  for (; at < text.size(); ++at) {
+    if (std::strchr(ends, text[at])) return ++at, part;
+    if (text[at] == '\\' && at + 1 < text.size()) {
+      ++at;
+      part += text[at] == 'n' ? '\n' : text[at];
+    } else {
+      part += text[at];
+    }
+  }
+  return part;
+}
+
+}  // namespace
+
+Decisions decisions_from_text(const std::string& text) {
+  Decisions decisions;
+  for (size_t at = 0; at < text.size();) {
+    const size_t space = text.find(' ', at);
+    if (space == std::string::npos) throw Error("not a list of decisions", text);
+    Decision decision;
+    decision.kind = decision_kind_from_name(text.substr(at, space - at));
+    at = space + 1;
+    const size_t key_begin = at;
+    decision.key = unescaped_until(text, "=", at);
+    if (at == key_begin || text[at - 1] != '=') throw Error("a decision without a value", text);
+    decision.value = unescaped_until(text, "|", at);
+    decisions.push_back(present(std::move(decision)));
+  }
+  std::sort(decisions.begin(), decisions.end());
+  return decisions;
+}
+
+Decision present(Decision decision) {
+  if (decision.kind != DecisionKind::Library) return decision;
+  if (decision.key.starts_with("convolution:") || decision.key.starts_with("reduce-window:"))
+    decision.kind = DecisionKind::Rewrite;
+  else if (decision.key.starts_with("reduce:") && decision.value == "ynnpack")
+    decision.value = "ynn";
+  return decision;
 }
 
 }  // namespace hone

@@ -3,25 +3,43 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace hone {
 
-enum class DecisionKind : int8_t { Fusion = 0, Kernel, Library, Weights, Option, Layout, Pass };
+enum class DecisionKind : int8_t {
+#define DECISION(kind, name, former, scope, stage, words) kind,
+#include "graph/decisions.def"
+#undef DECISION
+};
+// What one key of a kind stands for.
+enum class DecisionScope : int8_t { Edge, Kernel, Operation, Parameter, Program, Instruction };
+// When the worker applies a decision: to the program as loaded, as an option of XLA's compiler, in layout assignment, in the
+// fusion pass, or to the kernels of the lowered module.
+enum class DecisionStage : int8_t { Program, Options, Layouts, Fusion, Kernels };
 
-const char* decision_kind_name(DecisionKind kind);              // "fusion", "kernel", ...
-DecisionKind decision_kind_from_name(const std::string& name);  // throws Error
+// A row of decisions.def.
+struct DecisionTraits {
+  DecisionKind kind;
+  const char* name;
+  const char* former;  // what versions before 0.2 wrote, empty where it is the same
+  DecisionScope scope;
+  DecisionStage stage;
+  const char* words;
+};
+std::span<const DecisionTraits> decision_kinds();  // in the order of the enumerators
+inline constexpr int kDecisionKinds = 0
+#define DECISION(kind, name, former, scope, stage, words) +1
+#include "graph/decisions.def"
+#undef DECISION
+    ;
 
-// One decision that departs from default XLA, in words:
-//   fusion  key "producer>consumer"      value "fuse" | "keep"
-//   kernel  key kernel fingerprint       value "loop" | "tile=8,8" [";unroll=0" ";slp=0" ";size=1" ";partitions=4"]
-//   library key dot/convolution kernel   value "eigen" | "ynn" | "llvm" | "naive"
-//           key reduction, grouped convolution, pooling, whole program (graph/library_keys.h)
-//   weights key parameter number         value "transposed" | "constant"
-//   option  key option name              value option value
-//   layout  key instruction              value "output/input/kernel", axes from the fastest, - = XLA's own: "0,1/-/-"
-//   pass    key "order"                  value pass names, "cse,dce": run before XLA's own pipeline
+const char* decision_kind_name(DecisionKind kind);              // "fusion", "codegen", ...
+DecisionKind decision_kind_from_name(const std::string& name);  // former names, too; throws Error
+
+// One decision that departs from default XLA, in words: decisions.def says which keys and values each kind has.
 struct Decision {
   DecisionKind kind{};
   std::string key, value;
@@ -56,5 +74,9 @@ struct Space {
 
 // Canonical one-line text of a sorted decision list: the cache key of a candidate.
 std::string to_text(const Decisions& decisions);
+// The inverse, sorted. Reads what versions before 0.2 wrote as present() does. Throws Error (where = text) for any other text.
+Decisions decisions_from_text(const std::string& text);
+// A decision as versions before 0.2 wrote it, in today's terms: rewrites were library decisions, and YNNPACK had a second name.
+Decision present(Decision decision);
 
 }  // namespace hone

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct KernelOption {
 
   // Throws Error naming the part that is no option, with the whole text as the place.
   static KernelOption parse(const std::string& text);
+  // Nothing for a text that is no option of a kernel.
+  static std::optional<KernelOption> try_parse(const std::string& text);
   bool operator==(const KernelOption&) const = default;
 
   bool is_library() const { return emitter >= Emitter::Eigen; }
@@ -32,8 +35,8 @@ std::string to_text(const KernelOption& option);  // canonical: parse(to_text(x)
 // "default", "loop", "tile", "eigen", "ynn", "llvm", "naive".
 const char* emitter_name(KernelOption::Emitter emitter);
 
-// "8,128" -> {8, 128}. Throws Error (where = `whole`) for anything that is not a list of positive numbers.
-std::vector<int64_t> tile_from_text(const std::string& text, const std::string& whole);
+// "8,128" -> {8, 128}; empty for the empty text. Throws Error for anything that is not a list of positive numbers.
+std::vector<int64_t> tile_from_text(const std::string& text);
 std::string tile_text(const std::vector<int64_t>& tile);  // "8,128"
 
 }  // namespace hone

@@ -10,7 +10,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/collect.h"
-#include "graph/library_keys.h"
+#include "graph/decision_family.h"
+#include "graph/kernel_option.h"
 #include "tune/kernel/kernel_moves.h"
 #include "tune/program/program_tuner.h"
 
@@ -40,7 +41,7 @@ OptimizedKernel described(const Kernel& kernel, double share) {
 
 bool is_tiled(const Kernel& kernel, const std::string& option) {
   return option == kernel.default_value() ? !kernel.default_tile.empty()
-                                          : !tune::parse_kernel_value(option).tile.empty();
+                                          : !KernelOption::parse(option).tile.empty();
 }
 
 void take(const std::string& way, const tune::Trust& trust, const std::string& option, double lead,
@@ -85,7 +86,7 @@ void rank(const Kernel& kernel, cost::KernelRanker& ranker, const tune::KnownGai
 std::vector<OptimizedKernel> choose_windows(const std::vector<Dimension>& dimensions, const tune::KnownGains& gains) {
   std::vector<OptimizedKernel> windows;
   for (const Dimension& d : dimensions) {
-    if (!is_window_operation(d.kind, d.key)) continue;
+    if (d.kind != DecisionKind::Rewrite) continue;
     const std::string way = tune::window_way(d);
     const tune::Trust& trust = gains.of(way);
     OptimizedKernel o;

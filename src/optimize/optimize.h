@@ -27,7 +27,7 @@ struct OptimizedKernel {
   std::string fingerprint, name, kind;
   int count = 1, options = 0;
   double share = 0;  // of the program's time, estimated
-  DecisionKind decision = DecisionKind::Kernel;
+  DecisionKind decision = DecisionKind::Codegen;
   std::string key, default_value;
   std::vector<std::string> order;  // all options that were ranked, best first
   std::string chosen;              // the default where nothing is worth a change

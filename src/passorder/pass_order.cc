@@ -62,7 +62,7 @@ Space space_of(const std::vector<std::string>& passes, int64_t length) {
   Space space;
   for (int64_t place = 0; place < length; ++place) {
     Dimension dimension{
-        DecisionKind::Pass, fmt::format("{:03}", place), {kNone}, 0, static_cast<double>(length - place)};
+        DecisionKind::Passes, fmt::format("{:03}", place), {kNone}, 0, static_cast<double>(length - place)};
     dimension.options.insert(dimension.options.end(), passes.begin(), passes.end());
     if (place == 0) dimension.options.emplace_back(kDefaultOrder);
     space.dimensions.push_back(std::move(dimension));

@@ -251,7 +251,7 @@ std::shared_ptr<const GraphObservation> PassSession::graph(const std::string& pr
 PassDuel PassSession::measure(const std::string& program, const PassHistory& history, double budget_ms) {
   const std::lock_guard lock(mutex_);
   Decisions decisions;
-  if (!history.empty()) decisions.push_back({DecisionKind::Pass, "order", joined(history)});
+  if (!history.empty()) decisions.push_back({DecisionKind::Passes, "order", joined(history)});
   PassDuel duel;
   try {
     const auto reply = despite_kills([&] {

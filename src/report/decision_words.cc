@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
+#include <optional>
 
-#include "graph/library_keys.h"
+#include "base/error.h"
+#include "graph/decision_family.h"
+#include "graph/kernel_option.h"
 
 namespace hone::report {
 
@@ -41,28 +45,21 @@ std::string without_number(const std::string& name) {
   return number ? name.substr(0, dot) : name;
 }
 
-struct Word {
-  const char* value;
-  const char* words;
-};
-constexpr std::array<Word, 11> kWords = {{{"loop", "plain loops"},
-                                          {"eigen", "Eigen"},
-                                          {"ynn", "YNNPACK"},
-                                          {"ynnpack", "YNNPACK"},
-                                          {"llvm", "compiled matrix code"},
-                                          {"naive", "compiled plain loops"},
-                                          {"compiled", "compiled code"},
-                                          {"shifted", "shifted slices"},
-                                          {"unroll=0", "not unrolled"},
-                                          {"slp=0", "without SLP vectorisation"},
-                                          {"size=1", "optimised for size"}}};
+constexpr std::array kEmitterWords = {
+    "", "plain loops", "tile", "Eigen", "YNNPACK", "compiled matrix code", "compiled plain loops"};
+static_assert(kEmitterWords.size() == static_cast<size_t>(KernelOption::Emitter::Naive) + 1);
 
-std::string part_in_words(const std::string& part) {
-  for (const Word& word : kWords)
-    if (part == word.value) return word.words;
-  if (begins(part, "tile=")) return "tile " + sizes(part.substr(5));
-  if (begins(part, "partitions=")) return part.substr(11) + (part == "partitions=1" ? " partition" : " partitions");
-  return part;
+std::string in_words(const KernelOption& option) {
+  std::vector<std::string> words;
+  std::string emitter = kEmitterWords.at(static_cast<size_t>(option.emitter));
+  if (option.emitter == KernelOption::Emitter::Tiled) emitter += " " + sizes(tile_text(option.tile));
+  if (!emitter.empty()) words.push_back(emitter);
+  if (!option.unroll) words.emplace_back("not unrolled");
+  if (!option.slp) words.emplace_back("without SLP vectorisation");
+  if (option.optimize_size) words.emplace_back("optimised for size");
+  if (option.partitions > 0)
+    words.push_back(fmt::format("{} partition{}", option.partitions, option.partitions == 1 ? "" : "s"));
+  return joined(words, " ");
 }
 
 std::string capital(std::string text) {
@@ -76,6 +73,29 @@ std::string instead_of(const tune::KernelReport& kernel) {
                     usual = value_in_words(kernel.default_value, kernel.default_tile);
   if (begins(chosen, "tile ") && begins(usual, "tile ")) return chosen + " instead of " + usual.substr(5);
   return chosen + " instead of " + usual;
+}
+
+// "reduction add by YNNPACK", "grouped convolution f32[...] by shifted slices".
+std::string family_decision(const Decision& d, const DecisionFamily& family) {
+  const std::vector<std::string> parts = split(d.key + "::", ':');
+  const std::string words = family.words;
+  const std::string value = d.value == kShifted             ? "shifted slices"
+                            : d.value == kCompiledReduction ? "compiled code"
+                                                            : value_in_words(d.value);
+  switch (family.id) {
+    case FamilyId::ProgramLibrary:
+      return words + ": " + value;
+    case FamilyId::Reduction:
+      return fmt::format("{} {} by {}", words, d.key.substr(std::strlen(family.prefix)), value);
+    case FamilyId::WeightsGradient:
+    case FamilyId::GroupedConvolution:
+      return fmt::format("{} {} by {}", words, parts[1], value);
+    case FamilyId::Pooling:
+      return fmt::format("{} {} {} by {}", parts[1], words, parts[2], value);
+    case FamilyId::KernelLibrary:
+      return fmt::format("library of {}: {}", d.key.substr(0, 12), value);
+  }
+  throw InternalError("no words for the decision " + d.key);
 }
 
 std::string program_decision(const Decision& d) {
@@ -94,15 +114,8 @@ std::string program_decision(const Decision& d) {
       return d.value == "fuse" ? producer + " fused into " + consumer : producer + " kept apart from " + consumer;
     }
     case DecisionKind::Library:
-      if (begins(d.key, "reduce:")) return fmt::format("reduction {} by {}", d.key.substr(7), value);
-      if (begins(d.key, kConvolutionKeyPrefix))
-        return fmt::format("{} {} by {}",
-                           is_weights_gradient(d.kind, d.key) ? "gradient of the weights" : "grouped convolution",
-                           split(d.key, ':').at(1), value);
-      if (begins(d.key, kPoolingKeyPrefix))
-        return fmt::format("{} pooling {} by {}", split(d.key, ':').at(1), split(d.key + ":", ':').at(2), value);
-      if (d.key == "program") return "library of the whole program: " + value;
-      return fmt::format("library of {}: {}", d.key.substr(0, 12), value);
+    case DecisionKind::Rewrite:
+      return family_decision(d, *family_of(d));
     case DecisionKind::Option:
       return fmt::format("{} {}", name, value);
     default:
@@ -129,9 +142,8 @@ std::string kernel_in_words(const std::string& name, bool transposes) {
 
 std::string value_in_words(const std::string& value, const std::string& default_tile) {
   if (value == "default") return default_tile.empty() ? "XLA’s own choice" : "tile " + sizes(default_tile);
-  std::vector<std::string> words;
-  for (const std::string& part : split(value, ';')) words.push_back(part_in_words(part));
-  return joined(words, " ");
+  const std::optional<KernelOption> option = KernelOption::try_parse(value);
+  return option ? in_words(*option) : value;
 }
 
 std::vector<DecisionWords> decisions_in_words(const TuneReport& report, const std::set<std::string>& transposing) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
+#include "graph/kernel_option.h"
 #include "report/decision_words.h"
 #include "report/report_page.h"  // made from src/tune/page by CMake
 
@@ -21,19 +23,12 @@ json finite(double value) { return std::isfinite(value) ? json(value) : json(nul
 // Seconds and ratios with as many digits as the page can show, so that long searches stay small.
 double rounded(double value, double per_unit) { return std::round(value * per_unit) / per_unit; }
 
-std::vector<int64_t> tile_sizes(const std::string& text) {
-  std::vector<int64_t> sizes;
-  for (size_t at = 0; at < text.size();) {
-    size_t end = text.find(',', at);
-    if (end == std::string::npos) end = text.size();
-    sizes.push_back(std::atoll(text.substr(at, end - at).c_str()));
-    at = end + 1;
-  }
-  return sizes;
+// The tile of an option that is a tile and nothing else: "tile=8,128", not "tile=8,128;slp=0".
+std::optional<std::vector<int64_t>> plain_tile(const std::string& value) {
+  const std::optional<KernelOption> option = KernelOption::try_parse(value);
+  if (!option || option->emitter != KernelOption::Emitter::Tiled || !option->flags_text().empty()) return std::nullopt;
+  return option->tile;
 }
-
-// "tile=8,128" is a tile; "tile=8,128;slp=0" is something else.
-bool is_tile(const std::string& value) { return value.rfind("tile=", 0) == 0 && value.find(';') == std::string::npos; }
 
 struct Measured {
   double ratio = 0;  // over the kernel's default
@@ -71,8 +66,8 @@ json kernel_model(const tune::KernelReport& k, const ReportInput& input, const s
   json tiles = json::array(), others = json::array();
   for (const auto& [value, measured] : measured_options(k, input)) {
     json row = {{"ratio", rounded(measured.ratio, 1e4)}, {"outcome", tune::outcome_name(measured.outcome)}};
-    if (is_tile(value)) {
-      row["tile"] = tile_sizes(value.substr(5));
+    if (const auto tile = plain_tile(value)) {
+      row["tile"] = *tile;
       tiles.push_back(std::move(row));
     } else {
       row["words"] = value_in_words(value);
@@ -98,8 +93,8 @@ json kernel_model(const tune::KernelReport& k, const ReportInput& input, const s
             {"kept", k.kept},
             {"tiles", std::move(tiles)},
             {"others", std::move(others)}};
-  if (!k.default_tile.empty()) j["default_tile"] = tile_sizes(k.default_tile);
-  if (k.improved() && is_tile(k.chosen)) j["chosen_tile"] = tile_sizes(k.chosen.substr(5));
+  if (!k.default_tile.empty()) j["default_tile"] = tile_from_text(k.default_tile);
+  if (const auto tile = plain_tile(k.chosen); k.improved() && tile) j["chosen_tile"] = *tile;
   return j;
 }
 

@@ -135,7 +135,7 @@ std::string decisions_text(const TuneReport& r) {
   std::string text = "\n  decisions\n";
   size_t kernels = 0, shown = 0, hidden = 0;
   for (const Decision& d : r.decisions) {
-    if (d.kind == DecisionKind::Kernel)
+    if (d.kind == DecisionKind::Codegen)
       ++kernels;
     else if (shown < kTableDecisions)
       text += fmt::format("    {}\n", tune::in_words(d)), ++shown;
@@ -198,7 +198,7 @@ Decisions decisions_from_list(const json& list, const std::string& where) {
         throw Error(fmt::format("a decision has no text '{}'", field), where);
       return item[field].get<std::string>();
     };
-    decisions.push_back({decision_kind_from_name(text("kind")), text("key"), text("value")});
+    decisions.push_back(present({decision_kind_from_name(text("kind")), text("key"), text("value")}));
   }
   std::sort(decisions.begin(), decisions.end());
   return decisions;

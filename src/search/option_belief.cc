@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "base/error.h"
-#include "tune/kernel/kernel_moves.h"
+#include "graph/kernel_option.h"
 
 namespace hone {
 
@@ -26,23 +26,25 @@ void BeliefOptions::validate() const {
 }
 
 std::vector<OptionPoint> option_points(const std::vector<std::string>& options) {
-  std::vector<KernelValue> values;
-  std::map<std::string, size_t> heads, flags;  // each a coordinate of its own
+  std::vector<KernelOption> values;
+  std::map<KernelOption::Emitter, size_t> emitters;  // each a coordinate of its own, and so are distinct flags
+  std::map<std::string, size_t> flags;
   size_t rank = 0;
   for (const std::string& text : options) {
-    values.push_back(parse_kernel_value(text));
-    const KernelValue& value = values.back();
+    values.push_back(KernelOption::parse(text));
+    const KernelOption& value = values.back();
     rank = std::max(rank, value.tile.size());
-    heads.try_emplace(value.tile.empty() ? value.head : "tile", heads.size());
-    if (!value.rest.empty()) flags.try_emplace(value.rest, flags.size());
+    emitters.try_emplace(value.emitter, emitters.size());
+    if (const std::string text = value.flags_text(); !text.empty()) flags.try_emplace(text, flags.size());
   }
   std::vector<OptionPoint> points;
-  for (const KernelValue& value : values) {
-    OptionPoint point(rank + heads.size() + flags.size());
+  for (const KernelOption& value : values) {
+    OptionPoint point(rank + emitters.size() + flags.size());
     for (size_t i = 0; i < value.tile.size(); ++i)
       point[i] = std::log2(static_cast<double>(std::max<int64_t>(1, value.tile[i])));
-    point[rank + heads.at(value.tile.empty() ? value.head : "tile")] = kFarApart;
-    if (!value.rest.empty()) point[rank + heads.size() + flags.at(value.rest)] = kFlagStep;
+    point[rank + emitters.at(value.emitter)] = kFarApart;
+    if (const std::string text = value.flags_text(); !text.empty())
+      point[rank + emitters.size() + flags.at(text)] = kFlagStep;
     points.push_back(std::move(point));
   }
   return points;

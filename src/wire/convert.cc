@@ -6,8 +6,12 @@
 namespace hone::wire {
 namespace {
 
-static_assert(static_cast<int>(DecisionKind::MAX) == static_cast<int>(hone::DecisionKind::Pass),
-              "the two lists of decision kinds have drifted apart");
+// One row of decisions.def after the other, by number and by name.
+#define DECISION(kind, name, former, scope, stage, words) \
+  static_assert(static_cast<int>(DecisionKind::kind) == static_cast<int>(hone::DecisionKind::kind));
+#include "graph/decisions.def"
+#undef DECISION
+static_assert(static_cast<int>(DecisionKind::MAX) + 1 == kDecisionKinds, "hone.fbs and decisions.def list the same kinds");
 
 hone::DecisionKind plain(DecisionKind kind) {
   if (kind < DecisionKind::MIN || kind > DecisionKind::MAX)

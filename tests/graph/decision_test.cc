@@ -12,20 +12,46 @@ namespace {
 
 Space small_space() {
   return {{{DecisionKind::Option, "width", {"256", "512"}, 0, 0},
-           {DecisionKind::Kernel, "k", {"loop", "tile=8,8;unroll=0", "tile=1,16"}, 1, 0},
+           {DecisionKind::Codegen, "k", {"loop", "tile=8,8;unroll=0", "tile=1,16"}, 1, 0},
            {DecisionKind::Fusion, "a>b", {"fuse", "keep"}, 0, 0}}};
 }
 
 }  // namespace
 
 TEST_CASE("decision kinds have names and back") {
-  for (int i = 0; i <= static_cast<int>(DecisionKind::Pass); ++i) {
+  for (int i = 0; i <= static_cast<int>(DecisionKind::Passes); ++i) {
     const auto kind = static_cast<DecisionKind>(i);
     CHECK(decision_kind_from_name(decision_kind_name(kind)) == kind);
   }
   CHECK(std::string(decision_kind_name(DecisionKind::Weights)) == "weights");
+  CHECK(decision_kind_from_name("kernel") == DecisionKind::Codegen);  // as versions before 0.2 wrote it
+  CHECK(decision_kind_from_name("pass") == DecisionKind::Passes);
   CHECK_THROWS_AS(decision_kind_from_name("Fusion"), Error);
+  CHECK_THROWS_AS(decision_kind_from_name(""), Error);
   CHECK_THROWS_AS(decision_kind_name(static_cast<DecisionKind>(50)), InternalError);
+}
+
+TEST_CASE("decision lists read back from their text") {
+  const Decisions decisions = {{DecisionKind::Fusion, "a|b>c", "keep"},
+                               {DecisionKind::Codegen, "k", "tile=8,8;slp=0"},
+                               {DecisionKind::Layout, "dot=1", "0,1/-\\/-"},
+                               {DecisionKind::Passes, "order", "cse,dce"}};
+  CHECK(decisions_from_text(to_text(decisions)) == decisions);
+  CHECK(decisions_from_text("").empty());
+  CHECK_THROWS_AS(decisions_from_text("fusion"), Error);
+  CHECK_THROWS_AS(decisions_from_text("fusion a>b"), Error);
+  CHECK_THROWS_AS(decisions_from_text("nothing a=b"), Error);
+}
+
+TEST_CASE("decisions of versions before 0.2 read in today's terms") {
+  CHECK(decisions_from_text("kernel k=loop|library convolution:x=shifted|library reduce:add:y=ynnpack|library "
+                            "reduce-window:maximum:z=shifted|library program=eigen|pass order=cse") ==
+        Decisions{{DecisionKind::Codegen, "k", "loop"},
+                  {DecisionKind::Library, "program", "eigen"},
+                  {DecisionKind::Library, "reduce:add:y", "ynn"},
+                  {DecisionKind::Rewrite, "convolution:x", "shifted"},
+                  {DecisionKind::Rewrite, "reduce-window:maximum:z", "shifted"},
+                  {DecisionKind::Passes, "order", "cse"}});
 }
 
 TEST_CASE("a space knows its default, its size and what is legal") {
@@ -61,15 +87,16 @@ TEST_CASE("choices and decisions are each other's inverse over a whole space") {
 
 TEST_CASE("decisions that do not belong to the space are errors") {
   const Space space = small_space();
-  CHECK_THROWS_AS(space.choice({{DecisionKind::Kernel, "other", "loop"}}), Error);
+  CHECK_THROWS_AS(space.choice({{DecisionKind::Codegen, "other", "loop"}}), Error);
   CHECK_THROWS_AS(space.choice({{DecisionKind::Library, "k", "loop"}}), Error);
-  CHECK_THROWS_AS(space.choice({{DecisionKind::Kernel, "k", "tile=3"}}), Error);
-  CHECK_THROWS_AS(space.choice({{DecisionKind::Kernel, "k", "loop"}, {DecisionKind::Kernel, "k", "tile=1,16"}}), Error);
+  CHECK_THROWS_AS(space.choice({{DecisionKind::Codegen, "k", "tile=3"}}), Error);
+  CHECK_THROWS_AS(space.choice({{DecisionKind::Codegen, "k", "loop"}, {DecisionKind::Codegen, "k", "tile=1,16"}}),
+                  Error);
 }
 
 TEST_CASE("the text of decisions is one line and unambiguous") {
   CHECK(to_text({}) == "");
-  CHECK(to_text({{DecisionKind::Fusion, "a>b", "keep"}, {DecisionKind::Kernel, "k", "tile=8,8;slp=0"}}) ==
+  CHECK(to_text({{DecisionKind::Fusion, "a>b", "keep"}, {DecisionKind::Codegen, "k", "tile=8,8;slp=0"}}) ==
         "fusion a>b=keep|kernel k=tile=8,8;slp=0");
   const Decisions one = {{DecisionKind::Option, "a", "b|option c=d"}};
   const Decisions two = {{DecisionKind::Option, "a", "b"}, {DecisionKind::Option, "c", "d"}};

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/rng.h"
-#include "graph/library_keys.h"
+#include "graph/decision_family.h"
 #include "tests/tune/fake_measurer.h"
 
 namespace hone::optimize {
@@ -160,7 +160,7 @@ TEST_CASE("only gains beyond the error are taken", "[tune]") {
   tune::FakeBench bench = bench_of_two();
   TableRanker ranker = ranker_of_two();
   const OptimizeReport report = optimize_program(bench, ranker, gains_from_one(), {});
-  CHECK(report.decisions == Decisions{{DecisionKind::Kernel, "sure", "tile=8"}});
+  CHECK(report.decisions == Decisions{{DecisionKind::Codegen, "sure", "tile=8"}});
   CHECK(report.verified);
   CHECK(report.instructions == 7);
   REQUIRE(report.kernels.size() == 3);
@@ -179,7 +179,7 @@ TEST_CASE("a trusted way is taken though the model likes another option more", "
   TableRanker ranker(
       {{"sure default", 3}, {"sure loop", 0}, {"sure tile=8", 1}, {"doubtful default", 3}, {"doubtful tile=8", 4}});
   const OptimizeReport report = optimize_program(bench, ranker, gains_from_one(), {});
-  CHECK(report.decisions == Decisions{{DecisionKind::Kernel, "sure", "tile=8"}});
+  CHECK(report.decisions == Decisions{{DecisionKind::Codegen, "sure", "tile=8"}});
   CHECK(report.kernels[0].order.front() == "loop");
 }
 
@@ -187,7 +187,7 @@ namespace {
 
 Dimension a_convolution(const std::string& name, double multiply_adds) {
   return {
-      DecisionKind::Library, fmt::format("{}{}", kConvolutionKeyPrefix, name), {"default", kShifted}, 0, multiply_adds};
+      DecisionKind::Rewrite, fmt::format("{}{}", family(FamilyId::GroupedConvolution).prefix, name), {"default", kShifted}, 0, multiply_adds};
 }
 
 // Two grouped convolutions; as multiply-adds they bring another kernel.
@@ -224,9 +224,9 @@ TEST_CASE("grouped convolutions that are large enough become shifted slices, the
   bench.lowering = [](const Decisions& d, bool) { return with_convolutions(d); };
   TableRanker ranker = ranker_of_three();
   const OptimizeReport report = optimize_program(bench, ranker, gains_of_convolutions(), {});
-  const Decision large{DecisionKind::Library, "convolution:large", kShifted};
+  const Decision large{DecisionKind::Rewrite, "convolution:large", kShifted};
   CHECK(report.decisions ==
-        Decisions{{DecisionKind::Kernel, "sure", "tile=8"}, {DecisionKind::Kernel, "taps", "tile=8"}, large});
+        Decisions{{DecisionKind::Codegen, "sure", "tile=8"}, {DecisionKind::Codegen, "taps", "tile=8"}, large});
   REQUIRE(report.windows.size() == 2);
   CHECK(report.windows[0].applied);
   CHECK(report.windows[0].gain == Approx(3));
@@ -236,7 +236,7 @@ TEST_CASE("grouped convolutions that are large enough become shifted slices, the
   // Without known gains they stay.
   TableRanker again = ranker_of_three();
   CHECK(optimize_program(bench, again, gains_from_one(), {}).decisions ==
-        Decisions{{DecisionKind::Kernel, "sure", "tile=8"}});
+        Decisions{{DecisionKind::Codegen, "sure", "tile=8"}});
 }
 
 TEST_CASE("convolutions that fail the check are dropped after the kernels", "[tune]") {
@@ -273,7 +273,7 @@ TEST_CASE("an operation over windows is worth what it gains where all others are
 
 TEST_CASE("ways of change tell a convolution from its weights' gradient and from a pooling", "[tune]") {
   const auto way = [](const char* key) {
-    return tune::window_way({DecisionKind::Library, key, {"default", "shifted"}});
+    return tune::window_way({DecisionKind::Rewrite, key, {"default", "shifted"}});
   };
   CHECK(way("convolution:f32[1,8,8,4]*f32[3,3,1,4]->f32[1,8,8,4]:b01f_01io->b01f:size=3x3:groups 4") ==
         "grouped convolution");
@@ -306,7 +306,7 @@ TEST_CASE("an option that gives wrong outputs is dropped, the others stay", "[tu
     return tune::Outcome::Ok;
   };
   const OptimizeReport report = optimize_program(bench, ranker, gains_from_one(), {});
-  CHECK(report.decisions == Decisions{{DecisionKind::Kernel, "doubtful", "tile=8"}});
+  CHECK(report.decisions == Decisions{{DecisionKind::Codegen, "doubtful", "tile=8"}});
   CHECK(report.verified);
   CHECK_FALSE(report.note.empty());
   CHECK_FALSE(report.kernels[0].note.empty());

@@ -46,7 +46,7 @@ ReportInput an_input() {
   r.verified = true;
   r.counters = {5, 0, 1};
   r.seconds = 12.5;
-  r.decisions = {{DecisionKind::Kernel, "k1", "tile=8,8"}};
+  r.decisions = {{DecisionKind::Codegen, "k1", "tile=8,8"}};
   tune::KernelReport k;
   k.name = "transpose_add_fusion";
   k.kind = "fusion";

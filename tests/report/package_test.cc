@@ -27,7 +27,7 @@ Package a_package() {
   r.target = {.threads = 2, .seed = 7, .weights = {0, 3, 4, 5}, .allow_fast_math = true};
   r.xla_version = "2.21.0";
   r.host = "a CPU, 2 cores";
-  r.decisions = {{DecisionKind::Kernel, "k1", "tile=8,8"}, {DecisionKind::Option, "vector_width", "512"}};
+  r.decisions = {{DecisionKind::Codegen, "k1", "tile=8,8"}, {DecisionKind::Option, "vector_width", "512"}};
   r.default_ns = 2e6;
   r.tuned_ns = 1.6e6;
   r.speedup = 1.25;

@@ -23,7 +23,7 @@ TuneReport a_report() {
   r.speedup_high = 1.26;
   r.verified = true;
   r.counters = {120, 3, 4};
-  r.decisions = {{DecisionKind::Kernel, "k1", "tile=8,8"}, {DecisionKind::Weights, "1", "transposed"}};
+  r.decisions = {{DecisionKind::Codegen, "k1", "tile=8,8"}, {DecisionKind::Weights, "1", "transposed"}};
   for (int i = 0; i < 20; ++i) {
     tune::KernelReport k;
     k.name = "a_fusion_with_a_rather_long_name." + std::to_string(i);

@@ -15,7 +15,7 @@ Space make_space(const std::vector<int>& sizes) {
   Space space;
   for (size_t d = 0; d < sizes.size(); ++d) {
     Dimension dimension;
-    dimension.kind = DecisionKind::Kernel;
+    dimension.kind = DecisionKind::Codegen;
     dimension.key = "k" + std::to_string(d);
     dimension.weight = static_cast<double>((d * 7) % 5);
     for (int i = 0; i < sizes[d]; ++i) dimension.options.push_back(std::to_string(i));

@@ -76,7 +76,7 @@ inline Kernel a_kernel(const std::string& fingerprint, std::vector<std::string> 
   Kernel k;
   k.fingerprint = k.name = fingerprint;
   k.kind = "fusion";
-  k.dimension = {DecisionKind::Kernel, fingerprint, std::move(options), default_option, weight};
+  k.dimension = {DecisionKind::Codegen, fingerprint, std::move(options), default_option, weight};
   return k;
 }
 

@@ -6,8 +6,8 @@ using namespace hone::wire;
 
 TEST_CASE("decisions survive the wire") {
   const hone::Decisions decisions = {{hone::DecisionKind::Fusion, "a>b", "keep"},
-                                     {hone::DecisionKind::Kernel, "k1", "tile=8,8;slp=0"},
-                                     {hone::DecisionKind::Pass, "algsimp", "off"}};
+                                     {hone::DecisionKind::Codegen, "k1", "tile=8,8;slp=0"},
+                                     {hone::DecisionKind::Passes, "algsimp", "off"}};
   CHECK(from_wire(to_wire(decisions)) == decisions);
   CHECK(from_wire(to_wire(decisions[1])) == decisions[1]);
 }

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "features/columns.h"
 #include "features/encoded.h"
-#include "graph/library_keys.h"
+#include "graph/decision_family.h"
 
 namespace hone::tune {
 
@@ -202,8 +202,9 @@ std::map<std::string, JudgedProgram> judge_gains(const Dataset& dataset, const s
 }
 
 std::string window_way(const Dimension& operation) {
-  if (is_pooling(operation.kind, operation.key)) return "pooling";
-  return is_weights_gradient(operation.kind, operation.key) ? "gradient of weights" : "grouped convolution";
+  const DecisionFamily* family = family_of(operation);
+  if (!family || !*family->word) throw InternalError("no transition of " + operation.key);
+  return family->word;
 }
 
 double window_lead(const Dimension& operation) { return std::log(std::max(1.0, operation.weight)); }
@@ -211,7 +212,7 @@ double window_lead(const Dimension& operation) { return std::log(std::max(1.0, o
 std::map<std::string, std::vector<RankedGain>> measure_windows(Bench& bench, const std::string& program) {
   constexpr Duel kDuel{.min_rounds = 5, .max_rounds = 25, .budget_ms = 400, .precision = 0.01, .limit_s = 120};
   std::vector<Dimension> operations = bench.lower({}, /*want_fusion=*/false).dimensions;
-  std::erase_if(operations, [](const Dimension& d) { return !is_window_operation(d.kind, d.key); });
+  std::erase_if(operations, [](const Dimension& d) { return d.kind != DecisionKind::Rewrite; });
   Decisions all;
   for (const Dimension& d : operations) all.push_back({d.kind, d.key, kShifted});
   std::sort(all.begin(), all.end());

@@ -84,7 +84,7 @@ struct JudgedProgram {
 std::map<std::string, JudgedProgram> judge_gains(const Dataset& dataset, const std::vector<std::string>& programs,
                                                  cost::LearnedModel& model, const KnownGains& gains);
 
-// ---- operations over windows (graph/library_keys.h)
+// ---- operations over windows (graph/decision_family.h)
 
 // The way of change of such an operation to shifted slices: "grouped convolution", "gradient of weights" (of one) or "pooling".
 // Nothing ranks these: their lead is the logarithm of the elementwise operations.

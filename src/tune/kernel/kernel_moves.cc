@@ -5,6 +5,8 @@
 #include <functional>
 #include <numeric>
 
+#include "graph/kernel_option.h"
+
 namespace hone::tune {
 
 namespace {
@@ -43,37 +45,20 @@ int differing_coordinate(const std::vector<int64_t>& a, const std::vector<int64_
 
 }  // namespace
 
-KernelValue parse_kernel_value(const std::string& text) {
-  KernelValue value;
-  const size_t end = text.find(';');
-  value.head = text.substr(0, end);
-  if (end != std::string::npos) value.rest = text.substr(end);
-  if (value.head.rfind("tile=", 0) != 0) return value;
-  const char* at = value.head.c_str() + 5;
-  while (*at) {
-    char* next = nullptr;
-    const long long size = std::strtoll(at, &next, 10);
-    if (next == at) break;
-    value.tile.push_back(size);
-    at = *next == ',' ? next + 1 : next;
-  }
-  return value;
-}
-
 std::vector<int> neighbours(const Dimension& dimension, int option) {
-  std::vector<KernelValue> values;
-  for (const std::string& text : dimension.options) values.push_back(parse_kernel_value(text));
-  const KernelValue& here = values.at(option);
+  std::vector<KernelOption> values;
+  for (const std::string& text : dimension.options) values.push_back(KernelOption::parse(text));
+  const KernelOption& here = values.at(option);
   const size_t rank = here.tile.size();
   std::vector<int> below(rank, -1), above(rank, -1), found;  // nearest option per coordinate
   for (int i = 0; i < static_cast<int>(values.size()); ++i) {
-    const KernelValue& there = values[i];
+    const KernelOption& there = values[i];
     if (i == option) continue;
-    if (there.head == here.head) {
+    if (there.emitter == here.emitter && there.tile == here.tile) {
       found.push_back(i);
       continue;
     }
-    if (there.rest != here.rest) continue;
+    if (there.flags_text() != here.flags_text()) continue;
     const int axis = differing_coordinate(here.tile, there.tile);
     if (axis < 0) continue;
     const int64_t size = there.tile[axis];
@@ -93,7 +78,7 @@ std::vector<int> first_options(const Dimension& dimension, int samples, Rng& rng
   std::vector<int> first, small, large;
   for (int i = 0; i < static_cast<int>(dimension.options.size()); ++i) {
     if (i == dimension.default_option) continue;
-    const std::vector<int64_t> tile = parse_kernel_value(dimension.options[i]).tile;
+    const std::vector<int64_t> tile = KernelOption::parse(dimension.options[i]).tile;
     const double elements = std::accumulate(tile.begin(), tile.end(), 1.0, std::multiplies<>());
     (tile.empty() ? first : elements <= kSmallTile ? small : large).push_back(i);
   }

@@ -10,16 +10,8 @@
 
 namespace hone::tune {
 
-// "tile=8,16;unroll=0" -> tile {8, 16}, rest ";unroll=0". The tile is empty for options without one.
-struct KernelValue {
-  std::string head;  // text before the first ';'
-  std::vector<int64_t> tile;
-  std::string rest;  // from the first ';' on, or empty
-};
-KernelValue parse_kernel_value(const std::string& text);
-
 // Options one step away: one tile coordinate moved to the next smaller or larger value that exists with the others
-// unchanged (usually a factor of 2), or the same head with other suffixes. Ascending option indices.
+// unchanged (usually a factor of 2), or the same emitter and tile with other flags. Ascending option indices.
 std::vector<int> neighbours(const Dimension& dimension, int option);
 
 // First options to try, without the default: those with no tile (the other emitters), then `samples` tiles, three quarters

@@ -58,7 +58,7 @@ struct KernelReport {
   std::string fingerprint, name, kind;
   int count = 1;
   double share = 0;  // of the program's time, measured or estimated
-  DecisionKind decision = DecisionKind::Kernel;
+  DecisionKind decision = DecisionKind::Codegen;
   std::string key;                    // of the decision
   std::string default_tile;           // XLA's own, "1,128", where its default is the tiled emitter
   std::string default_value, chosen;  // equal when nothing beat the default

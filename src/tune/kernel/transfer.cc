@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "features/encode.h"
 #include "graph/hlo_reader.h"
+#include "graph/kernel_option.h"
 #include "tune/kernel/kernel_moves.h"
 
 namespace hone::tune {
@@ -96,16 +97,16 @@ KernelStructure structure_of(const Kernel& kernel) {
 
 int translated_option(const Dimension& dimension, const std::string& value, const std::vector<int64_t>& from,
                       const std::vector<int64_t>& to) {
-  const KernelValue wanted = parse_kernel_value(value);
+  const KernelOption wanted = KernelOption::parse(value);
   std::vector<int64_t> tile = wanted.tile;
   for (size_t i = 0; i < tile.size() && i < to.size(); ++i)
     if (i < from.size() && tile[i] >= from[i]) tile[i] = to[i];
   int nearest = -1;
   double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i < static_cast<int>(dimension.options.size()); ++i) {
-    const KernelValue option = parse_kernel_value(dimension.options[i]);
-    if (option.rest != wanted.rest || option.tile.size() != tile.size()) continue;
-    if (tile.empty() && option.head != wanted.head) continue;
+    const KernelOption option = KernelOption::parse(dimension.options[i]);
+    if (option.flags_text() != wanted.flags_text() || option.tile.size() != tile.size()) continue;
+    if (tile.empty() && option.emitter != wanted.emitter) continue;
     const double far = tile.empty() ? 0 : distance(option.tile, tile);
     if (far >= least) continue;
     nearest = i;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "graph/library_keys.h"
+#include "graph/decision_family.h"
 #include "tune/program/program_tuner.h"
 
 namespace hone::tune {
@@ -18,6 +18,7 @@ int promise(const Dimension& dimension) {
     case DecisionKind::Weights:
       return 0;
     case DecisionKind::Library:
+    case DecisionKind::Rewrite:
       return 1;
     case DecisionKind::Option:
       if (dimension.key.find("multi_output") != std::string::npos) return 2;
@@ -59,27 +60,27 @@ int current_option(const Decisions& decisions, const Dimension& dimension) {
 }
 
 bool is_broad(const Dimension& dimension) {
-  return dimension.kind == DecisionKind::Option || dimension.key == kAll || dimension.key == kProgramLibraryKey;
+  return dimension.kind == DecisionKind::Option || dimension.key == kAll || (family_of(dimension) && family_of(dimension)->broad);
 }
 
-bool is_reduction_dimension(const Dimension& dimension) { return is_reduction(dimension.kind, dimension.key); }
+bool is_reduction_dimension(const Dimension& dimension) { return belongs_to(FamilyId::Reduction, dimension.kind, dimension.key); }
 
 bool is_convolution_dimension(const Dimension& dimension) {
-  return is_grouped_convolution(dimension.kind, dimension.key) && !is_weights_gradient_dimension(dimension);
+  return belongs_to(FamilyId::GroupedConvolution, dimension.kind, dimension.key);
 }
 
 bool is_weights_gradient_dimension(const Dimension& dimension) {
-  return is_weights_gradient(dimension.kind, dimension.key);
+  return belongs_to(FamilyId::WeightsGradient, dimension.kind, dimension.key);
 }
 
-bool is_pooling_dimension(const Dimension& dimension) { return is_pooling(dimension.kind, dimension.key); }
+bool is_pooling_dimension(const Dimension& dimension) { return belongs_to(FamilyId::Pooling, dimension.kind, dimension.key); }
 
 bool is_single(const Dimension& dimension) {
-  return (dimension.kind == DecisionKind::Weights || dimension.kind == DecisionKind::Library) && !is_broad(dimension);
+  return (dimension.kind == DecisionKind::Weights || family_of(dimension)) && !is_broad(dimension);
 }
 
 Decisions without_kernels(Decisions decisions) {
-  std::erase_if(decisions, [](const Decision& d) { return d.kind == DecisionKind::Kernel; });
+  std::erase_if(decisions, [](const Decision& d) { return d.kind == DecisionKind::Codegen; });
   return decisions;
 }
 
@@ -131,8 +132,7 @@ std::vector<Dimension> by_promise(std::vector<Dimension> dimensions) {
 }
 
 std::string in_words(const Decision& decision) {
-  const bool fingerprint = decision.kind == DecisionKind::Kernel ||
-                           (decision.kind == DecisionKind::Library && !is_before_kernels(decision.kind, decision.key));
+  const bool fingerprint = decides_kernel(decision.kind, decision.key);
   return fmt::format("{} {} {}", decision_kind_name(decision.kind),
                      fingerprint ? decision.key.substr(0, 12) : decision.key, decision.value);
 }

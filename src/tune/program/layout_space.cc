@@ -98,18 +98,9 @@ features::TuningRun layout_run(const LayoutSpace& layouts, const Choice& choice,
 }
 
 bool layouts_from_text(const std::string& text, Decisions& decisions) {
-  decisions.clear();
-  const std::string kind = std::string(decision_kind_name(DecisionKind::Layout)) + " ";
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('|', at), text.size());
-    const std::string part = text.substr(at, end - at);
-    const size_t equals = part.find('=');
-    if (part.rfind(kind, 0) != 0 || equals == std::string::npos || part.find('\\') != std::string::npos) return false;
-    decisions.push_back(
-        {DecisionKind::Layout, part.substr(kind.size(), equals - kind.size()), part.substr(equals + 1)});
-    at = end + 1;
-  }
-  return !decisions.empty();
+  decisions = decisions_from_text(text);
+  return !decisions.empty() && std::all_of(decisions.begin(), decisions.end(),
+                                           [](const Decision& d) { return d.kind == DecisionKind::Layout; });
 }
 
 TpuGraph layout_graph(const LayoutSpace& layouts, const std::string& name, const std::vector<Record>& rows) {

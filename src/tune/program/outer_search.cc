@@ -16,7 +16,7 @@ namespace {
 
 Alternative as_alternative(const passorder::PassHistory& passes) {
   return {fmt::format("{} passes first", passes.size()),
-          {{DecisionKind::Pass, kPassOrderKey, fmt::format("{}", fmt::join(passes, ","))}}};
+          {{DecisionKind::Passes, kPassOrderKey, fmt::format("{}", fmt::join(passes, ","))}}};
 }
 
 }  // namespace

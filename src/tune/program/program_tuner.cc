@@ -128,7 +128,7 @@ class Tuner {
   void outer_search() {
     const double until_s = (1 - kOuterBudgetShare) * left();
     lowered_once_.insert(lowering_);
-    if (options_.outer.passes && options_.decides(DecisionKind::Pass)) {
+    if (options_.outer.passes && options_.decides(DecisionKind::Passes)) {
       say("ordering passes");
       for (const Alternative& alternative : options_.outer.passes()) try_alternative(alternative, until_s);
     }
@@ -157,7 +157,7 @@ class Tuner {
     const double until_s = (1 - kContenderBudgetShare) * left();
     for (const auto& [alternative, ratio] : contenders_)
       if (left() > until_s && try_step(alternative.what + ", again", merged(best_, alternative.decisions)))
-        lowering_changed(DecisionKind::Pass);
+        lowering_changed(DecisionKind::Passes);
   }
 
   // ---- kernels
@@ -292,7 +292,7 @@ class Tuner {
 
   // After a kept step other kernels may exist: tune those that are new.
   void lowering_changed(DecisionKind kind) {
-    if (kind == DecisionKind::Kernel || options_.fusion_plan.only || left() <= 0) return;
+    if (kind == DecisionKind::Codegen || options_.fusion_plan.only || left() <= 0) return;
     const std::optional<Lowered> lowered = try_lower(without_kernels(best_), false);
     if (!lowered || lowered->fingerprint == lowering_) return;
     lowering_ = lowered->fingerprint;
@@ -457,7 +457,7 @@ class Tuner {
     std::set<std::string> keys;
     for (const Kernel& kernel : plain.kernels) keys.insert(kernel.dimension.key);
     std::erase_if(result_.decisions,
-                  [&](const Decision& d) { return d.kind == DecisionKind::Kernel && !keys.contains(d.key); });
+                  [&](const Decision& d) { return d.kind == DecisionKind::Codegen && !keys.contains(d.key); });
     if (result_.decisions.empty()) result_.measurement = of_default();
     result_.lowered = bench_.lower(result_.decisions, false);
     mark_kept(result_);

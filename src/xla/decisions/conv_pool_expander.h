@@ -1,7 +1,7 @@
-// Operations over windows as elementwise operations on shifted slices of their input: a grouped convolution with few input
-// features per group (depthwise ones, and the gradients that belong to them) as a sum of slices times weights, a pooling as
-// the maximum or sum of slices. XLA:CPU has no library for these and its loops over windows do not vectorise; as elementwise
-// operations they become one fused, vectorised kernel.
+// Expands convolutions and poolings that XLA:CPU computes slowly, before any of XLA's passes: a grouped convolution with few
+// input features per group (depthwise ones, and the gradients that belong to them) becomes a sum of shifted slices times
+// weights, a pooling the maximum or sum of shifted slices. XLA:CPU has no library for these, and its own loops over windows are
+// not vectorized; as elementwise operations they become one fused, vectorized kernel.
 #pragma once
 #include <map>
 #include <string>
@@ -12,11 +12,11 @@
 
 namespace hone::xla_side {
 
-// What can be rewritten in a program as loaded, by key (graph/library_keys.h), each with the elementwise operations it takes,
+// What can be expanded in a program as loaded, by key (graph/decision_families.def), each with the elementwise operations it takes,
 // over all that share the key.
-std::map<std::string, double> window_operations(const xla::HloModule& module);
+std::map<std::string, double> expandable_operations(const xla::HloModule& module);
 
-// Rewrites those decided as "shifted". Throws Error for keys the program does not have and for other values.
-void apply_window_decisions(xla::HloModule& module, const Decisions& decisions);
+// Expands those decided as "shifted". Throws Error for keys the program does not have and for other values.
+void expand_convolutions_and_poolings(xla::HloModule& module, const Decisions& decisions);
 
 }  // namespace hone::xla_side

@@ -1,6 +1,7 @@
 #include "decisions/fusion_snapshot.h"
 
 #include "absl/hash/hash.h"
+#include "decisions/fingerprints.h"
 #include "decisions/lower.h"
 #include "status.h"
 #include "xla/hlo/analysis/alias_info.h"

@@ -3,8 +3,11 @@
 #include <set>
 
 #include "base/rng.h"
+#include "decisions/fingerprints.h"
 #include "decisions/lower.h"
+#include "decisions/seam_state.h"
 #include "decisions/seams.h"
+#include "graph/kernel_option.h"
 #include "status.h"
 #include "xla/backends/cpu/codegen/fusion_compiler.h"
 #include "xla/backends/cpu/codegen/tiled/tiled_fusion_emitter.h"
@@ -14,6 +17,8 @@
 #include "xla_pch.h"
 
 namespace hone::xla_side {
+
+using Emitter = KernelOption::Emitter;
 namespace {
 
 constexpr double kMaxTileElements = 32768;  // XLA's lowering aborts at 65,536
@@ -71,7 +76,8 @@ void list_tiles(const xla::HloFusionInstruction& fusion, int max_tiles, KernelIn
     auto flat = tiling.Flatten(specification);
     if (!flat.ok() || padded_elements(*flat) > kMaxTileElements) continue;
     const std::string text = join(*flat);
-    if (text != kernel.default_tile) tiles.push_back("tile=" + text);
+    if (text != kernel.default_tile)
+      tiles.push_back(to_text({.emitter = Emitter::Tiled, .tile = {flat->begin(), flat->end()}}));
   }
   sample(tiles, max_tiles);
   for (std::string& tile : tiles) kernel.dimension.options.push_back(std::move(tile));
@@ -80,25 +86,28 @@ void list_tiles(const xla::HloFusionInstruction& fusion, int max_tiles, KernelIn
 void list_options(const xla::HloInstruction& instruction, int threads, int max_tiles, KernelInfo& kernel) {
   Dimension& dimension = kernel.dimension;
   dimension.key = kernel.fingerprint;
-  dimension.options = {"default"};
+  const auto offer = [&](const KernelOption& option) { dimension.options.push_back(to_text(option)); };
+  offer({});
   if (kernel.kind != "fusion") {
     dimension.kind = DecisionKind::Library;
     if (kernel.kind == "dot" && seam_on("dot-strategy")) {
-      dimension.options.push_back("eigen");
-      if (kernel.flops < kCompiledDotFlops) dimension.options.insert(dimension.options.end(), {"llvm", "naive"});
+      offer({.emitter = Emitter::Eigen});
+      if (kernel.flops < kCompiledDotFlops) offer({.emitter = Emitter::Llvm}), offer({.emitter = Emitter::Naive});
     }
-    if (kernel.kind == "convolution" && seam_on("conv-ynn")) dimension.options.push_back("eigen");
+    if (kernel.kind == "convolution" && seam_on("conv-ynn")) offer({.emitter = Emitter::Eigen});
     return;
   }
-  dimension.kind = DecisionKind::Kernel;
+  dimension.kind = DecisionKind::Codegen;
   if (!instruction.IsLoopFusion()) return;
   const auto& fusion = *xla::Cast<xla::HloFusionInstruction>(&instruction);
   kernel.tiled = tiled_emitter_default(fusion);
-  if (kernel.tiled) dimension.options.push_back("loop");
-  for (const char* option : {"loop;unroll=0", "loop;slp=0", "loop;size=1"}) dimension.options.push_back(option);
+  if (kernel.tiled) offer({.emitter = Emitter::Loop});
+  offer({.emitter = Emitter::Loop, .unroll = false});
+  offer({.emitter = Emitter::Loop, .slp = false});
+  offer({.emitter = Emitter::Loop, .optimize_size = true});
   if (threads > 1) {
-    dimension.options.push_back("partitions=1");
-    for (int n = 2; n <= 4 * threads; n *= 2) dimension.options.push_back("loop;partitions=" + std::to_string(n));
+    offer({.partitions = 1});
+    for (int n = 2; n <= 4 * threads; n *= 2) offer({.emitter = Emitter::Loop, .partitions = n});
   }
   list_tiles(fusion, max_tiles, kernel);
 }

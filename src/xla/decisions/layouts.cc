@@ -1,6 +1,6 @@
 #include "decisions/layouts.h"
 
-#include "decisions/seams.h"
+#include "decisions/seam_state.h"
 #include "status.h"
 #include "xla_pch.h"
 
@@ -130,12 +130,12 @@ void set_row_major(xla::ShapeProto& shape) {
   for (int axis = shape.dimensions_size() - 1; axis >= 0; --axis) axes->Add(axis);
 }
 
-void require_seam() {
+}  // namespace
+
+void require_layout_seam() {
   if (!seam_on("layout"))
     throw Error("layouts cannot be decided: this XLA does not ask for them", "", "hone worker shows why");
 }
-
-}  // namespace
 
 LayoutTable& layout_table() {
   static LayoutTable table;
@@ -155,7 +155,7 @@ LayoutScope::LayoutScope(const Decisions& decisions) {
     }
     if (!choice.is_default()) table.decided[d.key] = std::move(choice);
   }
-  if (!table.decided.empty()) require_seam();
+  if (!table.decided.empty()) require_layout_seam();
 }
 
 LayoutScope::~LayoutScope() {
@@ -185,17 +185,6 @@ void record_layout_space(const xla::HloModule& module) {
       space->dimensions.push_back(
           {DecisionKind::Layout, std::string(op->name()), std::move(options), 0, bytes_of(*op)});
     }
-}
-
-LayoutSpace layout_space(const xla::HloModule& program, const CompileTarget& target, const Decisions& under) {
-  require_seam();
-  LayoutSpace space;
-  struct Recording {
-    explicit Recording(LayoutSpace* space) { layout_table().space = space; }
-    ~Recording() { layout_table().space = nullptr; }
-  } recording(&space);
-  lower(program, target, under, nullptr, false);
-  return space;
 }
 
 }  // namespace hone::xla_side

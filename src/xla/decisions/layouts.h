@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "decisions/lower.h"
+#include "graph/decision.h"
 #include "graph/layout_choice.h"
 #include "xla/hlo/ir/hlo_module.h"
 
@@ -36,8 +36,7 @@ class LayoutScope {
 // Called by the seam before the first layout of a module is assigned.
 void record_layout_space(const xla::HloModule& module);
 
-// Dots, convolutions, reshapes and transposes of at least two axes, each with the layouts of its result and operands that
-// XLA:CPU compiles. Throws Error when the seam is off and what lower() throws.
-LayoutSpace layout_space(const xla::HloModule& program, const CompileTarget& target, const Decisions& under = {});
+// Throws Error when this XLA does not ask for layouts.
+void require_layout_seam();
 
 }  // namespace hone::xla_side

@@ -4,22 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "decisions/seams.h"
+#include "decisions/compile_target.h"
+#include "decisions/seam_table.h"
 #include "graph/decision.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/literal.h"
 #include "xla/service/cpu/cpu_executable.h"
 
 namespace hone::xla_side {
-
-struct CompileTarget {
-  int threads = 1;
-  bool allow_fast_math = false;
-  std::vector<int> weights;  // parameters the user declared constant between calls
-};
-
-// What happened to each parameter on its way in.
-enum class Storage { AsIs, Transposed, Constant };
 
 struct Lowered {
   std::unique_ptr<xla::HloModule> module;
@@ -44,20 +36,10 @@ void fill_fusion_table(const Decisions& decisions, bool record_edges);
 // Applies one kernel's decision value ("loop", "tile=8,8;unroll=0", "eigen") to its instruction.
 void annotate(xla::HloInstruction& kernel, const std::string& value);
 
-// Fingerprint of a kernel: equal for fusions, dots and convolutions that compile to the same code.
-std::string kernel_fingerprint(const xla::HloInstruction& kernel);
-// The same without the name of the fused computation, which says in what order fusions were made: equal for equal kernels of
-// one program and of programs fused otherwise.
-std::string content_fingerprint(const xla::HloInstruction& kernel);
-std::string module_fingerprint(const xla::HloModule& module);
-
 // Dots, convolutions and fusions of all computations that run (not those inside fusions).
 std::vector<xla::HloInstruction*> kernels_of(xla::HloModule& module);
 
 // Code generation of a lowered module.
 std::unique_ptr<xla::cpu::CpuExecutable> generate(std::unique_ptr<xla::HloModule> module, int threads);
-
-// The program dimensions a user can decide under this target (options, library, weights), without fusion edges.
-std::vector<Dimension> program_dimensions(const xla::HloModule& program, const CompileTarget& target);
 
 }  // namespace hone::xla_side

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "decisions/layouts.h"
-#include "graph/library_keys.h"
+#include "decisions/seam_state.h"
+#include "graph/kernel_option.h"
 #include "xla/backends/cpu/codegen/tiled/tiled_fusion_emitter.h"
 #include "xla/backends/cpu/ynn_support.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
@@ -25,35 +25,15 @@
 namespace hone::xla_side {
 namespace {
 
-enum SeamIndex {
-  kTile,
-  kTiledSupport,
-  kFusion,
-  kFusionStart,
-  kDotStrategy,
-  kDotYnn,
-  kDotYnnShape,
-  kConvYnn,
-  kReduceYnn,
-  kLayout,
-  kSeams
-};
-
-SeamState make_state(const char* name) {
-  SeamState state;
-  state.name = name;
-  return state;
-}
-
-SeamState& state(SeamIndex index) { return seam_states()[index]; }
+SeamState& state(SeamId id) { return seam_state(id); }
 
 // The wheel's own definition behind ours.
 template <class F>
-F original(SeamIndex index, const char* symbol) {
+F original(SeamId id, const char* symbol) {
   void* address = dlsym(RTLD_NEXT, symbol);
-  state(index).found = address != nullptr;
+  state(id).found = address != nullptr;
   if (address == nullptr) {
-    fprintf(stderr, "F seam %s: the wheel lacks %s\n", state(index).name.c_str(), symbol);
+    fprintf(stderr, "F seam %s: the wheel lacks %s\n", state(id).name.c_str(), symbol);
     abort();
   }
   return reinterpret_cast<F>(address);
@@ -64,17 +44,6 @@ std::optional<std::string> attribute(const xla::HloInstruction& instruction, con
   auto it = map.find(name);
   if (it == map.end()) return std::nullopt;
   return it->second;
-}
-
-std::vector<int64_t> parse_tile(const std::string& text) {
-  std::vector<int64_t> tile;
-  for (const char* p = text.c_str(); *p;) {
-    char* end;
-    tile.push_back(strtoll(p, &end, 10));
-    if (end == p) break;
-    p = *end == ',' ? end + 1 : end;
-  }
-  return tile;
 }
 
 using SupportFn = absl::Status (*)(const xla::HloFusionInstruction&);
@@ -117,25 +86,6 @@ bool relaxed_op(const xla::HloInstruction& op) {
 
 }  // namespace
 
-SeamTable& seam_table() {
-  static SeamTable table;
-  return table;
-}
-
-std::vector<SeamState>& seam_states() {
-  static std::vector<SeamState> states = {
-      make_state("tile"),         make_state("tiled-support"), make_state("fusion"),        make_state("fusion-start"),
-      make_state("dot-strategy"), make_state("dot-ynn"),       make_state("dot-ynn-shape"), make_state("conv-ynn"),
-      make_state("reduce-ynn"),   make_state("layout")};
-  return states;
-}
-
-bool seam_on(const char* name) {
-  for (const SeamState& s : seam_states())
-    if (s.name == name) return s.on;
-  return false;
-}
-
 // This XLA takes a clamp with scalar bounds for tileable and then aborts on it ("Failed to infer result type(s)").
 bool has_scalar_clamp(const xla::HloFusionInstruction& fusion) {
   for (const auto* op : fusion.fused_instructions())
@@ -160,27 +110,6 @@ bool tiled_emitter_can(const xla::HloFusionInstruction& fusion) {
     if (!relaxed_op(*op)) return false;
   }
   return true;
-}
-
-std::string dot_shape_key(const xla::DotDimensionNumbers& numbers, const xla::Shape& lhs, const xla::Shape& rhs) {
-  return xla::ShapeUtil::HumanStringWithLayout(lhs) + "*" + xla::ShapeUtil::HumanStringWithLayout(rhs) + "/" +
-         std::to_string(numbers.lhs_contracting_dimensions_size() ? numbers.lhs_contracting_dimensions(0) : -1) + "," +
-         std::to_string(numbers.rhs_contracting_dimensions_size() ? numbers.rhs_contracting_dimensions(0) : -1);
-}
-
-std::string reduce_key(const xla::HloInstruction& reduce) {
-  return absl::StrCat(kReduceKeyPrefix, xla::HloOpcodeString(reduce.to_apply()->root_instruction()->opcode()), ":",
-                      xla::ShapeUtil::HumanString(reduce.operand(0)->shape()), "->",
-                      xla::ShapeUtil::HumanString(reduce.shape()), ":", absl::StrJoin(reduce.dimensions(), ","));
-}
-
-void tag_module(xla::HloModule& module) {
-  for (auto* computation : module.computations())
-    for (auto* instruction : computation->instructions()) {
-      xla::OpMetadata metadata = instruction->metadata();
-      metadata.set_op_type("@" + std::string(instruction->name()));
-      instruction->set_metadata(metadata);
-    }
 }
 
 namespace {
@@ -246,12 +175,10 @@ absl::StatusOr<Tiling> GetTiling(mlir::MLIRContext& context, const HloFusionInst
   ++state(kTile).calls;
   auto text = attribute(fusion, kTileAttribute);
   if (!text || !state(kTile).on) return fn(context, fusion, analysis);
-  const std::vector<int64_t> tile = parse_tile(*text);
+  const std::vector<int64_t> tile = hone::tile_from_text(*text);
   const auto& specification = analysis.GetTilingSpecification();
   if (static_cast<int64_t>(tile.size()) != specification.num_parameters())
     return absl::InvalidArgumentError("tile " + *text + " has the wrong number of sizes");
-  for (int64_t size : tile)
-    if (size < 1) return absl::InvalidArgumentError("tile sizes are at least 1");  // 0 divides by zero inside XLA
   return Tiling::Unflatten(tile, specification);
 }
 

@@ -2,7 +2,10 @@
 #pragma once
 #include <vector>
 
-#include "decisions/lower.h"
+#include "decisions/compile_target.h"
+#include "graph/decision.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/literal.h"
 
 namespace hone::xla_side {
 

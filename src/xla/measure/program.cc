@@ -2,7 +2,9 @@
 
 #include <chrono>
 
-#include "graph/library_keys.h"
+#include "decisions/fingerprints.h"
+#include "decisions/seam_state.h"
+#include "graph/decision_family.h"
 #include "measure/inputs.h"
 #include "status.h"
 #include "xla_pch.h"
@@ -18,8 +20,7 @@ constexpr size_t kKeptSnapshots = 4;
 bool fits_snapshot(const CompileTarget& target, const Decisions& decisions) {
   return target.threads == 1 && seam_on("fusion") && seam_on("fusion-start") &&
          std::none_of(decisions.begin(), decisions.end(), [](const Decision& d) {
-           if (d.kind == DecisionKind::Library) return d.key != kProgramLibraryKey && !is_before_kernels(d.kind, d.key);
-           return d.kind == DecisionKind::Kernel || d.kind == DecisionKind::Weights ||
+           return decides_kernel(d.kind, d.key) || d.kind == DecisionKind::Weights ||
                   (d.kind == DecisionKind::Option && d.key == "multi_output_fusion" && d.value == "on");
          });
 }

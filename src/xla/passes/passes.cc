@@ -258,7 +258,7 @@ std::string verify(HloModule& module) {
 
 void run_pass_decisions(HloModule& module, const Decisions& decisions) {
   for (const Decision& decision : decisions) {
-    if (decision.kind != DecisionKind::Pass) continue;
+    if (decision.kind != DecisionKind::Passes) continue;
     std::stringstream names(decision.value);
     std::string name;
     while (std::getline(names, name, ',')) {

@@ -40,7 +40,7 @@ class RuntimeProgram {
       target_.allow_fast_math = target.value("allow_fast_math", false);
       target_.weights = target.value("weights", std::vector<int>());
       for (const auto& d : json.at("decisions"))
-        decisions_.push_back({decision_kind_from_name(d.at("kind")), d.at("key"), d.at("value")});
+        decisions_.push_back(present({decision_kind_from_name(d.at("kind")), d.at("key"), d.at("value")}));
     }
     const auto* entry = module_->entry_computation();
     for (const auto* p : entry->parameter_instructions()) {

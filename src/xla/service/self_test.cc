@@ -2,10 +2,14 @@
 
 #include <iostream>
 
+#include "decisions/fingerprints.h"
 #include "decisions/kernels.h"
-#include "decisions/layouts.h"
+#include "decisions/layout_listing.h"
 #include "decisions/lower.h"
+#include "decisions/seam_state.h"
 #include "decisions/seams.h"
+#include "graph/decision_family.h"
+#include "graph/kernel_option.h"
 #include "measure/executable.h"
 #include "measure/inputs.h"
 #include "measure/measure.h"
@@ -86,7 +90,8 @@ void test_reductions(const xla::HloModule& program, const std::vector<xla::Liter
   const Lowered plain = lower(program, {}, {}, nullptr, false);
   if (plain.reductions.empty()) return turn_off("reduce-ynn", "XLA does not ask it");
   const auto& [key, reduction] = *plain.reductions.begin();
-  const Decisions other = {{DecisionKind::Library, key, reduction.default_ynn ? "compiled" : "ynnpack"}};
+  const Decisions other = {
+      {DecisionKind::Library, key, reduction.default_ynn ? kCompiledReduction : kYnnpackReduction}};
   const bool changed =
       module_fingerprint(*lower(program, {}, other, nullptr, false).module) != module_fingerprint(*plain.module);
   if (!changed) return turn_off("reduce-ynn", "XLA does not obey it");
@@ -115,7 +120,7 @@ void test_kernels(const xla::HloModule& program, const std::vector<xla::Literal>
   Lowered lowered = lower(program, {}, {}, nullptr, false);
   for (const KernelInfo& kernel : distinct_kernels(*lowered.module, 1, 8))
     for (const std::string& option : kernel.dimension.options) {
-      const bool tile = option.rfind("tile=", 0) == 0;
+      const bool tile = !KernelOption::parse(option).tile.empty();
       if (!tile && option != "eigen") continue;
       const long before = calls("tile");
       const bool fine = obeyed(program, inputs, {{kernel.dimension.kind, kernel.fingerprint, option}}, expected);

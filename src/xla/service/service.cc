@@ -4,8 +4,12 @@
 #include <thread>
 #include <unordered_set>
 
+#include "decisions/fingerprints.h"
 #include "decisions/kernels.h"
-#include "decisions/layouts.h"
+#include "decisions/layout_listing.h"
+#include "decisions/program_options.h"
+#include "decisions/seam_state.h"
+#include "graph/decision_family.h"
 #include "measure/inputs.h"
 #include "measure/profile.h"
 #include "measure/program.h"
@@ -258,7 +262,7 @@ wire::InputsReplyT Service::State::inputs(const wire::InputsRequestT& request) {
 static wire::LowerReplyT list_layouts(const Program& program, const CompileTarget& target, Decisions decisions) {
   // What comes before layouts: other decisions about them, or about what is made of the module later, play no part.
   decisions.erase(std::remove_if(decisions.begin(), decisions.end(),
-                                 [](const Decision& d) { return d.kind != DecisionKind::Pass; }),
+                                 [](const Decision& d) { return d.kind != DecisionKind::Passes; }),
                   decisions.end());
   const LayoutSpace space = layout_space(program.module(), target, decisions);
   wire::LowerReplyT reply;
@@ -314,8 +318,11 @@ wire::LowerReplyT Service::State::lower(const wire::LowerRequestT& request) {
   for (const Dimension& dimension : program_dimensions(p.module(), target))
     reply.dimensions.push_back(to_wire_dimension(dimension));
   for (const auto& [key, reduction] : lowered.reductions)
-    reply.dimensions.push_back(to_wire_dimension(
-        {DecisionKind::Library, key, {"compiled", "ynnpack"}, reduction.default_ynn ? 1 : 0, reduction.bytes}));
+    reply.dimensions.push_back(to_wire_dimension({DecisionKind::Library,
+                                                  key,
+                                                  {kCompiledReduction, kYnnpackReduction},
+                                                  reduction.default_ynn ? 1 : 0,
+                                                  reduction.bytes}));
   if (seam_on("fusion"))
     for (const FusionEdge& edge : lowered.edges)
       reply.dimensions.push_back(

@@ -8,18 +8,8 @@
 
 namespace hone::tune {
 
-TEST_CASE("kernel values come apart into head, tile and rest", "[tune]") {
-  const KernelValue v = parse_kernel_value("tile=8,16;unroll=0;slp=0");
-  CHECK(v.head == "tile=8,16");
-  CHECK(v.tile == std::vector<int64_t>{8, 16});
-  CHECK(v.rest == ";unroll=0;slp=0");
-  CHECK(parse_kernel_value("loop").tile.empty());
-  CHECK(parse_kernel_value("loop;unroll=0").rest == ";unroll=0");
-  CHECK(parse_kernel_value("tile=").tile.empty());
-}
-
 TEST_CASE("neighbours move one tile coordinate to the next value that exists", "[tune]") {
-  const Dimension d{DecisionKind::Kernel,
+  const Dimension d{DecisionKind::Codegen,
                     "k",
                     {"loop", "tile=4,4", "tile=8,4", "tile=16,4", "tile=8,8", "tile=12,4", "tile=8,4;unroll=0",
                      "tile=16,4;unroll=0", "tile=2,2,2"},
@@ -32,7 +22,7 @@ TEST_CASE("neighbours move one tile coordinate to the next value that exists", "
 }
 
 TEST_CASE("neighbourhood is symmetric on a full grid of tiles", "[tune]") {
-  Dimension d{DecisionKind::Kernel, "k", {}, 0, 0};
+  Dimension d{DecisionKind::Codegen, "k", {}, 0, 0};
   for (int a : {1, 2, 4, 8, 12})
     for (int b : {1, 2, 4}) d.options.push_back("tile=" + std::to_string(a) + "," + std::to_string(b));
   for (int i = 0; i < static_cast<int>(d.options.size()); ++i) {
@@ -45,7 +35,7 @@ TEST_CASE("neighbourhood is symmetric on a full grid of tiles", "[tune]") {
 }
 
 TEST_CASE("first options start with other emitters and spread over the rest", "[tune]") {
-  Dimension d{DecisionKind::Kernel, "k", {}, 100, 0};
+  Dimension d{DecisionKind::Codegen, "k", {}, 100, 0};
   for (int i = 0; i < 90; ++i) d.options.push_back("tile=" + std::to_string(i + 1));
   for (int i = 0; i < 10; ++i) d.options.push_back("tile=" + std::to_string(i + 1) + ",2000");
   d.options.push_back("tile=500");
@@ -68,8 +58,8 @@ TEST_CASE("first options start with other emitters and spread over the rest", "[
 }
 
 TEST_CASE("shares of kernels: known weights stay, unknown ones are estimated from what is left", "[tune]") {
-  std::vector<Kernel> kernels = {a_kernel("a", {"x", "y"}, 0, 0.6), a_kernel("b", {"x", "y"}),
-                                 a_kernel("c", {"x", "y"})};
+  std::vector<Kernel> kernels = {a_kernel("a", {"default", "loop"}, 0, 0.6), a_kernel("b", {"default", "loop"}),
+                                 a_kernel("c", {"default", "loop"})};
   kernels[1].bytes = 3e9;
   kernels[2].bytes = 1e9;
   std::vector<double> shares = kernel_shares(kernels);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "graph/kernel_option.h"
 #include "tests/tune/fake_measurer.h"
 #include "tune/kernel/kernel_moves.h"
 
@@ -94,7 +95,7 @@ TEST_CASE("climbing finds the top of a smooth large space", "[tune]") {
   FakeBench bench;
   bench.kernel = [](auto&, const std::string& value) {
     if (value == "loop") return measured(1);
-    const std::vector<int64_t> t = parse_kernel_value(value).tile;
+    const std::vector<int64_t> t = KernelOption::parse(value).tile;
     const double away = std::abs(std::log2(t[0]) - 3) + std::abs(std::log2(t[1]) - 7) + std::abs(std::log2(t[2]) - 1);
     return measured(2 - 0.05 * away, 0.001);
   };
@@ -129,8 +130,8 @@ TEST_CASE("a search cut short by its budget keeps its best and is not remembered
 
 TEST_CASE("kernels are tuned most valuable first; those with nothing to decide are left out", "[tune]") {
   FakeBench bench;
-  const std::vector<Kernel> kernels = {a_kernel("small", {"a", "b"}, 0, 0.1), a_kernel("none", {"a"}, 0, 0.4),
-                                       a_kernel("large", {"a", "b"}, 0, 0.5)};
+  const std::vector<Kernel> kernels = {a_kernel("small", {"default", "loop"}, 0, 0.1), a_kernel("none", {"default"}, 0, 0.4),
+                                       a_kernel("large", {"default", "loop"}, 0, 0.5)};
   Rng rng(0);
   const auto reports = tune_kernels(kernels, bench, 100, {}, rng, kNoProgress);
   REQUIRE(reports.size() == 2);

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
-#include "graph/library_keys.h"
+#include "graph/decision_family.h"
 #include "tune/session/session.h"
 
 namespace hone::tune {
@@ -65,7 +65,7 @@ SessionOptions session_options() {
 
 std::vector<Dimension> windows_of(const Lowered& lowered) {
   std::vector<Dimension> found = lowered.dimensions;
-  std::erase_if(found, [](const Dimension& d) { return !is_window_operation(d.kind, d.key); });
+  std::erase_if(found, [](const Dimension& d) { return d.kind != DecisionKind::Rewrite; });
   return found;
 }
 
@@ -76,7 +76,7 @@ void check_shifted(Session& session, const std::string& opcode) {
   CHECK(found[0].options == std::vector<std::string>{"default", kShifted});
   CHECK(found[0].default_option == 0);
   CHECK(found[0].weight > 0);
-  const Decision shifted{DecisionKind::Library, found[0].key, kShifted};
+  const Decision shifted{DecisionKind::Rewrite, found[0].key, kShifted};
   CHECK(session.lower({shifted}, false).hlo.find(" " + opcode + "(") == std::string::npos);
   const Measurement m =
       session.measure_program({shifted}, {}, {.min_rounds = 1, .max_rounds = 1, .budget_ms = 1, .limit_s = 120});
@@ -155,16 +155,16 @@ ENTRY main {
       ++count;
     return count;
   };
-  const Decision first{DecisionKind::Library, found[0].key, kShifted};
-  const Decision second{DecisionKind::Library, found[1].key, kShifted};
+  const Decision first{DecisionKind::Rewrite, found[0].key, kShifted};
+  const Decision second{DecisionKind::Rewrite, found[1].key, kShifted};
   const int all = convolutions({});
   CHECK(convolutions({first}) == all - 1);
   CHECK(convolutions({first, second}) == all - 2);
-  CHECK(session.lower({{DecisionKind::Library, found[0].key, "default"}}, false).fingerprint == plain.fingerprint);
+  CHECK(session.lower({{DecisionKind::Rewrite, found[0].key, "default"}}, false).fingerprint == plain.fingerprint);
 
-  const std::string gone = fmt::format("{}f32[1]*f32[1]->f32[1]", kConvolutionKeyPrefix);
-  CHECK_THROWS_WITH(session.lower({{DecisionKind::Library, found[0].key, "eigen"}}, false), Catch::Contains("eigen"));
-  CHECK_THROWS_WITH(session.lower({{DecisionKind::Library, gone, kShifted}}, false),
+  const std::string gone = fmt::format("{}f32[1]*f32[1]->f32[1]", family(FamilyId::GroupedConvolution).prefix);
+  CHECK_THROWS_WITH(session.lower({{DecisionKind::Rewrite, found[0].key, "eigen"}}, false), Catch::Contains("eigen"));
+  CHECK_THROWS_WITH(session.lower({{DecisionKind::Rewrite, gone, kShifted}}, false),
                     Catch::Contains("no such operation"));
 }
 

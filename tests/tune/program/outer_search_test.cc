@@ -12,7 +12,7 @@
 namespace hone::tune {
 namespace {
 
-const Decision kGood{DecisionKind::Pass, kPassOrderKey, "cse,dce"}, kEven{DecisionKind::Pass, kPassOrderKey, "dce"},
+const Decision kGood{DecisionKind::Passes, kPassOrderKey, "cse,dce"}, kEven{DecisionKind::Passes, kPassOrderKey, "dce"},
     kLayout{DecisionKind::Layout, "dot.1", "-/0,1/-"};
 
 bool has(const Decisions& decisions, const Decision& one) {
@@ -27,7 +27,7 @@ FakeBench ordered_bench() {
     l.fingerprint = "plain";
     l.kernels = {a_kernel("plain", {"default", "loop"}, 0, 0.5)};
     for (const Decision& d : decisions)
-      if (d.kind == DecisionKind::Pass || d.kind == DecisionKind::Layout) l.fingerprint += d.value;
+      if (d.kind == DecisionKind::Passes || d.kind == DecisionKind::Layout) l.fingerprint += d.value;
     if (has(decisions, kGood)) l.kernels = {a_kernel("good", {"default", "loop"}, 0, 0.5)};
     l.dimensions = {{DecisionKind::Option, "vector_width", {"default", "512"}, 0, 0}};
     return l;
@@ -80,7 +80,7 @@ TEST_CASE("one run decides passes, layouts, kernels and options, in one list", "
       bench, proposing({{"1 passes first", {kEven}}, {"2 passes first", {kGood}}}, {{"1 layouts", {kLayout}}}));
   CHECK(
       result.decisions ==
-      Decisions{{DecisionKind::Kernel, "good", "loop"}, {DecisionKind::Option, "vector_width", "512"}, kLayout, kGood});
+      Decisions{{DecisionKind::Codegen, "good", "loop"}, {DecisionKind::Option, "vector_width", "512"}, kLayout, kGood});
   CHECK(result.measurement.ratio == Approx(1.1 * 1.05 * 1.2 * 1.03));
   CHECK(bench.confirming);
 }
@@ -99,7 +99,7 @@ TEST_CASE("an order that only pays with what the inner search finds is tried aga
 TEST_CASE("orders that change nothing, lose or fail leave the rest of the search as it was", "[tune]") {
   FakeBench bench = ordered_bench();
   bench.outcome = [](const Decisions& d) { return has(d, kGood) ? Outcome::Mismatch : Outcome::Ok; };
-  const Decision same{DecisionKind::Pass, kPassOrderKey, ""};  // lowers to the untouched program
+  const Decision same{DecisionKind::Passes, kPassOrderKey, ""};  // lowers to the untouched program
   const ProgramResult result = tune_program(
       bench, proposing({{"0 passes first", {same}}, {"2 passes first", {kGood}}}, {{"1 layouts", {kLayout}}}));
   CHECK(result.decisions == Decisions{{DecisionKind::Option, "vector_width", "512"}});
@@ -109,12 +109,12 @@ TEST_CASE("orders that change nothing, lose or fail leave the rest of the search
 TEST_CASE("only the kinds that are asked for are decided", "[tune]") {
   FakeBench bench = ordered_bench();
   TuneOptions options = proposing({{"2 passes first", {kGood}}}, {{"1 layouts", {kLayout}}});
-  options.decide = {DecisionKind::Pass};
+  options.decide = {DecisionKind::Passes};
   const ProgramResult result = tune_program(bench, options);
   CHECK(result.decisions == Decisions{kGood});
   CHECK(bench.kernel_calls.empty());
   FakeBench other = ordered_bench();
-  options.decide = {DecisionKind::Option, DecisionKind::Kernel};
+  options.decide = {DecisionKind::Option, DecisionKind::Codegen};
   CHECK(tune_program(other, options).decisions == Decisions{{DecisionKind::Option, "vector_width", "512"}});
 }
 

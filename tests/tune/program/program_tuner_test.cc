@@ -27,9 +27,9 @@ TuneOptions with_budget(double seconds) {
 }  // namespace
 
 TEST_CASE("merging replaces decisions about the same thing", "[tune]") {
-  const Decisions base = {{DecisionKind::Kernel, "k", "loop"}, {DecisionKind::Option, "o", "1"}};
+  const Decisions base = {{DecisionKind::Codegen, "k", "loop"}, {DecisionKind::Option, "o", "1"}};
   CHECK(merged(base, {{DecisionKind::Option, "o", "2"}}) ==
-        Decisions{{DecisionKind::Kernel, "k", "loop"}, {DecisionKind::Option, "o", "2"}});
+        Decisions{{DecisionKind::Codegen, "k", "loop"}, {DecisionKind::Option, "o", "2"}});
   CHECK(merged({}, base) == base);
   CHECK(merged(base, {}) == base);
 }
@@ -71,7 +71,7 @@ TEST_CASE("kernels, options and weights that gain add up; those that hurt stay o
     return speed;
   };
   const ProgramResult result = tune_program(bench, with_budget(60));
-  CHECK(result.decisions == Decisions{{DecisionKind::Kernel, "k", "tile=8"},
+  CHECK(result.decisions == Decisions{{DecisionKind::Codegen, "k", "tile=8"},
                                       {DecisionKind::Weights, "0", "transposed"},
                                       {DecisionKind::Option, "multi_output_fusion", "1"}});
   CHECK(result.measurement.ratio == Approx(1.2 * 1.1 * 1.3));
@@ -89,7 +89,7 @@ TEST_CASE("libraries of reductions are decided before the kernels they make", "[
     l.fingerprint = compiled ? "fused" : "f";
     l.kernels = {a_kernel(compiled ? "sum in its producer" : "k", {"tile=1", "tile=8"}, 0, 0.5)};
     for (const std::string& key : {first, second})
-      l.dimensions.push_back({DecisionKind::Library, key, {"compiled", "ynnpack"}, 1, 0});
+      l.dimensions.push_back({DecisionKind::Library, key, {"compiled", "ynn"}, 1, 0});
     return l;
   };
   bench.speed = [&](const Decisions& d) {
@@ -111,15 +111,15 @@ TEST_CASE("operations over windows are decided first, convolutions apart from po
     l.fingerprint = shifted ? "slices" : "f";
     l.kernels = {a_kernel(shifted ? "slices" : "k", {"tile=1", "tile=8"}, 0, 0.5)};
     for (const std::string& key : {pooling, depthwise})
-      l.dimensions.push_back({DecisionKind::Library, key, {"default", "shifted"}, 0, 100});
+      l.dimensions.push_back({DecisionKind::Rewrite, key, {"default", "shifted"}, 0, 100});
     return l;
   };
   bench.speed = [&](const Decisions& d) { return has(d, depthwise, "shifted") ? 8.0 : 1.0; };
   bench.outcome = [&](const Decisions& d) { return has(d, pooling, "shifted") ? Outcome::Crashed : Outcome::Ok; };
   TuneOptions options = with_budget(60);
-  options.outer.passes = [] { return std::vector<Alternative>{{"dce first", {{DecisionKind::Pass, "order", "dce"}}}}; };
+  options.outer.passes = [] { return std::vector<Alternative>{{"dce first", {{DecisionKind::Passes, "order", "dce"}}}}; };
   const ProgramResult result = tune_program(bench, options);
-  CHECK(result.decisions == Decisions{{DecisionKind::Library, depthwise, "shifted"}});
+  CHECK(result.decisions == Decisions{{DecisionKind::Rewrite, depthwise, "shifted"}});
   REQUIRE(bench.program_calls.size() > 1);
   CHECK(bench.program_calls[1].find("convolution:") != std::string::npos);  // after default XLA itself
   CHECK(bench.program_calls[1].find("reduce-window:") == std::string::npos);

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
-#include "graph/library_keys.h"
+#include "graph/decision_family.h"
 #include "wire/client.h"
 
 namespace hone::tune {
@@ -80,9 +80,9 @@ TEST_CASE("each reduction is offered with XLA's own choice as the default", "[tu
   std::vector<std::string> keys;
   for (const auto& wire_dimension : lowered.dimensions) {
     const Dimension dimension = wire::from_wire(*wire_dimension);
-    if (!is_reduction(dimension.kind, dimension.key)) continue;
+    if (!belongs_to(FamilyId::Reduction, dimension.kind, dimension.key)) continue;
     keys.push_back(dimension.key);
-    CHECK(dimension.options == std::vector<std::string>{"compiled", "ynnpack"});
+    CHECK(dimension.options == std::vector<std::string>{"compiled", "ynn"});
     CHECK(dimension.default_option == 1);
     CHECK(dimension.weight == 256 * 256 * 4);
   }
@@ -96,9 +96,9 @@ TEST_CASE("one reduction changes hands and the other stays", "[tune]") {
   CHECK(sums.in_library({{DecisionKind::Library, kSumA, "compiled"}}) == 1);
   CHECK(sums.in_library({{DecisionKind::Library, kSumA, "compiled"}, {DecisionKind::Library, kSumB, "compiled"}}) == 0);
   // Where the program leaves all libraries but Eigen out, one reduction can still be given back.
-  CHECK(sums.in_library({{DecisionKind::Library, kProgramLibraryKey, "eigen"}}) == 0);
+  CHECK(sums.in_library({{DecisionKind::Library, "program", "eigen"}}) == 0);
   CHECK(sums.in_library(
-            {{DecisionKind::Library, kProgramLibraryKey, "eigen"}, {DecisionKind::Library, kSumB, "ynnpack"}}) == 1);
+            {{DecisionKind::Library, "program", "eigen"}, {DecisionKind::Library, kSumB, "ynn"}}) == 1);
 }
 
 TEST_CASE("an unknown library for a reduction is refused by name", "[tune]") {

@@ -81,7 +81,7 @@ TEST_CASE("what is new about a candidate, in words", "[tune]") {
   CHECK(difference_in_words({kWide}, {kNarrow}) == in_words(kWide));
   CHECK(difference_in_words({}, {kWide}) == "without " + in_words(kWide));
   Decisions many = {kWide, kTransposed};
-  for (const char* key : {"a", "b"}) many.push_back({DecisionKind::Kernel, key, "loop"});
+  for (const char* key : {"a", "b"}) many.push_back({DecisionKind::Codegen, key, "loop"});
   CHECK(difference_in_words(many, {}) == "4 decisions (2 kernel, 1 option, 1 weights)");
 }
 

@@ -1,0 +1,17 @@
+// How a program is compiled and how its parameters are passed.
+#pragma once
+
+#include <vector>
+
+namespace hone::xla_side {
+
+struct CompileTarget {
+  int threads = 1;
+  bool allow_fast_math = false;
+  std::vector<int> weights;  // parameters the user declared constant between calls
+};
+
+// What happened to each parameter on its way in.
+enum class Storage { AsIs, Transposed, Constant };
+
+}  // namespace hone::xla_side

@@ -1,0 +1,19 @@
+#include "decisions/layout_listing.h"
+
+#include "decisions/lower.h"
+#include "xla_pch.h"
+
+namespace hone::xla_side {
+
+LayoutSpace layout_space(const xla::HloModule& program, const CompileTarget& target, const Decisions& under) {
+  require_layout_seam();
+  LayoutSpace space;
+  struct Recording {
+    explicit Recording(LayoutSpace* space) { layout_table().space = space; }
+    ~Recording() { layout_table().space = nullptr; }
+  } recording(&space);
+  lower(program, target, under, nullptr, false);
+  return space;
+}
+
+}  // namespace hone::xla_side

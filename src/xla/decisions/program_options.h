@@ -1,0 +1,17 @@
+// Options of XLA's compiler that are decided for a whole program.
+#pragma once
+
+#include <vector>
+
+#include "decisions/compile_target.h"
+#include "graph/decision.h"
+#include "xla/hlo/ir/hlo_module.h"
+
+namespace hone::xla_side {
+
+// Throws Error for options or values that do not exist and for those the target does not allow.
+void apply_program_options(xla::DebugOptions& debug, const CompileTarget& target, const Decisions& decisions);
+// The program dimensions a user can decide under this target (options, library, weights), without fusion edges.
+std::vector<Dimension> program_dimensions(const xla::HloModule& program, const CompileTarget& target);
+
+}  // namespace hone::xla_side

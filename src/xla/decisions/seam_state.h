@@ -1,0 +1,35 @@
+// Which seams work in this process: one for each function of XLA that seams.cc defines again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hone::xla_side {
+
+enum SeamId : int8_t {
+  kTile,
+  kTiledSupport,
+  kFusion,
+  kFusionStart,
+  kDotStrategy,
+  kDotYnn,
+  kDotYnnShape,
+  kConvYnn,
+  kReduceYnn,
+  kLayout,
+  kSeams  // their number
+};
+
+// A seam is on when its original is found in the wheel and a compile in this process reached it.
+struct SeamState {
+  std::string name;
+  bool found = false;  // the original symbol exists
+  long calls = 0;      // times XLA came through
+  bool on = true;      // off = always the original
+};
+std::vector<SeamState>& seam_states();
+SeamState& seam_state(SeamId id);
+bool seam_on(const char* name);
+
+}  // namespace hone::xla_side

@@ -1,0 +1,25 @@
+// Slices of what a window reads, as XLA's slice and pad instructions write them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "xla/hlo/ir/hlo_instruction.h"
+
+namespace hone::xla_side {
+
+using Position = std::vector<int64_t>;  // in the dimensions of a window
+
+int64_t window_positions(const xla::Window& window);
+// Calls visit(position) for all positions of a box, the last dimension fastest.
+void for_each_position(const Position& sizes, const std::function<void(const Position&)>& visit);
+// The slice [from, to) of `value` with these steps, added to its computation.
+xla::HloInstruction* sliced(xla::HloInstruction* value, const Position& from, const Position& to, const Position& step);
+// Whether the window has padding or base dilation.
+bool pads(const xla::Window& window);
+// A window's padding and base dilation written out; axes[i] is the dimension of `value` that window dimension i is about.
+xla::HloInstruction* padded(xla::HloInstruction* value, xla::HloInstruction* fill, const xla::Window& window,
+                            const Position& axes);
+
+}  // namespace hone::xla_side
