@@ -89,7 +89,6 @@ def generated_programs(hone: Path, options: argparse.Namespace, folder: Path) ->
 
 
 def parse_options() -> argparse.Namespace:
-    today = datetime.date.today().isoformat()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", type=int, default=20, help="stop at this many (default 20)")
     parser.add_argument(
@@ -104,9 +103,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument(
         "--only", default="", metavar="SUBSTRING", help="examples whose name contains it (several: a,b)"
     )
-    parser.add_argument(
-        "--out", type=Path, default=ROOT / "docs" / "results" / f"exhaustive-{today}.md", help="the table"
-    )
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "bench" / "exhaustive.md", help="the table")
     parser.add_argument("--hone", type=Path, default=ROOT / "build" / "hone")
     return parser.parse_args()
 

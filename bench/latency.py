@@ -79,14 +79,13 @@ def candidate_gaps(hone: Path, program: Path, folder: Path, budget: str) -> list
 
 
 def parse_options() -> argparse.Namespace:
-    today = datetime.date.today().isoformat()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="+", type=Path, metavar="PROGRAM", help="whose first candidate is timed")
     parser.add_argument("--repeats", type=int, default=20, help="starts of hone --help (default 20)")
     parser.add_argument("--limit", type=float, default=30, help="seconds a first candidate may take (default 30)")
     parser.add_argument("--budget", default="20s", help="of the search whose rate is taken (default 20s)")
     parser.add_argument("--rate", nargs="*", type=Path, default=[], metavar="PROGRAM", help="programs of small kernels")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / f"{today}-latency.md", help="the table")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "bench" / "latency.md", help="the table")
     parser.add_argument("--hone", type=Path, default=ROOT / "build" / "hone")
     return parser.parse_args()
 
@@ -113,6 +112,7 @@ def main() -> int:
             label = f"candidates of kernels below 50 us, {len(gaps)} of {len(options.rate)} programs"
             rows.append([label, f"{1 / between:.1f}/s ({1e3 * compiling:.0f} ms compiling)", "-", f"{RATE_LEAST}/s"])
             met &= 1 / between >= RATE_LEAST
+    options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(
         f"# How soon hone answers\n\n{datetime.date.today()}, {machine()}, commit {commit()}, "
         f"`bench/latency.py`, medians of {options.repeats} starts and of 3 first candidates.\n"

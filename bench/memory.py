@@ -75,11 +75,10 @@ def measure(hone: Path, program: Program, budget: str, folder: Path) -> dict:
 
 
 def parse_options() -> argparse.Namespace:
-    today = datetime.date.today().isoformat()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--budget", default="30s", help="of each search (default 30s)")
     parser.add_argument("--only", default="", metavar="SUBSTRING", help="examples whose name contains it")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / f"memory-{today}.md", help="the table")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "bench" / "memory.md", help="the table")
     parser.add_argument("--hone", type=Path, default=ROOT / "build" / "hone")
     options = parser.parse_args()
     seconds_of(options.budget)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every benchmark, into docs/results/: programs, kernels, repeatability; last, the time features take, printed. Arguments
+# Every benchmark, into build/bench/: programs, kernels, repeatability; last, the time features take, printed. Arguments
 # go to bench/tune.py. Takes hours with the default budget; Ctrl-C keeps what was done, and the next call of the same day
-# goes on from there.
+# goes on from there. The pages of docs/results are changed by hand from these tables.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 if [[ " $* " == *" --out"* || " $* " == *" --jsonl"* || " $* " == *" --db"* ]]; then
@@ -13,8 +13,8 @@ python=.venv/bin/python
 day=$(date +%F)
 raw=build/bench/tune-$day
 # Kernels below tell where the gain comes from; a fall-short there (exit 1: none counted) is no reason to stop.
-"$python" bench/tune.py --out "docs/results/tune-$day.md" --jsonl "$raw.jsonl" "$@"
-"$python" bench/kernels.py --db "$raw.db" --jsonl "$raw.jsonl" --out "docs/results/kernels-$day.md" ||
+"$python" bench/tune.py --out "$raw.md" --jsonl "$raw.jsonl" "$@"
+"$python" bench/kernels.py --db "$raw.db" --jsonl "$raw.jsonl" --out "build/bench/kernels-$day.md" ||
   echo "kernels: no kernel counted" >&2
-"$python" bench/repeat.py --out "docs/results/repeat-$day.md" || echo "repeatability: above its target" >&2
+"$python" bench/repeat.py --out "build/bench/repeat-$day.md" || echo "repeatability: above its target" >&2
 cmake --build build --target bench_features >/dev/null && build/bench_features
