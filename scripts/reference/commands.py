@@ -30,6 +30,7 @@ class Command:
     positionals: list = field(default_factory=list)
     groups: dict = field(default_factory=dict)  # heading -> options
     subcommands: list = field(default_factory=list)
+    texts: dict = field(default_factory=dict)  # heading -> lines of what is none of these, as examples in a footer
 
     @property
     def options(self):
@@ -63,14 +64,17 @@ def parse(name, text):
             elif line.strip():
                 command.summary += (" " if command.summary else "") + line.strip()
         elif line.strip():
-            _add(command, heading, line, following)
+            _add(command, "" if line[0] != " " else heading, line, following)
     return command
 
 
 def _add(command, heading, line, following):
     """One line of a section: an entry, or more text of the last one."""
     row = _entry(line, following)
-    if row is None:
+    known = heading == "Positionals" or row is None or re.match(r"-|[a-z][\w-]*$", row.name)
+    if heading in command.texts or not heading or not known:
+        command.texts.setdefault(heading, []).append(line)
+    elif row is None:
         last = _last(command, heading)
         last.about += (" " if last.about else "") + line.strip()
     elif heading == "Positionals":
@@ -145,6 +149,8 @@ def _section(command, common, level):
         own = [row for row in rows if (row.name, row.about) not in known]
         if own:
             parts.append(_rows(own, "option" if heading == "Options" else heading))
+    for heading, lines in command.texts.items():
+        parts += [f"{heading}:\n" if heading else "", "```\n" + "\n".join(lines) + "\n```\n"]
     return "\n".join(parts)
 
 

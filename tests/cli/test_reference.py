@@ -33,6 +33,9 @@ Options:
 
 Search:
   --budget TEXT               time
+
+Examples:
+  hone thing model.mlir --budget 60s
 """
 
 
@@ -69,6 +72,8 @@ class ReferenceTest(unittest.TestCase):
         self.assertEqual(options["--preset TEXT:{small,paper}"], "small: 64 wide; paper: 256")
         self.assertEqual(options["--memory-limit FLOAT:POSITIVE"], "GiB a worker may use")
         self.assertEqual(options["--budget TEXT"], "time")
+        self.assertEqual(command.texts, {"Examples": ["  hone thing model.mlir --budget 60s"]})
+        self.assertEqual(command.subcommands, [])
 
     def test_python_page_shows_all_that_is_exported(self):
         page = python_api.page(ROOT / "python" / "hone")
