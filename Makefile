@@ -10,7 +10,7 @@ RATIO_MODEL = --model fast --loss ratio --learning-rate 0.001 --decay 0.6 --deca
 FUSION_MODEL = --model fast --demand --dropout 0 --learning-rate 0.002 --decay 0.6 --decay-steps 2500 --balance kernel --steps 15000 --validate-every 500 --patience 0
 CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'python/*.cc')
 
-.PHONY: order-policy go-policy setup setup-examples setup-models setup-test setup-gym setup-dev build demo test bench corpus examples lint tidy format clean
+.PHONY: order-policy go-policy setup setup-examples setup-models setup-test setup-gym setup-dev build demo test bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -90,6 +90,10 @@ go-policy: setup-models build
 # Writes examples/*.mlir and examples/examples.json again from their JAX and Keras sources.
 examples: setup-examples
 	$(PYTHON) scripts/export_examples.py
+
+# Writes the pages of docs/reference that come from the code, and the table of commands in README.md.
+reference: build
+	$(PYTHON) scripts/make_reference.py --hone $(BUILD)/hone
 
 lint: setup-dev
 	.venv/bin/clang-format --dry-run --Werror $(CPP)

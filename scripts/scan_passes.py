@@ -2,11 +2,13 @@
 """Which pass changes which program: every pass on every untouched program, then random sequences.
 
 Prints one JSON object per program: for each pass the instructions it added, what failed, and what the sequences left.
-With --table the arguments are files of such lines, and a Markdown table of all of them is printed.
+With --table the arguments are files of such lines, and what all of them say is printed as docs/reference/passes.csv,
+from which scripts/make_reference.py makes docs/reference/passes.md.
 """
 
 import argparse
 import collections
+import csv
 import json
 import random
 import statistics
@@ -61,25 +63,19 @@ def scan(path, options):
 
 
 def table(files, options):
-    """The table of docs/passes.md: how many programs a pass changes, untouched and anywhere in a sequence."""
+    """Prints docs/reference/passes.csv: how many programs a pass changes, untouched and anywhere in a sequence."""
     rows = [json.loads(line) for name in files for line in Path(name).read_text().splitlines()]
     rows = [row for row in rows if "error" not in row]
-    listed = hone.command.run(["passes"], build=options.build)["passes"]
-    print(f"{len(rows)} programs\n\n| pass | group | what it does | changes | in sequences | of instructions, median |")
-    print("|---|---|---|---|---|---|")
-    for entry in listed:
+    print(f"{len(rows)} programs", file=sys.stderr)
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow(["pass", "changes", "in_sequences", "median_added"])
+    for entry in hone.command.run(["passes"], build=options.build)["passes"]:
         name = entry["name"]
-        added = [100 * row["changed"][name] / row["instructions"] for row in rows if name in row["changed"]]
-        later = sum(name in row["later"] for row in rows)
         if not entry["default"]:
             continue
-        share = f"{statistics.median(added):+.1f} %" if added else ""
-        print(f"| `{name}` | {entry['group']} | {entry['meaning']} | {len(added)} | {later} | {share} |")
-    print("\n| pass | group | what it does | why it is no default action |\n|---|---|---|---|")
-    for entry in listed:
-        if not entry["default"]:
-            mark = " **(numerics)**" if entry["changes_numerics"] else ""
-            print(f"| `{entry['name']}`{mark} | {entry['group']} | {entry['meaning']} | {entry['note']} |")
+        added = [100 * row["changed"][name] / row["instructions"] for row in rows if name in row["changed"]]
+        later = sum(name in row["later"] for row in rows)
+        out.writerow([name, len(added), later, f"{statistics.median(added):+.1f} %" if added else ""])
 
 
 def main():

@@ -65,7 +65,7 @@ struct FusionSearchOptions {
   void validate() const;  // throws Error
 };
 
-// About the error of predicted run times on test programs (docs/results/2026-11-22-perf-model.md: 33 % mean, 26 % median).
+// About the error of predicted run times on test programs (docs/results/cost-model.md: 33 % mean, 26 % median).
 inline constexpr double kOtherError = 0.3;
 
 struct FusionCandidate {
