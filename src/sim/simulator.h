@@ -8,49 +8,15 @@
 #include <optional>
 #include <vector>
 
+#include "sim/costs.h"
 #include "sim/decisions.h"
+#include "sim/step.h"
 #include "sim/task_graph.h"
 #include "sim/topology.h"
 
 namespace hone::sim {
 
-// Where the time of operations comes from. Without factors: a roofline of each device. A factor multiplies the roofline
-// time (launch excluded) of an operation; in a fused kernel the factors of its members count by their share of the time.
-struct Costs {
-  std::vector<double> factor;  // [ops], or empty
-};
-
-// Of one operation as a kernel of its own, launch excluded: C + M - overlap * min(C, M), where C = computing (Matrix on the
-// matrix units, special functions apart) and M = bytes of operands and result over the memory's speed.
-double roofline_seconds(const TaskGraph& graph, int32_t op, const Device& device);
-// Factors that make operations take `seconds` [ops] on the device, launch included; entries that are not positive keep 1.
-Costs costs_from_seconds(const TaskGraph& graph, const Device& device, const std::vector<double>& seconds);
-
-struct KernelRun {
-  int32_t kernel = 0, device = 0;  // kernel: index into StepTrace::kernels
-  double start = 0, end = 0;       // seconds
-};
-struct TransferRun {
-  int32_t op = 0, from = 0, to = 0;  // whose result, between which devices
-  double bytes = 0, start = 0, end = 0;
-};
-// The whole schedule, when asked for.
-struct StepTrace {
-  Kernels kernels;
-  std::vector<KernelRun> runs;         // by start
-  std::vector<TransferRun> transfers;  // by start
-  std::vector<int32_t> critical_path;  // kernels, first to last: each had to wait for the one before it
-};
-
-struct StepReport {
-  double step_seconds = 0;
-  bool valid = true;                 // false when a device runs out of memory: then the time means nothing
-  std::vector<double> busy_seconds;  // [devices]: in kernels
-  std::vector<double> link_seconds;  // [links]: carrying data
-  std::vector<double> peak_bytes;    // [devices]
-  double transferred_bytes = 0;
-  int32_t kernels = 0;
-};
+struct SimulatorState;  // of step_run.h
 
 // How a step runs. A device runs one kernel at a time, always the ready one with the highest priority, and never waits while
 // one is ready. A finished result goes once to every other device that reads it, those with the most urgent reader first;
@@ -83,13 +49,8 @@ class Simulator {
   // 6.1) by this simulator's costs.
   std::optional<double> fusion_gain(int32_t op, int32_t device) const;
 
-  struct State;  // of simulator.cc
-
  private:
-  std::unique_ptr<State> state_;
+  std::unique_ptr<SimulatorState> state_;
 };
-
-// Throws Error (where = `what`) when inputs and results of the program alone are larger than all memories of the topology.
-void check_memory(const TaskGraph& graph, const Topology& topology, const std::string& what);
 
 }  // namespace hone::sim
