@@ -1,18 +1,14 @@
-// The commands of libhone_learn.so: a table; JSON in, JSON out.
+// The library's commands on networks for kernels; rows of learn_commands().
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
-#include "cost/learn_library.h"
+#include "cost/learn_abi.h"
 
 namespace hone::learn {
 
-struct LearnCommand {
-  const char* name;
-  nlohmann::json (*run)(const nlohmann::json& request, const cost::LearnHost& host);
-};
-const std::vector<LearnCommand>& learn_commands();
+// Request: {"dataset", "split", "out", "options": train_options.h, "checkpoint", "checkpoint_every", "resume", "log_dir",
+// "command", "quiet"}. Response: what happened, and the metrics of the written weights on the validation part.
+nlohmann::json run_train(const nlohmann::json& request, const cost::LearnHost& host);
 
 }  // namespace hone::learn
