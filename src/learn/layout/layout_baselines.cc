@@ -5,7 +5,7 @@
 
 namespace hone::learn {
 
-namespace layout_baselines {
+namespace {
 
 constexpr double kAxisScale = 1.0 / 7;
 
@@ -93,17 +93,17 @@ struct LinearTiles : LayoutNetwork {
   torch::nn::Linear weights{nullptr};
 };
 
-}  // namespace layout_baselines
+}  // namespace
 
 std::shared_ptr<LayoutNetwork> make_linear_tiles(const options::LayoutModelOptions&) {
-  return std::make_shared<layout_baselines::LinearTiles>();
+  return std::make_shared<LinearTiles>();
 }
 
 std::shared_ptr<LayoutNetwork> make_layout_gcn(const options::LayoutModelOptions& options) {
-  return std::make_shared<layout_baselines::Gcn>(options);
+  return std::make_shared<Gcn>(options);
 }
 std::shared_ptr<LayoutNetwork> make_linear_ranker(const options::LayoutModelOptions&) {
-  return std::make_shared<layout_baselines::Linear>();
+  return std::make_shared<Linear>();
 }
 
 }  // namespace hone::learn
