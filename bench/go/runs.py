@@ -11,7 +11,8 @@ from pathlib import Path
 import tpu_graph
 import workloads
 
-# Workload -> number of GPUs in the paper's table (field notes 1.3); those of ours that are not in it have two.
+# Workload -> number of GPUs in the placement table of GO (Zhou et al. 2020, arXiv 2010.12438); those of ours that are
+# not in it have two.
 DEVICES = {
     "rnnlm2": 2,
     "rnnlm4": 4,

@@ -1,6 +1,6 @@
 // The step time of a planned graph on a topology, without running it: list scheduling per device, transfers on links,
-// memory by reference counts. After the public description of the estimators used for placement (field notes 1.4:
-// Grappler's VirtualScheduler) and XLA:GPU's kernel model (6.1).
+// memory by reference counts. After TensorFlow's estimator of placements (VirtualScheduler, tensorflow/core/grappler/costs/
+// virtual_scheduler.h) and XLA:GPU's model of kernels (xla/service/gpu/model/gpu_performance_model_base.h).
 #pragma once
 
 #include <cstdint>
@@ -45,8 +45,8 @@ class Simulator {
   // Of an operation as a kernel of its own on a device, launch included. For strategies that need estimates.
   double op_seconds(int32_t op, int32_t device) const;
   // What fusing an operation into all its consumers saves while nothing else is fused, in seconds; negative where it would
-  // be computed too often. Nothing when it can never be fused away. The priority of XLA:GPU's PriorityFusion (field notes
-  // 6.1) by this simulator's costs.
+  // be computed too often. Nothing when it can never be fused away. The priority of XLA:GPU's PriorityFusion
+  // (xla/service/gpu/model/gpu_performance_model.cc) by this simulator's costs.
   std::optional<double> fusion_gain(int32_t op, int32_t device) const;
 
  private:

@@ -1,4 +1,5 @@
-// Training of graph policies against the simulator: proximal policy optimisation over graphs (field notes 1.1, 1.2).
+// Training of graph policies against the simulator: proximal policy optimisation (Schulman et al. 2017)
+// over graphs, as GO has it (Zhou et al. 2020, "Transferable Graph Optimizers for ML Compilers", arXiv 2010.12438).
 //
 // An episode on a graph has GoOptions::steps steps. In each the policy sees the decisions so far, decides for all
 // operations at once, and `samples` variants of its decisions are simulated; the best decisions seen in the step are what

@@ -1,4 +1,5 @@
-// Baselines beside TGraph: a graph network after TpuGraphs' own (field-notes 5.2), and a linear ranker.
+// Baselines beside TGraph: a graph network after TpuGraphs' own (baselines/layout of
+// github.com/google-research-datasets/tpu_graphs), and a linear ranker.
 #include "features/opcodes.h"
 #include "learn/layout/tgraph.h"
 #include "learn/layout/tgraph_ops.h"
