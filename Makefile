@@ -75,7 +75,7 @@ order-policy: build
 	  --environment hone/XlaPassOrderTaken-v0 --workers 1 --layers 256,256 --rollout 1024 --environments 16 --reward-scale 10 --steps $(ORDER_STEPS) --seed 0 \
 	  -o data/models/order/policy.safetensors
 
-# Trains the graph policy on five workloads and several machines (TRAINING in bench/go/tables.py); the shipped one had 622
+# Trains the graph policy on five workloads and several machines (TRAINING in bench/go/runs.py); the shipped one had 622
 # iterations: four and a half minutes on a core of its own.
 GO_WORKLOADS = bert transformer_xl2 rnnlm2 resnet50 inception_v3
 GO_TRAINING = bert transformer_xl2 rnnlm2 resnet50 inception_v3 transformer_xl2 bert
@@ -100,6 +100,7 @@ lint: setup-dev
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	$(PYTHON) scripts/check_layers.py
+	$(PYTHON) scripts/check_size.py
 
 # Slow, and needs a build: static analysis of all that does not include XLA.
 tidy: setup-dev build

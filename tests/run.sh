@@ -68,6 +68,7 @@ run_script() {
 has() { compgen -G "$1" >/dev/null; }
 
 run_script "layers (check_layers.py)" "$python" scripts/check_layers.py
+run_script "sizes (check_size.py)" "$python" scripts/check_size.py
 run_unittests "layers (unit tests)" tests/layers
 run_unittests "fuzz (unit tests)" tests/fuzz
 run_catch2 hone_tests

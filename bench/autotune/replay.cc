@@ -217,6 +217,43 @@ void fit(const std::vector<Measured>& kernels, cost::KernelRanker& ranker) {
                (bin + 1) / 4.0, values.size(), quantile(values, 0.5), quantile(values, 0.68), quantile(values, 0.9));
 }
 
+// What tuning these kernels would have left behind: their winners, and how much each option was faster than the default.
+void remember(const std::vector<Measured>& known, tune::Transfer& transfer, tune::AdaptedRanker& adapted) {
+  for (const Measured& m : known) {
+    std::string best = m.kernel.default_value();
+    tune::Measurement winner{
+        .baseline_ns = 1, .candidate_ns = 1, .ratio = 1, .ratio_low = 1, .ratio_high = 1, .rounds = 1};
+    std::vector<std::pair<std::string, double>> ratios;
+    for (const auto& [value, x] : m.by_value) {
+      if (!x.ok()) continue;
+      ratios.emplace_back(value, 1 / x.ratio);
+      if (x.ratio > winner.ratio && x.ratio_low > 1) {
+        best = value;
+        winner = x;
+      }
+    }
+    transfer.remember(m.kernel, best, winner);
+    adapted.learn(m.kernel, ratios);
+  }
+}
+
+void print_adaption(const tune::AdaptionReport& a) {
+  fmt::print(
+      "adaption: {} kernels, {} of them judged; order error {:.4f} shipped, {:.4f} adapted; regret {:.4f}, "
+      "{:.4f}; {:.2f} standard errors, residual {:.3f}; {}\n",
+      a.kernels, a.held_back, a.shipped_error, a.adapted_error, a.shipped_regret, a.adapted_regret, a.sureness,
+      a.residual, a.why);
+}
+
+Record training_under(const MeasuredUnder& under) {
+  Record conditions;
+  conditions.program = "training";
+  conditions.host = under.host;
+  conditions.threads = under.threads;
+  conditions.xla_version = under.xla_version;
+  return conditions;
+}
+
 int replay(int argc, char** argv) {
   if (argc < 4) return fmt::print("bench_replay DATABASE SPLIT validation|test|train [--fit]\n"), 2;
   const Database database = Database::open(argv[1], {.read_only = true});
@@ -249,12 +286,7 @@ int replay(int argc, char** argv) {
 
   const TempDir folder;
   Database memory = Database::open((folder.path() / "memory.db").string());
-  Record conditions;
-  conditions.program = "training";
-  conditions.host = under.host;
-  conditions.threads = under.threads;
-  conditions.xla_version = under.xla_version;
-  tune::Transfer transfer(memory, conditions);
+  tune::Transfer transfer(memory, training_under(under));
   tune::Adaption adaption("", "");
   tune::AdaptedRanker adapted(ranker, adaption);
   // Of programs that did not train the model, as new programs on a machine are; of validation ones, those of the other part.
@@ -262,29 +294,9 @@ int replay(int argc, char** argv) {
   if (part != "train") {
     std::vector<Measured> known = kernels_of(database, under, learned_from);
     shift(known, loops);
-    for (const Measured& m : known) {
-      std::string best = m.kernel.default_value();
-      tune::Measurement winner{
-          .baseline_ns = 1, .candidate_ns = 1, .ratio = 1, .ratio_low = 1, .ratio_high = 1, .rounds = 1};
-      std::vector<std::pair<std::string, double>> ratios;
-      for (const auto& [value, x] : m.by_value) {
-        if (!x.ok()) continue;
-        ratios.emplace_back(value, 1 / x.ratio);
-        if (x.ratio > winner.ratio && x.ratio_low > 1) {
-          best = value;
-          winner = x;
-        }
-      }
-      transfer.remember(m.kernel, best, winner);
-      adapted.learn(m.kernel, ratios);
-    }
+    remember(known, transfer, adapted);
   }
-  const tune::AdaptionReport& a = adaption.refit();
-  fmt::print(
-      "adaption: {} kernels, {} of them judged; order error {:.4f} shipped, {:.4f} adapted; regret {:.4f}, "
-      "{:.4f}; {:.2f} standard errors, residual {:.3f}; {}\n",
-      a.kernels, a.held_back, a.shipped_error, a.adapted_error, a.shipped_regret, a.adapted_regret, a.sureness,
-      a.residual, a.why);
+  print_adaption(adaption.refit());
   int similar = 0;
   for (const Measured& m : kernels) similar += !transfer.options(m.kernel).empty();
   fmt::print("{} kernels have a winner among similar ones\n\n", similar);

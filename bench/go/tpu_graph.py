@@ -2,8 +2,9 @@
 """Task graphs of the TpuGraphs data set's programs: a layout collection's .npz, written as `hone place --graph` writes.
 
 Its programs are larger than those anybody publishes as HLO. They are known by the features of their instructions
-(opcode, element type, shape, axes: field notes; src/features/node_features.def has the columns), which is enough for
-the sizes, the roofline's work and the edges of the entry computation. What is not recorded is inferred or left out:
+(opcode, element type, shape, axes: github.com/google-research-datasets/tpu_graphs, README, "Features";
+src/features/node_features.def has the columns), which is enough for the sizes, the roofline's work and the edges of the
+entry computation. What is not recorded is inferred or left out:
 
 - the axes of a dot, from the sizes of its operands and its result (the result is batch, then left, then right);
 - the elements of a tuple that is a parameter are inputs of their own, as parameters of a JAX program are;

@@ -1,4 +1,4 @@
-"""libhone_runtime.so through its C interface (src/xla/runtime_api.h)."""
+"""libhone_runtime.so through its C interface (src/xla/service/runtime_api.h)."""
 
 import ctypes
 import os

@@ -59,26 +59,9 @@ def tune(
         package = Path(output or Path(folder) / f"{path.stem}.hone")
         numbers = signature.weight_inputs() if signature else positions
         inputs = _save_inputs(leaves, work) if leaves else None
-        command.run(
-            [
-                "tune",
-                path,
-                *command.options(
-                    {
-                        "output": package,
-                        "budget": _duration(budget),
-                        "threads": threads,
-                        "seed": seed,
-                        "inputs": inputs,
-                        "weights": list(numbers) or None,
-                        "db": db,
-                        "quiet": quiet,
-                        **options,
-                    }
-                ),
-            ],
-            build,
-        )
+        given = {"output": package, "budget": _duration(budget), "threads": threads, "seed": seed, "inputs": inputs}
+        given |= {"weights": list(numbers) or None, "db": db, "quiet": quiet, **options}
+        command.run(["tune", path, *command.options(given)], build)
         stored = signature.to_json() if signature else None
         if stored:
             (package / SIGNATURE_FILE).write_text(json.dumps(stored) + "\n")

@@ -1,3 +1,3 @@
 """The programs of the corpus, one module per kind; see registry.py."""
 
-import example_programs  # noqa: F401  (first: it chooses the Keras backend)
+import program_parts  # noqa: F401  (first: it chooses the Keras backend)

@@ -6,7 +6,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from example_programs import Program, f32, i32
+from program_parts import Program, f32, i32
 
 from .registry import program
 from .simulation import repeated, simulated

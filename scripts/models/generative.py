@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
-from example_programs import Program, dense, dense_shapes, f32, gelu, i32
 from keras import layers
+from program_parts import Program, dense, dense_shapes, f32, gelu, i32
 
 from .keras_models import from_model
 from .registry import program

@@ -3,8 +3,8 @@
 import jax
 import jax.numpy as jnp
 import keras
-from example_programs import Program, dense, dense_shapes, f32, i32
 from keras import layers
+from program_parts import Program, dense, dense_shapes, f32, i32
 
 from .keras_models import from_model
 from .registry import program

@@ -3,8 +3,8 @@
 import jax
 import keras
 import numpy as np
-from example_programs import Program
 from keras.src.backend.jax.core import JaxVariable
+from program_parts import Program
 
 
 def _initialize_without_values(variable, _initializer):

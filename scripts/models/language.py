@@ -1,7 +1,7 @@
 """Language, speech and protein models of KerasHub at reduced depth and width."""
 
 import keras_hub
-from example_programs import Program, f32, i32
+from program_parts import Program, f32, i32
 
 from .keras_models import from_call, from_model, input_shapes
 from .registry import add

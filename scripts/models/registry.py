@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from example_programs import Program
+from program_parts import Program
 
 
 class Entry(NamedTuple):

@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 import keras
 import optax
-from example_programs import Program, dense, dense_shapes, f32, gelu, i32, layer_norm, norm_shapes, self_attention
 from keras import layers
+from program_parts import Program, dense, dense_shapes, f32, gelu, i32, layer_norm, norm_shapes, self_attention
 
 from .graphs import perceptron, perceptron_shapes
 from .keras_models import input_shapes, is_seed, shape_of

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from example_programs import Program, attend, dense, dense_shapes, f32, i32, join_heads, norm_shapes, split_heads
+from program_parts import Program, attend, dense, dense_shapes, f32, i32, join_heads, norm_shapes, split_heads
 
 from .registry import program
 

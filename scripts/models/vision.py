@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 import keras_hub
-from example_programs import Program, dense, dense_shapes, f32, gelu, layer_norm, norm_shapes
+from program_parts import Program, dense, dense_shapes, f32, gelu, layer_norm, norm_shapes
 
 from .keras_models import from_model
 from .registry import add, program

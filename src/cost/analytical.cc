@@ -52,7 +52,7 @@ const Cost kCostTable[kCosts] = {
     {"launch", [](AnalyticalCoefficients& c) -> double& { return c.launch; }},
 };
 
-uint32_t flags_of(const KernelAnatomy& kernel, std::span<const float> option) {
+uint32_t flags_of(const LoopNest& kernel, std::span<const float> option) {
   static const std::array<int, kFirstLibrary + kLibraries> columns = [] {
     std::array<int, kFirstLibrary + kLibraries> found{};
     const auto& all = features::tile_columns();
@@ -69,7 +69,7 @@ uint32_t flags_of(const KernelAnatomy& kernel, std::span<const float> option) {
   return flags;
 }
 
-double unscaled_ns(const Demand& d, const AnalyticalCoefficients& c) {
+double unscaled_ns(const ResourceCounts& d, const AnalyticalCoefficients& c) {
   const double compute = d.vector_ops * c.per_vector_op + d.special_ops * c.per_special_op +
                          d.scalar_ops * c.per_scalar_op + d.spill_ops * c.per_spill_op + d.matmul_ops * c.per_matmul_op;
   double longest = compute;
@@ -83,7 +83,7 @@ int scale_column(KernelClass kind, Emitter emitter) {
 
 // One measured option.
 struct Sample {
-  Demand demand;
+  ResourceCounts demand;
   int kernel;
   int scale;  // column of the linear part
   uint32_t flags;
@@ -206,7 +206,7 @@ void descend(Fit& fit, AnalyticalCoefficients& c) {
 
 const char* option_flag_name(int flag) { return kFlags[flag]; }
 
-double demand_ns(const Demand& demand, KernelClass kind, uint32_t flags, const AnalyticalCoefficients& c) {
+double estimate_ns(const ResourceCounts& demand, KernelClass kind, uint32_t flags, const AnalyticalCoefficients& c) {
   double ns = unscaled_ns(demand, c) * c.scale[static_cast<int>(kind)][static_cast<int>(demand.emitter)];
   for (int f = 0; f < kOptionFlags; ++f)
     if (flags >> f & 1) ns *= c.flag[f];
@@ -226,22 +226,21 @@ const std::vector<features::Column>& demand_columns() {
 
 std::vector<float> demand_rows(const KernelView& kernel, std::span<const float> tiles, const features::Cpu& cpu) {
   static const AnalyticalCoefficients defaults;
-  const KernelAnatomy anatomy = anatomy_of(kernel);
+  const LoopNest nest = loop_nest_of(kernel);
   const size_t width = features::tile_feature_count();
   std::vector<float> rows;
   for (size_t at = 0; at + width <= tiles.size(); at += width) {
     const std::span<const float> option = tiles.subspan(at, width);
-    const Demand d = demand_of(anatomy, option, cpu);
-    for (double value :
-         {d.bytes[0], d.bytes[1], d.bytes[2], d.vector_ops, d.scalar_ops, d.special_ops, d.spill_ops, d.matmul_ops,
-          d.tiles, d.rows, demand_ns(d, anatomy.kind, flags_of(anatomy, option), defaults)})
+    const ResourceCounts d = count_resources(nest, option, cpu);
+    for (double value : {d.bytes[0], d.bytes[1], d.bytes[2], d.vector_ops, d.scalar_ops, d.special_ops, d.spill_ops,
+                         d.matmul_ops, d.tiles, d.rows, estimate_ns(d, nest.kind, flags_of(nest, option), defaults)})
       rows.push_back(static_cast<float>(value));
   }
   return rows;
 }
 
 std::vector<double> AnalyticalModel::predict(const KernelView& kernel) const {
-  const KernelAnatomy anatomy = anatomy_of(kernel);
+  const LoopNest nest = loop_nest_of(kernel);
   const size_t width = features::tile_feature_count();
   if (kernel.tiles.size() % width != 0)
     throw Error("an option's features have another width", std::string(kernel.fingerprint),
@@ -249,7 +248,7 @@ std::vector<double> AnalyticalModel::predict(const KernelView& kernel) const {
   std::vector<double> out;
   for (size_t at = 0; at < kernel.tiles.size(); at += width) {
     const std::span<const float> option = kernel.tiles.subspan(at, width);
-    out.push_back(demand_ns(demand_of(anatomy, option, cpu_), anatomy.kind, flags_of(anatomy, option), coefficients_));
+    out.push_back(estimate_ns(count_resources(nest, option, cpu_), nest.kind, flags_of(nest, option), coefficients_));
   }
   return out;
 }
@@ -266,12 +265,12 @@ void AnalyticalModel::fit(const std::vector<KernelView>& kernels, const Analytic
   for (size_t i = 0; i < kernels.size(); ++i) {
     const bool skipped = stride > 1 && static_cast<int64_t>(i) % stride != 0;
     if (options.within_kernels && (kernels[i].options() < 2 || skipped)) continue;
-    const KernelAnatomy anatomy = anatomy_of(kernels[i]);
+    const LoopNest nest = loop_nest_of(kernels[i]);
     for (int64_t o = 0; o < kernels[i].options(); ++o) {
       if (!options.within_kernels && seen++ % stride != 0) continue;
       const std::span<const float> option = kernels[i].tiles.subspan(o * width, width);
-      const Demand demand = demand_of(anatomy, option, cpu_);
-      samples.push_back({demand, distinct, scale_column(anatomy.kind, demand.emitter), flags_of(anatomy, option),
+      const ResourceCounts demand = count_resources(nest, option, cpu_);
+      samples.push_back({demand, distinct, scale_column(nest.kind, demand.emitter), flags_of(nest, option),
                          std::log(kernels[i].runtime_ns[o])});
     }
     ++distinct;

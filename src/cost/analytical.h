@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cost/kernel_demand.h"
+#include "cost/resource_counts.h"
 #include "data/dataset.h"
 #include "features/columns.h"
 #include "features/cpu.h"
@@ -33,7 +33,7 @@ struct AnalyticalCoefficients {
 };
 
 // ns. scale * flags * (launch + max(bytes of each cache level, operations) + tiles + rows).
-double demand_ns(const Demand& demand, KernelClass kind, uint32_t flags, const AnalyticalCoefficients& c);
+double estimate_ns(const ResourceCounts& demand, KernelClass kind, uint32_t flags, const AnalyticalCoefficients& c);
 
 // What the analytical model counts for each option of a kernel, as inputs for networks that start from it: bytes per
 // cache level, operations by sort, tiles, rows, and the run time in ns by the default coefficients.

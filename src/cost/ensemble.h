@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cost/learn_library.h"
+#include "cost/learned_model.h"
 
 namespace hone::cost {
 

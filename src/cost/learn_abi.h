@@ -2,7 +2,17 @@
 // "internal", "message", "where", "hint"}.
 #pragma once
 
-#include "cost/learn_library.h"
+#include "cost/learned_model.h"
+
+namespace hone::cost {
+
+// What a command inside the library may ask of the program around it.
+struct LearnHost {
+  bool (*interrupted)() = nullptr;
+  int verbosity = 1;  // 0 errors only, 1 information, 2 everything
+};
+
+}  // namespace hone::cost
 
 extern "C" {
 // Changes with any of the declarations below, or the abstract classes that cross.

@@ -13,7 +13,7 @@
 
 namespace hone::cost {
 
-namespace tgraph_scores_of {
+namespace {
 
 constexpr int64_t kLanes = 16;
 typedef float Lane __attribute__((vector_size(4 * kLanes), may_alias));
@@ -353,14 +353,14 @@ SCORES_WIDE void score_all(Scorer& s, const float* rows, const int64_t* index, f
   }
 }
 
-}  // namespace tgraph_scores_of
+}  // namespace
 
 std::vector<float> tgraph_scores(const TGraphWeights& weights, const TGraphNeighbours& neighbours, const float* rows,
                                  const int64_t* index, int64_t configs) {
   std::vector<float> scores(configs);
   if (configs == 0) return scores;
-  tgraph_scores_of::Scorer scorer(weights, neighbours, configs);
-  tgraph_scores_of::score_all(scorer, rows, index, scores.data());
+  Scorer scorer(weights, neighbours, configs);
+  score_all(scorer, rows, index, scores.data());
   return scores;
 }
 

@@ -17,7 +17,7 @@
 
 namespace hone {
 
-void create_kernel_tables(Sql& sql);  // stored_kernel.cc
+void create_kernel_tables(Sql& sql);  // database_kernels.cc
 
 namespace {
 

@@ -6,26 +6,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "data/kernel_view.h"
 #include "features/encoded.h"
 
 namespace hone {
-
-// One kernel and its measured options. In a Dataset the spans point into mapped memory and live as long as the Dataset.
-struct KernelView {
-  std::string_view fingerprint, program, family, kind;
-  std::span<const uint8_t> opcodes;
-  std::span<const float> node_features, static_features;
-  std::span<const int32_t> edge_from, edge_to;
-  std::span<const float> tiles;        // [options, tile_feature_count()]
-  std::span<const double> runtime_ns;  // [options], > 0 and finite
-  int32_t default_option = -1;         // which option default XLA takes; -1 when it was not measured
-  int64_t nodes() const { return static_cast<int64_t>(opcodes.size()); }
-  int64_t options() const { return static_cast<int64_t>(runtime_ns.size()); }
-};
 
 // Writes kernels to NNNN.shard files of at most `shard_bytes` (a larger kernel has one of its own) in a folder without
 // shards, made on demand; throws Error for a folder that has some. Each is written under another name and renamed when

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "features/encoded.h"
 
 namespace hone {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/dataset.h"
+#include "data/kernel_view.h"
 
 namespace hone {
 

@@ -20,6 +20,7 @@ const std::vector<Column>& node_columns();
 const std::vector<Column>& static_columns();
 const std::vector<Column>& tile_columns();
 const std::vector<Column>& cpu_columns();
+int column_index(const std::vector<Column>& columns, const std::string& name);  // throws InternalError
 
 // The first kTpuGraphsFeatures node columns are those of the TpuGraphs data set, in its order.
 inline constexpr int kTpuGraphsFeatures = 140;

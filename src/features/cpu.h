@@ -15,6 +15,7 @@ struct Cpu {
 // This machine, with `threads` as given.
 Cpu this_cpu(int threads);
 
+// As features. No model reads them yet.
 std::vector<float> encode_cpu(const Cpu& cpu);  // [cpu_columns().size()]
 
 }  // namespace hone::features

@@ -12,7 +12,7 @@ namespace hone::features {
 inline constexpr int kFeatureVersion = 1;
 
 struct EncodedKernel {
-  std::vector<uint8_t> opcodes;        // [nodes], TpuGraphs numbers (field notes 4.1), 0 = unknown
+  std::vector<uint8_t> opcodes;        // [nodes], TpuGraphs numbers (opcodes.def), 0 = unknown
   std::vector<float> node_features;    // [nodes, node_feature_count()]
   std::vector<int32_t> edge_from;      // [edges], producer
   std::vector<int32_t> edge_to;        // [edges], its user

@@ -5,10 +5,10 @@
 
 #include "base/error.h"
 #include "cost/learn_abi.h"
-#include "learn/agents/agent_commands.h"
+#include "cost/learn_library.h"
 #include "learn/agents/policy_file.h"
+#include "learn/commands.h"
 #include "learn/nets/trained.h"
-#include "learn/train/commands.h"
 
 #define HONE_EXPORT __attribute__((visibility("default")))
 
@@ -56,12 +56,11 @@ HONE_EXPORT int hone_learn_run(const char* command, const char* request, const h
   const bool fine = guarded(
       [&] {
         hone::cost::set_up_library_log(host->verbosity);
-        for (const auto* table : {&hone::learn::learn_commands(), &hone::learn::agent_commands()})
-          for (const hone::learn::LearnCommand& row : *table)
-            if (std::strcmp(row.name, command) == 0) {
-              *response = copy(row.run(nlohmann::json::parse(request), *host).dump());
-              return;
-            }
+        for (const hone::learn::LearnCommand& row : hone::learn::learn_commands())
+          if (std::strcmp(row.name, command) == 0) {
+            *response = copy(row.run(nlohmann::json::parse(request), *host).dump());
+            return;
+          }
         throw hone::InternalError(std::string("no such command in the learning library: ") + command);
       },
       response);

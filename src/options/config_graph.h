@@ -12,11 +12,12 @@
 
 namespace hone::options {
 
-inline constexpr int kNodeFeatures = 140;     // of a node (field-notes 4.2)
+// Widths of the TpuGraphs data set (github.com/google-research-datasets/tpu_graphs, README, "Features").
+inline constexpr int kNodeFeatures = 140;     // of a node
 inline constexpr int kNumericFeatures = 134;  // the first ones; the rest is the layout of the node's output
 inline constexpr int kLayoutAxes = 6;
 inline constexpr int kConfigAxes = 18;    // of a configurable node: output, input and kernel, 6 axes each
-inline constexpr int kTileFeatures = 24;  // of a configuration of the tile collection (field-notes 4.4)
+inline constexpr int kTileFeatures = 24;  // of a configuration of the tile collection
 
 // An axis is -1 (none) to 5; 18 of them are one number of base 7, digit = axis + 1, the first axis lowest: below 2^51.
 using ConfigAxes = std::array<int8_t, kConfigAxes>;

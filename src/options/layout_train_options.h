@@ -29,8 +29,8 @@ struct LayoutTrainOptions {
   void validate() const;
 };
 
-// The paper's for TGraph, TpuGraphs' own for "sage" (field-notes 5.2), ours for the rest. "small" is
-// 64 wide instead of 256, without dropout, at three times the learning rate.
+// The paper's for TGraph (arXiv 2405.16623), TpuGraphs' own for "sage" (baselines/layout of
+// github.com/google-research-datasets/tpu_graphs), ours for the rest. "small" is 64 wide instead of 256, without dropout, at three times the learning rate.
 LayoutTrainOptions layout_defaults(const std::string& model, bool small);
 
 nlohmann::json to_json(const LayoutTrainOptions& options);

@@ -1,6 +1,6 @@
 #include "passorder/learned_policy.h"
 
-#include "cost/learn_library.h"
+#include "cost/learn_loader.h"
 
 namespace hone::passorder {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "sim/strategies.h"
+#include "sim/strategy_options.h"
 
 namespace hone::sim {
 

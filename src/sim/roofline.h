@@ -8,7 +8,8 @@
 
 namespace hone::sim {
 
-// Computing and moving data, of which `overlap` of the shorter hides behind the longer (field notes 6.1).
+// Computing and moving data, of which `overlap` of the shorter hides behind the longer, as XLA:GPU
+// has it (xla/service/gpu/model/gpu_performance_model_base.h).
 double overlapped(double compute, double memory, double overlap);
 double compute_seconds(const Op& op, const Device& device);  // one evaluation of its whole result
 double written_bytes(const Op& op);

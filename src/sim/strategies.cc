@@ -14,24 +14,6 @@ Plan over_kernels(Simulator& simulator, const StrategyOptions& options) {
 
 }  // namespace
 
-Tasks parse_tasks(const std::string& text) {
-  Tasks tasks{false, false, false};
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    const std::string word = text.substr(begin, end - begin);
-    if (word == "placement")
-      tasks.placement = true;
-    else if (word == "fusion")
-      tasks.fusion = true;
-    else if (word == "schedule")
-      tasks.schedule = true;
-    else
-      throw Error("no task is called '" + word + "'", "--tasks", "placement, fusion and schedule, separated by commas");
-    begin = end + 1;
-  }
-  return tasks;
-}
-
 const std::vector<StrategyRow>& strategies() {
   static const std::vector<StrategyRow> table = {
       {"single", "everything on the first device", plan_single, false, {true, false, false}},

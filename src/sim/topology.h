@@ -16,7 +16,8 @@ struct Device {
   double special_per_second = 0;  // results of exp, tanh, ... per second
   double bytes_per_second = 0;    // of its memory
   double launch_seconds = 0;      // added to every kernel
-  // Share of the shorter of computing and moving data that hides behind the longer (field notes 6.1: 0.95 on GPUs).
+  // Share of the shorter of computing and moving data that hides behind the longer: XLA:GPU's constant, 0.95
+  // (xla/service/gpu/model/gpu_performance_model_base.h).
   double overlap = 0.95;
   bool operator==(const Device&) const = default;
 };

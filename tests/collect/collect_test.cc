@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "search/random_fusion.h"
 #include "tests/tune/fake_measurer.h"
 
 namespace hone::collect {
@@ -362,22 +361,6 @@ TEST_CASE("planned options begin with the default and are the same each time", "
   CHECK(planned_options(kernel, options).size() == values.size());
   options.kind = CollectKind::Fusion;
   CHECK(planned_options(kernel, options) == std::vector<std::string>{"default"});
-}
-
-TEST_CASE("random fusions are legal, differ, and come back", "[collect]") {
-  std::vector<Dimension> edges;
-  for (int i = 0; i < 30; ++i)
-    edges.push_back({DecisionKind::Fusion, "p>c" + std::to_string(i), {"keep", "fuse"}, i % 2});
-  Space space{edges};
-  std::set<std::string> seen;
-  for (int c = 1; c <= 40; ++c) {
-    const Decisions decisions = random_fusion(edges, "program", c, 7);
-    CHECK(decisions == random_fusion(edges, "program", c, 7));
-    CHECK(space.decisions(space.choice(decisions)) == decisions);
-    seen.insert(to_text(decisions));
-  }
-  CHECK(seen.size() > 30);
-  CHECK(random_fusion(edges, "program", 1, 7) != random_fusion(edges, "program", 1, 8));
 }
 
 TEST_CASE("errors in a manifest name the entry", "[collect]") {

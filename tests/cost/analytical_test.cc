@@ -80,10 +80,10 @@ features::Cpu small_cpu() {
   return {.vector_bits = 256, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .l3_bytes = 32 << 20, .threads = 1};
 }
 
-Demand demand(const TestKernel& kernel, size_t option = 0) {
+ResourceCounts demand(const TestKernel& kernel, size_t option = 0) {
   const KernelView view = kernel.view();
   const size_t width = features::tile_feature_count();
-  return demand_of(anatomy_of(view), view.tiles.subspan(option * width, width), small_cpu());
+  return count_resources(loop_nest_of(view), view.tiles.subspan(option * width, width), small_cpu());
 }
 
 }  // namespace
@@ -105,12 +105,12 @@ TEST_CASE("footprints count whole cache lines") {
 
 TEST_CASE("what streams is moved once through each cache that is too small for it") {
   constexpr int64_t kElements = 16 << 20;  // 64 MiB in, 64 MiB out
-  const Demand d = demand(negation(kElements));
+  const ResourceCounts d = demand(negation(kElements));
   CHECK(d.emitter == Emitter::Loop);
   for (double bytes : d.bytes) CHECK(bytes == Approx(2 * 4 * kElements).epsilon(0.02));
   CHECK(d.vector_ops == Approx(3.0 * kElements / 8));  // a load, a negation, a store
   CHECK(d.scalar_ops == 0);
-  const Demand fits = demand(negation(1 << 10));  // 8 KiB: stays in the first cache from run to run
+  const ResourceCounts fits = demand(negation(1 << 10));  // 8 KiB: stays in the first cache from run to run
   for (double bytes : fits.bytes) CHECK(bytes == 0);
 }
 
@@ -127,21 +127,21 @@ TEST_CASE("time is the longest of its parts, times scales") {
   AnalyticalCoefficients c;
   c.per_byte = {1, 2, 3};
   c.per_vector_op = 1, c.per_tile = 10, c.per_row = 0.5, c.launch = 100;
-  Demand d;
+  ResourceCounts d;
   d.bytes = {50, 20, 10};
   d.vector_ops = 40, d.tiles = 3, d.rows = 4;
-  CHECK(demand_ns(d, KernelClass::Reduce, 0, c) == Approx(100 + 50 + 30 + 2));
+  CHECK(estimate_ns(d, KernelClass::Reduce, 0, c) == Approx(100 + 50 + 30 + 2));
   d.vector_ops = 70;
   c.scale[static_cast<int>(KernelClass::Reduce)][static_cast<int>(Emitter::Loop)] = 2;
   c.flag[1] = 3;
-  CHECK(demand_ns(d, KernelClass::Reduce, 1u << 1, c) == Approx((100 + 70 + 30 + 2) * 2 * 3));
-  CHECK(demand_ns(d, KernelClass::Other, 0, c) == Approx(100 + 70 + 30 + 2));
+  CHECK(estimate_ns(d, KernelClass::Reduce, 1u << 1, c) == Approx((100 + 70 + 30 + 2) * 2 * 3));
+  CHECK(estimate_ns(d, KernelClass::Other, 0, c) == Approx(100 + 70 + 30 + 2));
 }
 
 TEST_CASE("a tile of whole cache lines beats one that uses four bytes of each") {
   // The output's rows are the input's columns: a tile of one row reads 4 bytes of every line it touches.
   const TestKernel kernel = transposition(8192, 8192, {"tile=16,16", "tile=1,256", "loop"});
-  const Demand square = demand(kernel, 0), row = demand(kernel, 1);
+  const ResourceCounts square = demand(kernel, 0), row = demand(kernel, 1);
   CHECK(square.emitter == Emitter::Tiled);
   CHECK(square.tiles == 512 * 512);
   // Both arrays once: 2 * 4 bytes an element. The row of tiles reads a line of 64 bytes for every 4 it uses.
@@ -166,20 +166,20 @@ TEST_CASE("rows of demand end with the estimate of the default model") {
 }
 
 TEST_CASE("kernels are told apart by what dominates them") {
-  CHECK(anatomy_of(negation(64).view()).kind == KernelClass::Elementwise);
-  CHECK(anatomy_of(transposition(8, 8, {"loop"}).view()).kind == KernelClass::Transpose);
+  CHECK(loop_nest_of(negation(64).view()).kind == KernelClass::Elementwise);
+  CHECK(loop_nest_of(transposition(8, 8, {"loop"}).view()).kind == KernelClass::Transpose);
   Node sum = node("reduce", f32({32}), {0, 1}, {1});
   const TestKernel reduce = kernel_of({node("parameter", f32({32, 64})), node("constant", f32({})), sum}, {"loop"});
-  const KernelAnatomy anatomy = anatomy_of(reduce.view());
-  CHECK(anatomy.kind == KernelClass::Reduce);
-  CHECK(anatomy.outputs == 1);
-  CHECK(anatomy.extent == std::vector<double>{32, 64});
-  CHECK(anatomy.reduces_minor);
+  const LoopNest nest = loop_nest_of(reduce.view());
+  CHECK(nest.kind == KernelClass::Reduce);
+  CHECK(nest.outputs == 1);
+  CHECK(nest.extent == std::vector<double>{32, 64});
+  CHECK(nest.reduces_minor);
   CHECK(demand(reduce).scalar_ops == Approx(32 * 64));  // a chain of additions
   const TestKernel dot = kernel_of(
       {node("parameter", f32({32, 64})), node("parameter", f32({64, 16})), node("dot", f32({32, 16}), {0, 1})},
       {"loop"}, {.flops = 2.0 * 32 * 64 * 16});
-  CHECK(anatomy_of(dot.view()).kind == KernelClass::Dot);
+  CHECK(loop_nest_of(dot.view()).kind == KernelClass::Dot);
 }
 
 namespace {

@@ -9,7 +9,7 @@ using namespace hone::learn;
 
 namespace {
 
-options::AgentOptions small(const std::string& agent) {
+options::AgentOptions toy_agent(const std::string& agent) {
   options::AgentOptions options = options::paper_options(agent);
   options.layers = {16};
   options.environments = 2;
@@ -51,7 +51,7 @@ TEST_CASE("lambda 0 is one step, lambda 1 the whole rest") {
 }
 
 TEST_CASE("a rollout keeps what was seen, done and valued, and bootstraps where episodes are cut off") {
-  const options::AgentOptions options = small("ppo");
+  const options::AgentOptions options = toy_agent("ppo");
   passorder::VectorEnvironment environments(
       2, [](int64_t) { return std::make_unique<passorder::ChainEnvironment>(5, 3); }, 1, false);  // too short to arrive
   ActorCritic model(options, environments.spec());

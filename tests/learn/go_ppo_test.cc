@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "learn/go/go_commands.h"
+#include "learn/go/go_evaluation.h"
+#include "learn/go/go_proposals.h"
 #include "learn/go/go_run.h"
 #include "sim/task_graph_json.h"
 #include "tests/learn/go_toys.h"

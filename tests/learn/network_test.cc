@@ -9,6 +9,7 @@
 #include "cost/analytical.h"
 #include "learn/nets/losses.h"
 #include "learn/nets/segment.h"
+#include "tests/learn/small_model.h"
 #include "tests/learn/synthetic.h"
 #include "tests/learn/torch_catch.h"
 
@@ -16,17 +17,6 @@ using namespace hone;
 using namespace hone::learn;
 
 namespace {
-
-options::ModelOptions small_options(const std::string& name) {
-  options::ModelOptions options;
-  options.name = name;
-  options.hidden = 16;
-  options.opcode_embedding = 8;
-  options.gnn_layers = 2;
-  options.node_final_layers = 1;
-  options.dropout = 0;
-  return options;
-}
 
 torch::Tensor predict(Network& network, const GraphBatch& batch) {
   torch::NoGradGuard no_gradient;
@@ -84,10 +74,10 @@ std::pair<double, double> overfit(const options::ModelOptions& options, bool ran
 
 TEST_CASE("every network overfits one tiny batch") {
   for (const options::ModelName& row : options::model_names()) {
-    const auto [rank_after, rank_before] = overfit(small_options(row.name), true, 300);
+    const auto [rank_after, rank_before] = overfit(small_model(row.name), true, 300);
     INFO(row.name << ": rank loss " << rank_before << " -> " << rank_after);
     CHECK(rank_after < 0.1 * rank_before);
-    const auto [square_after, square_before] = overfit(small_options(row.name), false, 400);
+    const auto [square_after, square_before] = overfit(small_model(row.name), false, 400);
     INFO(row.name << ": squared error " << square_before << " -> " << square_after);
     CHECK(square_after < 0.1 * square_before);
   }
@@ -100,7 +90,7 @@ TEST_CASE("kernel features may enter at the kernel embedding, at the nodes or no
   const auto batch = batch_of(views, scale);
   for (options::Join tile : {options::Join::None, options::Join::Node, options::Join::Kernel})
     for (options::Join fixed : {options::Join::None, options::Join::Node, options::Join::Kernel}) {
-      options::ModelOptions options = small_options("sage+per-node");
+      options::ModelOptions options = small_model("sage+per-node");
       options.tile_join = tile;
       options.static_join = fixed;
       const auto network = make_network(options, scale.widths(), 1);
@@ -119,7 +109,7 @@ TEST_CASE("an option's prediction does not depend on what else is in the batch")
   const auto all = batch_of(views, scale);
   const auto alone = make_batch({{views[1], {2}}}, scale, 20);
   for (const options::ModelName& row : options::model_names()) {
-    const auto network = make_network(small_options(row.name), scale.widths(), 2);
+    const auto network = make_network(small_model(row.name), scale.widths(), 2);
     INFO(row.name);
     CHECK(predict(*network, *alone)[0].item<float>() ==
           Approx(predict(*network, *all)[4 + 2].item<float>()).margin(1e-5));
@@ -139,7 +129,7 @@ TEST_CASE("what the analytical model counts reaches every network") {
   const auto alone = make_batch({{views[1], {1}}}, scale, 20);
   CHECK(torch::equal(alone->tiles[0], all->tiles[3 + 1]));
   for (const options::ModelName& row : options::model_names()) {
-    options::ModelOptions options = small_options(row.name);
+    options::ModelOptions options = small_model(row.name);
     options.demand = true;
     const auto network = make_network(options, scale.widths(), 1);
     INFO(row.name);
@@ -159,7 +149,7 @@ TEST_CASE("node order does not matter where no sequence is read") {
   for (const options::ModelName& row : options::model_names()) {
     if (row.reduction == options::Reduction::Lstm) continue;
     for (bool directed : {true, false}) {
-      options::ModelOptions options = small_options(row.name);
+      options::ModelOptions options = small_model(row.name);
       options.directed = directed;
       const auto network = make_network(options, scale.widths(), 3);
       INFO(row.name);
@@ -180,7 +170,7 @@ TEST_CASE("graph networks see edges, directed ones their direction") {
              c = batch_of({bare.view()}, scale);
   for (const std::string name : {"none+column-wise", "sage+column-wise", "gat+column-wise"})
     for (bool directed : {true, false}) {
-      options::ModelOptions options = small_options(name);
+      options::ModelOptions options = small_model(name);
       options.directed = directed;
       const auto network = make_network(options, scale.widths(), 3);
       INFO(name << (directed ? " directed" : " undirected"));
@@ -188,165 +178,6 @@ TEST_CASE("graph networks see edges, directed ones their direction") {
       CHECK(torch::allclose(predict(*network, *a), predict(*network, *b), 1e-4, 1e-4) == !(graph && directed));
       CHECK(torch::allclose(predict(*network, *a), predict(*network, *c), 1e-4, 1e-4) == !graph);
     }
-}
-
-TEST_CASE("segment operations equal their definition, gradients too") {
-  const auto kernels = synthetic_kernels(8, 3, 6, 2);
-  const auto views = views_of(kernels);
-  const auto batch = batch_of(views, fitted_scale(views), 2);  // a cap that bites
-  const Rows& rows = batch->per_option;
-  const int64_t width = 5;
-  // [rows, rows] mean aggregation, [copies, rows] membership, as dense matrices.
-  torch::Tensor mean = torch::zeros({rows.rows(), rows.rows()}), member = torch::zeros({rows.copies(), rows.rows()});
-  torch::Tensor node_of = torch::zeros({rows.rows(), rows.nodes()}), size = torch::zeros({rows.copies(), 1});
-  for (int64_t k = 0; k < rows.kernels(); ++k)
-    for (int64_t copy = 0; copy < rows.copies_of(k); ++copy)
-      for (int64_t i = 0; i < rows.nodes_of(k); ++i) {
-        const int64_t node = rows.node_begin[k] + i, first = rows.row_begin[k] + copy * rows.nodes_of(k);
-        const int32_t begin = batch->users.begin[node], end = batch->users.begin[node + 1];
-        REQUIRE(end - begin <= 2);
-        for (int32_t e = begin; e < end; ++e)
-          mean[first + i][first + batch->users.neighbour[e] - rows.node_begin[k]] += 1.0 / (end - begin);
-        member[rows.copy_begin[k] + copy][first + i] = 1;
-        node_of[first + i][node] = 1;
-        size[rows.copy_begin[k] + copy] += 1;
-      }
-  torch::manual_seed(1);
-  const auto same = [&](const torch::Tensor& a, const torch::Tensor& b, const std::vector<torch::Tensor>& inputs) {
-    CHECK(torch::allclose(a, b, 1e-5, 1e-6));
-    const torch::Tensor weight = torch::randn_like(a);
-    const auto ga = torch::autograd::grad({(a * weight).sum()}, inputs),
-               gb = torch::autograd::grad({(b * weight).sum()}, inputs);
-    for (size_t i = 0; i < inputs.size(); ++i) CHECK(torch::allclose(ga[i], gb[i], 1e-5, 1e-6));
-  };
-  const torch::Tensor x = torch::randn({rows.rows(), width}).requires_grad_();
-  torch::Tensor means = torch::empty_like(x), at_x = torch::empty_like(x);
-  mean_of_neighbours(x.detach(), batch->users, rows, means);
-  const torch::Tensor expected = mean.mm(torch::relu(x)), weight = torch::randn_like(x);
-  CHECK(torch::allclose(means, expected, 1e-5, 1e-6));
-  mean_of_neighbours_gradient(x.detach(), weight, batch->users, rows, at_x);
-  CHECK(torch::allclose(at_x, torch::autograd::grad({(expected * weight).sum()}, {x})[0], 1e-5, 1e-6));
-  same(sum_of_nodes(x, rows), member.mm(x), {x});
-  const torch::Tensor largest = std::get<0>((x.unsqueeze(0) + (member - 1).unsqueeze(2) * 1e9).max(1));
-  same(mean_and_max_of_nodes(x, rows), torch::cat({member.mm(x) / size, largest}, 1), {x});
-  // Run times add, their logarithms do not; one far above the others must not overflow.
-  const auto per_node = make_per_node_reduction(small_options("none+per-node"));
-  const torch::Tensor wide = torch::randn({rows.rows(), small_options("none+per-node").hidden}) * 100;
-  const torch::Tensor scores = wide.mm(per_node->named_parameters()["score.weight"].t());
-  const torch::Tensor logs = (scores.t() + (member - 1) * 1e9).logsumexp(1, /*keepdim=*/true);
-  CHECK(torch::allclose(per_node->forward(wide, rows), logs, 1e-5, 1e-5));
-  const torch::Tensor nodes = torch::randn({rows.nodes(), width}).requires_grad_();
-  const torch::Tensor copies = torch::randn({rows.copies(), width}).requires_grad_();
-  same(join_rows(nodes, copies, rows), torch::relu(node_of.mm(nodes) + member.t().mm(copies)), {nodes, copies});
-}
-
-TEST_CASE("a GraphSAGE layer equals its definition, gradients too") {
-  const auto kernels = synthetic_kernels(11, 2, 5, 2);
-  const auto views = views_of(kernels);
-  const auto batch = batch_of(views, fitted_scale(views));
-  const Rows& rows = batch->per_option;
-  const auto means = [&](const torch::Tensor& h, const Adjacency& adjacency) {
-    std::vector<torch::Tensor> out;
-    for (int64_t k = 0; k < rows.kernels(); ++k)
-      for (int64_t copy = 0; copy < rows.copies_of(k); ++copy)
-        for (int64_t i = 0; i < rows.nodes_of(k); ++i) {
-          const int64_t node = rows.node_begin[k] + i, first = rows.row_begin[k] + copy * rows.nodes_of(k);
-          torch::Tensor sum = torch::zeros({h.size(1)});
-          const int32_t begin = adjacency.begin[node], end = adjacency.begin[node + 1];
-          for (int32_t e = begin; e < end; ++e) sum = sum + h[first + adjacency.neighbour[e] - rows.node_begin[k]];
-          out.push_back(end > begin ? sum / (end - begin) : sum);
-        }
-    return torch::stack(out);
-  };
-  for (bool directed : {true, false}) {
-    options::ModelOptions options = small_options("sage+per-node");
-    options.directed = directed;
-    const auto layer = make_sage_layer(options);
-    const auto named = layer->named_parameters();
-    const torch::Tensor first = named["first.weight"], second = named["second.weight"];
-    const torch::Tensor x = torch::randn({rows.rows(), options.hidden}).requires_grad_();
-    const auto f2 = [&](int64_t i) {
-      return torch::relu(x.mm(first.narrow(0, i * options.hidden, options.hidden).t()));
-    };
-    torch::Tensor joined = means(f2(1), directed ? batch->producers : batch->both);
-    if (directed) joined = torch::cat({joined, means(f2(2), batch->users)}, 1);
-    const torch::Tensor expected = torch::relu(x.mm(first.narrow(0, 0, options.hidden).t()) + joined.mm(second.t()));
-    Noise none;
-    const torch::Tensor actual = layer->forward(x, *batch, rows, none), weight = torch::randn_like(actual);
-    CHECK(torch::allclose(actual, expected, 1e-4, 1e-5));
-    const std::vector<torch::Tensor> inputs = {x, first, second};
-    const auto ga = torch::autograd::grad({(actual * weight).sum()}, inputs);
-    const auto gb = torch::autograd::grad({(expected * weight).sum()}, inputs);
-    for (size_t i = 0; i < inputs.size(); ++i) CHECK(torch::allclose(ga[i], gb[i], 1e-4, 1e-4));
-  }
-}
-
-TEST_CASE("an LSTM reduction is the final state of each kernel's own sequence") {
-  const auto kernels = synthetic_kernels(12, 4, 3, 2);  // 3 to 6 nodes: two groups
-  const auto views = views_of(kernels);
-  const auto batch = batch_of(views, fitted_scale(views));
-  const Rows& rows = batch->per_option;
-  const options::ModelOptions options = small_options("none+lstm");
-  const auto layer = make_lstm_reduction(options);
-  const torch::Tensor x = torch::randn({rows.rows(), options.hidden}).requires_grad_();
-  const auto named = layer->named_parameters();
-  std::vector<torch::Tensor> states;
-  for (int64_t k = 0; k < rows.kernels(); ++k)
-    for (int64_t copy = 0; copy < rows.copies_of(k); ++copy) {
-      torch::Tensor h = torch::zeros({options.hidden}), c = torch::zeros({options.hidden});
-      for (int64_t i = 0; i < rows.nodes_of(k); ++i) {
-        const torch::Tensor gates =
-            named["input.weight"].mv(x[rows.row_begin[k] + copy * rows.nodes_of(k) + i]) + named["state.weight"].mv(h);
-        const auto part = gates.chunk(4);
-        c = torch::sigmoid(part[1]) * c + torch::sigmoid(part[0]) * torch::tanh(part[2]);
-        h = torch::sigmoid(part[3]) * torch::tanh(c);
-      }
-      states.push_back(h);
-    }
-  const torch::Tensor expected = torch::stack(states), actual = layer->forward(x, rows),
-                      weight = torch::randn_like(actual);
-  CHECK(torch::allclose(actual, expected, 1e-4, 1e-5));
-  CHECK(torch::allclose(torch::autograd::grad({(actual * weight).sum()}, {x})[0],
-                        torch::autograd::grad({(expected * weight).sum()}, {x})[0], 1e-4, 1e-5));
-}
-
-TEST_CASE("graph attention equals its definition, gradients too") {
-  const auto kernels = synthetic_kernels(9, 2, 6, 2);
-  const auto views = views_of(kernels);
-  const auto batch = batch_of(views, fitted_scale(views));
-  const Rows& rows = batch->per_option;
-  options::ModelOptions options = small_options("gat+per-node");
-  options.directed = false;
-  const auto layer = make_gat_layer(options);
-  torch::Tensor allowed = torch::eye(rows.rows());
-  for (int64_t k = 0; k < rows.kernels(); ++k)
-    for (int64_t copy = 0; copy < rows.copies_of(k); ++copy)
-      for (int64_t i = 0; i < rows.nodes_of(k); ++i) {
-        const int64_t node = rows.node_begin[k] + i, first = rows.row_begin[k] + copy * rows.nodes_of(k);
-        for (int32_t e = batch->both.begin[node]; e < batch->both.begin[node + 1]; ++e)
-          allowed[first + i][first + batch->both.neighbour[e] - rows.node_begin[k]] +=
-              1;  // a doubled edge counts twice
-      }
-  const auto named = layer->named_parameters();
-  const torch::Tensor value = named["producer.value.weight"], from = named["producer.from"], to = named["producer.to"];
-  torch::manual_seed(2);
-  const torch::Tensor x = torch::randn({rows.rows(), options.hidden}).requires_grad_();
-  const torch::Tensor v = x.mm(value.t()).view({-1, options.gat_heads, options.hidden / options.gat_heads});
-  std::vector<torch::Tensor> heads;
-  for (int64_t h = 0; h < options.gat_heads; ++h) {
-    const torch::Tensor vh = v.select(1, h);
-    const torch::Tensor e = torch::leaky_relu(vh.mv(from[h]).unsqueeze(0) + vh.mv(to[h]).unsqueeze(1), 0.2);
-    const torch::Tensor weights = torch::exp(e) * allowed;
-    heads.push_back((weights / weights.sum(1, true)).mm(vh));
-  }
-  Noise none;
-  const torch::Tensor expected = torch::elu(torch::cat(heads, 1)), actual = layer->forward(x, *batch, rows, none);
-  CHECK(torch::allclose(actual, expected, 1e-4, 1e-5));
-  const torch::Tensor weight = torch::randn_like(expected);
-  const std::vector<torch::Tensor> inputs = {x, value, from, to};
-  const auto ga = torch::autograd::grad({(actual * weight).sum()}, inputs),
-             gb = torch::autograd::grad({(expected * weight).sum()}, inputs);
-  for (size_t i = 0; i < inputs.size(); ++i) CHECK(torch::allclose(ga[i], gb[i], 1e-4, 1e-4));
 }
 
 TEST_CASE("losses equal hand arithmetic") {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xla/runtime_api.h"
+#include "xla/service/runtime_api.h"
 
 typedef struct {
   int n, w_is_weight;

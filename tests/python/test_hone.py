@@ -1,186 +1,23 @@
-"""Tests of python/hone: against a fake runtime, and against the built one where it and JAX are there."""
+"""Tuned programs from Python: against a fake runtime, and against the built one where it and JAX are there."""
 
-import ctypes
 import gc
-import importlib.util
-import json
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 import unittest
 import unittest.mock
 from pathlib import Path
 
 import numpy as np
+from fake_build import BUILD, MISSING_PRODUCT, FakeBuild, aligned, misaligned, set_up_module
 
-ROOT = Path(__file__).resolve().parents[2]
-HERE = Path(__file__).resolve().parent
-BUILD = Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
-sys.path.insert(0, str(ROOT / "python"))
-
-import hone  # noqa: E402
-from hone import arrays, command, files, runtime, trees  # noqa: E402
-from hone.signature import Signature  # noqa: E402
-
-HAS_JAX = importlib.util.find_spec("jax") is not None
-
-
-def missing(*names):
-    """Why the tests of the built product cannot run, or an empty text."""
-    absent = [name for name in names if not (BUILD / name).is_file()] + ([] if HAS_JAX else ["jax"])
-    return f"NOT TESTED, missing: {', '.join(absent)}" if absent else ""
-
-
-MISSING_PRODUCT = missing(files.PROGRAM, "hone-xla", files.RUNTIME)
+# isort: split
+import hone
+from hone import arrays, command, files, runtime
 
 
 def setUpModule():
-    for why in {missing(), MISSING_PRODUCT} - {""}:
-        print(f"test_hone: {why}", file=sys.stderr)
-    # Handlers compiled by these tests go where nothing else looks.
-    cache = unittest.enterModuleContext(tempfile.TemporaryDirectory())
-    unittest.enterModuleContext(unittest.mock.patch.dict("os.environ", XDG_CACHE_HOME=cache))
-
-
-def misaligned(array):
-    """The same values, 4 bytes past an aligned address."""
-    raw = arrays.empty((array.nbytes + 64,), np.uint8)[4 : 4 + array.nbytes]
-    out = raw.view(array.dtype).reshape(array.shape)
-    out[...] = array
-    return out
-
-
-def aligned(values):
-    out = arrays.empty(np.shape(values), np.float32)
-    out[...] = values
-    return out
-
-
-class FakeBuild(unittest.TestCase):
-    """A build folder with the fakes in it."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.folder.cleanup)
-        cls.build = Path(cls.folder.name)
-        subprocess.run(
-            [
-                "gcc",
-                "-std=c11",
-                "-O1",
-                "-fPIC",
-                "-shared",
-                f"-I{ROOT / 'src'}",
-                str(HERE / "fake_runtime.c"),
-                "-o",
-                str(cls.build / files.RUNTIME),
-            ],
-            check=True,
-        )
-        program = cls.build / files.PROGRAM
-        program.write_text(f"#!{sys.executable}\n{(HERE / 'fake_hone.py').read_text()}")
-        program.chmod(0o755)
-        cls.fake = ctypes.CDLL(str(cls.build / files.RUNTIME))
-        cls.fake.fake_last_input.restype = ctypes.c_void_p
-
-    def setUp(self):
-        self.x = aligned(np.arange(8))
-        self.w = aligned(np.ones(8))
-
-    def package(self, weight=0):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        (Path(folder.name) / "decisions.json").write_text('{"decisions": [], "target": {"threads": 1}}')
-        (Path(folder.name) / "fake.txt").write_text(f"8 2.0 {weight}")
-        return folder.name
-
-    def load(self, weight=0):
-        return hone.load(self.package(weight), build=self.build)
-
-
-class TestArrays(unittest.TestCase):
-    def test_aligned_arrays_are_used_in_place(self):
-        x = aligned(np.arange(12).reshape(3, 4))
-        self.assertEqual(arrays.prepare(x, (3, 4), x.dtype, "x").ctypes.data, x.ctypes.data)
-
-    def test_others_are_copied_to_an_aligned_place(self):
-        x = aligned(np.arange(16).reshape(4, 4))
-        for other in (misaligned(x), np.asfortranarray(x), aligned(np.arange(32).reshape(4, 8))[:, :4]):
-            prepared = arrays.prepare(other, (4, 4), x.dtype, "x")
-            self.assertFalse(np.shares_memory(prepared, other))
-            self.assertEqual(prepared.ctypes.data % arrays.ALIGNMENT, 0)
-            np.testing.assert_array_equal(prepared, other)
-
-    def test_wrong_shape_and_type_are_refused(self):
-        for wrong in (np.zeros((3, 5), np.float32), np.zeros((4, 3), np.complex64)):
-            with self.assertRaisesRegex(TypeError, r"weight 3: expected float32\[4, 3\], got"):
-                arrays.prepare(wrong, (4, 3), np.dtype(np.float32), "weight 3")
-
-    def test_types_are_converted_within_a_kind(self):
-        self.assertEqual(arrays.prepare(3, (), np.dtype(np.float16), "x"), np.float16(3))
-        prepared = arrays.prepare(np.arange(3.0), (3,), np.dtype(np.float32), "x")
-        self.assertEqual(prepared.dtype, np.float32)
-        np.testing.assert_array_equal(prepared, [0, 1, 2])
-
-    def test_empty_is_aligned(self):
-        for shape in ((), (0, 3), (5,), (7, 1, 3)):
-            self.assertEqual(arrays.empty(shape, np.float64).ctypes.data % arrays.ALIGNMENT, 0)
-            self.assertEqual(arrays.empty(shape, np.float64).shape, shape)
-
-    def test_every_dlpack_array_is_seen_on_its_own_memory(self):
-        class Wrapped:
-            def __init__(self, array):
-                self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
-
-        x = aligned(np.arange(8))
-        self.assertTrue(np.shares_memory(arrays.as_numpy(Wrapped(x)), x))
-
-
-@unittest.skipUnless(importlib.util.find_spec("torch"), "NOT TESTED, missing: torch")
-class TestTorch(unittest.TestCase):
-    def test_tensors_come_and_go_on_their_own_memory(self):
-        import torch
-
-        for kind in (torch.float32, torch.bfloat16, torch.float8_e4m3fn, torch.bool, torch.int64, torch.complex64):
-            for tensor in (torch.ones(3, 4).to(kind), torch.ones(()).to(kind)):
-                array = arrays.as_numpy(tensor)
-                self.assertEqual(array.ctypes.data, tensor.data_ptr())
-                again = arrays.to_library(array, arrays.library_of(tensor))
-                self.assertEqual(
-                    (again.dtype, again.shape, again.data_ptr()), (tensor.dtype, tensor.shape, tensor.data_ptr())
-                )
-        self.assertEqual(arrays.as_numpy(torch.ones(3, requires_grad=True)).tolist(), [1, 1, 1])
-
-
-class TestSignature(unittest.TestCase):
-    def signature(self):
-        params = trees.Structure({"b": 1, "a": [0, (2, None)]}, 3)
-        return Signature([params, trees.LEAF], trees.Structure(({"y": 0}, [1]), 2), (0,))
-
-    def test_round_trip_through_json(self):
-        for signature in (self.signature(), Signature.flat(3, 2, (1,)), Signature.flat(0, 1)):
-            again = Signature.from_json(json.loads(json.dumps(signature.to_json())))
-            self.assertEqual(again.to_json(), signature.to_json())
-            self.assertEqual([a.skeleton for a in again.arguments], [a.skeleton for a in signature.arguments])
-
-    def test_flatten_and_unflatten(self):
-        signature = self.signature()
-        self.assertEqual(signature.flatten(({"a": ["p", ("q", None)], "b": "r"}, "x")), ["p", "r", "q", "x"])
-        self.assertEqual(signature.flatten((None, "x")), [None, None, None, "x"])
-        self.assertEqual(signature.weight_inputs(), [0, 1, 2])
-        self.assertEqual(signature.results.unflatten(["u", "v"]), ({"y": "u"}, ["v"]))
-
-    def test_other_structures_are_refused_with_the_place(self):
-        signature = self.signature()
-        with self.assertRaisesRegex(TypeError, "expected 2 arguments, got 1"):
-            signature.flatten(({},))
-        with self.assertRaisesRegex(TypeError, "argument 0: expected a dict with keys"):
-            signature.flatten(({"a": 1}, "x"))
-        with self.assertRaisesRegex(TypeError, r"argument 0\['a'\]\[1\]: expected a tuple of 2, got a list"):
-            signature.flatten(({"a": ["p", ["q", None]], "b": "r"}, "x"))
+    set_up_module("test_hone")
 
 
 class TestRuntime(FakeBuild):
@@ -311,113 +148,6 @@ class TestCommand(FakeBuild):
         self.addCleanup(signal.signal, signal.SIGINT, before)
         answer = command.run(["inspect", "x.hlo", "--wait"], self.build)
         self.assertEqual(answer["speedup"], 1.5)
-
-
-@unittest.skipUnless(HAS_JAX, "NOT TESTED, missing: jax")
-class TestJax(FakeBuild):
-    def function(self, params, x):
-        return {"y": x * 2.0 + params["w"]}
-
-    def tuned(self, **options):
-        return hone.tune(self.function, {"w": self.w}, self.x, build=self.build, quiet=True, **options)
-
-    def package_of_two(self, weight):
-        """Like tuned(), with the fake's order of inputs: x, then w."""
-        return hone.tune(
-            lambda x, params: {"y": x * 2.0 + params["w"]},
-            self.x,
-            {"w": self.w},
-            build=self.build,
-            weights=1 if weight else None,
-        )
-
-    def test_functions_are_exported_with_their_structure(self):
-        tuned = self.tuned(weights=0)
-        given = tuned.report["arguments"]
-        self.assertEqual(given[given.index("--weights") + 1], "0")
-        self.assertEqual(Path(given[1]).name, "function.mlirbc")
-        self.assertEqual(tuned.report["inputs"], {"arr_0": ["<f4", 8], "arr_1": ["<f4", 8]})
-
-    def test_unused_arguments_stay_inputs(self):
-        from hone import jax_export
-
-        module, signature, leaves = jax_export.export(lambda a, b, c: c, (self.x, self.w, 1.0), ())
-        self.assertEqual(len(leaves), 3)
-        self.assertEqual(module[:4], b"ML\xefR")
-        self.assertEqual(signature.to_json()["results"], {"leaves": 1, "skeleton": 0})
-
-    def test_custom_structures_work_until_stored(self):
-        from collections import namedtuple
-
-        from hone import jax_export
-
-        pair = namedtuple("pair", "a b")
-        _, signature, _ = jax_export.export(lambda p: pair(p.b, p.a), (pair(self.x, self.w),), ())
-        self.assertEqual(signature.flatten((pair(1, 2),)), [1, 2])
-        self.assertEqual(signature.results.unflatten([1, 2]), pair(1, 2))
-        self.assertIsNone(signature.to_json())
-
-    def test_results_have_the_function_s_structure_and_library(self):
-        import jax
-        import jax.numpy as jnp
-
-        tuned = self.package_of_two(weight=False)
-        self.assertIsInstance(tuned(self.x, {"w": self.w})["y"], np.ndarray)
-        x = jnp.arange(8, dtype=jnp.float32)
-        result = tuned(x, {"w": self.w})["y"]
-        self.assertIsInstance(result, jax.Array)
-        self.assertEqual(self.fake.fake_last_input(0), x.unsafe_buffer_pointer())
-        with tempfile.TemporaryDirectory() as folder:
-            tuned.save(f"{folder}/saved.hone")
-            again = hone.load(f"{folder}/saved.hone", build=self.build)
-            np.testing.assert_array_equal(again(x, {"w": self.w})["y"], result)
-
-    def test_inside_jit_vmap_and_by_itself(self):
-        import jax
-        import jax.numpy as jnp
-
-        tuned = self.package_of_two(weight=False)
-        x, w = jnp.arange(8, dtype=jnp.float32), jnp.ones(8)
-        np.testing.assert_array_equal(tuned.jax(x, {"w": w})["y"], 2 * x + 1)
-        total = jax.jit(lambda x: jnp.sum(tuned.jax(x + 1, {"w": w})["y"] * 3))
-        self.assertEqual(float(total(x)), float(np.sum((2 * (np.arange(8) + 1) + 1) * 3)))
-        rows = jnp.stack([x, x + 1])
-        mapped = jax.vmap(lambda x: tuned.jax(x, {"w": w})["y"])(rows)
-        np.testing.assert_array_equal(mapped, 2 * rows + 1)
-        jax.jit(lambda x: tuned.jax(x, {"w": w}))(x)
-        with self.assertRaisesRegex(TypeError, "input 0: expected"):
-            tuned.jax(x[:4], {"w": w})
-
-    def test_jit_outlives_the_tuned_program(self):
-        import jax
-
-        tuned = self.package_of_two(weight=False)
-        step = jax.jit(lambda x, tuned_jax=tuned.jax: tuned_jax(x, {"w": self.w})["y"])
-        step(self.x)
-        del tuned
-        gc.collect()
-        np.testing.assert_array_equal(step(self.x), 2 * self.x + 1)
-
-    def test_weights_in_jit(self):
-        import jax
-
-        tuned = self.package_of_two(weight=True)
-        before = self.fake.fake_weights_set()
-        step = jax.jit(lambda x: tuned.jax(x, {"w": self.w})["y"])
-        for _ in range(2):
-            np.testing.assert_array_equal(step(self.x), 2 * self.x + 1)
-        np.testing.assert_array_equal(jax.jit(lambda x: tuned.jax(x, None)["y"])(self.x), 2 * self.x + 1)
-        self.assertEqual(self.fake.fake_weights_set(), before)  # tune() took the example's over
-        with self.assertRaisesRegex(hone.Error, "traced"):
-            jax.jit(lambda w: tuned.jax(self.x, {"w": w}))(self.w)
-        with self.assertRaisesRegex(hone.Error, "cannot be replaced"):
-            tuned(self.x, {"w": self.w.copy()})
-
-    def test_the_handler_compiles_where_no_build_has_it(self):
-        path = files.find_handler(self.build)
-        self.assertTrue(str(path).startswith(os.environ["XDG_CACHE_HOME"]))
-        self.assertTrue(hasattr(ctypes.CDLL(str(path)), "hone_ffi_call"))
-        self.assertEqual(files.find_handler(self.build), path)
 
 
 @unittest.skipIf(MISSING_PRODUCT, MISSING_PRODUCT)

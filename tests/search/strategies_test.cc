@@ -247,6 +247,18 @@ TEST_CASE("every strategy keeps the contract", "[search]") {
       const bool walks = name.find("anneal") != std::string::npos;  // asks one at a time
       CHECK((walks || cost.batches.size() < cost.asked.size()));
     }
+  }
+}
+
+TEST_CASE("every strategy survives failures and spaces with nothing to decide", "[search]") {
+  const Space space = make_space({3, 4, 3, 1, 4, 3, 2});
+  const Choice start = {2, 1, 0, 0, 3, 1, 1};
+  for (const std::string& name : strategy_names()) {
+    CAPTURE(name);
+    const auto run = [&](FunctionCost& cost, SearchOptions options) {
+      options.seed = 11;
+      return make_strategy(name)->search(space, start, cost, options);
+    };
     SECTION(name + ": survives failures, from the start on") {
       // Only choices with option 2 in the first and not 0 in the second dimension work; NaN counts as failed.
       FunctionCost cost([&](const Choice& choice) {

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "learn/agents/agent_run.h"
-#include "learn/go/go_commands.h"
 #include "passorder/pass_env_json.h"
 
 namespace hone::learn {
@@ -37,8 +36,8 @@ nlohmann::json lasting(nlohmann::json environment, const passorder::PassEnv& mad
   return environment;
 }
 
-// Request: {"environment": pass_env_json.h, "options": agent_options.h, "workers", "out", "checkpoint", "checkpoint_every",
-// "resume", "log_dir", "command", "quiet"}. Response: what happened. The policy is written however the run ended.
+}  // namespace
+
 nlohmann::json run_gym_train(const nlohmann::json& request, const cost::LearnHost& host) {
   const options::AgentOptions options = options::agent_options_from_json(request.at("options"));
   const nlohmann::json& environment = request.at("environment");
@@ -83,17 +82,6 @@ nlohmann::json run_gym_train(const nlohmann::json& request, const cost::LearnHos
           {"steps_per_second", report.steps_per_s},
           {"log", report.event_file},
           {"output", out}};
-}
-
-}  // namespace
-
-const std::vector<LearnCommand>& agent_commands() {
-  static const std::vector<LearnCommand> table = {
-      {"gym-train", run_gym_train},
-      {"go-train", run_go_train},
-      {"go-place", run_go_place},
-  };
-  return table;
 }
 
 }  // namespace hone::learn

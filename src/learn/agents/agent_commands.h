@@ -1,12 +1,14 @@
-// The commands of libhone_learn.so that train agents: a table; JSON in, JSON out.
+// The library's commands that train agents; rows of learn_commands().
 #pragma once
 
-#include <vector>
+#include <nlohmann/json.hpp>
 
-#include "learn/train/commands.h"
+#include "cost/learn_abi.h"
 
 namespace hone::learn {
 
-const std::vector<LearnCommand>& agent_commands();
+// Request: {"environment": pass_env_json.h, "options": agent_options.h, "workers", "out", "checkpoint", "checkpoint_every",
+// "resume", "log_dir", "command", "quiet"}. Response: what happened. The policy is written however the run ended.
+nlohmann::json run_gym_train(const nlohmann::json& request, const cost::LearnHost& host);
 
 }  // namespace hone::learn

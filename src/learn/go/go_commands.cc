@@ -13,12 +13,13 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/text.h"
+#include "learn/go/go_evaluation.h"
 #include "learn/go/go_run.h"
 #include "sim/task_graph_json.h"
 
 namespace hone::learn {
 
-namespace go_command_parts {
+namespace {
 
 using options::kGoTasks;
 
@@ -92,6 +93,18 @@ class RunLine {
   std::optional<hone::Progress> line_;
 };
 
+nlohmann::json gains_json(const std::vector<GoGain>& gains) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const GoGain& gain : gains)
+    rows.push_back({{"problem", gain.problem},
+                    {"iteration", gain.iteration},
+                    {"simulations", gain.simulations},
+                    {"elapsed_seconds", gain.seconds},
+                    {"cpu_seconds", gain.cpu_seconds},
+                    {"step_seconds", gain.step_seconds}});
+  return rows;
+}
+
 // What online use remembers of a graph: the decisions themselves, found again by what they were decided for.
 struct Memory {
   nlohmann::json known;
@@ -114,10 +127,9 @@ struct Memory {
   void store(const GoProblem& problem) { known[key] = problem.best; }
 };
 
-}  // namespace go_command_parts
+}  // namespace
 
 nlohmann::json run_go_train(const nlohmann::json& request, const cost::LearnHost& host) {
-  using namespace go_command_parts;
   const GoTrainOptions options = go_train_options_from_json(request.value("training", nlohmann::json::object()));
   const std::string from = text(request, "from"), out = text(request, "out");
   at::set_num_threads(options.threads);
@@ -158,16 +170,8 @@ nlohmann::json run_go_train(const nlohmann::json& request, const cost::LearnHost
       rows[i]["plan"] = sim::plan_to_json(plan_of(problems[i], problems[i].best, policy->options));
     rows[i]["after"] = evaluation(*policy, problems[i], samples, options.seed);
   }
-  nlohmann::json gains = nlohmann::json::array();
-  for (const GoGain& gain : report.gains)
-    gains.push_back({{"problem", gain.problem},
-                     {"iteration", gain.iteration},
-                     {"simulations", gain.simulations},
-                     {"elapsed_seconds", gain.seconds},
-                     {"cpu_seconds", gain.cpu_seconds},
-                     {"step_seconds", gain.step_seconds}});
   return {{"problems", rows},
-          {"gains", gains},
+          {"gains", gains_json(report.gains)},
           {"seed", options.seed},
           {"iterations", report.iterations},
           {"seconds", report.seconds},
@@ -179,7 +183,6 @@ nlohmann::json run_go_train(const nlohmann::json& request, const cost::LearnHost
 }
 
 nlohmann::json run_go_place(const nlohmann::json& request, const cost::LearnHost& host) {
-  using namespace go_command_parts;
   const GoTrainOptions options = go_train_options_from_json(request.value("training", nlohmann::json::object()));
   at::set_num_threads(request.value("threads", options.threads));
   const std::string online = text(request, "online");

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cost/learn_library.h"
+#include "cost/learn_abi.h"
 
 namespace hone::learn {
 

@@ -9,7 +9,7 @@
 
 namespace hone::learn {
 
-namespace go_graph_parts {
+namespace {
 
 struct Levels {
   std::vector<double> seconds, transfer;  // [nodes]: mean over devices, and over pairs of devices
@@ -159,10 +159,9 @@ void fill_delays(const sim::Simulator& simulator, const GoGraph& go, const sim::
   }
 }
 
-}  // namespace go_graph_parts
+}  // namespace
 
 GoGraph make_go_graph(const sim::Simulator& simulator) {
-  using namespace go_graph_parts;
   const sim::TaskGraph& graph = simulator.graph();
   GoGraph go;
   go.nodes = graph.size();
@@ -216,7 +215,6 @@ sim::Plan plan_of(const GoGraph& graph, const GoActions& actions, const options:
 }
 
 GoState observe(sim::Simulator& simulator, const GoGraph& graph, const GoActions& actions, const sim::Plan& plan) {
-  using namespace go_graph_parts;
   sim::StepTrace trace;
   const sim::StepReport report = simulator.run(plan, &trace);
   const double step = std::max(report.step_seconds, 1e-30);

@@ -10,9 +10,9 @@
 
 namespace hone::learn {
 
-namespace go_policy_parts {
+namespace {
 
-constexpr const char* kFormat = "hone-go-policy-2";
+constexpr const char* kPolicyFormat = "hone-go-policy-2";
 constexpr int64_t kSegmentsAtOnce = 32;  // their scores of attention are in memory together
 constexpr int64_t kDeviceWidth = 16;     // of the product between operations and devices
 constexpr double kHeadScale = 0.05;      // of the last layers' first weights: nearly equal probabilities at first
@@ -27,11 +27,7 @@ void shrink(torch::nn::Linear& layer, double scale) {
   layer->bias.zero_();
 }
 
-}  // namespace go_policy_parts
-
-using go_policy_parts::biased;
-using go_policy_parts::layer_norm;
-using go_policy_parts::shrink;
+}  // namespace
 
 GoSageLayer::GoSageLayer(int64_t hidden)
     : hidden(hidden),
@@ -90,8 +86,7 @@ torch::Tensor GoAttention::forward(const torch::Tensor& x) {
         attend(rows(q, first, segments, length), rows(kv, first, segments, length), seen).view({-1, hidden_}));
   };
   if (full > 0) add(0, 1, segment_);
-  for (int64_t s = 1; s < full; s += go_policy_parts::kSegmentsAtOnce)
-    add(s * segment_, std::min(go_policy_parts::kSegmentsAtOnce, full - s), segment_);
+  for (int64_t s = 1; s < full; s += kSegmentsAtOnce) add(s * segment_, std::min(kSegmentsAtOnce, full - s), segment_);
   if (rest > 0) add(full * segment_, 1, rest);
   const torch::Tensor y = x + attended_(torch::cat(parts));  // [nodes, hidden]
   return y + narrow_(torch::relu(wide_(norm2_(y))));
@@ -134,12 +129,12 @@ GoPolicy::GoPolicy(const options::GoOptions& options, uint64_t seed) : options(o
       layers.push_back(register_module(name + std::to_string(l), std::make_shared<GoLayer>(options)));
     heads_.push_back(std::move(layers));
     outputs_.push_back(register_module(name + "_output", biased(hidden, options.actions(task))));
-    shrink(outputs_.back(), go_policy_parts::kHeadScale);
+    shrink(outputs_.back(), kHeadScale);
     if (task != options::GoTask::Placement || !options.device_scores || !options.refinement) continue;
-    device_query_ = register_module("device_query", biased(hidden, go_policy_parts::kDeviceWidth));
-    device_key_ = register_module("device_key", biased(kGoDeviceNumbers, go_policy_parts::kDeviceWidth));
+    device_query_ = register_module("device_query", biased(hidden, kDeviceWidth));
+    device_key_ = register_module("device_key", biased(kGoDeviceNumbers, kDeviceWidth));
     device_plain_ = register_module("device_plain", biased(kGoDeviceNumbers, 1));
-    shrink(device_query_, go_policy_parts::kHeadScale);
+    shrink(device_query_, kHeadScale);
     shrink(device_plain_, 0);
   }
 }
@@ -196,7 +191,7 @@ GoOutput GoPolicy::forward(const GoGraph& graph, const GoState& state) {
 
 void save_go_policy(const std::string& path, const GoPolicy& policy, const GoOrigin& origin) {
   options::TensorFile file;
-  file.metadata = {{"format", go_policy_parts::kFormat},
+  file.metadata = {{"format", kPolicyFormat},
                    {"options", to_json(policy.options).dump()},
                    {"command", origin.command},
                    {"seed", std::to_string(origin.seed)},
@@ -209,7 +204,7 @@ void save_go_policy(const std::string& path, const GoPolicy& policy, const GoOri
 std::shared_ptr<GoPolicy> load_go_policy(const std::string& path, GoOrigin* origin) {
   const options::TensorFile file = options::read_safetensors(path);
   const auto format = file.metadata.find("format");
-  if (format == file.metadata.end() || format->second != go_policy_parts::kFormat)
+  if (format == file.metadata.end() || format->second != kPolicyFormat)
     throw Error("not a graph policy of this program", path, "hone go train writes policies");
   const auto text = [&](const char* key) {
     const auto found = file.metadata.find(key);

@@ -1,6 +1,7 @@
-// The graph policy of GO (Zhou et al. 2020; papers/go-rebuttal, field notes 1): decides for all operations of a graph at
-// once. GraphSAGE with max-pooling, then segment-recurrent attention without positional encoding, its inputs modulated by
-// the pooled graph, then a head of attention layers per task. Says nothing about training.
+// The graph policy of GO (Zhou et al. 2020, "Transferable Graph Optimizers for ML Compilers", arXiv 2010.12438, and the
+// authors' rebuttal at NeurIPS): decides for all operations of a graph at once. GraphSAGE with max-pooling, then
+// segment-recurrent attention without positional encoding (section 4.2), its inputs modulated by the pooled graph (4.3),
+// then a head of attention layers per task. Says nothing about training.
 #pragma once
 
 #include <torch/nn.h>

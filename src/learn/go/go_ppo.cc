@@ -5,44 +5,18 @@
 #include <limits>
 
 #include "base/error.h"
+#include "learn/go/go_proposals.h"
 #include "learn/nets/trained.h"
 #include "learn/train/checkpoint.h"
-#include "options/option_json.h"
 
 namespace hone::learn {
 
-namespace go_ppo_parts {
+namespace {
 
-using options::GoTask;
 using options::kGoTasks;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kTaskShare = 0.7;  // of variants that draw anew for a task
-constexpr float kCut = 3;           // of advantages, in deviations
-// Of log-probability, by which the policy must prefer a decision to what is planned for a proposal to change it.
-constexpr float kMargins[] = {0, 2, 4};
-
-template <class O, class Visit>
-void for_each_option(O& o, Visit&& visit) {
-  visit("iterations", o.iterations);
-  visit("samples", o.samples);
-  visit("epochs", o.epochs);
-  visit("seed", o.seed);
-  visit("threads", o.threads);
-  visit("learning_rate", o.learning_rate);
-  visit("clip", o.clip);
-  visit("entropy", o.entropy);
-  visit("imitation", o.imitation);
-  visit("clip_norm", o.clip_norm);
-  visit("invalid_reward", o.invalid_reward);
-  visit("from_best", o.from_best);
-}
-
-void require(bool fine, const char* option, const char* what) {
-  if (!fine) throw Error(std::string(option) + " " + what, "training options");
-}
-
-double gumbel(Rng& rng) { return -std::log(-std::log(std::max(rng.uniform(), 1e-12))); }
+constexpr float kCut = 3;  // of advantages, in deviations
 
 // Rewards to mean 0 and deviation 1, by those that are valid; what is invalid counts as the worst there can be.
 torch::Tensor advantages_of(const std::vector<double>& rewards, double invalid) {
@@ -90,130 +64,6 @@ void add(GoScalars& sums, const char* name, double value) {
   sums.emplace_back(name, value);
 }
 
-// The plan with the most probable decisions of the tasks in `subset` (bits), where the policy prefers them by more than
-// `margin` of log-probability.
-GoActions toward_mode(const GoGraph& graph, const GoOutput& output, GoActions plan, int subset, float margin) {
-  for (int task = 0; task < kGoTasks; ++task) {
-    if (!(subset >> task & 1) || !output.log_probs[task].defined()) continue;
-    const torch::Tensor logs = output.log_probs[task].contiguous(),
-                        modes = logs.argmax(1);  // [nodes, actions], [nodes]
-    const float *p = logs.data_ptr<float>(), *decides = graph.decides[task].data_ptr<float>();
-    const int64_t choices = logs.size(1), *mode = modes.data_ptr<int64_t>();
-    for (int64_t v = 0; v < graph.nodes; ++v)
-      if (decides[v] > 0 && p[v * choices + mode[v]] - p[v * choices + plan[task][v]] > margin)
-        plan[task][v] = static_cast<int32_t>(mode[v]);
-  }
-  return plan;
-}
-
-GoActions most_probable(const GoGraph& graph, const GoOutput& output, const GoActions& plan) {
-  return toward_mode(graph, output, plan, (1 << kGoTasks) - 1, 0);
-}
-
-}  // namespace go_ppo_parts
-
-using namespace go_ppo_parts;
-
-void GoTrainOptions::validate() const {
-  require(iterations >= 0, "iterations", "must not be negative");
-  require(samples >= 2 && samples <= 4096, "samples", "must be 2 to 4096");
-  require(epochs >= 1 && epochs <= 100, "epochs", "must be 1 to 100");
-  require(threads >= 1 && threads <= 1024, "threads", "must be 1 to 1024");
-  require(learning_rate > 0 && learning_rate <= 1, "learning_rate", "must be in (0, 1]");
-  require(clip > 0 && clip < 1, "clip", "must be in (0, 1)");
-  require(entropy >= 0, "entropy", "must not be negative");
-  require(imitation >= 0, "imitation", "must not be negative");
-  require(clip_norm >= 0, "clip_norm", "must not be negative");
-  require(invalid_reward < -1, "invalid_reward", "must be below -1");
-  require(from_best >= 0 && from_best <= 1, "from_best", "must be 0 to 1");
-}
-
-nlohmann::json to_json(const GoTrainOptions& options) {
-  nlohmann::json json;
-  for_each_option(options, [&](const char* name, const auto& value) { json[name] = value; });
-  return json;
-}
-
-GoTrainOptions go_train_options_from_json(const nlohmann::json& json) {
-  GoTrainOptions options;
-  options::read_options(json, "training", [&](auto&& visit) { for_each_option(options, visit); });
-  options.validate();
-  return options;
-}
-
-int32_t cut_into_blocks(const GoGraph& graph, Rng& rng, std::vector<int32_t>& block) {
-  const double length = std::pow(static_cast<double>(graph.nodes), rng.uniform());  // expected size of a block
-  block.resize(graph.nodes);
-  int32_t blocks = 0;
-  if (rng.uniform() < 0.5) {  // stretches of the topological order
-    double left = 0;
-    for (int64_t v = 0; v < graph.nodes; ++v, --left) {
-      if (left < 1) {
-        left += 2 * length * rng.uniform() + 1;
-        ++blocks;
-      }
-      block[v] = blocks - 1;
-    }
-    return blocks;
-  }
-  for (int64_t v = 0; v < graph.nodes; ++v)  // trees along the largest operands
-    block[v] = graph.heaviest[v] >= 0 && rng.uniform() < 1 - 1 / length ? block[graph.heaviest[v]] : blocks++;
-  return blocks;
-}
-
-std::vector<GoActions> propose(const GoGraph& graph, const GoOutput& output, const GoActions& plan) {
-  constexpr int kSubsets = 1 << kGoTasks;
-  std::vector<GoActions> proposals;
-  const auto add_move = [&](int subset, float margin) {
-    GoActions moved = toward_mode(graph, output, plan, subset, margin);
-    if (moved != plan && std::find(proposals.begin(), proposals.end(), moved) == proposals.end())
-      proposals.push_back(std::move(moved));
-  };
-  for (const float margin : kMargins) add_move(kSubsets - 1, margin);
-  for (int subset = 1; subset < kSubsets - 1; ++subset) add_move(subset, 0);
-  return proposals;
-}
-
-GoDraws draw(const GoGraph& graph, const GoOutput& output, const GoActions& around, int64_t samples, Rng& rng) {
-  GoDraws draws;
-  std::array<torch::Tensor, kGoTasks> logs;
-  for (int task = 0; task < kGoTasks; ++task)
-    if (output.log_probs[task].defined()) logs[task] = output.log_probs[task].contiguous();
-  std::vector<int32_t> block;
-  std::vector<double> noise;
-  std::vector<char> drawn;
-  for (int64_t k = 0; k < samples; ++k) {
-    draws.actions.push_back(around);
-    auto& marks = draws.drawn.emplace_back();
-    const int32_t blocks = cut_into_blocks(graph, rng, block);
-    const double share = static_cast<double>(int64_t{1} << rng.below(5)) / blocks;
-    drawn.assign(blocks, 0);
-    for (char& one : drawn) one = rng.uniform() < share;
-    drawn[rng.below(blocks)] = 1;
-    for (int task = 0; task < kGoTasks; ++task) {
-      marks[task].assign(graph.nodes, 0.0f);
-      if (!logs[task].defined() || rng.uniform() > kTaskShare) continue;
-      const int64_t choices = logs[task].size(1);
-      noise.resize(blocks * choices);
-      for (int32_t b = 0; b < blocks; ++b)
-        for (int64_t c = 0; drawn[b] && c < choices; ++c) noise[b * choices + c] = gumbel(rng);
-      const float *p = logs[task].data_ptr<float>(), *decides = graph.decides[task].data_ptr<float>();
-      for (int64_t v = 0; v < graph.nodes; ++v) {
-        if (!drawn[block[v]] || decides[v] <= 0) continue;
-        const double* g = noise.data() + block[v] * choices;
-        int64_t best = 0;
-        for (int64_t c = 1; c < choices; ++c)
-          if (p[v * choices + c] + g[c] > p[v * choices + best] + g[best]) best = c;
-        draws.actions.back()[task][v] = static_cast<int32_t>(best);
-        marks[task][v] = 1;
-      }
-    }
-  }
-  return draws;
-}
-
-namespace go_ppo_parts {
-
 struct Judged {
   std::vector<double> seconds;  // [samples]
   double mode_seconds = kNever;
@@ -234,43 +84,7 @@ Judged judge(GoProblem& problem, const GoActions& mode, const GoDraws& draws, co
   return judged;
 }
 
-GoState observe(GoProblem& problem, const GoActions& actions, const options::GoOptions& options) {
-  ++problem.simulations;
-  return observe(problem.simulator, problem.graph, actions, plan_of(problem, actions, options));
-}
-
-// Simulates decisions; keeps the best so far in `plan` and `seconds`, and says whether it is new.
-bool try_plan(GoProblem& problem, const GoActions& actions, const options::GoOptions& options, GoActions& plan,
-              double& seconds) {
-  const double now = simulate(problem, actions, options);
-  if (now >= seconds) return false;
-  seconds = now;
-  plan = actions;
-  return true;
-}
-
-}  // namespace go_ppo_parts
-
-std::vector<double> evaluate(GoPolicy& policy, GoProblem& problem, int64_t samples, Rng& rng) {
-  const torch::NoGradGuard no_gradient;
-  std::vector<double> seconds;
-  GoActions plan = problem.start;
-  double here = problem.start_seconds;
-  GoState state = observe(problem, plan, policy.options);
-  for (int64_t step = 0; step < policy.options.steps; ++step) {
-    const GoOutput output = policy.forward(problem.graph, state);
-    bool better = false;
-    for (const GoActions& proposal : propose(problem.graph, output, plan))
-      better |= try_plan(problem, proposal, policy.options, plan, here);
-    const GoDraws draws = draw(problem.graph, output, plan, samples, rng);
-    for (const GoActions& variant : draws.actions) better |= try_plan(problem, variant, policy.options, plan, here);
-    seconds.push_back(here);
-    if (!policy.options.refinement || step + 1 == policy.options.steps) break;
-    if (better) state = observe(problem, plan, policy.options);
-    state.embedding = output.embedding;
-  }
-  return seconds;
-}
+}  // namespace
 
 struct GoTrainer::Step {
   GoState state;

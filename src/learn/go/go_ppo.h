@@ -1,4 +1,5 @@
-// Training of graph policies against the simulator: proximal policy optimisation over graphs (field notes 1.1, 1.2).
+// Training of graph policies against the simulator: proximal policy optimisation (Schulman et al. 2017)
+// over graphs, as GO has it (Zhou et al. 2020, "Transferable Graph Optimizers for ML Compilers", arXiv 2010.12438).
 //
 // An episode on a graph has GoOptions::steps steps. In each the policy sees the decisions so far, decides for all
 // operations at once, and `samples` variants of its decisions are simulated; the best decisions seen in the step are what
@@ -13,7 +14,6 @@
 
 #include <torch/optim.h>
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,74 +21,12 @@
 
 #include "base/rng.h"
 #include "learn/go/go_policy.h"
-#include "sim/strategies.h"
+#include "learn/go/go_problem.h"
+#include "learn/go/go_train_options.h"
 
 namespace hone::learn {
 
-struct GoTrainOptions {
-  int64_t iterations = 200;  // episodes of all graphs together
-  int64_t samples = 16;      // variants simulated in a step
-  int64_t epochs = 2;        // passes over the steps of an episode
-  uint64_t seed = 0;
-  int threads = 1;  // more than one is not reproducible bit for bit
-  double learning_rate = 2e-3, clip = 0.2, entropy = 3e-3, imitation = 0.5, clip_norm = 1.0;
-  double invalid_reward = -10;
-  double from_best = 0.5;  // share of episodes that begin with the best known decisions instead of the start
-
-  void validate() const;  // throws Error that names the option
-};
-nlohmann::json to_json(const GoTrainOptions& options);
-// Members that are left out keep their defaults; throws Error for unknown and ill-typed ones.
-GoTrainOptions go_train_options_from_json(const nlohmann::json& json);
-
-// A graph on a topology, and the best that is known about it.
-struct GoProblem {
-  std::string name;
-  sim::Simulator simulator;
-  GoGraph graph;
-  std::array<bool, options::kGoTasks> plain;  // tasks left to the simulator's defaults
-  GoActions start;                            // what the first step refines: the best of quick baselines
-  std::string start_name;
-  double start_seconds = 0;  // infinite when nothing quick fits into memory
-  double scale_seconds = 0;  // of rewards
-  GoActions best;
-  double best_seconds = 0;  // infinite until something fits into memory
-  int64_t simulations = 0;
-  std::vector<std::pair<double, GoActions>> finalists;  // the best of different step times, fastest first
-};
-inline constexpr size_t kGoFinalists = 8;
-// `default_fusion`: XLA's own, as priorities; may be empty. `start`: the strategy (sim/strategies.h) whose placement is
-// refined, or "best" of those that do not search, but for random ones; each is asked with nothing fused, XLA's fusion and
-// priority fusion, where fusion is decided. `tasks`: of the policy's, those to be decided; empty = all. What is not decided
-// is as XLA does it. Throws Error as Simulator does, for strategies there are not, and for tasks the policy does not know.
-GoProblem make_go_problem(sim::Simulator simulator, const options::GoOptions& options,
-                          const std::vector<int32_t>& default_fusion = {}, const std::string& start = "best",
-                          const std::vector<std::string>& tasks = {});
-// Step time of decisions, infinite out of memory; keeps the best.
-double simulate(GoProblem& problem, const GoActions& actions, const options::GoOptions& options);
-sim::Plan plan_of(const GoProblem& problem, const GoActions& actions, const options::GoOptions& options);
-
-// What a policy proposes instead of a plan: its most probable decisions, all of them, those it prefers to the plan's by a
-// margin, and those of some tasks alone. All differ from the plan and from each other; none when the plan is what it wants.
-std::vector<GoActions> propose(const GoGraph& graph, const GoOutput& output, const GoActions& plan);
-
-// Variants of a plan that draw anew in some blocks.
-struct GoDraws {
-  std::vector<GoActions> actions;                                        // [samples]
-  std::vector<std::array<std::vector<float>, options::kGoTasks>> drawn;  // [samples][tasks][nodes]: 1 where drawn
-};
-GoDraws draw(const GoGraph& graph, const GoOutput& output, const GoActions& around, int64_t samples, Rng& rng);
-
-// Blocks of operations, numbered from 0; returns how many. Sizes vary from single operations to the whole graph.
-int32_t cut_into_blocks(const GoGraph& graph, Rng& rng, std::vector<int32_t>& block);
-
 using GoScalars = std::vector<std::pair<std::string, double>>;
-
-// One evaluation of a policy on a graph: GoOptions::steps steps that refine the start. In each, what the policy proposes and
-// `samples` variants around the best of it are simulated; the best plan so far is what the next step sees. So nothing is taken
-// that the simulator finds worse, however little the policy knows of such a graph. samples = 0: the proposals alone, nothing
-// is drawn. Returns the step time after each step, best so far, never more than that of the start.
-std::vector<double> evaluate(GoPolicy& policy, GoProblem& problem, int64_t samples, Rng& rng);
 
 class GoTrainer {
  public:

@@ -1,14 +1,15 @@
-// Graphs to plan, and the plans they begin with.
+#include "learn/go/go_problem.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/error.h"
-#include "learn/go/go_ppo.h"
+#include "sim/strategies.h"
 
 namespace hone::learn {
 
-namespace go_problem_parts {
+namespace {
 
 using options::kGoTasks;
 
@@ -96,12 +97,11 @@ void choose_tasks(GoProblem& problem, const options::GoOptions& options, const s
     if (problem.plain[task]) problem.graph.decides[task].zero_();
 }
 
-}  // namespace go_problem_parts
+}  // namespace
 
 GoProblem make_go_problem(sim::Simulator simulator, const options::GoOptions& options,
                           const std::vector<int32_t>& default_fusion, const std::string& start,
                           const std::vector<std::string>& tasks) {
-  using namespace go_problem_parts;
   GoGraph graph = make_go_graph(simulator);
   GoProblem problem{simulator.graph().name,
                     std::move(simulator),
@@ -161,7 +161,6 @@ sim::Plan plan_of(const GoProblem& problem, const GoActions& actions, const opti
 }
 
 double simulate(GoProblem& problem, const GoActions& actions, const options::GoOptions& options) {
-  using namespace go_problem_parts;
   const sim::StepReport report = problem.simulator.run(plan_of(problem, actions, options));
   ++problem.simulations;
   const double seconds = report.valid ? report.step_seconds : kOutOfMemory;
@@ -171,6 +170,11 @@ double simulate(GoProblem& problem, const GoActions& actions, const options::GoO
     problem.best = actions;
   }
   return seconds;
+}
+
+GoState observe(GoProblem& problem, const GoActions& actions, const options::GoOptions& options) {
+  ++problem.simulations;
+  return observe(problem.simulator, problem.graph, actions, plan_of(problem, actions, options));
 }
 
 }  // namespace hone::learn

@@ -11,9 +11,9 @@
 
 namespace hone::learn {
 
-namespace go_run_parts {
+namespace {
 
-constexpr const char* kFormat = "hone-go-checkpoint-2";
+constexpr const char* kCheckpointFormat = "hone-go-checkpoint-2";
 
 // What must be equal for a run to go on; the number of iterations may grow.
 std::string identity_of(const GoPolicy& policy, const std::vector<GoProblem>& problems, GoTrainOptions options) {
@@ -28,7 +28,7 @@ std::string identity_of(const GoPolicy& policy, const std::vector<GoProblem>& pr
 void save(const std::string& path, const GoTrainer& trainer, const std::string& identity, int64_t iterations) {
   if (path.empty()) return;
   options::TensorFile file;
-  file.metadata = {{"format", kFormat}, {"run", identity}, {"iterations", std::to_string(iterations)}};
+  file.metadata = {{"format", kCheckpointFormat}, {"run", identity}, {"iterations", std::to_string(iterations)}};
   trainer.save(file);
   options::write_safetensors(path, file);
 }
@@ -41,7 +41,7 @@ int64_t load(const std::string& path, GoTrainer& trainer, const std::string& ide
     const auto found = file.metadata.find(key);
     return found == file.metadata.end() ? std::string() : found->second;
   };
-  if (text("format") != kFormat) throw Error("not a checkpoint of a graph policy", path);
+  if (text("format") != kCheckpointFormat) throw Error("not a checkpoint of a graph policy", path);
   if (text("run") != identity)
     throw Error("the checkpoint is of a run with other options or graphs", path, "give the same ones or another file");
   try {
@@ -54,12 +54,11 @@ int64_t load(const std::string& path, GoTrainer& trainer, const std::string& ide
   return std::strtoll(text("iterations").c_str(), nullptr, 10);
 }
 
-}  // namespace go_run_parts
+}  // namespace
 
 GoRunReport train_go(std::shared_ptr<GoPolicy> policy, std::vector<GoProblem>& problems, const GoTrainOptions& options,
                      const GoFiles& files, const std::function<bool()>& interrupted,
                      const std::function<void(int64_t iteration, const GoScalars& scalars)>& progress) {
-  using namespace go_run_parts;
   at::set_num_threads(options.threads);
   const std::string identity = identity_of(*policy, problems, options);
   GoTrainer trainer(policy, problems, options);

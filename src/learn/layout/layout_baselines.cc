@@ -1,11 +1,12 @@
-// Baselines beside TGraph: a graph network after TpuGraphs' own (field-notes 5.2), and a linear ranker.
+// Baselines beside TGraph: a graph network after TpuGraphs' own (baselines/layout of
+// github.com/google-research-datasets/tpu_graphs), and a linear ranker.
 #include "features/opcodes.h"
 #include "learn/layout/tgraph.h"
 #include "learn/layout/tgraph_ops.h"
 
 namespace hone::learn {
 
-namespace layout_baselines {
+namespace {
 
 constexpr double kAxisScale = 1.0 / 7;
 
@@ -93,17 +94,17 @@ struct LinearTiles : LayoutNetwork {
   torch::nn::Linear weights{nullptr};
 };
 
-}  // namespace layout_baselines
+}  // namespace
 
 std::shared_ptr<LayoutNetwork> make_linear_tiles(const options::LayoutModelOptions&) {
-  return std::make_shared<layout_baselines::LinearTiles>();
+  return std::make_shared<LinearTiles>();
 }
 
 std::shared_ptr<LayoutNetwork> make_layout_gcn(const options::LayoutModelOptions& options) {
-  return std::make_shared<layout_baselines::Gcn>(options);
+  return std::make_shared<Gcn>(options);
 }
 std::shared_ptr<LayoutNetwork> make_linear_ranker(const options::LayoutModelOptions&) {
-  return std::make_shared<layout_baselines::Linear>();
+  return std::make_shared<Linear>();
 }
 
 }  // namespace hone::learn

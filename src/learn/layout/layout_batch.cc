@@ -7,7 +7,7 @@
 
 namespace hone::learn {
 
-namespace layout_batch {
+namespace {
 
 constexpr int kElements = 28;          // of the node features: product of the output's dimensions
 constexpr int64_t kMostPlaces = 8192;  // packed layouts leave 13 bits of 64
@@ -56,7 +56,7 @@ torch::Tensor longs(const std::vector<int64_t>& values, std::vector<int64_t> sha
   return torch::tensor(values, torch::kLong).view(shape);
 }
 
-}  // namespace layout_batch
+}  // namespace
 
 NodeScale NodeScale::fit(std::span<const options::LayoutGraph> graphs) {
   std::vector<double> sum(options::kNumericFeatures), squares(options::kNumericFeatures);
@@ -83,24 +83,23 @@ NodeScale NodeScale::fit(std::span<const options::LayoutGraph> graphs) {
 }
 
 LayoutAdjacency::LayoutAdjacency(const options::LayoutGraph& graph, Neighbourhood rule) {
-  using layout_batch::Edge;
   std::vector<Edge> edges;
-  if (rule != Neighbourhood::None) edges = layout_batch::edges_of(graph, rule);
+  if (rule != Neighbourhood::None) edges = edges_of(graph, rule);
   std::vector<float> degree(graph.nodes());
   for (const Edge& edge : edges) ++degree[edge.to];
   for (Edge& edge : edges) {
     if (rule == Neighbourhood::MeanOfUsers) edge.weight = 1 / degree[edge.to];
     if (rule == Neighbourhood::Symmetric) edge.weight = 1 / std::sqrt(degree[edge.to] * degree[edge.from]);
   }
-  in = layout_batch::compress(edges, graph.nodes());
+  in = compress(edges, graph.nodes());
   for (Edge& edge : edges) std::swap(edge.to, edge.from);
-  back = layout_batch::compress(edges, graph.nodes());
+  back = compress(edges, graph.nodes());
 }
 
 LayoutInputs::LayoutInputs(options::LayoutGraph given, const NodeScale& scale, Neighbourhood rule)
     : graph(std::move(given)), adjacency(graph, rule) {
   const int64_t n = graph.nodes();
-  if (graph.configurable() >= layout_batch::kMostPlaces) throw Error("more than 8,191 configurable nodes", graph.name);
+  if (graph.configurable() >= kMostPlaces) throw Error("more than 8,191 configurable nodes", graph.name);
   numeric = torch::empty({n, options::kNumericFeatures});
   log_size = torch::empty({n});
   is_config = torch::zeros({n});
@@ -109,9 +108,9 @@ LayoutInputs::LayoutInputs(options::LayoutGraph given, const NodeScale& scale, N
   for (int64_t i = 0; i < n; ++i) {
     const float* features = &graph.node_feat[i * options::kNodeFeatures];
     for (int f = 0; f < options::kNumericFeatures; ++f)
-      out[i * options::kNumericFeatures + f] = std::clamp((features[f] - scale.mean[f]) / scale.deviation[f],
-                                                          -layout_batch::kLargest, layout_batch::kLargest);
-    log_size.data_ptr<float>()[i] = std::log1p(std::max(features[layout_batch::kElements], 0.0f)) / 10;
+      out[i * options::kNumericFeatures + f] =
+          std::clamp((features[f] - scale.mean[f]) / scale.deviation[f], -kLargest, kLargest);
+    log_size.data_ptr<float>()[i] = std::log1p(std::max(features[kElements], 0.0f)) / 10;
     opcodes.push_back(graph.node_opcode[i]);
     for (int a = 0; a < options::kLayoutAxes; ++a)
       axes.push_back(std::clamp<int64_t>(static_cast<int64_t>(features[options::kNumericFeatures + a]) + 1, 0, 6));
@@ -122,8 +121,8 @@ LayoutInputs::LayoutInputs(options::LayoutGraph given, const NodeScale& scale, N
     for (size_t i = 0; i < graph.tiles.size(); ++i)
       tiles.data_ptr<float>()[i] = std::log1p(std::max(graph.tiles[i], 0.0f)) / 4;
   }
-  opcode = layout_batch::longs(opcodes, {n});
-  layout = layout_batch::longs(axes, {n, options::kLayoutAxes});
+  opcode = longs(opcodes, {n});
+  layout = longs(axes, {n, options::kLayoutAxes});
 }
 
 LayoutRows::LayoutRows(const LayoutInputs& inputs) : inputs_(inputs), fixed_(inputs.graph.nodes(), -1) {
@@ -133,7 +132,7 @@ LayoutRows::LayoutRows(const LayoutInputs& inputs) : inputs_(inputs), fixed_(inp
     if (configurable[node]) continue;
     fixed_[node] = static_cast<int64_t>(row_node_.size());
     row_node_.push_back(node);
-    row_packed_.push_back(layout_batch::kFixed);
+    row_packed_.push_back(kFixed);
   }
 }
 
@@ -173,21 +172,19 @@ torch::Tensor LayoutRows::index(const std::vector<int32_t>& rows, std::span<cons
   return index;
 }
 
-torch::Tensor LayoutRows::nodes() const {
-  return layout_batch::longs(row_node_, {static_cast<int64_t>(row_node_.size())});
-}
+torch::Tensor LayoutRows::nodes() const { return longs(row_node_, {static_cast<int64_t>(row_node_.size())}); }
 
 torch::Tensor LayoutRows::axes() const {
   std::vector<int64_t> digits;
   digits.reserve(row_packed_.size() * options::kConfigAxes);
   for (uint64_t packed : row_packed_) {
-    if (packed == layout_batch::kFixed) {
+    if (packed == kFixed) {
       digits.insert(digits.end(), options::kConfigAxes, kNotConfigurable);
       continue;
     }
     for (int8_t axis : options::unpack_axes(packed)) digits.push_back(axis + 1);
   }
-  return layout_batch::longs(digits, {static_cast<int64_t>(row_packed_.size()), options::kConfigAxes});
+  return longs(digits, {static_cast<int64_t>(row_packed_.size()), options::kConfigAxes});
 }
 
 }  // namespace hone::learn

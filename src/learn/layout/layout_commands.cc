@@ -14,7 +14,7 @@
 
 namespace hone::learn {
 
-namespace layout_commands {
+namespace {
 
 using cost::LayoutScore;
 using nlohmann::json;
@@ -129,10 +129,9 @@ json table(const std::vector<LayoutGraph>& graphs, const std::vector<LayoutPart>
   return {{"graphs", rows}, {"mean", mean}, {"models", about}};
 }
 
-}  // namespace layout_commands
+}  // namespace
 
 nlohmann::json run_train_layout(const nlohmann::json& request, const cost::LearnHost& host) {
-  using namespace layout_commands;
   keep_freed_memory();
   const options::LayoutTrainOptions options = options::layout_train_options_from_json(request.at("options"));
   const std::vector<LayoutGraph> graphs = options::read_layout_data(text(request, "data"), text(request, "cache"));
@@ -176,7 +175,6 @@ nlohmann::json run_train_layout(const nlohmann::json& request, const cost::Learn
 }
 
 nlohmann::json run_eval_layout(const nlohmann::json& request, const cost::LearnHost& host) {
-  using namespace layout_commands;
   keep_freed_memory();
   at::set_num_threads(request.value("threads", 1));
   const std::vector<LayoutGraph> graphs = options::read_layout_data(text(request, "data"), text(request, "cache"));
@@ -211,7 +209,6 @@ nlohmann::json run_eval_layout(const nlohmann::json& request, const cost::LearnH
 }
 
 nlohmann::json run_rank_layout(const nlohmann::json& request, const cost::LearnHost&) {
-  using namespace layout_commands;
   keep_freed_memory();
   at::set_num_threads(request.value("threads", 1));
   const std::vector<LayoutGraph> graphs = options::read_layout_data(text(request, "data"), text(request, "cache"));

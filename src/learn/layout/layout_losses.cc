@@ -8,7 +8,7 @@
 
 namespace hone::learn {
 
-namespace layout_losses {
+namespace {
 
 std::vector<int64_t> fastest_first(std::span<const double> runtime_ns) {
   std::vector<int64_t> order(runtime_ns.size());
@@ -36,18 +36,18 @@ torch::Tensor list_mle(const torch::Tensor& scores, std::span<const double> runt
   return (rest - logits).mean();
 }
 
-}  // namespace layout_losses
+}  // namespace
 
 torch::Tensor layout_loss(const std::string& name, const torch::Tensor& scores, std::span<const double> runtime_ns) {
   if (scores.size(0) != static_cast<int64_t>(runtime_ns.size())) throw InternalError("layout_loss: two lengths");
   if (runtime_ns.size() < 2) return scores.sum() * 0;
-  if (name == "listmle") return layout_losses::list_mle(scores, runtime_ns);
+  if (name == "listmle") return list_mle(scores, runtime_ns);
   if (name != "hinge") throw InternalError("layout_loss: no such loss");
   Rows rows;  // one kernel, as many options
   rows.node_begin = {0, 1};
   rows.copy_begin = {0, scores.size(0)};
   rows.row_begin = {0, scores.size(0)};
-  return pairwise_rank_loss(scores, layout_losses::ranks(runtime_ns), rows, Phi::Hinge);
+  return pairwise_rank_loss(scores, ranks(runtime_ns), rows, Phi::Hinge);
 }
 
 }  // namespace hone::learn

@@ -13,9 +13,9 @@
 
 namespace hone::learn {
 
-namespace layout_trained {
+namespace {
 
-constexpr const char* kFormat = "hone-layout-weights-1";
+constexpr const char* kWeightsFormat = "hone-layout-weights-1";
 
 options::StoredTensor stored_floats(std::vector<float> values) {
   return to_stored(torch::tensor(std::move(values), torch::kFloat));
@@ -49,7 +49,7 @@ std::string text_of(const options::TensorFile& file, const char* key) {
 }
 
 TrainedLayouts from_file(const options::TensorFile& file) {
-  if (!file.metadata.contains("format") || file.metadata.at("format") != kFormat)
+  if (!file.metadata.contains("format") || file.metadata.at("format") != kWeightsFormat)
     throw Error("not weights of a layout ranker");
   if (text_of(file, "feature_version") != std::to_string(features::kFeatureVersion))
     throw Error("weights of another feature version", "", "train them again");
@@ -80,11 +80,11 @@ TrainedLayouts from_file(const options::TensorFile& file) {
   return trained;
 }
 
-}  // namespace layout_trained
+}  // namespace
 
 void save_layout_weights(const std::string& path, const TrainedLayouts& trained) {
   options::TensorFile file;
-  file.metadata = {{"format", layout_trained::kFormat},
+  file.metadata = {{"format", kWeightsFormat},
                    {"feature_version", std::to_string(features::kFeatureVersion)},
                    {"model", to_json(trained.options).dump()},
                    {"split", to_json(trained.split).dump()},
@@ -92,10 +92,10 @@ void save_layout_weights(const std::string& path, const TrainedLayouts& trained)
                    {"command", trained.command},
                    {"seed", std::to_string(trained.seed)},
                    {"validation_tau", nlohmann::json(trained.validation_tau).dump()},
-                   {"rule", layout_trained::rule_json(trained.rule).dump()}};
+                   {"rule", rule_json(trained.rule).dump()}};
   if (!trained.members.empty()) {
-    file.tensors["scale.mean"] = layout_trained::stored_floats(trained.scale.mean);
-    file.tensors["scale.deviation"] = layout_trained::stored_floats(trained.scale.deviation);
+    file.tensors["scale.mean"] = stored_floats(trained.scale.mean);
+    file.tensors["scale.deviation"] = stored_floats(trained.scale.deviation);
   }
   for (size_t i = 0; i < trained.members.size(); ++i)
     put_parameters(*trained.members[i], "member" + std::to_string(i) + ".", file);
@@ -105,7 +105,7 @@ void save_layout_weights(const std::string& path, const TrainedLayouts& trained)
 TrainedLayouts load_layout_weights(const std::string& path) {
   const options::TensorFile file = options::read_safetensors(path);
   try {
-    return layout_trained::from_file(file);
+    return from_file(file);
   } catch (const Error& e) {
     throw Error(e.what(), path, e.hint());
   }

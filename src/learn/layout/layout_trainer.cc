@@ -22,11 +22,11 @@
 
 namespace hone::learn {
 
-namespace layout_trainer {
+namespace {
 
 using options::LayoutPart;
 
-constexpr const char* kFormat = "hone-layout-checkpoint-1";
+constexpr const char* kCheckpointFormat = "hone-layout-checkpoint-1";
 enum Stream : uint64_t { kWeights = 1, kBatches = 2, kDropout = 3 };  // of one run's randomness
 
 // Linear from 0 in the first share of the steps, then half a cosine down to 0.
@@ -263,7 +263,7 @@ class Run {
   void save() {
     if (files_.checkpoint.empty()) return;
     options::TensorFile file;
-    file.metadata = {{"format", kFormat}, {"run", identity_}, {"standing", standing_json(standing_).dump()}};
+    file.metadata = {{"format", kCheckpointFormat}, {"run", identity_}, {"standing", standing_json(standing_).dump()}};
     put_parameters(*current_, "current.", file);
     put_parameters(*best_, "best.", file);
     for (size_t i = 0; i < members_.size(); ++i) put_parameters(*members_[i], "done" + std::to_string(i) + ".", file);
@@ -276,7 +276,7 @@ class Run {
     if (!std::filesystem::exists(path)) return;
     const options::TensorFile file = options::read_safetensors(path);
     const auto text = [&](const char* key) { return file.metadata.contains(key) ? file.metadata.at(key) : ""; };
-    if (text("format") != kFormat) throw Error("not a checkpoint of this program", path);
+    if (text("format") != kCheckpointFormat) throw Error("not a checkpoint of this program", path);
     if (text("run") != identity_)
       throw Error("the checkpoint is of a run with other options or data", path, "give the same ones or another file");
     try {
@@ -343,17 +343,17 @@ LayoutTrainReport fit_rule(const std::vector<options::LayoutGraph>& graphs, cons
   return report;
 }
 
-}  // namespace layout_trainer
+}  // namespace
 
 LayoutTrainReport train_layouts(const std::vector<options::LayoutGraph>& graphs,
                                 const options::LayoutTrainOptions& options, const LayoutTrainFiles& files,
                                 const std::function<bool()>& interrupted, const LayoutProgress& progress) {
   options::LayoutTrainOptions settled = options;
-  settled.model.tiles = layout_trainer::are_tiles(graphs);
+  settled.model.tiles = are_tiles(graphs);
   settled.validate();
-  if (settled.model.name == "frequent") return layout_trainer::fit_rule(graphs, settled, files);
+  if (settled.model.name == "frequent") return fit_rule(graphs, settled, files);
   at::set_num_threads(settled.threads);
-  return layout_trainer::Run(graphs, settled, files)(interrupted, progress);
+  return Run(graphs, settled, files)(interrupted, progress);
 }
 
 }  // namespace hone::learn

@@ -7,7 +7,7 @@
 
 namespace hone::learn {
 
-namespace tgraph {
+namespace {
 
 constexpr double kStartTemperature = 0.5;  // of the published code; the paper only says that it is learned
 
@@ -173,10 +173,10 @@ struct TileTGraph : LayoutNetwork {
   std::vector<std::shared_ptr<Attention>> attentions;
 };
 
-}  // namespace tgraph
+}  // namespace
 
 std::shared_ptr<LayoutNetwork> make_tile_tgraph(const options::LayoutModelOptions& options) {
-  return std::make_shared<tgraph::TileTGraph>(options);
+  return std::make_shared<TileTGraph>(options);
 }
 
 ChannelAttention::ChannelAttention(int64_t width)
@@ -216,7 +216,7 @@ std::shared_ptr<LayoutNetwork> make_layout_network(const options::LayoutModelOpt
   if (options.name == "sage") return make_layout_gcn(options);
   if (options.name == "linear") return make_linear_ranker(options);
   if (options.name == "frequent") throw InternalError("the most-frequent-layout rule is no network");
-  return std::make_shared<tgraph::TGraph>(options);
+  return std::make_shared<TGraph>(options);
 }
 
 }  // namespace hone::learn

@@ -14,7 +14,7 @@
 
 namespace hone::learn {
 
-namespace tgraph_ops {
+namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
@@ -208,27 +208,27 @@ struct CrossAttention : torch::autograd::Function<CrossAttention> {
   }
 };
 
-}  // namespace tgraph_ops
+}  // namespace
 
 torch::Tensor gather_rows(const torch::Tensor& rows, const torch::Tensor& index) {
   if (rows.dim() != 2 || index.dim() != 2) throw InternalError("gather_rows: ill-shaped");
-  return tgraph_ops::GatherRows::apply(rows, index);
+  return GatherRows::apply(rows, index);
 }
 
 torch::Tensor instance_norm(const torch::Tensor& x) {
   if (x.dim() != 3) throw InternalError("instance_norm: ill-shaped");
-  return tgraph_ops::InstanceNorm::apply(x);
+  return InstanceNorm::apply(x);
 }
 
 torch::Tensor add_neighbours(const torch::Tensor& z, const LayoutAdjacency& adjacency) {
   if (z.dim() != 3 || z.size(2) % 2 != 0 || z.size(1) + 1 != static_cast<int64_t>(adjacency.in.begin.size()))
     throw InternalError("add_neighbours: ill-shaped");
-  return tgraph_ops::AddNeighbours::apply(z, reinterpret_cast<int64_t>(&adjacency));
+  return AddNeighbours::apply(z, reinterpret_cast<int64_t>(&adjacency));
 }
 
 torch::Tensor with_cross_attention(const torch::Tensor& x, const torch::Tensor& temperature) {
   if (x.dim() != 3) throw InternalError("with_cross_attention: ill-shaped");
-  return tgraph_ops::CrossAttention::apply(x, temperature);
+  return CrossAttention::apply(x, temperature);
 }
 
 }  // namespace hone::learn

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cost/feature_scale.h"
-#include "cost/learn_library.h"
+#include "cost/learned_model.h"
 #include "learn/nets/network.h"
 #include "options/safetensors.h"
 

@@ -80,7 +80,6 @@ class UseScan {
 
   void operand(const xla::HloInstruction* user, int64_t k, int depth) {
     using xla::HloOpcode;
-    const auto& shape = user->operand(0)->shape();
     switch (user->opcode()) {
       case HloOpcode::kReshape:
       case HloOpcode::kBroadcast:
@@ -97,20 +96,12 @@ class UseScan {
         if (k > 0) visit(user, {}, depth + 1);
         return;
       case HloOpcode::kGather:
-        if (k == 1)
-          for (int64_t d : user->gather_dimension_numbers().start_index_map()) bound(shape.dimensions(d));
-        return;
       case HloOpcode::kScatter:
-        if (k == user->operand_count() / 2)
-          for (int64_t d : user->scatter_dimension_numbers().scatter_dims_to_operand_dims()) bound(shape.dimensions(d));
-        return;
+      case HloOpcode::kDynamicUpdateSlice:
+        return index(user, k);
       case HloOpcode::kDynamicSlice:
         if (k == 0) visit(user, {}, depth + 1);  // one layer of stacked weights
-        if (k >= 1) bound(shape.dimensions(k - 1) - user->shape().dimensions(k - 1) + 1);
-        return;
-      case HloOpcode::kDynamicUpdateSlice:
-        if (k >= 2) bound(shape.dimensions(k - 2) - user->operand(1)->shape().dimensions(k - 2) + 1);
-        return;
+        return index(user, k);
       case HloOpcode::kSqrt:
       case HloOpcode::kRsqrt:
       case HloOpcode::kLog:
@@ -129,27 +120,45 @@ class UseScan {
               next->opcode() == HloOpcode::kLog)
             use_.positive = true;
         return;
-      case HloOpcode::kDot: {
-        const auto& numbers = user->dot_dimension_numbers();
-        const auto& contracting = k == 0 ? numbers.lhs_contracting_dimensions() : numbers.rhs_contracting_dimensions();
-        int64_t product = 1;
-        for (int64_t d : contracting) product *= user->operand(k)->shape().dimensions(d);
-        use_.fan_in = std::max(use_.fan_in, product);
-        return;
-      }
+      case HloOpcode::kDot:
       case HloOpcode::kConvolution:
-        if (k == 1)
-          use_.fan_in = std::max<int64_t>(
-              1, xla::ShapeUtil::ElementsIn(user->operand(1)->shape()) /
-                     std::max<int64_t>(1, user->shape().dimensions(
-                                              user->convolution_dimension_numbers().output_feature_dimension())));
-        return;
+        return factor(user, k);
       case HloOpcode::kMap:
         if (k < user->called_computations()[0]->num_parameters())
           visit(user->called_computations()[0]->parameter_instruction(k), {}, depth + 1);
         return;
       default:
         return;
+    }
+  }
+
+  // Places in another array: they must lie inside.
+  void index(const xla::HloInstruction* user, int64_t k) {
+    using xla::HloOpcode;
+    const auto& shape = user->operand(0)->shape();
+    if (user->opcode() == HloOpcode::kGather && k == 1)
+      for (int64_t d : user->gather_dimension_numbers().start_index_map()) bound(shape.dimensions(d));
+    if (user->opcode() == HloOpcode::kScatter && k == user->operand_count() / 2)
+      for (int64_t d : user->scatter_dimension_numbers().scatter_dims_to_operand_dims()) bound(shape.dimensions(d));
+    if (user->opcode() == HloOpcode::kDynamicSlice && k >= 1)
+      bound(shape.dimensions(k - 1) - user->shape().dimensions(k - 1) + 1);
+    if (user->opcode() == HloOpcode::kDynamicUpdateSlice && k >= 2)
+      bound(shape.dimensions(k - 2) - user->operand(1)->shape().dimensions(k - 2) + 1);
+  }
+
+  // A factor of a dot or the kernel of a convolution: how many products one element of the result sums up.
+  void factor(const xla::HloInstruction* user, int64_t k) {
+    if (user->opcode() == xla::HloOpcode::kDot) {
+      const auto& numbers = user->dot_dimension_numbers();
+      const auto& contracting = k == 0 ? numbers.lhs_contracting_dimensions() : numbers.rhs_contracting_dimensions();
+      int64_t product = 1;
+      for (int64_t d : contracting) product *= user->operand(k)->shape().dimensions(d);
+      use_.fan_in = std::max(use_.fan_in, product);
+    } else if (k == 1) {
+      const int64_t features =
+          user->shape().dimensions(user->convolution_dimension_numbers().output_feature_dimension());
+      use_.fan_in =
+          std::max<int64_t>(1, xla::ShapeUtil::ElementsIn(user->operand(1)->shape()) / std::max<int64_t>(1, features));
     }
   }
 

@@ -1,8 +1,7 @@
-#include "learn/train/commands.h"
+#include "learn/train/train_commands.h"
 
 #include "base/error.h"
 #include "base/progress.h"
-#include "learn/layout/layout_commands.h"
 #include "learn/train/trainer.h"
 
 namespace hone::learn {
@@ -17,8 +16,8 @@ std::vector<KernelView> views_of(const Dataset& dataset, const std::vector<std::
 
 std::string text(const nlohmann::json& request, const char* name) { return request.value(name, std::string()); }
 
-// Request: {"dataset", "split", "out", "options": train_options.h, "checkpoint", "checkpoint_every", "resume", "log_dir",
-// "command", "quiet"}. Response: what happened, and the metrics of the written weights on the validation part.
+}  // namespace
+
 nlohmann::json run_train(const nlohmann::json& request, const cost::LearnHost& host) {
   options::TrainOptions options = options::train_options_from_json(request.at("options"));
   options.settle();
@@ -59,18 +58,6 @@ nlohmann::json run_train(const nlohmann::json& request, const cost::LearnHost& h
           {"validation", to_json(report.validation)},
           {"log", report.event_file},
           {"output", out}};
-}
-
-}  // namespace
-
-const std::vector<LearnCommand>& learn_commands() {
-  static const std::vector<LearnCommand> table = {
-      {"train", run_train},
-      {"train layout", run_train_layout},
-      {"eval layout", run_eval_layout},
-      {"rank layout", run_rank_layout},
-  };
-  return table;
 }
 
 }  // namespace hone::learn

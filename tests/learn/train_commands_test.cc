@@ -1,4 +1,4 @@
-#include "learn/train/commands.h"
+#include "learn/train/train_commands.h"
 
 #include <filesystem>
 
@@ -13,12 +13,6 @@ using namespace hone;
 using namespace hone::learn;
 
 namespace {
-
-const LearnCommand& command(const std::string& name) {
-  for (const LearnCommand& row : learn_commands())
-    if (name == row.name) return row;
-  throw InternalError("no command " + name);
-}
 
 struct Files {
   TempDir folder;
@@ -44,7 +38,7 @@ struct Files {
 
 TEST_CASE("the train command turns a data set and a split into weights") {
   const Files files;
-  const nlohmann::json response = command("train").run(files.request(), {});
+  const nlohmann::json response = run_train(files.request(), {});
   CHECK(response.at("steps") == 10);
   CHECK(response.at("kernels").at("train") == 8);
   CHECK(response.at("kernels").at("validation") == 4);
@@ -57,7 +51,7 @@ TEST_CASE("an interrupted train command still writes the best weights") {
   const Files files;
   nlohmann::json request = files.request();
   request["options"]["steps"] = 1000000;
-  const nlohmann::json response = command("train").run(request, {[] { return true; }, 0});
+  const nlohmann::json response = run_train(request, {[] { return true; }, 0});
   CHECK(response.at("interrupted") == true);
   CHECK(std::filesystem::exists(files.out));
 }
@@ -67,7 +61,7 @@ TEST_CASE("the train command refuses what it cannot train on") {
   const auto refused = [&](const char* key, const nlohmann::json& value) {
     nlohmann::json request = files.request();
     request[key] = value;
-    CHECK_THROWS_AS(command("train").run(request, {}), Error);
+    CHECK_THROWS_AS(run_train(request, {}), Error);
   };
   refused("dataset", "/nonexistent");
   refused("split", "/nonexistent");

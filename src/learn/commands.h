@@ -2,10 +2,9 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <string>
 #include <vector>
 
-#include "cost/learn_library.h"
+#include "cost/learn_abi.h"
 
 namespace hone::learn {
 

@@ -1,4 +1,4 @@
-#include "cost/kernel_demand.h"
+#include "cost/loop_nest.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "features/columns.h"
+#include "features/encoded.h"
 #include "features/opcodes.h"
 
 namespace hone::cost {
@@ -13,37 +14,18 @@ namespace hone::cost {
 namespace {
 
 constexpr int kRank = 6;  // dimensions a node's features hold
-constexpr double kLine = 64;
-constexpr double kCodeVectorBits = 256;  // XLA:CPU's own preference, whatever the machine could do
-constexpr int kVectorRegisters = 16;
 constexpr double kFewRows = 16;
-
-int column(const std::vector<features::Column>& columns, const std::string& name) {
-  for (size_t i = 0; i < columns.size(); ++i)
-    if (columns[i].name == name) return static_cast<int>(i);
-  throw InternalError("no feature column " + name);
-}
 
 struct NodeColumns {
   int dims, layout, strides, dimensions, element_bytes, reduced, reduces_minor, window, groups, is_output,
       slice_strides;
 };
 const NodeColumns& node_columns_used() {
-  const auto at = [](const char* name) { return column(features::node_columns(), name); };
+  const auto at = [](const char* name) { return features::column_index(features::node_columns(), name); };
   static const NodeColumns c = {
       at("shape_dims_0"),        at("layout_0"),      at("strides_0"),      at("dimensions_0"),
       at("element_bytes"),       at("reduce_dims_0"), at("reduces_minor"),  at("window_size_product"),
       at("feature_group_count"), at("is_output"),     at("slice_strides_0")};
-  return c;
-}
-
-struct OptionColumns {
-  int tile, tiled, loop, eigen, ynn, llvm, naive;
-};
-const OptionColumns& option_columns() {
-  const auto at = [](const char* name) { return column(features::tile_columns(), name); };
-  static const OptionColumns c = {at("tile_0"),      at("tiled_emitter"), at("loop_emitter"), at("library_eigen"),
-                                  at("library_ynn"), at("library_llvm"),  at("library_naive")};
   return c;
 }
 
@@ -88,9 +70,10 @@ struct Map {
   bool operator==(const Map&) const = default;
 };
 
-class Anatomist {
+class LoopNestBuilder {
  public:
-  explicit Anatomist(const KernelView& kernel) : kernel_(kernel), maps_(kernel.nodes()), columns_(node_columns_used()) {
+  explicit LoopNestBuilder(const KernelView& kernel)
+      : kernel_(kernel), maps_(kernel.nodes()), columns_(node_columns_used()) {
     const auto width = static_cast<size_t>(features::node_feature_count());
     if (kernel.node_features.size() != width * kernel.opcodes.size() ||
         kernel.static_features.size() != static_cast<size_t>(features::static_feature_count()))
@@ -100,7 +83,7 @@ class Anatomist {
     for (size_t e = 0; e < kernel.edge_from.size(); ++e) users_[kernel.edge_from[e]].push_back(kernel.edge_to[e]);
   }
 
-  KernelAnatomy run() {
+  LoopNest run() {
     classify();
     start();
     for (int64_t n = kernel_.nodes() - 1; n >= 0; --n) {
@@ -300,131 +283,8 @@ class Anatomist {
   std::vector<std::vector<Map>> maps_;
   const NodeColumns& columns_;
   std::vector<std::pair<int8_t, std::pair<double, int>>> reductions_;
-  KernelAnatomy out_;
+  LoopNest out_;
 };
-
-struct Loop {
-  int axis;
-  double trips;
-};
-
-double footprint_of_all(const KernelAnatomy& kernel, const PerAxis& extent) {
-  double sum = 0;
-  for (const Access& a : kernel.accesses) sum += footprint_bytes(a, extent);
-  return sum;
-}
-
-// Bytes that come into a cache of `capacity` bytes in one run that follows another: as many trips of the inner loops as
-// fit find in the cache what they share; every further trip fetches its part anew.
-double traffic_bytes(const KernelAnatomy& kernel, const std::vector<Loop>& loops, double capacity) {
-  PerAxis extent, whole;
-  extent.fill(1), whole.fill(1);
-  std::copy(kernel.extent.begin(), kernel.extent.end(), whole.begin());
-  const double all = footprint_of_all(kernel, whole);
-  if (all <= capacity) return 0;
-  size_t next = loops.size();
-  double outside = 1;  // trips of the loops that do not fit
-  while (next > 0) {
-    const Loop& loop = loops[--next];
-    const double before = extent[loop.axis];
-    const auto with = [&](double trips) {
-      extent[loop.axis] = std::min(whole[loop.axis], before * trips);
-      return footprint_of_all(kernel, extent);
-    };
-    if (with(loop.trips) <= capacity) continue;
-    double low = 1, high = loop.trips;
-    while (high - low > 1) {
-      const double middle = std::floor((low + high) / 2);
-      (with(middle) <= capacity ? low : high) = middle;
-    }
-    with(low);
-    outside = loop.trips / low;
-    break;
-  }
-  const double inside = footprint_of_all(kernel, extent);
-  while (next > 0) outside *= loops[--next].trips;
-  return std::max(inside * outside, all);
-}
-
-std::vector<double> tile_of(const KernelAnatomy& kernel, std::span<const float> option) {
-  const OptionColumns& c = option_columns();
-  if (option[c.tiled] <= 0) return {};
-  std::vector<double> sizes;
-  for (int i = 0; i < kRank && option[c.tile + i] > 0; ++i) sizes.push_back(option[c.tile + i]);
-  if (static_cast<int>(sizes.size()) < kernel.outputs) return {};
-  sizes.erase(sizes.begin(), sizes.end() - kernel.outputs);
-  for (int d = 0; d < kernel.outputs; ++d) sizes[d] = std::min(sizes[d], kernel.extent[d]);
-  return sizes;
-}
-
-uint32_t axes_moving(const Access& access) {
-  uint32_t axes = 0;
-  for (int a = 0; a < kMaxAxes; ++a) axes |= (access.stride_bytes[a] != 0 ? 1u : 0u) << a;
-  return axes;
-}
-
-void count_loop_work(const KernelAnatomy& k, const std::vector<Loop>& loops, double lanes, Demand& out) {
-  // How often code stands to run: what does not change within the innermost loops is moved out of them.
-  const auto count = [&](uint32_t depends, uint32_t scope) {
-    double trips = 1;
-    bool hoisted = true;
-    for (size_t i = loops.size(); i-- > 0;) {
-      const uint32_t bit = 1u << loops[i].axis;
-      if (!(scope & bit)) continue;
-      hoisted = hoisted && !(depends & bit);
-      if (!hoisted) trips *= loops[i].trips;
-    }
-    return trips;
-  };
-  const auto one_by_one = [&](const Access& a) {
-    return !loops.empty() && a.stride_bytes[loops.back().axis] > a.element_bytes;
-  };
-  const bool strided = std::any_of(k.accesses.begin(), k.accesses.end(), one_by_one);
-  for (const Work& w : k.work) {
-    const double times = count(w.depends, w.scope) * w.cost;
-    const bool reduced = w.scope >> k.outputs;  // without leave to reorder, sums are chains
-    if (strided || reduced)
-      out.scalar_ops += times;
-    else
-      (w.special ? out.special_ops : out.vector_ops) += times / lanes;
-  }
-  for (const Access& a : k.accesses) {
-    const double times = count(axes_moving(a), ~0u);
-    (one_by_one(a) ? out.scalar_ops : out.vector_ops) += one_by_one(a) ? times : times / lanes;
-  }
-  out.rows = 1;
-  for (size_t i = 0; i + 1 < loops.size(); ++i) out.rows *= loops[i].trips;
-}
-
-void count_tile_work(const KernelAnatomy& k, const std::vector<double>& tile, double lanes, Demand& out) {
-  double tiles = 1;
-  for (int d = 0; d < k.outputs; ++d) tiles *= std::ceil(k.extent[d] / tile[d]);
-  const int minor = k.order.empty() ? -1 : k.order.back();
-  const double run = minor < 0 ? 1 : k.reduces_minor ? lanes : tile[minor];
-  const double filled = run / (lanes * std::ceil(run / lanes));
-  double registers = 1;
-  for (int d = 0; d < k.outputs; ++d) registers *= d == minor ? std::ceil(tile[d] / lanes) : tile[d];
-  const auto elements = [&](uint32_t axes) {
-    double product = 1;
-    for (size_t a = 0; a < k.extent.size(); ++a)
-      if (axes >> a & 1) product *= static_cast<int>(a) < k.outputs ? tile[a] : k.extent[a];
-    return product;
-  };
-  for (const Work& w : k.work) {
-    const double vectors = tiles * elements(w.depends) * w.cost / (lanes * filled);
-    (w.special ? out.special_ops : out.vector_ops) += vectors;
-    if (registers > kVectorRegisters) out.spill_ops += tiles * elements(w.depends) / (lanes * filled);
-  }
-  for (const Access& a : k.accesses) {
-    const bool one_by_one = minor >= 0 && a.stride_bytes[minor] > a.element_bytes;
-    const double touched = tiles * elements(axes_moving(a));
-    (one_by_one ? out.scalar_ops : out.vector_ops) += one_by_one ? touched : touched / (lanes * filled);
-  }
-  out.tiles = tiles;
-  double inside = 1;
-  for (int d = 0; d < k.outputs; ++d) inside *= d == minor ? 1 : tile[d];
-  out.rows = tiles * inside;
-}
 
 }  // namespace
 
@@ -434,66 +294,6 @@ const char* kernel_class_name(KernelClass c) {
   return kNames[static_cast<int>(c)];
 }
 
-const char* emitter_name(Emitter e) {
-  static constexpr const char* kNames[kEmitters] = {"loop", "tiled", "library"};
-  return kNames[static_cast<int>(e)];
-}
-
-KernelAnatomy anatomy_of(const KernelView& kernel) { return Anatomist(kernel).run(); }
-
-double footprint_bytes(const Access& access, const PerAxis& extent) {
-  std::array<std::pair<double, double>, kMaxAxes> walks;  // stride, extent
-  int count = 0;
-  for (int a = 0; a < kMaxAxes; ++a)
-    if (access.stride_bytes[a] > 0 && extent[a] > 1) walks[count++] = {access.stride_bytes[a], extent[a]};
-  std::sort(walks.begin(), walks.begin() + count);
-  double run = access.element_bytes, pieces = 1;
-  for (int i = 0; i < count; ++i) {
-    const auto [stride, times] = walks[i];
-    if (pieces == 1 && stride <= std::max(run, kLine))
-      run += (times - 1) * stride;
-    else
-      pieces *= times;
-  }
-  return pieces * std::max(run, kLine);
-}
-
-Demand demand_of(const KernelAnatomy& k, std::span<const float> option, const features::Cpu& cpu) {
-  const OptionColumns& c = option_columns();
-  if (option.size() != static_cast<size_t>(features::tile_feature_count()))
-    throw Error("an option's features have another width", "", "collect the data set again");
-  Demand out;
-  const std::vector<double> tile = tile_of(k, option);
-  const double lanes = std::min<double>(kCodeVectorBits, static_cast<double>(cpu.vector_bits)) / 8 / k.element_bytes;
-  const bool library = k.flops > 0 && option[c.loop] <= 0 && tile.empty();
-  std::vector<Loop> loops;
-  if (library) {
-    out.emitter = Emitter::Library;
-    out.matmul_ops = k.flops / 2 / (lanes * k.library_lanes);
-  } else if (!tile.empty()) {
-    out.emitter = Emitter::Tiled;
-    for (int a : k.order) loops.push_back({a, std::ceil(k.extent[a] / tile[a])});
-    for (size_t a = k.outputs; a < k.extent.size(); ++a) loops.push_back({static_cast<int>(a), k.extent[a]});
-    for (int a : k.order) loops.push_back({a, tile[a]});
-    count_tile_work(k, tile, std::max(1.0, lanes), out);
-  } else {
-    for (int a : k.order) loops.push_back({a, k.extent[a]});
-    for (size_t a = k.outputs; a < k.extent.size(); ++a) loops.push_back({static_cast<int>(a), k.extent[a]});
-    count_loop_work(k, loops, std::max(1.0, lanes), out);
-    if (k.flops > 0) out.scalar_ops += k.flops / 2;
-  }
-  const double caches[] = {static_cast<double>(cpu.l1_bytes), static_cast<double>(cpu.l2_bytes),
-                           static_cast<double>(cpu.l3_bytes)};
-  for (int level = 0; level < 3; ++level) {
-    if (caches[level] <= 0) continue;
-    if (!library) {
-      out.bytes[level] = traffic_bytes(k, loops, caches[level]);
-      continue;
-    }
-    // Libraries block their loops: each array comes in about once.
-    out.bytes[level] = k.bytes > caches[level] ? k.bytes : 0;
-  }
-  return out;
-}
+LoopNest loop_nest_of(const KernelView& kernel) { return LoopNestBuilder(kernel).run(); }
 
 }  // namespace hone::cost

@@ -1,0 +1,26 @@
+// A learned model of kernels' run times, wherever it comes from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+
+namespace hone::cost {
+
+// A trained network with its scaler. Predictions of a rank-trained model order the options of one kernel and mean nothing
+// else; those of a model trained on run times are in ns.
+class LearnedModel {
+ public:
+  virtual ~LearnedModel() = default;
+  virtual std::string name() const = 0;
+  virtual std::string task() const = 0;       // "tile" or "fusion"
+  virtual bool predicts_runtime() const = 0;  // ns, not a score
+  // Scores whose differences within a kernel are logarithms of ratios of run times: trained with the loss "ratio".
+  virtual bool predicts_ratios() const { return false; }
+  // One number per option of the kernel, lower = faster; run times of the view are not read. Throws Error when widths do
+  // not fit the weights.
+  virtual std::vector<double> predict(const KernelView& kernel) = 0;
+};
+
+}  // namespace hone::cost

@@ -1,0 +1,45 @@
+// Graphs to plan, and the plans they begin with.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "learn/go/go_graph.h"
+#include "options/go_options.h"
+#include "sim/simulator.h"
+
+namespace hone::learn {
+
+// A graph on a topology, and the best that is known about it.
+struct GoProblem {
+  std::string name;
+  sim::Simulator simulator;
+  GoGraph graph;
+  std::array<bool, options::kGoTasks> plain;  // tasks left to the simulator's defaults
+  GoActions start;                            // what the first step refines: the best of quick baselines
+  std::string start_name;
+  double start_seconds = 0;  // infinite when nothing quick fits into memory
+  double scale_seconds = 0;  // of rewards
+  GoActions best;
+  double best_seconds = 0;  // infinite until something fits into memory
+  int64_t simulations = 0;
+  std::vector<std::pair<double, GoActions>> finalists;  // the best of different step times, fastest first
+};
+inline constexpr size_t kGoFinalists = 8;
+// `default_fusion`: XLA's own, as priorities; may be empty. `start`: the strategy (sim/strategies.h) whose placement is
+// refined, or "best" of those that do not search, but for random ones; each is asked with nothing fused, XLA's fusion and
+// priority fusion, where fusion is decided. `tasks`: of the policy's, those to be decided; empty = all. What is not decided
+// is as XLA does it. Throws Error as Simulator does, for strategies there are not, and for tasks the policy does not know.
+GoProblem make_go_problem(sim::Simulator simulator, const options::GoOptions& options,
+                          const std::vector<int32_t>& default_fusion = {}, const std::string& start = "best",
+                          const std::vector<std::string>& tasks = {});
+// Step time of decisions, infinite out of memory; keeps the best.
+double simulate(GoProblem& problem, const GoActions& actions, const options::GoOptions& options);
+sim::Plan plan_of(const GoProblem& problem, const GoActions& actions, const options::GoOptions& options);
+// What the policy sees after decisions: one more simulation.
+GoState observe(GoProblem& problem, const GoActions& actions, const options::GoOptions& options);
+
+}  // namespace hone::learn

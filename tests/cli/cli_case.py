@@ -1,0 +1,67 @@
+"""What tests of the command line share: hone run in a folder of its own, on small programs."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from programs import DOT, ELEMENTWISE, LOOP, SOFTMAX
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
+HONE = BUILD / "hone"
+
+PROGRAMS = {"elementwise": ELEMENTWISE, "softmax": SOFTMAX, "dot": DOT, "loop": LOOP}
+
+
+class CliTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not HONE.exists():
+            raise unittest.SkipTest(f"SKIPPED: {HONE} is missing, build it first")
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="hone-cli-test-")
+        self.dir = pathlib.Path(self.folder.name)
+        self.db = self.dir / "test.db"
+        for name, text in PROGRAMS.items():
+            (self.dir / f"{name}.hlo").write_text(text)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def arguments(self, *arguments):
+        return [str(HONE), *map(str, arguments)]
+
+    def hone(self, *arguments, code=0, stdin=None, timeout=300):
+        """Runs hone in the test's folder and returns the finished process."""
+        environment = dict(os.environ, XDG_DATA_HOME=str(self.dir / "data"))
+        done = subprocess.run(
+            self.arguments(*arguments),
+            cwd=self.dir,
+            input=stdin,
+            capture_output=True,
+            timeout=timeout,
+            env=environment,
+            check=False,
+        )
+        self.assertEqual(done.returncode, code, f"{arguments}\n{done.stdout.decode()}\n{done.stderr.decode()}")
+        return done
+
+    def json(self, *arguments, **options):
+        return json.loads(self.hone(*arguments, "--json", **options).stdout)
+
+    def tune(self, name, *arguments, **options):
+        return self.json("tune", self.dir / f"{name}.hlo", "--db", self.db, "--quiet", *arguments, **options)
+
+
+class WithWorker(CliTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if not (BUILD / "hone-xla").exists():
+            print(f"SKIPPED: {BUILD}/hone-xla is missing: no test ran a program", file=sys.stderr)
+            raise unittest.SkipTest("build/hone-xla is missing")
