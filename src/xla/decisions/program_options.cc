@@ -14,80 +14,44 @@ struct ProgramOption {
   const char* key;
   std::vector<std::string> values;
   bool needs_fast_math;
-  void (*apply)(xla::DebugOptions&, const std::string& value);
+  void (*apply)(xla::DebugOptions&, const std::string& value);  // any value but the first
 };
 
-void set_extra(xla::DebugOptions& options, const char* name, const std::string& value = "true") {
-  (*options.mutable_xla_backend_extra_options())[name] = value;
+void set_extra(xla::DebugOptions& debug, const char* name) {
+  (*debug.mutable_xla_backend_extra_options())[name] = "true";
 }
 
-void set_ynn_types(xla::DebugOptions& options, std::initializer_list<int> types) {
-  options.clear_xla_cpu_experimental_ynn_fusion_type();
-  for (int type : types)
-    options.add_xla_cpu_experimental_ynn_fusion_type(static_cast<xla::DebugOptions::LibraryFusionType>(type));
+void set_fast_math(xla::DebugOptions& debug) {
+  debug.set_xla_cpu_enable_fast_math(true);
+  debug.set_xla_cpu_fast_math_honor_nans(false);
+  debug.set_xla_cpu_fast_math_honor_infs(false);
+  debug.set_xla_cpu_fast_math_honor_division(false);
+  debug.set_xla_cpu_fast_math_honor_functions(false);
+}
+
+// Which operations YNNPACK computes; all others are Eigen's or compiled.
+void set_libraries(xla::DebugOptions& debug, const std::string& value) {
+  using D = xla::DebugOptions;
+  debug.clear_xla_cpu_experimental_ynn_fusion_type();
+  if (value == "eigen") return;
+  debug.add_xla_cpu_experimental_ynn_fusion_type(static_cast<D::LibraryFusionType>(4));  // dots
+  if (value == "ynn-dot") return;
+  debug.add_xla_cpu_experimental_ynn_fusion_type(static_cast<D::LibraryFusionType>(5));  // convolutions
+  if (value == "ynn-dot-conv") return;
+  debug.add_xla_cpu_experimental_ynn_fusion_type(D::LIBRARY_FUSION_TYPE_REDUCE);
 }
 
 const std::vector<ProgramOption>& program_options() {
-  using D = xla::DebugOptions;
   static const std::vector<ProgramOption> options = {
-      {DecisionKind::Option,
-       "multi_output_fusion",
-       {"off", "on"},
-       false,
-       [](D& d, const std::string& v) {
-         if (v == "on") set_extra(d, "xla_cpu_use_multi_output_fusion");
-       }},
-      {DecisionKind::Option, "fusion_duplication", {"allow", "forbid"}, false, [](D&, const std::string&) {}},
-      {DecisionKind::Option,
-       "vector_width",
-       {"default", "512", "128"},
-       false,
-       [](D& d, const std::string& v) { d.set_xla_cpu_prefer_vector_width(std::atoi(v.c_str())); }},
-      {DecisionKind::Option, "huge_pages", {"off", "on"}, false, [](D&, const std::string&) {}},
-      {DecisionKind::Option,
-       "tiled_emitter",
-       {"on", "off"},
-       false,
-       [](D& d, const std::string& v) {
-         if (v == "off") set_extra(d, "xla_cpu_disable_tiled_emitter");
-       }},
-      {DecisionKind::Option,
-       "loop_unrolling",
-       {"on", "off"},
-       false,
-       [](D& d, const std::string& v) {
-         if (v == "off") set_extra(d, "xla_cpu_disable_loop_unrolling");
-       }},
-      {DecisionKind::Option,
-       "slp_vectorizer",
-       {"on", "off"},
-       false,
-       [](D& d, const std::string& v) {
-         if (v == "off") set_extra(d, "xla_cpu_disable_slp_vectorizer");
-       }},
-      {DecisionKind::Option,
-       "fast_math",
-       {"off", "on"},
-       true,
-       [](D& d, const std::string& v) {
-         if (v != "on") return;
-         d.set_xla_cpu_enable_fast_math(true);
-         d.set_xla_cpu_fast_math_honor_nans(false);
-         d.set_xla_cpu_fast_math_honor_infs(false);
-         d.set_xla_cpu_fast_math_honor_division(false);
-         d.set_xla_cpu_fast_math_honor_functions(false);
-       }},
+#define PROGRAM_OPTION(key, needs_fast_math, effect, ...) \
+  {DecisionKind::Option, key, {__VA_ARGS__}, needs_fast_math, [](xla::DebugOptions& debug, const std::string& value) { effect; }},
+#include "decisions/program_options.def"
+#undef PROGRAM_OPTION
       {DecisionKind::Library,
        family(FamilyId::ProgramLibrary).prefix,
        {"default", "eigen", "ynn-dot", "ynn-dot-conv", "ynn-dot-conv-reduce"},
        false,
-       [](D& d, const std::string& v) {
-         if (v == "eigen") set_ynn_types(d, {});
-         if (v == "ynn-dot") set_ynn_types(d, {4});
-         if (v == "ynn-dot-conv") set_ynn_types(d, {4, 5});
-         if (v == "ynn-dot-conv-reduce") set_ynn_types(d, {4, 5, 3});
-       }},
-  };
+       set_libraries}};
   return options;
 }
 

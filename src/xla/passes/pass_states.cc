@@ -1,7 +1,6 @@
 #include "passes/pass_states.h"
 
 #include "base/error.h"
-#include "decisions/fingerprints.h"
 #include "xla/service/hlo_cost_analysis.h"
 #include "xla_pch.h"
 
