@@ -34,9 +34,9 @@ void set_libraries(xla::DebugOptions& debug, const std::string& value) {
   using D = xla::DebugOptions;
   debug.clear_xla_cpu_experimental_ynn_fusion_type();
   if (value == "eigen") return;
-  debug.add_xla_cpu_experimental_ynn_fusion_type(static_cast<D::LibraryFusionType>(4));  // dots
+  debug.add_xla_cpu_experimental_ynn_fusion_type(D::LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT);
   if (value == "ynn-dot") return;
-  debug.add_xla_cpu_experimental_ynn_fusion_type(static_cast<D::LibraryFusionType>(5));  // convolutions
+  debug.add_xla_cpu_experimental_ynn_fusion_type(D::LIBRARY_FUSION_TYPE_INDIVIDUAL_CONVOLUTION);
   if (value == "ynn-dot-conv") return;
   debug.add_xla_cpu_experimental_ynn_fusion_type(D::LIBRARY_FUSION_TYPE_REDUCE);
 }
