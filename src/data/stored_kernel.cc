@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "data/database.h"
+#include "data/schema.h"
 #include "data/sql.h"
 
 namespace hone {
