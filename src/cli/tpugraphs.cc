@@ -243,7 +243,7 @@ TpuGraph graph_of_program(const TpuGraphsCommand& command, const std::string& pa
   const OpenedProgram opened = open_program(options);
   tune::Session& session = *opened.session;
   if (command.stage == "layout") {
-    const auto layouts = tune::layout_space_from(session.lower_reply({kListLayouts}, /*want_fusion=*/false));
+    const auto layouts = tune::layout_space_from(session.list_layouts());
     std::vector<Record> rows;
     if (!command.db.empty())
       rows = open_existing_database(command.db)

@@ -228,7 +228,7 @@ tune::ProgramResult search_layouts(const TuneCommand& command, double budget_s, 
   };
   session
       .begin_confirmation();  // the space is no part of the search: its time does not count, and without it there is none
-  const tune::LayoutSpace layouts = tune::layout_space_from(session.lower_reply({kListLayouts}, /*want_fusion=*/false));
+  const tune::LayoutSpace layouts = tune::layout_space_from(session.list_layouts());
   session.begin_search();
   return tune::tune_layouts(bench, layouts, options);
 }

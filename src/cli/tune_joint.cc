@@ -147,10 +147,7 @@ std::vector<tune::Alternative> Joint::passes() {
 
 std::vector<tune::Alternative> Joint::layouts(const Decisions& under) {
   try {
-    Decisions listing = under;
-    listing.push_back(kListLayouts);
-    const tune::LayoutSpace space =
-        tune::layout_space_from(opened_.session->lower_reply(listing, /*want_fusion=*/false));
+    const tune::LayoutSpace space = tune::layout_space_from(opened_.session->list_layouts(under));
     const auto& target = opened_.session->target();
     if (options_.layout_model.empty()) return tune::propose_layouts(space, {}, 0, kLayoutsWithoutModel, target.seed);
     return tune::propose_layouts(space, tune::learned_layout_ranker(options_.layout_model, target.threads),

@@ -44,7 +44,7 @@ struct Opened {
       : session(session_options(options, budget_s)) {
     session.begin_confirmation();  // the budget is for measuring: on a busy machine opening alone would use it up
     session.load(report::read_program(program.file).bytes, program.name);
-    layouts = tune::layout_space_from(session.lower_reply({kListLayouts}, /*want_fusion=*/false));
+    layouts = tune::layout_space_from(session.list_layouts());
     session.begin_search();
   }
 

@@ -11,100 +11,20 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "data/postgres.h"
+#include "data/schema.h"
 #include "data/sqlite.h"
 
 namespace hone {
 
-void create_kernel_tables(Sql& sql);  // database_kernels.cc
-
 namespace {
 
-constexpr int kSchemaVersion = 2;  // 1: records and tuned; 2: kernels and programs as well
 constexpr size_t kMostProblems = 100;
-constexpr const char* kTunedKey = "program, host, threads, weights, xla_version, options";
 
 std::string utc_now() {
   const auto now = std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
   const auto ms = now.time_since_epoch().count() % 1000;
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(now)), ms);
-}
-
-std::string column_definition(const char* name, const std::string&) { return fmt::format("{} TEXT NOT NULL", name); }
-std::string column_definition(const char* name, double) { return fmt::format("{} REAL NOT NULL", name); }
-template <class Integer>
-std::string column_definition(const char* name, Integer) {
-  return fmt::format("{} INTEGER NOT NULL", name);
-}
-
-struct Columns {
-  std::string names, definitions, marks;  // comma-separated
-  int count = 0;
-  void add(const char* name, const std::string& definition) {
-    const char* comma = count++ == 0 ? "" : ", ";
-    names += comma + std::string(name);
-    definitions += comma + definition;
-    marks += comma + std::string("?");
-  }
-};
-
-Columns record_columns() {
-  Columns columns;
-  const Record record;
-  for_each_record_field(
-      record, [&](const char* name, const auto& field) { columns.add(name, column_definition(name, field)); });
-  return columns;
-}
-
-Columns tuned_columns() {
-  Columns columns;
-  const Tuned tuned;
-  for_each_tuned_field(tuned,
-                       [&](const char* name, const auto& field) { columns.add(name, column_definition(name, field)); });
-  return columns;
-}
-
-// A hash over all fields but the id: equal for rows that say the same.
-std::string content_key(const Record& record) {
-  std::string text;
-  for_each_record_field(record, [&](const char*, const auto& field) { text += fmt::format("{}", field) + '\0'; });
-  return hash_hex(text);
-}
-
-Record read_record(const Statement& row) {  // columns: id, then record_columns()
-  Record record;
-  row.column(0, record.id);
-  int column = 1;
-  for_each_record_field(record, [&](const char*, auto& field) { row.column(column++, field); });
-  return record;
-}
-
-Tuned read_tuned(const Statement& row) {
-  Tuned tuned;
-  int column = 0;
-  for_each_tuned_field(tuned, [&](const char*, auto& field) { row.column(column++, field); });
-  return tuned;
-}
-
-std::string select_records(const std::string& rest) {
-  return "SELECT id, " + record_columns().names + " FROM records " + rest;
-}
-std::string select_tuned(const std::string& rest) { return "SELECT " + tuned_columns().names + " FROM tuned " + rest; }
-
-// Rows of one kernel or program under equal conditions; `column` is where the fingerprint stands.
-std::vector<Record> find(Sql& sql, const std::string& scope, const std::string& fingerprint, const std::string& host,
-                         int threads, const std::string& xla_version, const char* rest) {
-  Statement query(sql, select_records("WHERE scope = ? AND " + scope +
-                                      " = ? AND host = ? AND threads = ? AND xla_version = ? " + rest));
-  query.bind(0, scope);
-  query.bind(1, fingerprint);
-  query.bind(2, host);
-  query.bind(3, threads);
-  query.bind(4, xla_version);
-  std::vector<Record> records;
-  while (query.step()) records.push_back(read_record(query));
-  return records;
 }
 
 constexpr const char* kOldestFirst = "ORDER BY id";
@@ -115,84 +35,20 @@ std::optional<Record> first(std::vector<Record> records) {
   return std::move(records.front());
 }
 
-void create_schema(Sql& sql) {
-  sql.claim();
-  sql.execute("CREATE TABLE records (id INTEGER PRIMARY KEY, " + record_columns().definitions +
-              ", content_key TEXT NOT NULL UNIQUE)");
-  sql.execute("CREATE INDEX records_kernel ON records (kernel, host, threads, xla_version)");
-  sql.execute("CREATE INDEX records_program ON records (program, scope, host, threads, xla_version)");
-  sql.execute("CREATE TABLE tuned (" + tuned_columns().definitions + ", PRIMARY KEY (" + kTunedKey + "))");
-}
-
-// Brings a file of any older schema (0: just created) to ours; inside a transaction.
-void migrate(Sql& sql, int64_t version) {
-  if (version < 1) create_schema(sql);
-  if (version < 2) create_kernel_tables(sql);
-  sql.set_version(kSchemaVersion);
-}
-
-// The schema's version, 0 where there is none yet; throws Error for what is not ours or newer.
-int64_t schema_of(Sql& sql) {
-  const SqlOwner owner = sql.owner();
-  if (owner.empty) return 0;
-  if (!owner.ours)
-    throw Error("the database belongs to another program", sql.path(), "give the path of a database made by hone");
-  if (owner.version > kSchemaVersion)
-    throw Error(fmt::format("the database has schema version {}, this program knows {}", owner.version, kSchemaVersion),
-                sql.path(), "use the newer version of hone that wrote it, or another file");
-  return owner.version;
-}
-
-std::string insert_record_sql() {
-  const Columns columns = record_columns();
-  return "INSERT INTO records (" + columns.names + ", content_key) VALUES (" + columns.marks +
-         ", ?) ON CONFLICT DO NOTHING";
-}
-
-// Newer results replace older ones; `always` replaces whatever is there.
-std::string save_tuned_sql(bool always) {
-  const Columns columns = tuned_columns();
-  std::string updates;
-  const Tuned tuned;
-  for_each_tuned_field(tuned, [&](const char* name, const auto&) {
-    updates += fmt::format("{}{} = excluded.{}", updates.empty() ? "" : ", ", name, name);
-  });
-  return "INSERT INTO tuned (" + columns.names + ") VALUES (" + columns.marks + ") ON CONFLICT (" + kTunedKey +
-         ") DO UPDATE SET " + updates + (always ? "" : " WHERE excluded.created > tuned.created");
-}
-
 // Throws InternalError: what our own code stores must make sense.
 void require_sound(const std::vector<std::string>& found) {
   if (!found.empty()) throw InternalError("a row for the database makes no sense: " + found.front());
 }
 
-bool insert_record(Sql& sql, Statement& insert, const Record& record) {
-  insert.reset();
-  int index = 0;
-  for_each_record_field(record, [&](const char*, const auto& field) { insert.bind(index++, field); });
-  insert.bind(index, content_key(record));
-  insert.step();
-  insert.reset();  // ends the implicit transaction
-  return sql.changes() > 0;
-}
-
-bool insert_tuned(Sql& sql, Statement& insert, const Tuned& tuned) {
-  insert.reset();
-  int index = 0;
-  for_each_tuned_field(tuned, [&](const char*, const auto& field) { insert.bind(index++, field); });
-  insert.step();
-  insert.reset();
-  return sql.changes() > 0;
-}
-
 }  // namespace
 
-Database::Database(std::unique_ptr<Sql> sql) : sql_(std::move(sql)) {}
+Database::Database(std::unique_ptr<Sql> sql, int64_t schema) : sql_(std::move(sql)), schema_(schema) {}
 Database::~Database() = default;
 Database::Database(Database&&) noexcept = default;
 Database& Database::operator=(Database&& other) noexcept {
   insert_.swap(other.insert_);  // swapped, so that statements go before the connection they belong to
   sql_.swap(other.sql_);
+  std::swap(schema_, other.schema_);
   return *this;
 }
 
@@ -202,7 +58,7 @@ Database Database::open(const std::string& path, const DatabaseOptions& options)
   const int64_t version = schema_of(*sql);
   if (options.read_only) {
     if (version == 0) throw Error("the database is empty", sql->path());
-    return Database(std::move(sql));
+    return Database(std::move(sql), version);
   }
   sql->prepare_writing();
   if (version < kSchemaVersion) {
@@ -210,7 +66,22 @@ Database Database::open(const std::string& path, const DatabaseOptions& options)
     migrate(*sql, schema_of(*sql));  // asked again: another process may have been faster
     transaction.commit();
   }
-  return Database(std::move(sql));
+  return Database(std::move(sql), kSchemaVersion);
+}
+
+// Rows of one kernel or program under equal conditions; `scope` is also the column where the fingerprint stands.
+std::vector<Record> Database::find(const std::string& scope, const std::string& fingerprint, const std::string& host,
+                                   int threads, const std::string& xla_version, const char* rest) const {
+  const std::string where = "WHERE scope = ? AND " + scope + " = ? AND host = ? AND threads = ? AND xla_version = ? ";
+  Statement query(*sql_, select_records(schema_, where + rest));
+  query.bind(0, scope);
+  query.bind(1, fingerprint);
+  query.bind(2, host);
+  query.bind(3, threads);
+  query.bind(4, xla_version);
+  std::vector<Record> records;
+  while (query.step()) records.push_back(read_record(query));
+  return records;
 }
 
 bool Database::add(const Record& given) {
@@ -224,22 +95,22 @@ bool Database::add(const Record& given) {
 
 std::vector<Record> Database::find_kernel(const std::string& kernel, const std::string& host, int threads,
                                           const std::string& xla_version) const {
-  return find(*sql_, "kernel", kernel, host, threads, xla_version, kOldestFirst);
+  return find("kernel", kernel, host, threads, xla_version, kOldestFirst);
 }
 
 std::vector<Record> Database::find_program(const std::string& program, const std::string& host, int threads,
                                            const std::string& xla_version) const {
-  return find(*sql_, "program", program, host, threads, xla_version, kOldestFirst);
+  return find("program", program, host, threads, xla_version, kOldestFirst);
 }
 
 std::optional<Record> Database::best_kernel(const std::string& kernel, const std::string& host, int threads,
                                             const std::string& xla_version) const {
-  return first(find(*sql_, "kernel", kernel, host, threads, xla_version, kBestOnly));
+  return first(find("kernel", kernel, host, threads, xla_version, kBestOnly));
 }
 
 std::optional<Record> Database::best_program(const std::string& program, const std::string& host, int threads,
                                              const std::string& xla_version) const {
-  return first(find(*sql_, "program", program, host, threads, xla_version, kBestOnly));
+  return first(find("program", program, host, threads, xla_version, kBestOnly));
 }
 
 void Database::save_tuned(const Tuned& given) {
@@ -292,7 +163,7 @@ void Database::export_jsonl(std::ostream& out) const {
   const auto print = [&](const nlohmann::ordered_json& line) {
     out << line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
   };
-  Statement records(*sql_, select_records("ORDER BY id"));
+  Statement records(*sql_, select_records(schema_, "ORDER BY id"));
   while (records.step()) {
     const Record record = read_record(records);
     nlohmann::ordered_json line = {{"table", "records"}, {"id", record.id}};
@@ -318,7 +189,7 @@ MergeReport Database::merge(const std::string& path, const std::set<std::string>
   MergeReport report;
   Transaction transaction(*sql_);
   Statement insert(*sql_, insert_record_sql());
-  Statement records(*other.sql_, select_records("ORDER BY id"));
+  Statement records(*other.sql_, select_records(other.schema_, "ORDER BY id"));
   while (records.step()) {
     const Record record = read_record(records);
     if (!wanted(record.program, record.kernel)) continue;
@@ -351,15 +222,15 @@ std::vector<std::string> Database::check() const {
     note("schema", {fmt::format("version {}, expected 1 to {}", version, kSchemaVersion)});
   try {
     note("file", sql_->damages());
-    Statement records(*sql_, "SELECT id, " + record_columns().names + ", content_key FROM records ORDER BY id");
-    const int key_column = record_columns().count + 1;
+    Statement records(*sql_, select_records(schema_, "ORDER BY id"));
     while (records.step()) {
       const Record record = read_record(records);
-      std::string key;
-      records.column(key_column, key);
       const std::string where = fmt::format("record {}", record.id);
       note(where, problems(record));
-      if (key != content_key(record)) note(where, {"its content is not what was stored"});
+      // Where an older schema is read, what it says in a note is in a field of which its key knows nothing.
+      Record stored = record;
+      if (schema_ < 3) stored.finished = false;
+      if (read_content_key(records) != content_key(stored)) note(where, {"its content is not what was stored"});
     }
     Statement results(*sql_, select_tuned(""));
     while (results.step()) {

@@ -55,8 +55,9 @@ struct MeasuredUnder {
 // (disk full, server gone, locked for longer than the time limit).
 class Database {
  public:
-  // Opens or creates. `path` is a file or a URL, postgresql://user@host/name. Throws Error when the file is no database,
-  // is another program's, or has a newer schema, and when the server cannot be reached.
+  // Opens or creates, and brings an older schema up to date unless it is only read. `path` is a file or a URL,
+  // postgresql://user@host/name. Throws Error when the file is no database, is another program's, or has a newer schema,
+  // and when the server cannot be reached.
   static Database open(const std::string& path, const DatabaseOptions& options = {});
   ~Database();
   Database(Database&&) noexcept;
@@ -108,8 +109,11 @@ class Database {
  private:
   bool has_kernels() const;
   int64_t merge_kernels(const Database& other);
-  explicit Database(std::unique_ptr<Sql> sql);
+  Database(std::unique_ptr<Sql> sql, int64_t schema);
+  std::vector<Record> find(const std::string& scope, const std::string& fingerprint, const std::string& host,
+                           int threads, const std::string& xla_version, const char* rest) const;
   std::unique_ptr<Sql> sql_;
+  int64_t schema_;                     // version of what is there
   std::unique_ptr<Statement> insert_;  // kept prepared between add() calls
 };
 

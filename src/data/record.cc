@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/stage.h"
+
 namespace hone {
 namespace {
 
@@ -57,6 +59,8 @@ std::vector<std::string> problems(const Record& r) {
     check_not_negative("baseline_ns", r.baseline_ns, found);
     check_not_negative("candidate_ns", r.candidate_ns, found);
   }
+  if (!stage_from_name(r.stage)) found.push_back("unknown stage '" + r.stage + "'");
+  if (r.status == "ok" && !r.stage.empty()) found.push_back("ok, and stopped at stage '" + r.stage + "'");
   if (r.verified != (r.status == "ok"))
     found.push_back(fmt::format("status '{}' and verified {} contradict each other", r.status, r.verified));
   check_not_negative("compile_ms", r.compile_ms, found);

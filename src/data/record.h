@@ -21,12 +21,14 @@ struct Record {
   bool verified = false;  // outputs were compared with default XLA's and agree
   double max_error = 0;   // largest difference seen; infinite for NaN
   std::string status;     // one of record_statuses()
-  std::string note;
-  std::string host;  // CPU model and cores
+  std::string note;       // free text, for people
+  std::string host;       // CPU model and cores
   int threads = 1;
   uint64_t seed = 0;
   std::string xla_version;
-  std::string created;  // UTC, 2026-08-01T12:00:00.123Z; filled in by Database::add when empty
+  std::string created;    // UTC, 2026-08-01T12:00:00.123Z; filled in by Database::add when empty
+  std::string stage;      // where a candidate stopped that is not ok: stage_name(), empty when nobody knows
+  bool finished = false;  // the best of its kernel's finished search, which may be the default
   bool operator==(const Record&) const = default;
 };
 
@@ -81,6 +83,8 @@ void for_each_record_field(R& r, Visit&& visit) {
   visit("seed", r.seed);
   visit("xla_version", r.xla_version);
   visit("created", r.created);
+  visit("stage", r.stage);
+  visit("finished", r.finished);
 }
 
 template <class T, class Visit>

@@ -171,4 +171,14 @@ Decision present(Decision decision) {
   return decision;
 }
 
+std::string present_text(const std::string& text) {
+  constexpr std::array kFormer = {"kernel ", "pass ",
+                                  "library convolution:", "library reduce-window:", "library reduce:"};
+  bool former = false;
+  for (size_t at = 0; at < text.size() && !former; at = std::min(text.find('|', at), text.size() - 1) + 1)
+    former = std::any_of(kFormer.begin(), kFormer.end(),
+                         [&](const char* begin) { return text.compare(at, std::strlen(begin), begin) == 0; });
+  return former ? to_text(decisions_from_text(text)) : text;
+}
+
 }  // namespace hone

@@ -78,5 +78,7 @@ std::string to_text(const Decisions& decisions);
 Decisions decisions_from_text(const std::string& text);
 // A decision as versions before 0.2 wrote it, in today's terms: rewrites were library decisions, and YNNPACK had a second name.
 Decision present(Decision decision);
+// to_text() of decisions that versions before 0.2 wrote, as it is written today; other texts as they are.
+std::string present_text(const std::string& text);
 
 }  // namespace hone

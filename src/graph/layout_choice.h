@@ -24,9 +24,4 @@ std::string to_text(const LayoutChoice& choice);
 // The inverse. Throws Error for text of another form and for lists that are no permutation of 0, 1, ...
 LayoutChoice layout_choice_from_text(const std::string& text);
 
-// Not a choice: a lowering under this decision says which layouts can be decided, and its module is the program as it is
-// when layouts are assigned.
-inline constexpr char kLayoutGraphKey[] = "graph";
-inline const Decision kListLayouts = {DecisionKind::Layout, kLayoutGraphKey, "list"};
-
 }  // namespace hone

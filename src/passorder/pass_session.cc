@@ -8,28 +8,17 @@
 #include "features/encode.h"
 #include "features/encoded.h"
 #include "graph/hlo_reader.h"
+#include "wire/despite_kills.h"
 
 namespace hone::passorder {
 namespace {
 
+using wire::despite_kills;
 using Clock = std::chrono::steady_clock;
 using Kind = wire::WorkerFailure::Kind;
 
-constexpr int kKills = 3;  // from outside, that one call survives
 constexpr size_t kKeptGraphs = 512;
 constexpr double kMeasureLimit_s = 300;
-
-// Made again when the worker was killed from outside.
-template <class Call>
-auto despite_kills(Call&& call) {
-  for (int kills = 1;; ++kills) {
-    try {
-      return call();
-    } catch (const wire::WorkerFailure& died) {
-      if (died.kind() != Kind::Killed || kills == kKills) throw;
-    }
-  }
-}
 
 std::string step_key(const std::string& fingerprint, const std::string& pass) { return fingerprint + ' ' + pass; }
 
@@ -264,13 +253,13 @@ PassDuel PassSession::measure(const std::string& program, const PassHistory& his
       request.budget_ms = budget_ms;
       return worker_.call<wire::MeasureReplyT>(std::move(request), kMeasureLimit_s);
     });
-    duel.verified = reply.verified;
+    duel.verified = reply.verdict == wire::Verdict::Ok;
     duel.baseline_ns = reply.baseline_ns;
     duel.candidate_ns = reply.candidate_ns;
     duel.ratio = reply.ratio;
     duel.ratio_low = reply.ratio_low;
     duel.ratio_high = reply.ratio_high;
-    if (!reply.verified) duel.error = reply.note.empty() ? "outputs are not verified" : reply.note;
+    if (!duel.verified) duel.error = reply.note.empty() ? "outputs are not verified" : reply.note;
   } catch (const RunError& failed) {
     duel.error = failed.what();
   }

@@ -67,6 +67,8 @@ std::string program_of(const RequestBodyUnion& body) {
   if (const auto* request = body.AsMeasureRequest()) return request->program;
   if (const auto* request = body.AsRunRequest()) return request->program;
   if (const auto* request = body.AsApplyRequest()) return request->program;
+  if (const auto* request = body.AsListKernelsRequest()) return request->program;
+  if (const auto* request = body.AsListLayoutsRequest()) return request->program;
   return "";
 }
 
@@ -295,7 +297,8 @@ ReplyT Worker::exchange(RequestT request, double timeout_s) {
   if (reply.failure && reply.failure->code != 0) {
     const FailureT& failure = *reply.failure;
     if (failure.code == 2) throw Error(failure.message, failure.where, failure.hint);
-    throw RunError(failure.message, failure.where, failure.hint);
+    if (failure.stage == Stage::None) throw RunError(failure.message, failure.where, failure.hint);
+    throw StageError(from_wire(failure.stage), failure.message, failure.where, failure.hint);
   }
   process.keep(std::move(packed), type, program, reply);
   return reply;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/stage.h"
 #include "graph/decision.h"
 #include "wire/hone_generated.h"
 
@@ -50,8 +51,8 @@ class Worker {
   Worker& operator=(Worker&&) noexcept;
 
   // Sends one request and waits for its reply of the matching type. Throws Error (bad input), RunError (the request
-  // failed in a healthy worker), NoWorker or WorkerFailure with the worker's last words (tail of its stderr).
-  // timeout_s 0 = the options'; on_wait's function can end the wait early by throwing.
+  // failed in a healthy worker; StageError where it says at which stage), NoWorker or WorkerFailure with the worker's last
+  // words (tail of its stderr). timeout_s 0 = the options'; on_wait's function can end the wait early by throwing.
   template <class ReplyBodyT, class RequestBodyT>
   ReplyBodyT call(RequestBodyT request, double timeout_s = 0) {
     RequestT message;
@@ -75,7 +76,11 @@ class Worker {
   std::unique_ptr<Process> process_;
 };
 
-// Conversions between the plain types and the wire's.
+// Conversions between the plain types and the wire's. Values that the wire's enums do not have throw InternalError.
+Stage to_wire(hone::Stage stage);
+hone::Stage from_wire(Stage stage);
+// Of a candidate that failed at this stage: CompileFailed or RunFailed.
+Verdict verdict_of(hone::Stage stage);
 DecisionT to_wire(const hone::Decision& decision);
 hone::Decision from_wire(const DecisionT& decision);
 hone::Dimension from_wire(const DimensionT& dimension);

@@ -11,7 +11,16 @@ namespace {
   static_assert(static_cast<int>(DecisionKind::kind) == static_cast<int>(hone::DecisionKind::kind));
 #include "graph/decisions.def"
 #undef DECISION
-static_assert(static_cast<int>(DecisionKind::MAX) + 1 == kDecisionKinds, "hone.fbs and decisions.def list the same kinds");
+static_assert(static_cast<int>(DecisionKind::MAX) + 1 == kDecisionKinds,
+              "hone.fbs and decisions.def list the same kinds");
+static_assert(static_cast<int>(Stage::None) == static_cast<int>(hone::Stage::None) &&
+                  static_cast<int>(Stage::Load) == static_cast<int>(hone::Stage::Load) &&
+                  static_cast<int>(Stage::Passes) == static_cast<int>(hone::Stage::Passes) &&
+                  static_cast<int>(Stage::Codegen) == static_cast<int>(hone::Stage::Codegen) &&
+                  static_cast<int>(Stage::Run) == static_cast<int>(hone::Stage::Run) &&
+                  static_cast<int>(Stage::Compare) == static_cast<int>(hone::Stage::Compare) &&
+                  Stage::MAX == Stage::Compare,
+              "the two lists of stages have drifted apart");
 
 hone::DecisionKind plain(DecisionKind kind) {
   if (kind < DecisionKind::MIN || kind > DecisionKind::MAX)
@@ -20,6 +29,19 @@ hone::DecisionKind plain(DecisionKind kind) {
 }
 
 }  // namespace
+
+Stage to_wire(hone::Stage stage) { return static_cast<Stage>(stage); }
+
+hone::Stage from_wire(Stage stage) {
+  if (stage < Stage::MIN || stage > Stage::MAX)
+    throw InternalError(fmt::format("a message holds stage {}", static_cast<int>(stage)));
+  return static_cast<hone::Stage>(stage);
+}
+
+Verdict verdict_of(hone::Stage stage) {
+  const bool compiling = stage == hone::Stage::Passes || stage == hone::Stage::Codegen;
+  return compiling ? Verdict::CompileFailed : Verdict::RunFailed;
+}
 
 DecisionT to_wire(const hone::Decision& decision) {
   DecisionT result;

@@ -1,10 +1,11 @@
-// The one place where absl::Status becomes an exception of ours.
+// The one place where absl::Status becomes an exception of ours, and where exceptions learn the stage they happened at.
 #pragma once
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/error.h"
+#include "base/stage.h"
 
 namespace hone::xla_side {
 
@@ -27,6 +28,18 @@ template <class T>
 T take(absl::StatusOr<T> value, const std::string& what, bool bad_input = false) {
   check(value.status(), what, bad_input);
   return *std::move(value);
+}
+
+// The result of `work`. A RunError in it says that it happened at this stage, unless it says another already.
+template <class Work>
+decltype(auto) at_stage(Stage stage, Work&& work) {
+  try {
+    return work();
+  } catch (const StageError&) {
+    throw;
+  } catch (const RunError& failed) {
+    throw StageError(stage, failed.what(), failed.where(), failed.hint());
+  }
 }
 
 }  // namespace hone::xla_side

@@ -12,22 +12,10 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "tests/data/old_schema.h"
 #include "tests/data/records.h"
 
 namespace hone {
-namespace {
-
-// A connection behind the Database's back.
-void execute_sql(const std::string& path, const std::string& sql) {
-  sqlite3* handle = nullptr;
-  REQUIRE(sqlite3_open(path.c_str(), &handle) == SQLITE_OK);
-  const int code = sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr);
-  sqlite3_close(handle);
-  REQUIRE(code == SQLITE_OK);
-}
-
-}  // namespace
-
 TEST_CASE("records come back as they were stored", "[data]") {
   const TempDir folder;
   const std::string path = folder.path() / "records.db";
@@ -106,6 +94,7 @@ TEST_CASE("records that make no sense are refused", "[data]") {
   refused([](Record& r) { r.status = "great"; });
   refused([](Record& r) { r.status = "mismatch"; });  // though verified
   refused([](Record& r) { r.verified = false; });     // though ok
+  refused([](Record& r) { r.stage = "run"; });        // though ok
   refused([](Record& r) { r.ratio = 0; });
   refused([](Record& r) { r.ratio = std::nan(""); });
   refused([](Record& r) { r.ratio_low = 2; });
@@ -118,6 +107,9 @@ TEST_CASE("records that make no sense are refused", "[data]") {
 
   for (const std::string& status : record_statuses())
     if (status != "ok" && status != "unverified") CHECK(database.add(failed_record(status)));
+  Record nowhere = failed_record("crashed");
+  nowhere.stage = "linking";
+  CHECK_FALSE(problems(nowhere).empty());
   Record nan_error = failed_record("mismatch");
   nan_error.kernel = "k9";
   nan_error.max_error = std::nan("");
@@ -164,7 +156,7 @@ TEST_CASE("info counts", "[data]") {
   database.save_tuned(tuned_result());
   const DatabaseInfo info = database.info();
   CHECK(info.path == path);
-  CHECK(info.schema_version == 2);
+  CHECK(info.schema_version == 3);
   CHECK(info.records == 4);
   CHECK(info.kernel_records == 3);
   CHECK(info.program_records == 1);
@@ -184,6 +176,7 @@ TEST_CASE("export writes one JSON object a line", "[data]") {
   Record record = failed_record("mismatch");
   record.max_error = std::numeric_limits<double>::infinity();
   record.note = "broken \xff bytes\nand lines";
+  record.stage = "compare";
   database.add(record);
   database.save_tuned(tuned_result());
   std::ostringstream out;
@@ -197,6 +190,8 @@ TEST_CASE("export writes one JSON object a line", "[data]") {
   CHECK(json["status"] == "mismatch");
   CHECK(json["seed"] == 0xffffffffffffffffull);
   CHECK(json["max_error"].is_null());
+  CHECK(json["stage"] == "compare");
+  CHECK(json["finished"] == false);
   REQUIRE(std::getline(lines, line));
   json = nlohmann::json::parse(line);
   CHECK(json["table"] == "tuned");
@@ -238,6 +233,81 @@ TEST_CASE("merge adds what is new, once", "[data]") {
   CHECK(here.merge(other_path).refused == 1);
   CHECK(here.check().empty());
   CHECK_THROWS_AS(here.merge(folder.path() / "missing.db"), Error);
+}
+
+TEST_CASE("the stage and whether a search is finished are stored and merged", "[data]") {
+  const TempDir folder;
+  const std::string path = folder.path() / "other.db";
+  Record best = kernel_record("k1");
+  best.created = "2026-08-01T12:00:00.000Z";
+  Record measured = best, failed = failed_record("compile_failed");
+  best.finished = true;
+  failed.stage = "codegen";
+  {
+    Database other = Database::open(path);
+    CHECK(other.add(measured));
+    CHECK(other.add(best));  // says more than the measurement, though of the same millisecond
+    CHECK(other.add(failed));
+  }
+  Database here = Database::open(folder.path() / "here.db");
+  CHECK(here.merge(path).records_added == 3);
+  CHECK(here.merge(path).records_known == 3);
+  const auto found = here.find_kernel("k1", "cpu x 2", 1, "2.21.0");
+  REQUIRE(found.size() == 3);
+  CHECK_FALSE(found[0].finished);
+  CHECK(found[1].finished);
+  CHECK(found[1].stage.empty());
+  CHECK(found[2].stage == "codegen");
+  CHECK(here.check().empty());
+}
+
+TEST_CASE("files of the older schema are read as they are and brought up to date to write", "[data]") {
+  const int version = GENERATE(1, 2);
+  const TempDir folder;
+  const std::string path = folder.path() / "old.db";
+  Record measured = kernel_record("k1"), best = measured, failed = failed_record("run_failed");
+  measured.created = best.created = failed.created = "2026-08-01T12:00:00.000Z";
+  best.note = kFinishedNote;
+  execute_sql(path, kSchema1);
+  if (version == 2) execute_sql(path, kSchema2);
+  for (const Record& record : {measured, best, failed}) execute_sql(path, old_insert(record));
+  const auto check_rows = [&](const Database& database) {
+    const auto found = database.find_kernel("k1", "cpu x 2", 1, "2.21.0");
+    REQUIRE(found.size() == 3);
+    CHECK_FALSE(found[0].finished);
+    CHECK(found[1].finished);
+    CHECK_FALSE(found[2].finished);
+    for (const Record& record : found) CHECK(record.stage.empty());
+    CHECK(found[0].note == measured.note);
+    CHECK(found[1].ratio == best.ratio);
+    REQUIRE(database.best_kernel("k1", "cpu x 2", 1, "2.21.0"));
+    CHECK(database.check().empty());
+    std::ostringstream out;
+    database.export_jsonl(out);
+    CHECK_THAT(out.str(), Catch::Contains("\"finished\":true"));
+  };
+  Database merged = Database::open(folder.path() / "merged.db");
+  {
+    const Database old = Database::open(path, {.read_only = true});
+    CHECK(old.info().schema_version == version);
+    check_rows(old);
+    CHECK(merged.merge(path).records_added == 3);
+    CHECK(Database::open(path, {.read_only = true}).info().schema_version == version);  // left as it was
+  }
+  {
+    Database database = Database::open(path);
+    CHECK(database.info().schema_version == 3);
+    check_rows(database);
+    CHECK_FALSE(database.add(measured));  // an older row equals the new one that says the same
+    best.finished = true;
+    CHECK_FALSE(database.add(best));
+    failed.stage = "run";
+    CHECK(database.add(failed));
+    CHECK(database.check().empty());
+  }
+  CHECK(merged.merge(path).records_known == 3);  // the same rows, before and after
+  CHECK(merged.info().records == 4);
+  CHECK(merged.check().empty());
 }
 
 TEST_CASE("files that are not ours are refused", "[data]") {

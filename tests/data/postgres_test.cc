@@ -110,7 +110,7 @@ TEST_CASE("PostgreSQL: results replace, equal rows are stored once, info counts"
   database.add(failed_record("crashed"));
   const DatabaseInfo info = database.info();
   CHECK(info.path == url);
-  CHECK(info.schema_version == 2);
+  CHECK(info.schema_version == 3);
   CHECK(info.records == 2);
   CHECK(info.kernel_records == 2);
   CHECK(info.verified == 1);
@@ -123,6 +123,41 @@ TEST_CASE("PostgreSQL: results replace, equal rows are stored once, info counts"
   std::ostringstream out;
   database.export_jsonl(out);
   CHECK(nlohmann::json::parse(out.str().substr(0, out.str().find('\n')))["seed"] == 0xffffffffffffffffull);
+}
+
+TEST_CASE("PostgreSQL: an older schema is read as it is and brought up to date to write", "[data]") {
+  if (server() == nullptr) return;
+  const std::string url = server()->create_database();
+  Record best = kernel_record("k1");
+  best.created = "2026-08-01T12:00:00.000Z";
+  best.note = "best of a finished search";
+  {
+    Database database = Database::open(url);
+    database.add(best);
+    database.add(kernel_record("k2"));
+  }
+  REQUIRE(server()->execute(url,
+                            "ALTER TABLE hone.records DROP COLUMN stage, DROP COLUMN finished; "
+                            "UPDATE hone.about SET version = 2"));
+  const TempDir folder;
+  {
+    const Database old = Database::open(url, {.read_only = true});
+    CHECK(old.info().schema_version == 2);
+    CHECK(old.find_kernel("k1", kHost, 1, kVersion).at(0).finished);
+    CHECK_FALSE(old.find_kernel("k2", kHost, 1, kVersion).at(0).finished);
+    CHECK(old.check().empty());
+    CHECK(Database::open(folder.path() / "r.db").merge(url).records_added == 2);
+  }
+  Database database = Database::open(url);
+  CHECK(database.info().schema_version == 3);
+  CHECK(database.find_kernel("k1", kHost, 1, kVersion).at(0).finished);
+  CHECK_FALSE(database.find_kernel("k2", kHost, 1, kVersion).at(0).finished);
+  CHECK(database.check().empty());
+  Record failed = failed_record("compile_failed");
+  failed.stage = "passes";
+  CHECK(database.add(failed));
+  CHECK(database.find_kernel("k1", kHost, 1, kVersion).at(1).stage == "passes");
+  CHECK(Database::open(folder.path() / "r.db").merge(url).records_added == 1);
 }
 
 TEST_CASE("PostgreSQL keeps kernels in the order they came in", "[data]") {

@@ -1,12 +1,11 @@
 #include "data/stored_kernel.h"
 
-#include <sqlite3.h>
-
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "data/database.h"
+#include "tests/data/old_schema.h"
 
 namespace hone {
 namespace {
@@ -28,20 +27,6 @@ StoredKernel stored_kernel(const std::string& fingerprint, const std::string& pr
   kernel.hlo = "HloModule m\n" + std::string(10000, 'x');
   kernel.module_proto = std::string("\0\1\2\xff proto", 10);
   return kernel;
-}
-
-void execute_sql(const std::string& path, const std::string& sql) {
-  sqlite3* handle = nullptr;
-  REQUIRE(sqlite3_open(path.c_str(), &handle) == SQLITE_OK);
-  const int code = sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr);
-  sqlite3_close(handle);
-  REQUIRE(code == SQLITE_OK);
-}
-
-// What the first version of the schema left behind.
-void make_old(const std::string& path) {
-  Database::open(path);
-  execute_sql(path, "DROP TABLE kernels; DROP TABLE programs; PRAGMA user_version = 1");
 }
 
 }  // namespace
@@ -120,7 +105,7 @@ TEST_CASE("kernels that make no sense are not stored", "[data]") {
 TEST_CASE("a database of the older schema gains the tables of kernels", "[data]") {
   const TempDir folder;
   const std::string path = folder.path() / "old.db";
-  make_old(path);
+  execute_sql(path, kSchema1);
   {
     const Database old = Database::open(path, {.read_only = true});
     CHECK(old.info().schema_version == 1);
@@ -130,7 +115,7 @@ TEST_CASE("a database of the older schema gains the tables of kernels", "[data]"
     CHECK(old.check().empty());
   }
   Database database = Database::open(path);
-  CHECK(database.info().schema_version == 2);
+  CHECK(database.info().schema_version == 3);
   CHECK(database.add_kernel(stored_kernel("k1")));
   CHECK(Database::open(path).find_stored_kernel("k1", 1));
 }
@@ -152,7 +137,7 @@ TEST_CASE("merging takes kernels and programs over", "[data]") {
   CHECK(to.find_stored_kernel("k1", 1)->module_proto == stored_kernel("k1").module_proto);
   CHECK(to.find_stored_kernel("k2", 1)->program == "mine");
   CHECK(to.find_stored_program("mlp"));
-  make_old(old);
+  execute_sql(old, kSchema1);
   CHECK(to.merge(old).kernels_added == 0);
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "base/text.h"
 
 using namespace hone::wire;
 using Catch::Contains;
@@ -161,6 +162,13 @@ TEST_CASE("failures of a healthy worker keep their code, place and hint, and the
     CHECK(error.hint() == "write better");
   }
   CHECK_THROWS_AS(load(worker, "fail"), hone::RunError);
+  try {
+    load(worker, "fail loading");
+    FAIL("no error");
+  } catch (const hone::StageError& error) {
+    CHECK(error.stage() == hone::Stage::Load);
+    CHECK(error.where() == "line 7");
+  }
   CHECK(worker.pid() == pid);
 }
 
@@ -179,6 +187,60 @@ TEST_CASE("a fresh worker is told again what the old one knew, and no more") {
   give_inputs(worker, "p:b", 5);
   CHECK(run(worker, "p:b") == std::vector<double>{5, 1});
   CHECK_THROWS_AS(run(worker, "p:unknown"), hone::Error);
+}
+
+TEST_CASE("kernels and layouts are listed, also by a worker that never saw the program") {
+  Worker worker(fake());
+  load(worker, "a");
+  const auto kernels = [&](std::vector<uint64_t> known) {
+    ListKernelsRequestT request;
+    request.program = "p:a";
+    request.known = std::move(known);
+    return worker.call<ListKernelsReplyT>(std::move(request));
+  };
+  const auto layouts = [&](const hone::Decisions& decisions) {
+    ListLayoutsRequestT request;
+    request.program = "p:a";
+    request.decisions = to_wire(decisions);
+    return worker.call<ListLayoutsReplyT>(std::move(request));
+  };
+  const ListKernelsReplyT all = kernels({});
+  CHECK(all.fingerprint == "a*1,b*2,");
+  REQUIRE(all.kernels.size() == 2);
+  CHECK(all.kernels[0]->dimension);
+  CHECK(all.kernels[1]->dimension);
+  const ListKernelsReplyT some = kernels({hone::hash64("a")});
+  REQUIRE(some.kernels.size() == 2);
+  CHECK_FALSE(some.kernels[0]->dimension);
+  CHECK(some.kernels[0]->count == 1);
+  CHECK(some.kernels[1]->dimension);
+  CHECK(layouts({}).dimensions.empty());
+  worker.kill();
+  CHECK(kernels({}).instructions == 1);  // loaded again, once
+  worker.kill();
+  const ListLayoutsReplyT listed = layouts({{hone::DecisionKind::Pass, "order", "dce"}});
+  CHECK(listed.module_proto == std::vector<uint8_t>{1, 2, 3});
+  REQUIRE(listed.dimensions.size() == 1);
+  CHECK(from_wire(*listed.dimensions[0]).key == "order");
+}
+
+TEST_CASE("verdicts and stages come back from a measurement") {
+  Worker worker(fake());
+  load(worker, "a");
+  const auto measure = [&](const hone::Decisions& decisions) {
+    MeasureRequestT request;
+    request.program = "p:a";
+    request.decisions = to_wire(decisions);
+    return worker.call<MeasureReplyT>(std::move(request));
+  };
+  for (int verdict = 0; verdict <= static_cast<int>(Verdict::MAX); ++verdict)
+    for (int stage = 0; stage <= static_cast<int>(Stage::MAX); ++stage) {
+      const MeasureReplyT reply = measure({{hone::DecisionKind::Option, "verdict", std::to_string(verdict)},
+                                           {hone::DecisionKind::Option, "stage", std::to_string(stage)}});
+      CHECK(static_cast<int>(reply.verdict) == verdict);
+      CHECK(static_cast<int>(from_wire(reply.stage)) == stage);
+    }
+  CHECK(measure({}).verdict == Verdict::RunFailed);  // a reply that says nothing is no success
 }
 
 TEST_CASE("a worker that died while idle costs no request") {

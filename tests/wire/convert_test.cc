@@ -27,6 +27,16 @@ TEST_CASE("a dimension keeps all its fields") {
   CHECK(dimension.weight == 0.25);
 }
 
+TEST_CASE("stages survive the wire and say what a failed candidate failed at") {
+  using hone::Stage;
+  for (const Stage stage : {Stage::None, Stage::Load, Stage::Passes, Stage::Codegen, Stage::Run, Stage::Compare})
+    CHECK(from_wire(to_wire(stage)) == stage);
+  CHECK(verdict_of(Stage::Passes) == Verdict::CompileFailed);
+  CHECK(verdict_of(Stage::Codegen) == Verdict::CompileFailed);
+  CHECK(verdict_of(Stage::Run) == Verdict::RunFailed);
+  CHECK(verdict_of(Stage::None) == Verdict::RunFailed);
+}
+
 TEST_CASE("nonsense from the wire is caught") {
   DimensionT dimension;
   dimension.options = {"x"};
@@ -35,4 +45,5 @@ TEST_CASE("nonsense from the wire is caught") {
   DecisionT decision;
   decision.kind = static_cast<DecisionKind>(99);
   CHECK_THROWS_AS(from_wire(decision), hone::InternalError);
+  CHECK_THROWS_AS(from_wire(static_cast<hone::wire::Stage>(99)), hone::InternalError);
 }

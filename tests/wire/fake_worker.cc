@@ -1,6 +1,7 @@
 // A worker that misbehaves on request, for the client's tests: what it does is the name of the program it is to load.
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "wire/client.h"
 
 using namespace hone::wire;
@@ -27,9 +29,10 @@ void send(ReplyT& reply) {
   if (!write_frame(kFd, builder.GetBufferPointer(), builder.GetSize())) std::exit(0);
 }
 
-void fail(ReplyT& reply, int code, const std::string& message) {
+void fail(ReplyT& reply, int code, const std::string& message, Stage stage = Stage::None) {
   reply.failure = std::make_unique<FailureT>();
   reply.failure->code = code;
+  reply.failure->stage = stage;
   reply.failure->message = message;
   reply.failure->where = "line 7";
   reply.failure->hint = "write better";
@@ -74,7 +77,8 @@ void answer_load(const LoadRequestT& request, ReplyT& reply) {
   ++loads;
   misbehave(request.name);
   if (request.name == "bad") return fail(reply, 2, "this is no program");
-  if (request.name == "fail") return fail(reply, 1, "cannot compile");
+  if (request.name == "fail") return fail(reply, 1, "cannot read");
+  if (request.name == "fail loading") return fail(reply, 1, "cannot read", Stage::Load);
   LoadReplyT load;
   load.program = "p:" + request.name;
   load.name = request.name;
@@ -84,6 +88,52 @@ void answer_load(const LoadRequestT& request, ReplyT& reply) {
   if (request.name == "malloc") load.format = std::getenv("MALLOC_TRIM_THRESHOLD_");
   input_bytes[load.program] = 0;
   reply.body.Set(std::move(load));
+}
+
+// A candidate's verdict is the value of its first decision, as a number, and its stage that of the second. With one
+// decision the request fails at the stage that is its value.
+void answer_measure(const MeasureRequestT& request, ReplyT& reply) {
+  if (request.decisions.size() == 1)
+    return fail(reply, 1, "default XLA failed", static_cast<Stage>(std::stoi(request.decisions[0]->value)));
+  MeasureReplyT result;
+  if (request.decisions.size() == 2) {
+    result.verdict = static_cast<Verdict>(std::stoi(request.decisions[0]->value));
+    result.stage = static_cast<Stage>(std::stoi(request.decisions[1]->value));
+  }
+  reply.body.Set(std::move(result));
+}
+
+// Two kernels, "a" and "b", described unless their hashes are known.
+void answer_kernels(const ListKernelsRequestT& request, ReplyT& reply) {
+  if (!input_bytes.count(request.program)) return fail(reply, 2, "unknown program");
+  ListKernelsReplyT result;
+  result.fingerprint = "a*1,b*2,";
+  result.instructions = loads;
+  for (const char* fingerprint : {"a", "b"}) {
+    auto kernel = std::make_unique<KernelT>();
+    kernel->fingerprint = fingerprint;
+    kernel->count = fingerprint[0] - 'a' + 1;
+    if (!std::binary_search(request.known.begin(), request.known.end(), hone::hash64(fingerprint))) {
+      kernel->dimension = std::make_unique<DimensionT>();
+      kernel->dimension->options = {"default"};
+    }
+    result.kernels.push_back(std::move(kernel));
+  }
+  reply.body.Set(std::move(result));
+}
+
+// As many layouts as there are decisions.
+void answer_layouts(const ListLayoutsRequestT& request, ReplyT& reply) {
+  if (!input_bytes.count(request.program)) return fail(reply, 2, "unknown program");
+  ListLayoutsReplyT result;
+  for (const auto& decision : request.decisions) {
+    result.dimensions.push_back(std::make_unique<DimensionT>());
+    result.dimensions.back()->kind = DecisionKind::Layout;
+    result.dimensions.back()->key = decision->key;
+    result.dimensions.back()->options = {"default"};
+  }
+  result.module_proto = {1, 2, 3};
+  reply.body.Set(std::move(result));
 }
 
 void answer(const RequestT& request, ReplyT& reply) {
@@ -100,6 +150,9 @@ void answer(const RequestT& request, ReplyT& reply) {
     result.times_ns = {static_cast<double>(input_bytes[run->program]), static_cast<double>(loads)};
     return reply.body.Set(std::move(result));
   }
+  if (const auto* measure = request.body.AsMeasureRequest()) return answer_measure(*measure, reply);
+  if (const auto* kernels = request.body.AsListKernelsRequest()) return answer_kernels(*kernels, reply);
+  if (const auto* layouts = request.body.AsListLayoutsRequest()) return answer_layouts(*layouts, reply);
   if (request.body.AsHelloRequest()) return reply.body.Set(HelloReplyT());
   fail(reply, 1, "no such request");
 }

@@ -18,7 +18,7 @@ constexpr int kTriesPerSample = 200;  // until a space counts as exhausted
 
 }  // namespace
 
-LayoutSpace layout_space_from(const wire::LowerReplyT& reply) {
+LayoutSpace layout_space_from(const wire::ListLayoutsReplyT& reply) {
   LayoutSpace out;
   out.graph = read_hlo_graph({reinterpret_cast<const char*>(reply.module_proto.data()), reply.module_proto.size()});
   std::map<std::string, int64_t> nodes;

@@ -20,9 +20,8 @@ struct LayoutSpace {
   std::vector<int64_t> nodes;  // of each dimension, in graph
 };
 
-// From the worker's reply to a lowering under kListLayouts (graph/layout_choice.h). The dimensions stand in the order of
-// their nodes.
-LayoutSpace layout_space_from(const wire::LowerReplyT& reply);
+// From Session::list_layouts(). The dimensions stand in the order of their nodes.
+LayoutSpace layout_space_from(const wire::ListLayoutsReplyT& reply);
 
 // A layout for each instruction of a random subset, the rest left to XLA. Small subsets are as likely as large ones.
 Choice random_layouts(const Space& space, Rng& rng);

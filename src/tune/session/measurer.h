@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "base/stage.h"
 #include "graph/decision.h"
 #include "graph/kernel.h"
 
 namespace hone::tune {
 
+// What came of a candidate. The names are those of the database's column `status`.
 enum class Outcome : int8_t { Ok = 0, Mismatch, Unverified, CompileFailed, Crashed, TimedOut, RunFailed };
 const char* outcome_name(Outcome outcome);           // "ok", "mismatch", "compile_failed", ...
 Outcome outcome_from_name(const std::string& name);  // throws Error
@@ -30,6 +32,7 @@ struct Duel {
 // One measured candidate. Ratios are baseline over candidate: above 1 is faster.
 struct Measurement {
   Outcome outcome = Outcome::RunFailed;
+  Stage stage = Stage::None;  // where it stopped; None when it is ok, and when nobody knows
   double baseline_ns = 0, candidate_ns = 0, ratio = 0, ratio_low = 0, ratio_high = 0;
   int rounds = 0;
   double compile_ms = 0, baseline_compile_ms = 0;

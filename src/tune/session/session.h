@@ -69,13 +69,15 @@ class Session : public Bench {
   // Of given or snapshot inputs; empty when they are generated.
   const std::string& inputs_fingerprint() const { return inputs_fingerprint_; }
 
-  // With protos, kernels carry their modules in binary form and their costs.
-  wire::LowerReplyT lower_reply(const Decisions& decisions, bool want_fusion, bool want_protos = false,
-                                bool want_hlo = true);
+  // With protos, kernels carry their modules in binary form.
+  wire::LowerReplyT lower_reply(const Decisions& decisions, bool want_fusion, bool want_protos = false);
+  // The layouts that can be decided, and the program as it is when they are assigned; of `under` only passes count.
+  wire::ListLayoutsReplyT list_layouts(const Decisions& under = {});
   // Kernels as lower() would find them, and nothing else: what scoring many fusion configurations needs. Fingerprints tell
   // kernels by their content: lower()'s also hold the name XLA gave the fused computation, so that one kernel has many. That
-  // of the program is made of its kernels' and their counts. No tiles among the options, no weights of dimensions.
-  // The worker runs XLA's passes before fusion once per list of decisions other than fusion, and describes a kernel once.
+  // of the program is made of its kernels' and their counts. No tiles among the options, no weights of dimensions; a kernel's
+  // name is the one it was first met under. The worker runs XLA's passes before fusion once per list of decisions other than
+  // fusion, and describes a kernel once.
   Lowered lower_kernels(const Decisions& decisions);
   wire::RunReplyT run(const Decisions& decisions, int repeat, bool want_outputs);
   // The same, and so many runs under XLA's profiler; no events where there is none.
@@ -96,8 +98,8 @@ class Session : public Bench {
   std::unique_ptr<wire::TargetT> wire_target() const;
   Measurement duel(wire::MeasureRequestT request, const Duel& duel);
   void count(const std::string& candidate, const Measurement& measurement);
-  void record(const std::string& scope, const std::string& kernel, const std::string& decisions,
-              const Measurement& measurement, const std::string& note);
+  // Adds a row of this measurement, with what all rows of the session share.
+  void record(Record row, const Measurement& measurement);
   void poll();  // throws Stopped when waiting is over
 
   SessionOptions options_;
@@ -115,7 +117,7 @@ class Session : public Bench {
   std::string name_, inputs_fingerprint_;
   Counters counters_;
   std::set<std::string> counted_;
-  std::map<std::string, Kernel> described_;  // by content, as lower_kernels() got them
+  std::map<uint64_t, Kernel> described_;  // by hash64 of the fingerprint, as lower_kernels() got them
 };
 
 }  // namespace hone::tune

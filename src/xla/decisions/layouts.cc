@@ -145,7 +145,7 @@ LayoutTable& layout_table() {
 LayoutScope::LayoutScope(const Decisions& decisions) {
   LayoutTable& table = layout_table();
   for (const Decision& d : decisions) {
-    if (d.kind != DecisionKind::Layout || d.key == kLayoutGraphKey) continue;
+    if (d.kind != DecisionKind::Layout) continue;
     LayoutChoice choice;
     try {
       choice = layout_choice_from_text(d.value);

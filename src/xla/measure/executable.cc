@@ -20,7 +20,7 @@ AlignedBuffer::AlignedBuffer(size_t size, bool huge) : size_(size) {
   const size_t alignment = huge && size >= kHuge ? kHuge : 64;
   const size_t rounded = (std::max<size_t>(size, 64) + alignment - 1) / alignment * alignment;
   data_ = std::aligned_alloc(alignment, rounded);
-  if (data_ == nullptr) throw RunError("out of memory: " + std::to_string(size) + " bytes");
+  if (data_ == nullptr) throw StageError(Stage::Run, "out of memory: " + std::to_string(size) + " bytes");
   if (alignment == kHuge) madvise(data_, rounded, MADV_HUGEPAGE);
   memset(data_, 0, rounded);
 }
@@ -140,7 +140,7 @@ void Executable::run() {
   options.set_device_ordinal(0);
   options.set_intra_op_thread_pool(&pool_->device);
   const absl::Status status = compiled_->ExecuteThunks(&options, buffers_);
-  check(status, "run");
+  if (!status.ok()) throw StageError(Stage::Run, "run: " + one_line(status.message()));
 }
 
 xla::Literal Executable::output_literal(size_t leaf) const {

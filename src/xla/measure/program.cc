@@ -83,10 +83,16 @@ void Program::prepare_inputs(uint64_t seed, const CompileTarget& target) {
 }
 
 Lowered Program::lower_with(const CompileTarget& target, const Decisions& decisions, bool record_edges) const {
-  return lower(*module_, target, decisions, inputs_.empty() ? nullptr : &inputs_, record_edges);
+  return at_stage(Stage::Passes, [&] {
+    return lower(*module_, target, decisions, inputs_.empty() ? nullptr : &inputs_, record_edges);
+  });
 }
 
-FusedKernels Program::kernels_under(const CompileTarget& target, const Decisions& decisions) {
+FusedKernels Program::kernels_under(const CompileTarget& target, const Decisions& decisions, bool recall) {
+  return at_stage(Stage::Passes, [&] { return fused_kernels(target, decisions, recall); });
+}
+
+FusedKernels Program::fused_kernels(const CompileTarget& target, const Decisions& decisions, bool recall) {
   if (!fits_snapshot(target, decisions)) return fully_lowered(lower_with(target, decisions, false));
   Decisions others = decisions;
   std::erase_if(others, decided_by_fusion);
@@ -105,7 +111,7 @@ FusedKernels Program::kernels_under(const CompileTarget& target, const Decisions
     if (!kept.trusted) return whole;
   }
   FusedKernels fused;
-  if (const RememberedKernels* known = kept.snapshot->recall(decisions)) {
+  if (const RememberedKernels* known = recall ? kept.snapshot->recall(decisions) : nullptr) {
     for (const auto& [fingerprint, count] : known->counts) fused.kernels[fingerprint].count = count;
     fused.instructions = known->instructions;
   } else {
@@ -121,22 +127,20 @@ FusedKernels Program::kernels_under(const CompileTarget& target, const Decisions
   return whole;
 }
 
-Variant& Program::variant(const CompileTarget& target, const Decisions& decisions, bool* cached) {
+Variant& Program::variant(const CompileTarget& target, const Decisions& decisions) {
   const std::string key = target_key(target) + "|" + to_text(decisions);
   for (auto it = variants_.begin(); it != variants_.end(); ++it)
     if (it->first == key) {
       variants_.splice(variants_.begin(), variants_, it);
-      if (cached) *cached = true;
       return variants_.front().second;
     }
-  if (cached) *cached = false;
   const auto start = std::chrono::steady_clock::now();
   Lowered lowered = lower_with(target, decisions, false);
   Variant variant;
   variant.fingerprint = module_fingerprint(*lowered.module);
   variant.storage = lowered.storage;
-  variant.executable = std::make_unique<Executable>(generate(std::move(lowered.module), target.threads), target.threads,
-                                                    lowered.huge_pages);
+  auto compiled = at_stage(Stage::Codegen, [&] { return generate(std::move(lowered.module), target.threads); });
+  variant.executable = std::make_unique<Executable>(std::move(compiled), target.threads, lowered.huge_pages);
   variant.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   bind(variant);
   variants_.emplace_front(key, std::move(variant));

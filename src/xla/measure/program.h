@@ -41,14 +41,16 @@ class Program {
   const std::vector<xla::Literal>& inputs() const { return inputs_; }
   bool inputs_given() const { return given_; }
 
-  // Compiled on first use; the last few are kept. Inputs must be prepared.
-  Variant& variant(const CompileTarget& target, const Decisions& decisions, bool* cached = nullptr);
+  // Compiled on first use; the last few are kept. Inputs must be prepared. Throws StageError of passes or code generation.
+  Variant& variant(const CompileTarget& target, const Decisions& decisions);
+  // Throws StageError of passes.
   Lowered lower_with(const CompileTarget& target, const Decisions& decisions, bool record_edges) const;
   // The kernels under the decisions, by content. With one thread and nothing decided about single kernels, weights or
   // multi-output fusion they come from a snapshot of the module before fusion, of which one is kept per list of other
   // decisions. It is compared with lower_with() for the first configuration, the second, the fourth, the eighth and so on;
-  // once it differs, it is no longer used.
-  FusedKernels kernels_under(const CompileTarget& target, const Decisions& decisions);
+  // once it differs, it is no longer used. Kernels recalled from an earlier configuration have no instructions: without
+  // `recall` all have them. Throws StageError of passes.
+  FusedKernels kernels_under(const CompileTarget& target, const Decisions& decisions, bool recall = true);
   // Outputs of default XLA on the current inputs.
   const std::vector<xla::Literal>& reference(const CompileTarget& target);
   std::vector<xla::Literal> run_outputs(Variant& variant);
@@ -63,6 +65,7 @@ class Program {
   };
 
   void draw(uint64_t seed);
+  FusedKernels fused_kernels(const CompileTarget& target, const Decisions& decisions, bool recall);
 
   std::unique_ptr<xla::HloModule> module_;
   std::vector<xla::Literal> inputs_;

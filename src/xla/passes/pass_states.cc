@@ -90,7 +90,7 @@ PassStates::Module PassStates::replay(const std::vector<std::string>& passes) co
   return module;
 }
 
-PassStates::Module PassStates::take(const wire::ApplyRequestT& request, bool& branches, int& replayed) {
+PassStates::Module PassStates::take(const wire::ApplyRequestT& request, bool& branches) {
   const bool initial = request.state.empty() || request.state == initial_;
   if (spare_ && spare_of_ == (initial ? initial_ : request.state)) {
     branches = true;
@@ -100,7 +100,6 @@ PassStates::Module PassStates::take(const wire::ApplyRequestT& request, bool& br
   if (initial) return replay({});
   const auto found = found_.find(request.state);
   if (found == found_.end()) {
-    replayed = static_cast<int>(request.history.size());
     branches = given_away_.count(request.state) > 0;
     Module module = replay(request.history);
     if (!branches) return module;
@@ -143,7 +142,7 @@ wire::ApplyReplyT PassStates::apply(const wire::ApplyRequestT& request) {
   const std::string before = request.state.empty() ? initial_ : request.state;
   wire::ApplyReplyT reply;
   bool branches = false, any = false;
-  Module module = take(request, branches, reply.replayed);
+  Module module = take(request, branches);
   for (const PassRow* row : rows) {
     const PassRun run = run_pass(*row, *module);
     if (!run.error.empty()) {

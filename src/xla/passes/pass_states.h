@@ -37,7 +37,7 @@ class PassStates {
   using Module = std::unique_ptr<xla::HloModule>;
 
   Module replay(const std::vector<std::string>& passes) const;
-  Module take(const wire::ApplyRequestT& request, bool& branches, int& replayed);
+  Module take(const wire::ApplyRequestT& request, bool& branches);
   void keep(const std::string& fingerprint, Module module, bool branches);
 
   const xla::HloModule& program_;

@@ -1,6 +1,59 @@
 #include "service/to_wire.h"
 
+#include "status.h"
+#include "xla_pch.h"
+
 namespace hone::xla_side {
+
+CompileTarget target_of(const wire::TargetT* target) {
+  CompileTarget out;
+  if (target == nullptr) return out;
+  out.threads = std::max(1, target->threads);
+  out.allow_fast_math = target->allow_fast_math;
+  out.weights.assign(target->weights.begin(), target->weights.end());
+  return out;
+}
+
+uint64_t seed_of(const wire::TargetT* target) { return target ? target->seed : 0; }
+
+xla::Literal to_literal(const wire::ArrayT& array, size_t number) {
+  auto type = take(xla::primitive_util::StringToPrimitiveType(array.type), "input " + std::to_string(number), true);
+  xla::Literal literal(xla::ShapeUtil::MakeShapeWithDescendingLayout(type, array.dims));
+  if (literal.size_bytes() != static_cast<int64_t>(array.data.size()))
+    throw Error("input " + std::to_string(number) + " has " + std::to_string(array.data.size()) +
+                " bytes, its shape needs " + std::to_string(literal.size_bytes()));
+  memcpy(literal.untyped_data(), array.data.data(), array.data.size());
+  return literal;
+}
+
+std::unique_ptr<wire::ArrayT> to_wire_array(const xla::Literal& literal) {
+  auto array = std::make_unique<wire::ArrayT>();
+  const auto& shape = literal.shape();
+  array->type = xla::primitive_util::LowercasePrimitiveTypeName(shape.element_type());
+  array->dims.assign(shape.dimensions().begin(), shape.dimensions().end());
+  const auto* data = static_cast<const uint8_t*>(literal.untyped_data());
+  array->data.assign(data, data + literal.size_bytes());
+  return array;
+}
+
+std::vector<std::unique_ptr<wire::CountT>> count_opcodes(const xla::HloModule& module) {
+  std::map<std::string, int64_t> by_opcode;
+  for (const auto* computation : module.computations())
+    for (const auto* instruction : computation->instructions())
+      ++by_opcode[std::string(xla::HloOpcodeString(instruction->opcode()))];
+  std::vector<std::unique_ptr<wire::CountT>> counts;
+  for (auto& [name, count] : by_opcode) {
+    counts.push_back(std::make_unique<wire::CountT>());
+    counts.back()->name = name;
+    counts.back()->count = count;
+  }
+  return counts;
+}
+
+std::vector<uint8_t> to_wire_proto(const xla::HloModule& module) {
+  const std::string proto = module.ToProto().SerializeAsString();
+  return {proto.begin(), proto.end()};
+}
 
 std::unique_ptr<wire::DimensionT> to_wire_dimension(const Dimension& dimension) {
   auto out = std::make_unique<wire::DimensionT>();

@@ -40,7 +40,7 @@ TEST_CASE("layouts of a program on the real XLA: listed, obeyed, verified, refus
   }
   Session session(options);
   session.load(kProgram, "small");
-  const LayoutSpace layouts = layout_space_from(session.lower_reply({kListLayouts}, false));
+  const LayoutSpace layouts = layout_space_from(session.list_layouts());
   REQUIRE(layouts.space.dimensions.size() == layouts.nodes.size());
   REQUIRE(layouts.nodes.size() >= 2);
   std::string dot;
@@ -97,7 +97,7 @@ ENTRY main {
 }
 )",
                "batched");
-  const LayoutSpace layouts = layout_space_from(session.lower_reply({kListLayouts}, false));
+  const LayoutSpace layouts = layout_space_from(session.list_layouts());
   CHECK(layouts.graph.nodes.size() >= 4);
   for (int64_t node : layouts.nodes) CHECK(layouts.graph.nodes[node].opcode != "dot");
 }

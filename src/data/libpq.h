@@ -1,0 +1,49 @@
+// PostgreSQL's client library, opened when the first URL is: it brings two dozen libraries along that no file needs.
+#pragma once
+
+#include <postgresql/libpq-fe.h>
+
+#include <memory>
+
+namespace hone {
+
+// What we call of libpq, by its own names.
+// clang-format off: a name a line
+#define HONE_LIBPQ(ROW) \
+  ROW(PQconnectdbParams) \
+  ROW(PQfinish) \
+  ROW(PQreset) \
+  ROW(PQstatus) \
+  ROW(PQerrorMessage) \
+  ROW(PQexec) \
+  ROW(PQsendQueryParams) \
+  ROW(PQsetSingleRowMode) \
+  ROW(PQgetResult) \
+  ROW(PQresultStatus) \
+  ROW(PQresultErrorField) \
+  ROW(PQclear) \
+  ROW(PQcmdTuples) \
+  ROW(PQgetisnull) \
+  ROW(PQgetvalue) \
+  ROW(PQgetlength) \
+  ROW(PQftype) \
+  ROW(PQunescapeBytea) \
+  ROW(PQfreemem) \
+  ROW(PQsetNoticeProcessor)
+// clang-format on
+
+struct Libpq {
+#define ROW(name) decltype(&::name) name = nullptr;
+  HONE_LIBPQ(ROW)
+#undef ROW
+};
+
+// Throws Error when the library is missing or too old.
+const Libpq& libpq();
+
+struct ClearPgResult {
+  void operator()(PGresult* result) const { libpq().PQclear(result); }
+};
+using PgResult = std::unique_ptr<PGresult, ClearPgResult>;
+
+}  // namespace hone

@@ -1,0 +1,74 @@
+#include "tune/session/replies.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace hone::tune {
+
+namespace {
+
+constexpr bool same(Outcome outcome, wire::Verdict verdict) {
+  return static_cast<int>(outcome) == static_cast<int>(verdict);
+}
+static_assert(same(Outcome::Ok, wire::Verdict::Ok) && same(Outcome::Mismatch, wire::Verdict::Mismatch) &&
+                  same(Outcome::Unverified, wire::Verdict::Unverified) &&
+                  same(Outcome::CompileFailed, wire::Verdict::CompileFailed) &&
+                  same(Outcome::Crashed, wire::Verdict::Crashed) && same(Outcome::TimedOut, wire::Verdict::TimedOut) &&
+                  same(Outcome::RunFailed, wire::Verdict::RunFailed) && same(Outcome::RunFailed, wire::Verdict::MAX),
+              "the tuners' outcomes and the wire's verdicts have drifted apart");
+
+}  // namespace
+
+Outcome outcome_of(wire::Verdict verdict) {
+  if (verdict < wire::Verdict::MIN || verdict > wire::Verdict::MAX)
+    throw InternalError(fmt::format("a message holds verdict {}", static_cast<int>(verdict)));
+  return static_cast<Outcome>(verdict);
+}
+
+Measurement measurement_of(const wire::MeasureReplyT& reply) {
+  return {.outcome = outcome_of(reply.verdict),
+          .stage = wire::from_wire(reply.stage),
+          .baseline_ns = reply.baseline_ns,
+          .candidate_ns = reply.candidate_ns,
+          .ratio = reply.ratio,
+          .ratio_low = reply.ratio_low,
+          .ratio_high = reply.ratio_high,
+          .rounds = reply.rounds,
+          .compile_ms = reply.compile_ms,
+          .baseline_compile_ms = reply.baseline_compile_ms,
+          .max_error = reply.max_error,
+          .interpreted = reply.evaluator_checked,
+          .note = reply.note};
+}
+
+Kernel kernel_of(const wire::KernelT& from) {
+  Kernel kernel;
+  kernel.fingerprint = from.fingerprint;
+  kernel.name = from.name;
+  kernel.kind = from.kind;
+  kernel.count = std::max(1, from.count);
+  kernel.hlo = from.hlo;
+  kernel.flops = from.flops;
+  kernel.bytes = from.bytes;
+  kernel.bytes_read = from.bytes_read;
+  kernel.bytes_written = from.bytes_written;
+  kernel.transcendentals = from.transcendentals;
+  kernel.module.assign(from.module_proto.begin(), from.module_proto.end());
+  kernel.default_tile = from.default_tile;
+  if (from.dimension) kernel.dimension = wire::from_wire(*from.dimension);
+  return kernel;
+}
+
+Lowered lowered_of(const wire::LowerReplyT& reply) {
+  Lowered lowered;
+  lowered.fingerprint = reply.fingerprint;
+  lowered.hlo = reply.hlo;
+  lowered.instructions = reply.instructions;
+  for (const auto& kernel : reply.kernels) lowered.kernels.push_back(kernel_of(*kernel));
+  std::erase_if(lowered.kernels, [](const Kernel& k) { return k.dimension.options.empty(); });
+  for (const auto& dimension : reply.dimensions) lowered.dimensions.push_back(wire::from_wire(*dimension));
+  return lowered;
+}
+
+}  // namespace hone::tune

@@ -1,0 +1,16 @@
+// What the worker answers, in the tuners' types.
+#pragma once
+
+#include "graph/kernel.h"
+#include "tune/session/measurer.h"
+#include "wire/client.h"
+
+namespace hone::tune {
+
+// Throws InternalError for a verdict that the wire's enum does not have.
+Outcome outcome_of(wire::Verdict verdict);
+Measurement measurement_of(const wire::MeasureReplyT& reply);
+Kernel kernel_of(const wire::KernelT& from);
+Lowered lowered_of(const wire::LowerReplyT& reply);
+
+}  // namespace hone::tune

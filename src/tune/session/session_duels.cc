@@ -1,0 +1,194 @@
+// The session's duels: candidates measured by the worker, recorded in the database and recalled from it.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/log.h"
+#include "base/scoped_flag.h"
+#include "base/stage.h"
+#include "tune/session/replies.h"
+#include "tune/session/session.h"
+#include "wire/despite_kills.h"
+
+namespace hone::tune {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+// What a request measures, for the log.
+std::string log_name(const wire::MeasureRequestT& request) {
+  if (request.kernel_hlo.empty()) return "program " + to_text(wire::from_wire(request.decisions));
+  return "kernel " + request.kernel_value;
+}
+
+Measurement failure(Outcome outcome, const Error& error, Stage stage = Stage::None) {
+  Measurement m{.outcome = outcome, .stage = stage};
+  m.note = error.what();
+  return m;
+}
+
+Record row_about(const char* scope, const std::string& decisions, const std::string& note) {
+  Record row;
+  row.scope = scope;
+  row.decisions = decisions;
+  row.note = note;
+  return row;
+}
+
+bool timed(const Measurement& m) {
+  const auto sound = [](double value) { return std::isfinite(value) && value > 0; };
+  return sound(m.ratio) && sound(m.ratio_low) && sound(m.ratio_high) && sound(m.baseline_ns) && sound(m.candidate_ns) &&
+         m.ratio_low <= m.ratio && m.ratio <= m.ratio_high && m.rounds > 0;
+}
+
+}  // namespace
+
+Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel) {
+  request.target = wire_target();
+  request.min_rounds = duel.min_rounds;
+  request.max_rounds = duel.max_rounds;
+  request.budget_ms = duel.budget_ms;
+  request.precision = duel.precision;
+  request.abandon_ratio = duel.abandon_ratio;
+  const auto start = Clock::now();
+  const std::string what = log_name(request);
+  const bool default_alone = request.kernel_hlo.empty() && request.decisions.empty() && request.baseline.empty();
+  const ScopedFlag no_limit(beyond_budget_, default_alone);  // without it there is no result
+  killed_ = false;
+  try {
+    const auto reply = worker_.call<wire::MeasureReplyT>(std::move(request), duel.limit_s);
+    Measurement m = measurement_of(reply);
+    if (m.ok() && !timed(m)) {
+      m.outcome = Outcome::RunFailed;
+      m.stage = Stage::Run;
+      m.note = "the worker's times make no sense";
+    }
+    spdlog::debug(
+        "{}: {} {:.3f}x [{:.3f}, {:.3f}] of {:.4f} ms, {} rounds, compiled in {:.0f} ms, {:.0f} ms in all, worker {} "
+        "MiB{}",
+        what, outcome_name(m.outcome), m.ratio, m.ratio_low, m.ratio_high, m.baseline_ns / 1e6, m.rounds, m.compile_ms,
+        1e3 * Seconds(Clock::now() - start).count(), reply.rss_bytes >> 20, m.note.empty() ? "" : ": " + m.note);
+    return m;
+  } catch (const wire::WorkerFailure& died) {
+    const bool late = died.kind() == wire::WorkerFailure::Kind::TimedOut;
+    killed_ = died.kind() == wire::WorkerFailure::Kind::Killed;
+    return failure(late ? Outcome::TimedOut : Outcome::Crashed, died);
+  } catch (const wire::NoWorker&) {
+    throw;                              // ends the run: every candidate would be taken for one that crashes
+  } catch (const StageError& failed) {  // default XLA itself, or the baseline
+    return failure(outcome_of(wire::verdict_of(failed.stage())), failed, failed.stage());
+  } catch (const RunError& failed) {
+    return failure(Outcome::RunFailed, failed);
+  } catch (const Error& refused) {  // a decision that does not fit the program
+    return failure(Outcome::CompileFailed, refused);
+  }
+}
+
+Measurement Session::measure_kernel(const Kernel& kernel, const std::string& value, const Duel& effort) {
+  wire::MeasureRequestT request;
+  request.kernel_hlo = kernel.hlo;
+  request.kernel_value = value;
+  const Measurement m = duel(std::move(request), effort);
+  count(kernel.fingerprint + "=" + value, m);
+  Record row = row_about("kernel", value, m.note);
+  row.kernel = kernel.fingerprint;
+  record(std::move(row), m);
+  return m;
+}
+
+Measurement Session::measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& effort) {
+  const bool interpret = confirming_ && !candidate.empty() && interpreted_.insert(to_text(candidate)).second;
+  const auto once = [&] {
+    wire::MeasureRequestT request;
+    request.program = program_.program;
+    request.decisions = wire::to_wire(candidate);
+    request.baseline = wire::to_wire(baseline);
+    request.check_evaluator = interpret;
+    return duel(std::move(request), effort);
+  };
+  Measurement m = once();
+  // Default XLA and the final duels are no candidates: a worker killed from outside must not decide them.
+  for (int kills = 1; killed_ && kills < wire::kKills && (candidate.empty() || confirming_); ++kills) m = once();
+  if (!candidate.empty()) count(to_text(candidate), m);
+  // Rows of the database compare with default XLA; a duel against another baseline says so in its note.
+  std::string note = m.note;
+  if (!baseline.empty()) note = "against " + to_text(baseline) + (note.empty() ? "" : "; " + note);
+  if (!candidate.empty()) record(row_about("program", to_text(candidate), note), m);
+  return m;
+}
+
+void Session::count(const std::string& candidate, const Measurement& m) {
+  if (!counted_.insert(candidate).second) return;
+  ++counters_.candidates;
+  if (m.rejected())
+    ++counters_.rejected;
+  else if (!m.ok())
+    ++counters_.failed;
+}
+
+void Session::record(Record row, const Measurement& m) {
+  if (!database_) return;
+  row.program = program_.program;
+  row.stage = stage_name(m.stage);
+  row.status = outcome_name(m.outcome);
+  // Outputs that prove nothing and were not timed either make no row of their kind.
+  if (m.outcome == Outcome::Unverified && !timed(m)) row.status = outcome_name(Outcome::RunFailed);
+  row.verified = m.ok();
+  if (timed(m)) {
+    row.baseline_ns = m.baseline_ns;
+    row.candidate_ns = m.candidate_ns;
+    row.ratio = m.ratio;
+    row.ratio_low = m.ratio_low;
+    row.ratio_high = m.ratio_high;
+    row.rounds = m.rounds;
+  }
+  row.compile_ms = std::isfinite(m.compile_ms) ? std::max(0.0, m.compile_ms) : 0;
+  row.max_error = m.max_error >= 0 ? m.max_error : std::numeric_limits<double>::infinity();
+  row.host = host();
+  row.threads = options_.target.threads;
+  row.seed = options_.target.seed;
+  row.xla_version = worker_info().xla_version;
+  database_->add(row);
+}
+
+KnownKernel Session::known(const Kernel& kernel) {
+  KnownKernel known;
+  if (!database_ || !reuse_kernels_) return known;
+  const std::vector<Record> rows =
+      database_->find_kernel(kernel.fingerprint, host(), options_.target.threads, worker_info().xla_version);
+  for (const Record& row : rows) {
+    Measurement m{.outcome = outcome_from_name(row.status),
+                  .stage = stage_from_name(row.stage).value_or(Stage::None),
+                  .baseline_ns = row.baseline_ns,
+                  .candidate_ns = row.candidate_ns,
+                  .ratio = row.ratio,
+                  .ratio_low = row.ratio_low,
+                  .ratio_high = row.ratio_high,
+                  .rounds = row.rounds,
+                  .compile_ms = row.compile_ms,
+                  .max_error = row.max_error,
+                  .note = row.note};
+    if (row.finished) {
+      m.note.clear();  // about the search, not about the measurement
+      known.best = {row.decisions, m};
+    } else if (m.outcome != Outcome::Crashed && m.outcome != Outcome::TimedOut) {
+      // A worker that died may have been killed from outside: worth another try. The last row of a value counts.
+      known.measured[row.decisions] = m;
+    }
+  }
+  return known;
+}
+
+void Session::remember(const Kernel& kernel, const KnownKernel::Best& best) {
+  Record row = row_about("kernel", best.value, "");
+  row.kernel = kernel.fingerprint;
+  row.finished = true;
+  record(std::move(row), best.measurement);
+}
+
+}  // namespace hone::tune

@@ -1,0 +1,62 @@
+// Programs and their inputs.
+#include "base/error.h"
+#include "service/load.h"
+#include "service/state.h"
+#include "service/to_wire.h"
+#include "xla/service/hlo_cost_analysis.h"
+#include "xla_pch.h"
+
+namespace hone::xla_side {
+
+Program& Service::State::program(const std::string& key) {
+  auto it = programs.find(key);
+  if (it == programs.end()) throw Error("program " + key + " is not loaded");
+  return *it->second;
+}
+
+wire::LoadReplyT Service::State::load(const wire::LoadRequestT& request) {
+  LoadedModule loaded = load_module(std::string(request.bytes.begin(), request.bytes.end()), request.name);
+  wire::LoadReplyT reply;
+  reply.format = loaded.format;
+  reply.name = loaded.module->name();
+  reply.program = module_fingerprint(*loaded.module);
+  reply.instructions = loaded.module->instruction_count();
+  reply.opcodes = count_opcodes(*loaded.module);
+  xla::HloCostAnalysis cost([](const xla::Shape& shape) { return xla::ShapeUtil::ByteSizeOf(shape, 8); });
+  if (loaded.module->entry_computation()->Accept(&cost).ok()) {
+    reply.flops = std::max(0.0f, cost.flop_count());
+    reply.transcendentals = std::max(0.0f, cost.transcendental_count());
+    reply.bytes_accessed = std::max(0.0f, cost.bytes_accessed());
+  }
+  const auto* entry = loaded.module->entry_computation();
+  for (const auto* p : entry->parameter_instructions())
+    reply.parameters.push_back(xla::ShapeUtil::HumanString(p->shape()));
+  const xla::Shape& result = entry->root_instruction()->shape();
+  if (!result.IsTuple())
+    reply.results.push_back(xla::ShapeUtil::HumanString(result));
+  else
+    for (const auto& sub : result.tuple_shapes()) reply.results.push_back(xla::ShapeUtil::HumanString(sub));
+  loaded.module->input_output_alias_config().ForEachAlias(
+      [&](const xla::ShapeIndex&, const xla::HloInputOutputAliasConfig::Alias& alias) {
+        reply.donated.push_back(alias.parameter_number);
+      });
+  reply.module_proto = to_wire_proto(*loaded.module);
+  auto& slot = programs[reply.program];
+  if (!slot) slot = std::make_unique<Program>(std::move(loaded.module));
+  if (!loaded.inputs.empty()) {
+    for (const auto& literal : loaded.inputs)
+      if (literal.shape().IsArray()) reply.snapshot_inputs.push_back(to_wire_array(literal));
+    if (!slot->inputs_given()) slot->set_inputs(std::move(loaded.inputs));
+  }
+  return reply;
+}
+
+wire::InputsReplyT Service::State::inputs(const wire::InputsRequestT& request) {
+  if (request.inputs.empty()) return {};
+  std::vector<xla::Literal> literals;
+  for (size_t i = 0; i < request.inputs.size(); ++i) literals.push_back(to_literal(*request.inputs[i], i));
+  program(request.program).set_inputs(std::move(literals));
+  return {};
+}
+
+}  // namespace hone::xla_side

@@ -1,0 +1,105 @@
+// What there is to decide about a program: under XLA's passes, before layouts, among its kernels.
+#include <algorithm>
+
+#include "base/text.h"
+#include "decisions/fingerprints.h"
+#include "decisions/layout_listing.h"
+#include "decisions/program_options.h"
+#include "decisions/seam_state.h"
+#include "graph/decision_family.h"
+#include "service/state.h"
+#include "service/to_wire.h"
+#include "status.h"
+#include "wire/client.h"
+#include "xla_pch.h"
+
+namespace hone::xla_side {
+namespace {
+
+constexpr int kMaxTiles = 96;  // listed of one kernel
+
+}  // namespace
+
+Program& Service::State::to_lower(const std::string& key, const wire::TargetT* target, const Decisions& decisions) {
+  Program& p = program(key);
+  for (const Decision& d : decisions)
+    if (d.kind == DecisionKind::Weights && d.value == "constant") p.prepare_inputs(seed_of(target), target_of(target));
+  return p;
+}
+
+wire::LowerReplyT Service::State::lower(const wire::LowerRequestT& request) {
+  const CompileTarget target = target_of(request.target.get());
+  const Decisions decisions = wire::from_wire(request.decisions);
+  Program& p = to_lower(request.program, request.target.get(), decisions);
+  Lowered lowered = p.lower_with(target, decisions, request.want_fusion);
+  wire::LowerReplyT reply;
+  reply.fingerprint = module_fingerprint(*lowered.module);
+  reply.instructions = lowered.module->instruction_count();
+  reply.pass_ms = lowered.pass_ms;
+  reply.opcodes = count_opcodes(*lowered.module);
+  if (request.want_hlo) {
+    reply.hlo = lowered.module->ToString();
+    reply.module_proto = to_wire_proto(*lowered.module);
+  }
+  for (const Dimension& dimension : program_dimensions(p.module(), target))
+    reply.dimensions.push_back(to_wire_dimension(dimension));
+  for (const auto& [key, reduction] : lowered.reductions)
+    reply.dimensions.push_back(to_wire_dimension({DecisionKind::Library,
+                                                  key,
+                                                  {kCompiledReduction, kYnnpackReduction},
+                                                  reduction.default_ynn ? 1 : 0,
+                                                  reduction.bytes}));
+  if (seam_on("fusion"))
+    for (const FusionEdge& edge : lowered.edges)
+      reply.dimensions.push_back(
+          to_wire_dimension({DecisionKind::Fusion, edge.key, {"keep", "fuse"}, edge.default_fuse, 0}));
+  KernelMemory& memory = described[{target.threads, kMaxTiles, request.want_protos}];
+  for (KernelInfo& kernel : distinct_kernels(*lowered.module, target.threads, kMaxTiles, request.want_protos, &memory))
+    reply.kernels.push_back(to_wire_kernel(std::move(kernel)));
+  return reply;
+}
+
+wire::ListKernelsReplyT Service::State::list_kernels(const wire::ListKernelsRequestT& request) {
+  const CompileTarget target = target_of(request.target.get());
+  const Decisions decisions = wire::from_wire(request.decisions);
+  Program& p = to_lower(request.program, request.target.get(), decisions);
+  const auto is_known = [&](const std::string& fingerprint) {
+    return std::binary_search(request.known.begin(), request.known.end(), hash64(fingerprint));
+  };
+  FusedKernels fused = p.kernels_under(target, decisions);
+  const bool complete = std::all_of(fused.kernels.begin(), fused.kernels.end(),
+                                    [&](const auto& k) { return k.second.first != nullptr || is_known(k.first); });
+  if (!complete) fused = p.kernels_under(target, decisions, /*recall=*/false);
+  wire::ListKernelsReplyT reply;
+  reply.instructions = fused.instructions;
+  std::string contents;
+  for (const auto& [fingerprint, counted] : fused.kernels) {
+    contents += fingerprint + "*" + std::to_string(counted.count) + ",";
+    auto kernel = std::make_unique<wire::KernelT>();
+    if (!is_known(fingerprint)) {
+      kernel = to_wire_kernel(
+          describe_kernel(*counted.first, fingerprint, target.threads, /*max_tiles=*/0, /*want_proto=*/true));
+      kernel->name = std::string(counted.first->name());
+    }
+    kernel->fingerprint = fingerprint;
+    kernel->count = counted.count;
+    reply.kernels.push_back(std::move(kernel));
+  }
+  reply.fingerprint = hash_hex(contents);
+  return reply;
+}
+
+wire::ListLayoutsReplyT Service::State::list_layouts(const wire::ListLayoutsRequestT& request) {
+  // What comes before layouts: decisions about them, or about what is made of the module later, play no part.
+  Decisions decisions = wire::from_wire(request.decisions);
+  std::erase_if(decisions, [](const Decision& d) { return d.kind != DecisionKind::Pass; });
+  const Program& p = program(request.program);
+  const LayoutSpace space =
+      at_stage(Stage::Passes, [&] { return layout_space(p.module(), target_of(request.target.get()), decisions); });
+  wire::ListLayoutsReplyT reply;
+  reply.module_proto.assign(space.module_proto.begin(), space.module_proto.end());
+  for (const Dimension& dimension : space.dimensions) reply.dimensions.push_back(to_wire_dimension(dimension));
+  return reply;
+}
+
+}  // namespace hone::xla_side

@@ -1,0 +1,233 @@
+// Duels of a candidate against a baseline, and runs.
+#include <chrono>
+#include <fstream>
+
+#include "measure/inputs.h"
+#include "measure/profile.h"
+#include "service/state.h"
+#include "service/to_wire.h"
+#include "status.h"
+#include "wire/client.h"
+#include "xla/hlo/evaluator/hlo_evaluator.h"
+#include "xla/service/hlo_cost_analysis.h"
+#include "xla_pch.h"
+
+namespace hone::xla_side {
+namespace {
+
+constexpr int64_t kKernelInputLimit = int64_t{2} << 30;
+constexpr size_t kKeptKernels = 3;
+constexpr double kEvaluatorFlops = 2e7;  // HloEvaluator runs at about 10 MFLOP/s
+constexpr double kSlowRunMs = 500;       // a run whose repeats are counted
+
+int64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t pages = 0, resident = 0;
+  statm >> pages >> resident;
+  return resident * 4096;
+}
+
+double ms_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+void bind_all(Executable& executable, const std::vector<xla::Literal>& inputs) {
+  for (size_t i = 0; i < executable.inputs().size(); ++i)
+    executable.set_input(i, inputs[executable.inputs()[i].parameter].untyped_data(executable.inputs()[i].index));
+}
+
+std::vector<xla::Literal> outputs_of(Executable& executable) {
+  executable.refresh_donated();
+  executable.run();
+  std::vector<xla::Literal> outputs;
+  for (size_t i = 0; i < executable.outputs().size(); ++i) outputs.push_back(executable.output_literal(i));
+  return outputs;
+}
+
+std::unique_ptr<Executable> compile_kernel(const std::string& hlo, const std::string& value,
+                                           const CompileTarget& target) {
+  auto compiled = at_stage(Stage::Codegen, [&] {
+    auto module = kernel_module(hlo);
+    auto* root = module->entry_computation()->root_instruction();
+    if (root->opcode() == xla::HloOpcode::kFusion && target.threads == 1) {
+      auto config = root->backend_config<xla::cpu::BackendConfig>();
+      if (config.ok()) {
+        config->clear_outer_dimension_partitions();
+        check(root->set_backend_config(*config), "kernel");
+      }
+    }
+    if (!value.empty()) annotate(*root, value);
+    return generate(std::move(module), target.threads);
+  });
+  return std::make_unique<Executable>(std::move(compiled), target.threads, false);
+}
+
+void set_verdict(wire::MeasureReplyT& reply, wire::Verdict verdict, Stage stage, const std::string& note) {
+  reply.verdict = verdict;
+  reply.stage = wire::to_wire(stage);
+  reply.note = note;
+}
+
+// True when the outputs pass.
+bool judge_outputs(const Comparison& found, wire::MeasureReplyT& reply) {
+  reply.max_error = std::isfinite(found.max_error) ? found.max_error : 1e300;
+  const bool passed = found.equal && found.informative;
+  if (passed)
+    set_verdict(reply, wire::Verdict::Ok, Stage::None, found.note);
+  else if (found.equal)
+    set_verdict(reply, wire::Verdict::Unverified, Stage::Compare, found.note);
+  else
+    set_verdict(reply, wire::Verdict::Mismatch, Stage::Compare, found.note.empty() ? "outputs differ" : found.note);
+  return passed;
+}
+
+// Work on the candidate alone, and its duel: if that fails, so has the candidate, and this is an answer.
+template <class Work>
+void about_candidate(wire::MeasureReplyT& reply, Work&& work) {
+  try {
+    work();
+  } catch (const StageError& failed) {
+    set_verdict(reply, wire::verdict_of(failed.stage()), failed.stage(), failed.what());
+  }
+}
+
+void run_duel(Executable& baseline, Executable& candidate, const wire::MeasureRequestT& request, int threads, bool warm,
+              wire::MeasureReplyT& reply) {
+  DuelOptions options;
+  options.warm = warm;
+  options.min_rounds = request.min_rounds;
+  options.max_rounds = std::max(request.max_rounds, request.min_rounds);
+  options.budget_ms = request.budget_ms;
+  options.precision = request.precision;
+  options.abandon_ratio = request.abandon_ratio;
+  options.cpu_time = threads == 1;
+  const DuelResult result = duel(baseline, candidate, options);
+  reply.baseline_ns = result.baseline_ns;
+  reply.candidate_ns = result.candidate_ns;
+  reply.ratio = result.ratio;
+  reply.ratio_low = result.ratio_low;
+  reply.ratio_high = result.ratio_high;
+  reply.rounds = result.rounds;
+}
+
+// Outputs that have passed against XLA's HLO interpreter as well, where the program is small enough.
+void check_evaluator(const Program& program, const std::vector<xla::Literal>& reference,
+                     const std::vector<xla::Literal>& outputs, wire::MeasureReplyT& reply) {
+  xla::HloCostAnalysis cost([](const xla::Shape& shape) { return xla::ShapeUtil::ByteSizeOf(shape, 8); });
+  if (!program.module().entry_computation()->Accept(&cost).ok() || cost.flop_count() > kEvaluatorFlops) return;
+  std::vector<const xla::Literal*> arguments;
+  for (const auto& literal : program.inputs()) arguments.push_back(&literal);
+  xla::HloEvaluator evaluator(/*max_loop_iterations=*/10000);
+  auto clone = program.module().Clone("");
+  auto result = evaluator.Evaluate(*clone, arguments);
+  if (!result.ok()) return;
+  std::vector<xla::Literal> expected;
+  xla::ShapeUtil::ForEachSubshape(result->shape(), [&](const xla::Shape& sub, const xla::ShapeIndex& index) {
+    if (!sub.IsArray()) return;
+    xla::Literal leaf(xla::ShapeUtil::MakeShapeWithDescendingLayout(sub.element_type(), sub.dimensions()));
+    check(leaf.CopyFrom(*result, {}, index), "evaluator");
+    expected.push_back(std::move(leaf));
+  });
+  // The interpreter sums in another order and rounds on its own. Where default XLA is as far from it, it proves nothing.
+  constexpr double kInterpreterTolerance = 16;
+  if (compare(expected, reference).max_error > kInterpreterTolerance) return;
+  reply.evaluator_checked = true;
+  if (compare(expected, outputs).max_error > kInterpreterTolerance)
+    set_verdict(reply, wire::Verdict::Mismatch, Stage::Compare, "outputs differ from the HLO interpreter's");
+}
+
+}  // namespace
+
+KernelBench& Service::State::kernel(const wire::MeasureRequestT& request, const CompileTarget& target) {
+  const std::string key = std::to_string(target.threads) + request.kernel_hlo;
+  for (auto it = kernels.begin(); it != kernels.end(); ++it)
+    if (it->key == key) {
+      kernels.splice(kernels.begin(), kernels, it);
+      return kernels.front();
+    }
+  KernelBench bench;
+  bench.key = key;
+  const auto start = std::chrono::steady_clock::now();
+  bench.baseline = compile_kernel(request.kernel_hlo, "", target);
+  bench.compile_ms = ms_since(start);
+  const auto module = kernel_module(request.kernel_hlo);
+  for (uint64_t attempt = 0; attempt < 3; ++attempt) {
+    bench.inputs = generate_inputs(*module, seed_of(request.target.get()) + attempt * 7919, kKernelInputLimit);
+    bind_all(*bench.baseline, bench.inputs);
+    bench.reference = outputs_of(*bench.baseline);
+    if (compare(bench.reference, bench.reference).informative) break;
+  }
+  kernels.push_front(std::move(bench));
+  while (kernels.size() > kKeptKernels) kernels.pop_back();
+  return kernels.front();
+}
+
+wire::MeasureReplyT Service::State::measure_kernel(const wire::MeasureRequestT& request) {
+  const CompileTarget target = target_of(request.target.get());
+  KernelBench& bench = kernel(request, target);
+  wire::MeasureReplyT reply;
+  reply.baseline_compile_ms = bench.compile_ms;
+  about_candidate(reply, [&] {
+    const auto start = std::chrono::steady_clock::now();
+    auto candidate = compile_kernel(request.kernel_hlo, request.kernel_value, target);
+    reply.compile_ms = ms_since(start);
+    bind_all(*candidate, bench.inputs);
+    if (judge_outputs(compare(bench.reference, outputs_of(*candidate)), reply))
+      run_duel(*bench.baseline, *candidate, request, target.threads, /*warm=*/false, reply);
+  });
+  reply.rss_bytes = resident_bytes();
+  return reply;
+}
+
+wire::MeasureReplyT Service::State::measure(const wire::MeasureRequestT& request) {
+  if (!request.kernel_hlo.empty()) return measure_kernel(request);
+  Program& p = program(request.program);
+  const CompileTarget target = target_of(request.target.get());
+  p.prepare_inputs(seed_of(request.target.get()), target);
+  const auto& reference = p.reference(target);
+  wire::MeasureReplyT reply;
+  Variant& baseline = p.variant(target, wire::from_wire(request.baseline));
+  reply.baseline_compile_ms = baseline.compile_ms;
+  const Decisions decisions = wire::from_wire(request.decisions);
+  about_candidate(reply, [&] {
+    Variant& candidate = p.variant(target, decisions);
+    reply.compile_ms = candidate.compile_ms;
+    // Runs of seconds are few: default XLA's own outputs are the reference's, and what has run is warm.
+    std::vector<xla::Literal> run;
+    const bool known = decisions.empty() && candidate.run_ms > kSlowRunMs;
+    if (!known) run = p.run_outputs(candidate);
+    const std::vector<xla::Literal>& outputs = known ? reference : run;
+    const bool warm = std::max(baseline.run_ms, candidate.run_ms) > kSlowRunMs;
+    if (judge_outputs(compare(reference, outputs), reply) && request.check_evaluator)
+      check_evaluator(p, reference, outputs, reply);
+    if (reply.verdict == wire::Verdict::Ok || decisions.empty())
+      run_duel(*baseline.executable, *candidate.executable, request, target.threads, warm, reply);
+  });
+  reply.rss_bytes = resident_bytes();
+  return reply;
+}
+
+wire::RunReplyT Service::State::run(const wire::RunRequestT& request) {
+  Program& p = program(request.program);
+  const CompileTarget target = target_of(request.target.get());
+  p.prepare_inputs(seed_of(request.target.get()), target);
+  Variant& variant = p.variant(target, wire::from_wire(request.decisions));
+  wire::RunReplyT reply;
+  reply.fingerprint = variant.fingerprint;
+  reply.times_ns = time_runs(*variant.executable, std::max(1, request.repeat), target.threads == 1);
+  if (request.want_outputs)
+    for (const auto& literal : p.run_outputs(variant)) reply.outputs.push_back(to_wire_array(literal));
+  if (!request.profile) return reply;
+  for (ProfileEvent& event : profile_runs(*variant.executable, std::max(1, request.repeat))) {
+    auto out = std::make_unique<wire::RunEventT>();
+    out->name = std::move(event.name);
+    out->run = event.run;
+    out->thread = event.thread;
+    out->start_ns = event.start_ns;
+    out->duration_ns = event.duration_ns;
+    reply.events.push_back(std::move(out));
+  }
+  return reply;
+}
+
+}  // namespace hone::xla_side
