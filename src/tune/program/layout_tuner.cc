@@ -19,8 +19,8 @@ constexpr double kKeptShare = 0.15;  // of the budget, for the confirmation
 
 class LayoutTuner : public CostModel {
  public:
-  LayoutTuner(Bench& bench, const LayoutSpace& layouts, const LayoutTuneOptions& options)
-      : bench_(bench),
+  LayoutTuner(Measurer& measurer, const LayoutSpace& layouts, const LayoutTuneOptions& options)
+      : measurer_(measurer),
         layouts_(layouts),
         options_(options),
         reserve_s_(std::clamp(kKeptShare * options.budget_s, 1.0, 20.0)) {}
@@ -28,18 +28,18 @@ class LayoutTuner : public CostModel {
   ProgramResult run() {
     try {
       options_.on_progress("default XLA", gain_);
-      know_default(measure_default(bench_));
+      know_default(measure_default(measurer_));
       if (layouts_.space.dimensions.empty())
         result_.note = "the program has no dot, convolution, reshape or transpose to lay out";
       if (result_.note.empty()) search();
     } catch (const Stopped&) {
       result_.stopped = true;
     }
-    result_.stopped = result_.stopped || bench_.seconds_left() <= 0;
-    bench_.begin_confirmation();
-    if (default_.rounds == 0) know_default(measure_default_after_stop(bench_));
+    result_.stopped = result_.stopped || measurer_.seconds_left() <= 0;
+    measurer_.begin_confirmation();
+    if (default_.rounds == 0) know_default(measure_default_after_stop(measurer_));
     confirm_best();
-    result_.lowered = bench_.lower(result_.decisions, false);
+    result_.lowered = measurer_.lower(result_.decisions, false);
     return std::move(result_);
   }
 
@@ -56,7 +56,7 @@ class LayoutTuner : public CostModel {
     double ratio = 0;
   };
 
-  double left() const { return bench_.seconds_left() - reserve_s_; }
+  double left() const { return measurer_.seconds_left() - reserve_s_; }
 
   void know_default(const DefaultRun& run) {
     default_ = run.measurement;
@@ -66,7 +66,7 @@ class LayoutTuner : public CostModel {
 
   double cost(const Choice& choice) {
     const Decisions decisions = layouts_.space.decisions(choice);
-    Step step{fmt::format("{} layouts", decisions.size()), bench_.measure_program(decisions, {}, trial_), false};
+    Step step{fmt::format("{} layouts", decisions.size()), measurer_.measure_program(decisions, {}, trial_), false};
     const Measurement& m = step.measurement;
     step.kept = m.ok() && m.ratio_low > 1 && m.ratio > options_.min_gain;
     if (step.kept) {
@@ -103,7 +103,7 @@ class LayoutTuner : public CostModel {
     std::stable_sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) { return a.ratio > b.ratio; });
     for (size_t i = 0; i < found_.size() && i <= kFallbacks; ++i) {
       options_.on_progress("confirmation", gain_);
-      const Confirmation confirmation = confirm(bench_, found_[i].decisions, options_.confirm, options_.processes);
+      const Confirmation confirmation = confirm(measurer_, found_[i].decisions, options_.confirm, options_.processes);
       for (const Measurement& duel : confirmation.duels)
         result_.steps.push_back({"confirmation", duel, confirmation.holds});
       if (!confirmation.holds) continue;
@@ -116,7 +116,7 @@ class LayoutTuner : public CostModel {
     result_.measurement.ratio = result_.measurement.ratio_low = result_.measurement.ratio_high = 1;
   }
 
-  Bench& bench_;
+  Measurer& measurer_;
   const LayoutSpace& layouts_;
   const LayoutTuneOptions& options_;
   double reserve_s_;
@@ -136,9 +136,9 @@ void LayoutTuneOptions::validate() const {
   make_strategy(strategy);
 }
 
-ProgramResult tune_layouts(Bench& bench, const LayoutSpace& layouts, const LayoutTuneOptions& options) {
+ProgramResult tune_layouts(Measurer& measurer, const LayoutSpace& layouts, const LayoutTuneOptions& options) {
   options.validate();
-  return LayoutTuner(bench, layouts, options).run();
+  return LayoutTuner(measurer, layouts, options).run();
 }
 
 }  // namespace hone::tune

@@ -37,8 +37,8 @@ constexpr double kModelMost = 0.9;             // the same where a longer time i
 
 class Tuner {
  public:
-  Tuner(Bench& bench, const TuneOptions& options)
-      : bench_(bench),
+  Tuner(Measurer& measurer, const TuneOptions& options)
+      : measurer_(measurer),
         options_(options),
         rng_(options.seed),
         reserve_s_(std::clamp(0.12 * options.budget_s, 1.0, 20.0)) {}
@@ -46,21 +46,21 @@ class Tuner {
   ProgramResult run() {
     try {
       say("default XLA");
-      know_default(measure_default(bench_));
+      know_default(measure_default(measurer_));
       if (result_.note.empty()) search();
     } catch (const Stopped&) {
       result_.stopped = true;
     }
-    result_.stopped = result_.stopped || bench_.seconds_left() <= 0;
-    bench_.begin_confirmation();
-    if (default_.rounds == 0) know_default(measure_default_after_stop(bench_));
+    result_.stopped = result_.stopped || measurer_.seconds_left() <= 0;
+    measurer_.begin_confirmation();
+    if (default_.rounds == 0) know_default(measure_default_after_stop(measurer_));
     confirm_best();
     finish();
     return std::move(result_);
   }
 
  private:
-  double left() const { return bench_.seconds_left() - reserve_s_; }
+  double left() const { return measurer_.seconds_left() - reserve_s_; }
 
   void know_default(const DefaultRun& run) {
     default_ = run.measurement;
@@ -70,7 +70,7 @@ class Tuner {
 
   void search() {
     say("lowering");
-    Lowered lowered = bench_.lower({}, false);
+    Lowered lowered = measurer_.lower({}, false);
     lowering_ = lowered.fingerprint;
     if (options_.kernels_only) return tune_new_kernels(lowered, left());
     if (options_.fusion_plan.only) return tune_fusion();
@@ -179,7 +179,7 @@ class Tuner {
     const size_t before = result_.kernels.size();
     KernelOptions options = options_.kernel;
     options.negligible_ns = kNegligibleShare * default_.baseline_ns;
-    tune_kernels(fresh, bench_, budget_s, options, rng_, on_kernel);
+    tune_kernels(fresh, measurer_, budget_s, options, rng_, on_kernel);
     adopt_kernels(before);
   }
 
@@ -203,14 +203,14 @@ class Tuner {
     if (left() <= 0 || candidate == best_ || !tried_.insert(to_text(best_) + " | " + to_text(candidate)).second)
       return false;
     say(what);
-    Step step{what, bench_.measure_program(candidate, best_, trial_), false};
+    Step step{what, measurer_.measure_program(candidate, best_, trial_), false};
     Measurement& m = step.measurement;
     if (m.ok() && m.ratio > options_.min_gain && m.ratio_low <= 1 && left() > 0) {  // promising, not sure: look again
       Duel longer = trial_;
       longer.budget_ms *= kSecondLook;
       longer.max_rounds *= kSecondLook;
       longer.limit_s += kSecondLook * trial_.budget_ms / 1e3;
-      m = bench_.measure_program(candidate, best_, longer);
+      m = measurer_.measure_program(candidate, best_, longer);
     }
     step.kept = m.ok() && m.ratio_low > 1 && m.ratio > options_.min_gain;
     result_.steps.push_back(step);
@@ -302,7 +302,7 @@ class Tuner {
   // XLA may fail on what the search wants to know next: that costs this part of the search, not its result.
   std::optional<Lowered> try_lower(const Decisions& decisions, bool want_fusion) {
     try {
-      return bench_.lower(decisions, want_fusion);
+      return measurer_.lower(decisions, want_fusion);
     } catch (const Error& failed) {
       spdlog::warn("{} cannot be lowered: {}", to_text(decisions), failed.what());
       return std::nullopt;
@@ -321,7 +321,7 @@ class Tuner {
     const double stop_at = std::max(0.0, left() - budget_s);
     const Decisions baseline = best_, base = outside(best_, space);
     MeasuredCost cost(space, base, baseline, [&](const Decisions& decisions) {
-      Step step{fmt::format("{} {}", name, to_text(decisions)), bench_.measure_program(decisions, baseline, trial_),
+      Step step{fmt::format("{} {}", name, to_text(decisions)), measurer_.measure_program(decisions, baseline, trial_),
                 false};
       result_.steps.push_back(step);
       return step.measurement;
@@ -403,7 +403,7 @@ class Tuner {
     walk.measure = [&](const Decisions& fusion) {
       say(fmt::format("fusion, proposed {}", ++measured));
       Step step{fmt::format("fusion proposed {}", to_text(fusion)),
-                bench_.measure_program(merged(base, fusion), baseline, trial_), false};
+                measurer_.measure_program(merged(base, fusion), baseline, trial_), false};
       result_.steps.push_back(step);
       return step.measurement;
     };
@@ -427,7 +427,7 @@ class Tuner {
     for (int fallback = 0; fallback <= kFallbacks && !history_.empty(); ++fallback) {
       say("confirmation");
       const Decisions candidate = history_.back();
-      const Confirmation confirmation = confirm(bench_, candidate, confirmation_effort(),
+      const Confirmation confirmation = confirm(measurer_, candidate, confirmation_effort(),
                                                 affordable_processes(default_, reserve_s_, options_.processes));
       for (const Measurement& duel : confirmation.duels)
         result_.steps.push_back({"confirmation", duel, confirmation.holds});
@@ -453,17 +453,17 @@ class Tuner {
 
   // Drops decisions about kernels that other decisions made disappear, and marks the kernels in use.
   void finish() {
-    const Lowered plain = bench_.lower(without_kernels(result_.decisions), false);
+    const Lowered plain = measurer_.lower(without_kernels(result_.decisions), false);
     std::set<std::string> keys;
     for (const Kernel& kernel : plain.kernels) keys.insert(kernel.dimension.key);
     std::erase_if(result_.decisions,
                   [&](const Decision& d) { return d.kind == DecisionKind::Kernel && !keys.contains(d.key); });
     if (result_.decisions.empty()) result_.measurement = of_default();
-    result_.lowered = bench_.lower(result_.decisions, false);
+    result_.lowered = measurer_.lower(result_.decisions, false);
     mark_kept(result_);
   }
 
-  Bench& bench_;
+  Measurer& measurer_;
   const TuneOptions& options_;
   Rng rng_;
   double reserve_s_;  // kept for the confirmation
@@ -489,9 +489,9 @@ void TuneOptions::validate() const {
   kernel.validate();
 }
 
-ProgramResult tune_program(Bench& bench, const TuneOptions& options) {
+ProgramResult tune_program(Measurer& measurer, const TuneOptions& options) {
   options.validate();
-  return Tuner(bench, options).run();
+  return Tuner(measurer, options).run();
 }
 
 }  // namespace hone::tune

@@ -83,7 +83,7 @@ struct ProgramResult {
 
 // Throws RunError when default XLA itself cannot compile or run the program. Never returns a result that the final duels
 // did not show to be at least as fast as default XLA and verified, unless it is default XLA itself.
-ProgramResult tune_program(Bench& bench, const TuneOptions& options);
+ProgramResult tune_program(Measurer& measurer, const TuneOptions& options);
 
 // An A/A duel of default XLA: can the program run at all, do its outputs prove anything, how long does it take. Throws
 // RunError when it cannot run.
@@ -92,10 +92,10 @@ struct DefaultRun {
   std::string note;         // why its outputs prove nothing; empty when they do
   Duel trial;               // what one candidate of such a program may cost
 };
-DefaultRun measure_default(Bench& bench);
+DefaultRun measure_default(Measurer& measurer);
 // The same for a search that was interrupted before it knew, where somebody waits. Throws Stopped when that takes more than
 // some seconds.
-DefaultRun measure_default_after_stop(Bench& bench);
+DefaultRun measure_default_after_stop(Measurer& measurer);
 
 // Duels of one candidate against default XLA in several processes, since where a process's memory lies can make a run
 // 20 % faster or slower. Stops at the first that fails or is slower than `kSlower`.
@@ -107,11 +107,11 @@ struct Confirmation {
 inline constexpr double kSlower = 0.99;
 // Fewer processes than asked for where compiling and running the program twice in each would take longer than `seconds`.
 int affordable_processes(const Measurement& default_run, double seconds, int asked);
-Confirmation confirm(Bench& bench, const Decisions& decisions, const Duel& effort, int processes);
+Confirmation confirm(Measurer& measurer, const Decisions& decisions, const Duel& effort, int processes);
 
 // One short duel for decisions that an earlier search has proved: the result if they are not surely slower than default
 // XLA now, else a result with empty decisions whose last step is not kept.
-ProgramResult confirm_decisions(Bench& bench, const Decisions& decisions, const Duel& effort);
+ProgramResult confirm_decisions(Measurer& measurer, const Decisions& decisions, const Duel& effort);
 
 // Sets `kept` of the kernels whose choice is among the result's decisions.
 void mark_kept(ProgramResult& result);

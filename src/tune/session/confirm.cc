@@ -11,10 +11,10 @@ namespace hone::tune {
 
 namespace {
 
-DefaultRun measure_default(Bench& bench, double limit_s) {
+DefaultRun measure_default(Measurer& measurer, double limit_s) {
   DefaultRun run;
   const Duel duel{.min_rounds = 3, .max_rounds = 5, .budget_ms = 500, .precision = 0.02, .limit_s = limit_s};
-  const Measurement m = bench.measure_program({}, {}, duel);
+  const Measurement m = measurer.measure_program({}, {}, duel);
   if (m.outcome == Outcome::Unverified) {
     run.note = "the outputs of default XLA prove nothing on these inputs" + (m.note.empty() ? "" : ": " + m.note);
   } else if (!m.ok()) {
@@ -35,12 +35,12 @@ DefaultRun measure_default(Bench& bench, double limit_s) {
 
 }  // namespace
 
-DefaultRun measure_default(Bench& bench) { return measure_default(bench, 600); }
+DefaultRun measure_default(Measurer& measurer) { return measure_default(measurer, 600); }
 
-DefaultRun measure_default_after_stop(Bench& bench) {
+DefaultRun measure_default_after_stop(Measurer& measurer) {
   constexpr double kPatienceSeconds = 10;
   try {
-    return measure_default(bench, kPatienceSeconds);
+    return measure_default(measurer, kPatienceSeconds);
   } catch (const RunError&) {
     throw Stopped();
   }
@@ -53,12 +53,12 @@ int affordable_processes(const Measurement& default_run, double seconds, int ask
   return static_cast<int>(std::clamp(seconds / each_s, 1.0, static_cast<double>(asked)));
 }
 
-Confirmation confirm(Bench& bench, const Decisions& decisions, const Duel& effort, int processes) {
+Confirmation confirm(Measurer& measurer, const Decisions& decisions, const Duel& effort, int processes) {
   Confirmation result;
   Measurement& all = result.combined;
   for (int i = 0; i < processes; ++i) {
-    if (i > 0) bench.fresh_process();
-    const Measurement m = bench.measure_program(decisions, {}, effort);
+    if (i > 0) measurer.fresh_process();
+    const Measurement m = measurer.measure_program(decisions, {}, effort);
     result.duels.push_back(m);
     if (!m.ok()) {
       all = m;
@@ -85,10 +85,10 @@ Confirmation confirm(Bench& bench, const Decisions& decisions, const Duel& effor
   return result;
 }
 
-ProgramResult confirm_decisions(Bench& bench, const Decisions& decisions, const Duel& effort) {
-  bench.begin_confirmation();
+ProgramResult confirm_decisions(Measurer& measurer, const Decisions& decisions, const Duel& effort) {
+  measurer.begin_confirmation();
   ProgramResult result;
-  result.measurement = bench.measure_program(decisions, {}, effort);
+  result.measurement = measurer.measure_program(decisions, {}, effort);
   const Measurement& m = result.measurement;
   // The search has proved the gain; a short duel has to show only that it is not gone.
   const bool kept = m.ok() && (decisions.empty() || m.ratio_high >= 1);
@@ -99,7 +99,7 @@ ProgramResult confirm_decisions(Bench& bench, const Decisions& decisions, const 
     result.measurement.ratio = result.measurement.ratio_low = result.measurement.ratio_high = 1;
   }
   result.decisions = decisions;
-  result.lowered = bench.lower(decisions, false);
+  result.lowered = measurer.lower(decisions, false);
   return result;
 }
 

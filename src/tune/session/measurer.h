@@ -56,9 +56,9 @@ struct Stopped : std::exception {
   const char* what() const noexcept override { return "stopped"; }
 };
 
-class Bench {
+class Measurer {
  public:
-  virtual ~Bench() = default;
+  virtual ~Measurer() = default;
   // Throws Error or RunError when the program cannot be lowered under the decisions.
   virtual Lowered lower(const Decisions& decisions, bool want_fusion) = 0;
   // Never throw for a failing candidate: the outcome says what happened. Both may throw Stopped.

@@ -342,16 +342,16 @@ TEST_CASE("the model's finds are measured, and only what is faster is kept", "[t
   const ToyProgram toy(6);
   FusionModel model(std::make_unique<BytesModel>());
   const bool model_is_right = GENERATE(true, false);
-  FakeBench bench;
-  bench.each_s = 0.5;
-  bench.left_s = 60;
-  bench.lowering = [&](const Decisions& d, bool want_fusion) {
+  FakeMeasurer measurer;
+  measurer.each_s = 0.5;
+  measurer.left_s = 60;
+  measurer.lowering = [&](const Decisions& d, bool want_fusion) {
     Lowered l = toy.lower(d);
     l.kernels.clear();
     if (want_fusion) l.dimensions = toy.edges();
     return l;
   };
-  bench.speed = [&](const Decisions& d) {
+  measurer.speed = [&](const Decisions& d) {
     double speed = 1;
     for (const Decision& one : d) {
       const bool even = std::stoi(one.key.substr(1)) % 2 == 0;
@@ -365,7 +365,7 @@ TEST_CASE("the model's finds are measured, and only what is faster is kept", "[t
   options.fusion_plan.lanes = {toy.lane()};
   options.fusion_plan.budget_s = 0.5;
   options.fusion_plan.only = true;
-  const ProgramResult result = tune_program(bench, options);
+  const ProgramResult result = tune_program(measurer, options);
   REQUIRE(result.fusion.has_value());
   CHECK(result.fusion->best.at(0).predicted_ns == Approx(94));
   CHECK(result.measurement.ratio == Approx(std::pow(1.05, 3)));  // by annealing where the model is wrong
@@ -378,13 +378,13 @@ TEST_CASE("the model's finds are measured, and only what is faster is kept", "[t
 
 TEST_CASE("a lowering that takes all that was left ends the search, not the tune", "[tune]") {
   FusionModel model(std::make_unique<BytesModel>());
-  FakeBench bench;
-  bench.left_s = 60;
-  bench.lowering = [&](auto&, bool want_fusion) {
+  FakeMeasurer measurer;
+  measurer.left_s = 60;
+  measurer.lowering = [&](auto&, bool want_fusion) {
     Lowered l;
     if (want_fusion) {
       l.dimensions = {{DecisionKind::Fusion, "p0>c", {"keep", "fuse"}, 0, 0}};
-      bench.left_s = 0;
+      measurer.left_s = 0;
     }
     return l;
   };
@@ -392,7 +392,7 @@ TEST_CASE("a lowering that takes all that was left ends the search, not the tune
   options.budget_s = 60;
   options.fusion_plan.model = &model;
   options.fusion_plan.lanes = {{[](auto&) { return Lowered{}; }, [] { return 0.0; }}};
-  const ProgramResult result = tune_program(bench, options);
+  const ProgramResult result = tune_program(measurer, options);
   CHECK(result.stopped);
   CHECK(result.decisions.empty());
   CHECK(result.measurement.ratio == 1);
@@ -402,10 +402,10 @@ TEST_CASE("fusion alone from a random start decides nothing else", "[tune]") {
   std::vector<Dimension> edges;
   for (int i = 0; i < 8; ++i)
     edges.push_back({DecisionKind::Fusion, "p" + std::to_string(i) + ">c", {"keep", "fuse"}, 0, 0});
-  FakeBench bench;
-  bench.each_s = 0.5;
-  bench.left_s = 60;
-  bench.lowering = [&](auto&, bool want_fusion) {
+  FakeMeasurer measurer;
+  measurer.each_s = 0.5;
+  measurer.left_s = 60;
+  measurer.lowering = [&](auto&, bool want_fusion) {
     Lowered l;
     l.fingerprint = "f";
     l.kernels = {a_kernel("k", {"default", "loop"}, 0, 0.5)};
@@ -417,12 +417,12 @@ TEST_CASE("fusion alone from a random start decides nothing else", "[tune]") {
   options.budget_s = 60;
   options.seed = 3;
   options.fusion_plan.only = options.fusion_plan.random_start = true;
-  tune_program(bench, options);
-  CHECK(bench.kernel_calls.empty());
-  REQUIRE(bench.program_calls.size() > 2);
-  CHECK(bench.program_calls[0].empty());                              // default XLA
-  CHECK(bench.program_calls[1].find("fusion") != std::string::npos);  // the random start
-  for (const std::string& call : bench.program_calls) CHECK(call.find("option") == std::string::npos);
+  tune_program(measurer, options);
+  CHECK(measurer.kernel_calls.empty());
+  REQUIRE(measurer.program_calls.size() > 2);
+  CHECK(measurer.program_calls[0].empty());                              // default XLA
+  CHECK(measurer.program_calls[1].find("fusion") != std::string::npos);  // the random start
+  for (const std::string& call : measurer.program_calls) CHECK(call.find("option") == std::string::npos);
 }
 
 TEST_CASE("the analytical model scores fusions of a real program", "[tune]") {
