@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -14,6 +13,7 @@
 #include <set>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interrupt.h"
@@ -27,15 +27,11 @@ namespace hone::collect {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kTileConfigurations = 6, kFusionConfigurations = 40;
 constexpr int kDeathsPerKernel = 3;  // of workers: then the rest of the kernel's options is left alone
 // Tiles above this take half of all compile time, and are the best option of 12 kernels in 1,765 that have such tiles.
 constexpr double kSlowCompileMs = 250;
 constexpr size_t kLargestHlo = 4u << 20;  // bytes of text: kernels with large constants folded in
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // 0 for an option without a tile.
 int64_t tile_elements(const std::string& value) {
@@ -57,10 +53,10 @@ class Collection {
 
   CollectReport run() {
     report_.programs = static_cast<int>(programs_.size());
-    auto start = Clock::now();
+    double start = steady_s();
     gather_all();
     report_.lowering_s = seconds_since(start);
-    start = Clock::now();
+    start = steady_s();
     measure_all();
     report_.measuring_s = seconds_since(start);
     return report_;

@@ -3,26 +3,21 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/collect.h"
 #include "graph/library_keys.h"
 #include "tune/kernel/kernel_moves.h"
-#include "tune/program/program_tuner.h"
 
 namespace hone::optimize {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr tune::Duel kOnce{.min_rounds = 1, .max_rounds = 1, .budget_ms = 0, .precision = 1};
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 OptimizedKernel described(const Kernel& kernel, double share) {
   OptimizedKernel o;
@@ -107,14 +102,14 @@ class Optimizer {
   Optimizer(tune::Measurer& measurer, const OptimizeOptions& options) : measurer_(measurer), options_(options) {}
 
   OptimizeReport run(cost::KernelRanker& ranker, const tune::Calibration& gains) {
-    auto start = Clock::now();
+    double start = steady_s();
     Lowered plain = measurer_.lower({}, /*want_fusion=*/false);
     report_.instructions = plain.instructions;
     report_.windows = choose_windows(plain.dimensions, gains);
     const Decisions before_kernels = applied();
     if (!before_kernels.empty()) plain = measurer_.lower(before_kernels, /*want_fusion=*/false);
     report_.lowering_s = seconds_since(start);
-    start = Clock::now();
+    start = steady_s();
     const std::vector<double> shares = tune::kernel_shares(plain.kernels);
     for (size_t i = 0; i < plain.kernels.size(); ++i) {
       if (measurer_.seconds_left() <= 0) throw tune::Stopped();
@@ -124,10 +119,10 @@ class Optimizer {
       options_.on_ranked(static_cast<int>(i) + 1, static_cast<int>(plain.kernels.size()));
     }
     report_.ranking_s = seconds_since(start);
-    start = Clock::now();
+    start = steady_s();
     if (options_.verify) verify(plain.kernels);
     report_.verifying_s = seconds_since(start);
-    start = Clock::now();
+    start = steady_s();
     report_.decisions = applied();
     report_.lowered =
         report_.decisions == before_kernels ? plain : measurer_.lower(report_.decisions, /*want_fusion=*/false);

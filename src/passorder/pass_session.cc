@@ -8,28 +8,17 @@
 #include "features/encode.h"
 #include "features/encoded.h"
 #include "graph/hlo_reader.h"
+#include "wire/despite_kills.h"
 
 namespace hone::passorder {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using Kind = wire::WorkerFailure::Kind;
+using wire::despite_kills;
 
-constexpr int kKills = 3;  // from outside, that one call survives
 constexpr size_t kKeptGraphs = 512;
 constexpr double kMeasureLimit_s = 300;
-
-// Made again when the worker was killed from outside.
-template <class Call>
-auto despite_kills(Call&& call) {
-  for (int kills = 1;; ++kills) {
-    try {
-      return call();
-    } catch (const wire::WorkerFailure& died) {
-      if (died.kind() != Kind::Killed || kills == kKills) throw;
-    }
-  }
-}
 
 std::string step_key(const std::string& fingerprint, const std::string& pass) { return fingerprint + ' ' + pass; }
 

@@ -10,6 +10,7 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "wire/despite_kills.h"
 
 namespace hone::tune {
 
@@ -24,7 +25,8 @@ constexpr double kNoLimitSeconds = 1e9;       // finite: budgets are subtracted 
 constexpr double kRunLimitSeconds = 3600;     // of all runs that a user asked for
 constexpr char kFinished[] = "best of a finished search";
 
-constexpr int kKills = 3;  // that one request survives
+using wire::despite_kills;
+using wire::kKills;
 
 // A flag that has a value until the end of a scope.
 class Held {
@@ -37,19 +39,6 @@ class Held {
   bool& flag_;
   bool before_;
 };
-
-// The result of `call`, made again when the worker was killed from outside. Not for candidates: those cost one try.
-template <class Call>
-auto despite_kills(Call&& call) {
-  for (int kills = 1;; ++kills) {
-    try {
-      return call();
-    } catch (const wire::WorkerFailure& died) {
-      if (died.kind() != wire::WorkerFailure::Kind::Killed || kills == kKills) throw;
-      spdlog::warn("{}; trying again", died.what());
-    }
-  }
-}
 
 // A request about the loaded program under decisions.
 template <class Request>
