@@ -188,7 +188,7 @@ nlohmann::json fusion_json(const tune::FusionSearchReport& r) {
           {"model_s", r.model_s},
           {"per_minute", r.per_minute()},
           {"best", candidates(r.best)},
-          {"elsewhere", candidates(r.elsewhere)}};
+          {"elsewhere", candidates(r.from_diverse_starts)}};
 }
 
 tune::ProgramResult search(const TuneCommand& command, tune::TuneOptions options, tune::Session& session,

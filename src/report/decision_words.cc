@@ -7,6 +7,7 @@
 #include <map>
 
 #include "graph/library_keys.h"
+#include "tune/program/decision_list.h"
 
 namespace hone::report {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tune/program/program_tuner.h"
+#include "tune/program/confirm.h"
 
 namespace hone::tune {
 

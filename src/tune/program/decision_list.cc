@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "graph/library_keys.h"
-#include "tune/program/program_tuner.h"
 
 namespace hone::tune {
 

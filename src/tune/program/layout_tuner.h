@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tune/program/confirm.h"
 #include "tune/program/layout_space.h"
-#include "tune/program/program_tuner.h"
 
 namespace hone::tune {
 

@@ -2,6 +2,7 @@
 // answer from a table.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <exception>
 #include <map>
@@ -9,14 +10,22 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "graph/decision.h"
 #include "graph/kernel.h"
 
 namespace hone::tune {
 
 enum class Outcome : int8_t { Ok = 0, Mismatch, Unverified, CompileFailed, Crashed, TimedOut, RunFailed };
-const char* outcome_name(Outcome outcome);           // "ok", "mismatch", "compile_failed", ...
-Outcome outcome_from_name(const std::string& name);  // throws Error
+inline constexpr std::array<const char*, 7> kOutcomeNames = {"ok",      "mismatch",  "unverified", "compile_failed",
+                                                             "crashed", "timed_out", "run_failed"};
+inline const char* outcome_name(Outcome outcome) { return kOutcomeNames.at(static_cast<size_t>(outcome)); }
+// Throws Error for any other name.
+inline Outcome outcome_from_name(const std::string& name) {
+  for (size_t i = 0; i < kOutcomeNames.size(); ++i)
+    if (name == kOutcomeNames[i]) return static_cast<Outcome>(i);
+  throw Error("unknown outcome '" + name + "'");
+}
 
 // How much effort one duel may take. Defaults: a careful duel.
 struct Duel {

@@ -267,7 +267,7 @@ TEST_CASE("a search by the model starts where it is told, and goes on past what 
   CHECK(report.failed > 0);
 }
 
-TEST_CASE("chains that begin elsewhere bring their best, though it is predicted slower", "[tune]") {
+TEST_CASE("chains with diverse starts bring their best, though it is predicted slower", "[tune]") {
   if (!has_worker()) {
     WARN("skipped: there is no worker");
     return;
@@ -287,16 +287,16 @@ TEST_CASE("chains that begin elsewhere bring their best, though it is predicted 
   FusionSearchOptions options = short_search();
   Decisions all;
   for (const Dimension& edge : toy.edges()) all.push_back({DecisionKind::Fusion, edge.key, "fuse"});
-  options.elsewhere = {all};
+  options.diverse_starts = {all};
   const FusionSearchReport report = search_fusion({lane}, {}, toy.edges(), model, options);
   REQUIRE(report.best.size() == 1);
   CHECK(report.best[0].predicted_ns == Approx(98));
-  const bool near_enough = level < 100 * (1 + kOtherError);
-  REQUIRE(report.elsewhere.size() == (near_enough ? 1 : 0));
+  const bool near_enough = level < 100 * (1 + kModelError);
+  REQUIRE(report.from_diverse_starts.size() == (near_enough ? 1 : 0));
   REQUIRE(report.finalists().size() == (near_enough ? 2 : 1));
   CHECK(report.finalists()[0].decisions == report.best[0].decisions);
   if (!near_enough) return;
-  CHECK(report.elsewhere[0].predicted_ns == Approx(115));
+  CHECK(report.from_diverse_starts[0].predicted_ns == Approx(115));
   CHECK(report.finalists()[1].decisions.size() == 10);
 }
 

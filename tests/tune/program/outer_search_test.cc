@@ -7,6 +7,8 @@
 #include "graph/layout_choice.h"
 #include "passorder/pass_session.h"
 #include "tests/tune/fake_measurer.h"
+#include "tune/program/decision_list.h"
+#include "tune/program/program_tuner.h"
 #include "tune/session/session.h"
 
 namespace hone::tune {

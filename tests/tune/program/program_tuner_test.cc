@@ -26,28 +26,6 @@ TuneOptions with_budget(double seconds) {
 
 }  // namespace
 
-TEST_CASE("merging replaces decisions about the same thing", "[tune]") {
-  const Decisions base = {{DecisionKind::Kernel, "k", "loop"}, {DecisionKind::Option, "o", "1"}};
-  CHECK(merged(base, {{DecisionKind::Option, "o", "2"}}) ==
-        Decisions{{DecisionKind::Kernel, "k", "loop"}, {DecisionKind::Option, "o", "2"}});
-  CHECK(merged({}, base) == base);
-  CHECK(merged(base, {}) == base);
-}
-
-TEST_CASE("dimensions that move most come first", "[tune]") {
-  const auto ordered = by_promise({dimension(DecisionKind::Option, "small", {"a", "b"}),
-                                   dimension(DecisionKind::Option, "prefer_vector_width", {"a", "b"}),
-                                   dimension(DecisionKind::Library, "dot1", {"a", "b"}, 0.1),
-                                   dimension(DecisionKind::Fusion, "a>b", {"keep", "fuse"}),
-                                   dimension(DecisionKind::Option, "multi_output_fusion", {"a", "b"}),
-                                   dimension(DecisionKind::Library, "dot2", {"a", "b"}, 0.4),
-                                   dimension(DecisionKind::Option, "fixed", {"a"}),
-                                   dimension(DecisionKind::Weights, "3", {"as_is", "transposed"})});
-  std::vector<std::string> keys;
-  for (const Dimension& d : ordered) keys.push_back(d.key);
-  CHECK(keys == std::vector<std::string>{"3", "dot2", "dot1", "multi_output_fusion", "prefer_vector_width", "small"});
-}
-
 TEST_CASE("kernels, options and weights that gain add up; those that hurt stay out", "[tune]") {
   FakeMeasurer measurer;
   measurer.lowering = [](auto&, bool) {
@@ -175,23 +153,6 @@ TEST_CASE("the confirmation falls back to an earlier best", "[tune]") {
   CHECK(result.measurement.ratio == Approx(1.2));
 }
 
-TEST_CASE("a gain that other processes do not see is no gain", "[tune]") {
-  FakeMeasurer measurer;
-  const Decisions decisions = {{DecisionKind::Option, "o", "1"}};
-  measurer.speed = [&](const Decisions& d) { return d.empty() ? 1.0 : measurer.processes == 1 ? 1.21 : 1.0; };
-  Confirmation lucky = confirm(measurer, decisions, Duel{}, 2);
-  CHECK(lucky.holds);  // never slower, sometimes faster
-  CHECK(lucky.combined.ratio == Approx(1.1));
-  CHECK(lucky.combined.rounds == 18);
-  measurer.processes = 1;
-  measurer.speed = [&](const Decisions& d) { return d.empty() ? 1.0 : measurer.processes == 2 ? 0.9 : 1.3; };
-  lucky = confirm(measurer, decisions, Duel{}, 3);
-  CHECK_FALSE(lucky.holds);
-  CHECK(lucky.duels.size() == 2);
-  measurer.outcome = [](auto&) { return Outcome::Mismatch; };
-  CHECK_FALSE(confirm(measurer, decisions, Duel{}, 3).holds);
-}
-
 TEST_CASE("an interrupt at any measurement leaves a confirmed result", "[tune]") {
   for (int stop = 0; stop < 12; ++stop) {
     FakeMeasurer measurer;
@@ -310,17 +271,25 @@ TEST_CASE("a kept option that changes the lowering brings new kernels", "[tune]"
   CHECK_FALSE(has(result.decisions, "old", "tile=8"));  // no such kernel any more
 }
 
-TEST_CASE("known decisions are confirmed or given up", "[tune]") {
-  FakeMeasurer measurer;
-  const Decisions decisions = {{DecisionKind::Option, "o", "1"}};
-  measurer.speed = [](const Decisions& d) { return d.empty() ? 1.0 : 1.2; };
-  ProgramResult result = confirm_decisions(measurer, decisions, Duel{});
-  CHECK(result.decisions == decisions);
-  CHECK(result.steps.back().kept);
-  measurer.speed = [](const Decisions& d) { return d.empty() ? 1.0 : 0.95; };
-  result = confirm_decisions(measurer, decisions, Duel{});
-  CHECK(result.decisions.empty());
-  CHECK_FALSE(result.steps.back().kept);
+TEST_CASE("a tune takes the steps of its options, in the order of the table", "[tune]") {
+  TuneOptions options;
+  const std::vector<std::string> usual = tune_step_names(options);
+  const auto place = [&](const char* name) { return std::find(usual.begin(), usual.end(), name) - usual.begin(); };
+  CHECK(usual.front() == "lower default XLA");
+  CHECK(place("grouped convolutions") < place("reductions"));
+  CHECK(place("broad moves") < place("kernels"));
+  CHECK(place("kernels") < place("fusion"));
+  CHECK(usual.back() == "coordinate descent again");
+  CHECK(place("orders of passes") == static_cast<std::ptrdiff_t>(usual.size()));  // nobody proposes any
+
+  options.strategy = "genetic";
+  const std::vector<std::string> searched = tune_step_names(options);
+  CHECK(std::count(searched.begin(), searched.end(), "strategy") == 1);
+  CHECK(std::count(searched.begin(), searched.end(), "coordinate descent") == 0);
+  options.fusion_plan.only = true;
+  CHECK(tune_step_names(options) == std::vector<std::string>{"lower default XLA", "fusion alone"});
+  options.kernels_only = true;
+  CHECK(tune_step_names(options) == std::vector<std::string>{"lower default XLA", "kernels alone"});
 }
 
 TEST_CASE("tune options are checked", "[tune]") {

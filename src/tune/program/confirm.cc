@@ -1,11 +1,11 @@
-// The duels of default XLA, and those that decide whether a result is kept.
+#include "tune/program/confirm.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
-#include "tune/program/program_tuner.h"
 
 namespace hone::tune {
 
@@ -33,6 +33,25 @@ DefaultRun measure_default(Measurer& measurer, double limit_s) {
   return run;
 }
 
+// Takes the first of the candidates that holds.
+void confirm_first_that_holds(SearchRun& run, const std::vector<SearchRun::Found>& candidates,
+                              const FinalDuels& duels) {
+  const Measurement& default_run = run.default_run.measurement;
+  const int processes =
+      duels.seconds > 0 ? affordable_processes(default_run, duels.seconds, duels.processes) : duels.processes;
+  run.result.measurement = against_itself(default_run);
+  for (const SearchRun::Found& candidate : candidates) {
+    run.say("confirmation");
+    const Confirmation confirmation = confirm(run.measurer, candidate.decisions, duels.effort, processes);
+    for (const Measurement& duel : confirmation.duels)
+      run.result.steps.push_back({"confirmation", duel, confirmation.holds});
+    if (!confirmation.holds) continue;
+    run.result.decisions = candidate.decisions;
+    run.result.measurement = confirmation.combined;
+    return;
+  }
+}
+
 }  // namespace
 
 DefaultRun measure_default(Measurer& measurer) { return measure_default(measurer, 600); }
@@ -44,6 +63,12 @@ DefaultRun measure_default_after_stop(Measurer& measurer) {
   } catch (const RunError&) {
     throw Stopped();
   }
+}
+
+Measurement against_itself(Measurement default_run) {
+  default_run.candidate_ns = default_run.baseline_ns;
+  default_run.ratio = default_run.ratio_low = default_run.ratio_high = 1;
+  return default_run;
 }
 
 int affordable_processes(const Measurement& default_run, double seconds, int asked) {
@@ -94,10 +119,7 @@ ProgramResult confirm_decisions(Measurer& measurer, const Decisions& decisions, 
   const bool kept = m.ok() && (decisions.empty() || m.ratio_high >= 1);
   result.steps.push_back({"confirmation", m, kept});
   if (!kept) return result;
-  if (decisions.empty()) {
-    result.measurement.candidate_ns = m.baseline_ns;
-    result.measurement.ratio = result.measurement.ratio_low = result.measurement.ratio_high = 1;
-  }
+  if (decisions.empty()) result.measurement = against_itself(m);
   result.decisions = decisions;
   result.lowered = measurer.lower(decisions, false);
   return result;
@@ -108,6 +130,39 @@ void mark_kept(ProgramResult& result) {
     const Decision decision{kernel.decision, kernel.key, kernel.chosen};
     kernel.kept = std::find(result.decisions.begin(), result.decisions.end(), decision) != result.decisions.end();
   }
+}
+
+Measurement SearchRun::try_against_default(const std::string& what, const Decisions& decisions, double min_gain) {
+  const Measurement m = measurer.measure_program(decisions, {}, default_run.trial);
+  const bool kept = m.ok() && m.ratio_low > 1 && m.ratio > min_gain;
+  if (kept) {
+    found.push_back({decisions, m.ratio});
+    gain = std::max(gain, m.ratio);
+  }
+  result.steps.push_back({what, m, kept});
+  say(what);
+  return m;
+}
+
+void search_and_confirm(SearchRun& run, const std::function<void()>& search, const FinalDuels& duels) {
+  const auto know = [&](DefaultRun default_run) {
+    run.result.note = default_run.note;
+    run.default_run = std::move(default_run);
+  };
+  try {
+    run.say("default XLA");
+    know(measure_default(run.measurer));
+    if (run.result.note.empty()) search();
+  } catch (const Stopped&) {
+    run.result.stopped = true;
+  }
+  run.result.stopped = run.result.stopped || run.measurer.seconds_left() <= 0;
+  run.measurer.begin_confirmation();
+  if (run.default_run.measurement.rounds == 0) know(measure_default_after_stop(run.measurer));
+  std::vector<SearchRun::Found> candidates = run.found;
+  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.gain > b.gain; });
+  if (candidates.size() > static_cast<size_t>(duels.candidates)) candidates.resize(duels.candidates);
+  confirm_first_that_holds(run, candidates, duels);
 }
 
 }  // namespace hone::tune
