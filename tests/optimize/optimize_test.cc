@@ -11,25 +11,13 @@
 #include "base/rng.h"
 #include "graph/library_keys.h"
 #include "tests/tune/fake_measurer.h"
+#include "tests/tune/table_ranker.h"
 
 namespace hone::optimize {
 
 namespace {
 
-class TableRanker : public cost::KernelRanker {
- public:
-  explicit TableRanker(std::map<std::string, double> table) : table_(std::move(table)) {}
-  std::string name() const override { return "table"; }
-  std::vector<double> scores(const Kernel& kernel, const std::vector<std::string>& options) override {
-    if (kernel.kind == "unreadable") throw Error("cannot be encoded", kernel.name);
-    std::vector<double> scores;
-    for (const std::string& option : options) scores.push_back(table_.at(kernel.fingerprint + " " + option));
-    return scores;
-  }
-
- private:
-  std::map<std::string, double> table_;
-};
+using tune::TableRanker;
 
 // From a margin of 1 on tiles gain a fifth; other loops are never worth a change.
 tune::Calibration gains_from_one() {

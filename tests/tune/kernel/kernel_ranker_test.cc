@@ -1,33 +1,16 @@
 #include "cost/kernel_ranker.h"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
 #include "tests/tune/fake_measurer.h"
+#include "tests/tune/real_worker.h"
+#include "tests/tune/table_ranker.h"
 #include "tune/kernel/kernel_tuner.h"
-#include "tune/session/session.h"
 
 namespace hone::tune {
 
 namespace {
-
-// Scores by a table; what is missing scores 100.
-class TableRanker : public cost::KernelRanker {
- public:
-  explicit TableRanker(std::map<std::string, double> table) : table_(std::move(table)) {}
-  std::string name() const override { return "table"; }
-  std::vector<double> scores(const Kernel& kernel, const std::vector<std::string>& options) override {
-    if (kernel.kind == "unknown") throw Error("cannot be encoded", kernel.name);
-    std::vector<double> scores;
-    for (const std::string& option : options) scores.push_back(table_.count(option) ? table_.at(option) : 100);
-    return scores;
-  }
-
- private:
-  std::map<std::string, double> table_;
-};
 
 Kernel many_tiles() {
   std::vector<std::string> options = {"default", "loop"};
@@ -82,7 +65,7 @@ TEST_CASE("a kernel that no model can read is searched as if there were none, an
   FakeMeasurer measurer, other;
   measurer.kernel = other.kernel = [](auto&, auto&) { return measured(1.5); };
   Kernel kernel = a_kernel("k", {"default", "loop", "tile=8"});
-  kernel.kind = "unknown";
+  kernel.kind = "unreadable";
   Rng rng(0);
   CHECK(tune_kernel(kernel, measurer, 1e6, ranked_by(ranker, 0), rng).improved());
   const KernelReport kept = tune_kernel(kernel, other, 1e6, ranked_by(ranker, 1), rng);
@@ -99,13 +82,8 @@ TEST_CASE("top-k without a model is refused", "[tune]") {
 }
 
 TEST_CASE("the analytical model ranks the options of a real kernel", "[tune]") {
-  SessionOptions options;
-  options.worker.program = HONE_BUILD_DIR "/hone-xla";
-  if (::access(options.worker.program.c_str(), X_OK) != 0) {
-    WARN("skipped: no worker at " << options.worker.program);
-    return;
-  }
-  Session session(options);
+  if (no_worker()) return;
+  Session session(with_worker());
   // Reads one of its operands across rows: the cache lines that a whole row of the output touches do not fit the cache.
   session.load(R"(HloModule transposed
 ENTRY main {

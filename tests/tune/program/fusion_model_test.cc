@@ -1,7 +1,5 @@
 #include "tune/program/fusion_model.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -13,9 +11,9 @@
 #include "base/rng.h"
 #include "cost/ensemble.h"
 #include "tests/tune/fake_measurer.h"
+#include "tests/tune/real_worker.h"
 #include "tune/program/decision_list.h"
 #include "tune/program/program_tuner.h"
-#include "tune/session/session.h"
 
 namespace hone::tune {
 
@@ -50,12 +48,8 @@ ENTRY main {
   ROOT r = f32[64,64] add(m, s)
 })";
 
-bool has_worker() { return ::access(HONE_BUILD_DIR "/hone-xla", X_OK) == 0; }
-
 std::unique_ptr<Session> chain_session() {
-  SessionOptions options;
-  options.worker.program = HONE_BUILD_DIR "/hone-xla";
-  auto session = std::make_unique<Session>(options);
+  auto session = std::make_unique<Session>(with_worker());
   session->load(kChain, "chain.hlo");
   return session;
 }
@@ -120,10 +114,7 @@ TEST_CASE("a model that only ranks cannot say what a program costs", "[tune]") {
 }
 
 TEST_CASE("a program costs the sum of its kernels, each predicted once", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+  if (no_worker()) return;
   std::atomic<int> asked = 0;
   FusionModel model(std::make_unique<BytesModel>(&asked), /*launch_ns=*/10);
   const Lowered lowered = chain_session()->lower_kernels({});
@@ -174,10 +165,7 @@ Decisions some_fusions(const std::vector<Dimension>& edges, Rng& rng) {
 }
 
 TEST_CASE("lowering without text finds the same kernels", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+  if (no_worker()) return;
   auto session = chain_session();
   const Lowered full = session->lower({}, true), lean = session->lower_kernels({});
   CHECK(lean.hlo.empty());
@@ -191,14 +179,9 @@ TEST_CASE("lowering without text finds the same kernels", "[tune]") {
 }
 
 TEST_CASE("a snapshot before fusion gives the kernels of a whole lowering", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+  if (no_worker()) return;
   const char* name = GENERATE("transformer_block", "softmax_gelu_chain", "lstm_scan", "group_norm_block", "train_step");
-  SessionOptions options;
-  options.worker.program = HONE_BUILD_DIR "/hone-xla";
-  Session session(options);
+  Session session(with_worker());
   session.load(read_file(std::string(HONE_SOURCE_DIR "/examples/") + name + ".mlir"), name);
   const std::vector<Dimension> edges = edges_of(session.lower({}, true));
   REQUIRE_FALSE(edges.empty());
@@ -224,10 +207,7 @@ TEST_CASE("a snapshot before fusion gives the kernels of a whole lowering", "[tu
 }
 
 TEST_CASE("annealing by the model finds the configuration predicted fastest", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+  if (no_worker()) return;
   const ToyProgram toy(12);
   FusionModel model(std::make_unique<BytesModel>());
   const int lanes = GENERATE(1, 3);
@@ -247,10 +227,7 @@ TEST_CASE("annealing by the model finds the configuration predicted fastest", "[
 }
 
 TEST_CASE("a search by the model starts where it is told, and goes on past what XLA refuses", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+  if (no_worker()) return;
   const ToyProgram toy(8);
   FusionModel model(std::make_unique<BytesModel>());
   FusionSearchOptions options = short_search();
@@ -268,10 +245,7 @@ TEST_CASE("a search by the model starts where it is told, and goes on past what 
 }
 
 TEST_CASE("chains with diverse starts bring their best, though it is predicted slower", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+  if (no_worker()) return;
   const ToyProgram toy(16);
   FusionModel model(std::make_unique<BytesModel>());
   const int level = GENERATE(105, 140);
@@ -301,10 +275,7 @@ TEST_CASE("chains with diverse starts bring their best, though it is predicted s
 }
 
 TEST_CASE("a search that cannot begin or has no time finds nothing", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+  if (no_worker()) return;
   const ToyProgram toy(4);
   FusionModel model(std::make_unique<BytesModel>());
   CHECK(search_fusion({toy.lane()}, {}, {}, model, short_search()).configurations == 0);
@@ -317,10 +288,7 @@ TEST_CASE("a search that cannot begin or has no time finds nothing", "[tune]") {
 }
 
 TEST_CASE("the end of the time keeps what was found", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+  if (no_worker()) return;
   const ToyProgram toy(12);
   FusionModel model(std::make_unique<BytesModel>());
   int asked = 0;
@@ -335,10 +303,7 @@ TEST_CASE("the end of the time keeps what was found", "[tune]") {
 }
 
 TEST_CASE("the model's finds are measured, and only what is faster is kept", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+  if (no_worker()) return;
   const ToyProgram toy(6);
   FusionModel model(std::make_unique<BytesModel>());
   const bool model_is_right = GENERATE(true, false);
@@ -426,10 +391,7 @@ TEST_CASE("fusion alone from a random start decides nothing else", "[tune]") {
 }
 
 TEST_CASE("the analytical model scores fusions of a real program", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+  if (no_worker()) return;
   auto session = chain_session();
   const std::vector<Dimension> edges = edges_of(session->lower({}, true));
   REQUIRE_FALSE(edges.empty());

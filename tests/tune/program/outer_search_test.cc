@@ -1,15 +1,13 @@
 #include "tune/program/outer_search.h"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 
 #include "graph/layout_choice.h"
 #include "passorder/pass_session.h"
 #include "tests/tune/fake_measurer.h"
+#include "tests/tune/real_worker.h"
 #include "tune/program/decision_list.h"
 #include "tune/program/program_tuner.h"
-#include "tune/session/session.h"
 
 namespace hone::tune {
 namespace {
@@ -67,12 +65,6 @@ ENTRY main {
   ROOT r = f32[64,64] add(x, e)
 }
 )";
-
-SessionOptions with_worker() {
-  SessionOptions options;
-  options.worker.program = HONE_BUILD_DIR "/hone-xla";
-  return options;
-}
 
 }  // namespace
 
@@ -141,12 +133,9 @@ TEST_CASE("layouts are proposed by a ranker, or one instruction at a time", "[tu
 }
 
 TEST_CASE("orders of a real program's passes are proposed, lower, and combine with layouts", "[tune]") {
-  if (::access(HONE_BUILD_DIR "/hone-xla", X_OK) != 0) {
-    WARN("skipped: no worker in " << HONE_BUILD_DIR);
-    return;
-  }
+  if (no_worker()) return;
   passorder::PassSessionOptions pass_options;
-  pass_options.worker.program = HONE_BUILD_DIR "/hone-xla";
+  pass_options.worker = with_worker().worker;
   passorder::PassSession passes(pass_options);
   const auto proposed = propose_passes(passes, kProgram, "twice.hlo", nullptr, {.budget_s = 2, .max_applications = 60});
   REQUIRE_FALSE(proposed.empty());
