@@ -39,7 +39,7 @@ struct Measured {
   std::map<std::string, tune::Measurement> by_value;
 };
 
-class Replay : public tune::Bench {
+class Replay : public tune::Measurer {
  public:
   explicit Replay(const Measured& measured) : measured_(measured) {}
   Lowered lower(const Decisions&, bool) override { return {}; }
@@ -171,16 +171,16 @@ void compare(const std::vector<Measured>& kernels, const std::vector<Way>& ways,
       std::vector<double> gains;
       int64_t count = 0;
       for (const Measured& m : kernels) {
-        Replay bench(m);
+        Replay measurer(m);
         Rng rng(0);
         double best = 1;
         options.on_searched = [&](const Kernel&, const tune::KernelReport&, const std::vector<tune::Tried>& all) {
           for (const tune::Tried& t : all)
             if (t.measurement.ok()) best = std::max(best, t.measurement.ratio);
         };
-        tune::tune_kernel(m.kernel, bench, 1e6, options, rng);
+        tune::tune_kernel(m.kernel, measurer, 1e6, options, rng);
         gains.push_back(best);
-        count += bench.count;
+        count += measurer.count;
       }
       fmt::print(" {:.4f} ({:.1f}) |", geometric_mean(gains), static_cast<double>(count) / kernels.size());
     }

@@ -89,7 +89,7 @@ int collect_command(const CollectCommand& command) {
   const std::vector<collect::CollectProgram> programs = programs_of(command);
   if (programs.empty()) throw Error("no program to collect from", "PROGRAM", "name files or give a --manifest");
   Database database = open_database(*command.db);
-  const auto bench = collect::make_collect_bench(database, command.options, budget_s, /*memory_limit_bytes=*/0);
+  const auto measurer = collect::make_collect_measurer(database, command.options, budget_s, /*memory_limit_bytes=*/0);
 
   ProgressOptions shown;
   shown.quiet = command.output->quiet;
@@ -100,13 +100,13 @@ int collect_command(const CollectCommand& command) {
     if (doing != p.doing) {  // rates of lowering say nothing about measuring
       doing = p.doing;
       shown.total = static_cast<double>(p.total);
-      shown.budget_s = budget_s > 0 ? bench->seconds_left() : 0;
+      shown.budget_s = budget_s > 0 ? measurer->seconds_left() : 0;
       progress.reset();
       progress = std::make_unique<Progress>(doing, shown);
     }
     progress->update(static_cast<double>(p.done), p.program);
   };
-  const collect::CollectReport report = collect::collect(programs, database, *bench, command.options, on_progress);
+  const collect::CollectReport report = collect::collect(programs, database, *measurer, command.options, on_progress);
   progress.reset();
 
   nlohmann::json summary = report_json(report);

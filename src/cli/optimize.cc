@@ -44,24 +44,24 @@ std::string model_path(const OptimizeCommand& c) {
 }
 
 // The gains known of this very model.
-tune::KnownGains known_gains(const OptimizeCommand& c, const std::string& model) {
+tune::Calibration known_gains(const OptimizeCommand& c, const std::string& model) {
   const std::string path = c.gains.empty() ? cost::shipped_model(kGainsFile) : c.gains;
   const char* hint = "hone optimize --calibrate DATASET --split FILE measures it";
   if (path.empty()) throw Error("the error of this model is not known", model, hint);
-  tune::KnownGains gains = tune::KnownGains::load(path);
+  tune::Calibration gains = tune::Calibration::load(path);
   if (gains.model != tune::weights_fingerprint(model))
     throw Error("the error of this model is not known: the file is about another", path, hint);
   const std::string windows = c.gains.empty() ? cost::shipped_model(kWindowGainsFile) : "";
-  if (!windows.empty()) gains.by_way.merge(tune::KnownGains::load(windows).by_way);
+  if (!windows.empty()) gains.by_transition.merge(tune::Calibration::load(windows).by_transition);
   return gains;
 }
 
 // ---- calibration
 
-void print_gains(const tune::KnownGains& gains) {
+void print_gains(const tune::Calibration& gains) {
   fmt::print("{} kernels of {} programs\n  {:<16} {:>6} {:>10} {:>8} {:>9} {:>10} {:>14}\n", gains.kernels,
              gains.programs, "way of change", "seen", "lead from", "kernels", "programs", "mean gain", "9 in 10 above");
-  for (const auto& [way, t] : gains.by_way)
+  for (const auto& [way, t] : gains.by_transition)
     if (t.kernels > 0)
       fmt::print("  {:<16} {:>6} {:>10.3f} {:>8} {:>9} {:>9.3f}x {:>13.3f}x\n", way, t.seen, t.from, t.kernels,
                  t.programs, std::exp(t.gain), std::exp(t.low));
@@ -69,7 +69,7 @@ void print_gains(const tune::KnownGains& gains) {
       fmt::print("  {:<16} {:>6} {:>10}\n", way, t.seen, "never");
 }
 
-int report_gains(const OptimizeCommand& c, const tune::KnownGains& gains) {
+int report_gains(const OptimizeCommand& c, const tune::Calibration& gains) {
   if (!c.out.empty()) write_file(c.out, gains.to_json().dump(1) + "\n");
   if (c.output->json)
     print(gains.to_json());
@@ -112,7 +112,7 @@ int calibrate(const OptimizeCommand& c) {
   const Split split = Split::read(c.split);
   const auto& programs = held_back(c, split);
   if (c.judge) return judge(c, dataset, programs, *model);
-  const tune::KnownGains gains = tune::measure_gains(dataset, programs, *model, path);
+  const tune::Calibration gains = tune::measure_gains(dataset, programs, *model, path);
   return report_gains(c, gains);
 }
 
@@ -131,14 +131,14 @@ int calibrate_windows(const OptimizeCommand& c) {
   shown.quiet = c.output->quiet;
   Progress progress("measuring windows", shown);
   std::map<std::string, std::vector<tune::RankedGain>> measured;
-  tune::KnownGains gains;
+  tune::Calibration gains;
   try {
     for (size_t i = 0; i < programs.size(); ++i) {
       progress.update(static_cast<double>(i), programs[i].name);
       ProgramOptions options = *c.program;
       options.program = programs[i].file;
       OpenedProgram opened = open_program(options);
-      const auto found = tune::measure_windows(*opened.session, programs[i].name);
+      const auto found = tune::measure_rewrites(*opened.session, programs[i].name);
       gains.programs += !found.empty();
       for (const auto& [way, more] : found) {
         gains.kernels += static_cast<int>(more.size());
@@ -148,7 +148,7 @@ int calibrate_windows(const OptimizeCommand& c) {
   } catch (const tune::Stopped&) {
     spdlog::warn("interrupted: {} operations of {} programs are measured", gains.kernels, gains.programs);
   }
-  for (auto& [way, more] : measured) gains.by_way[way] = tune::trust_of(std::move(more));
+  for (auto& [way, more] : measured) gains.by_transition[way] = tune::acceptance_threshold(std::move(more));
   return report_gains(c, gains);
 }
 
@@ -261,7 +261,7 @@ std::unique_ptr<cost::KernelRanker> ranker_of(const OptimizeCommand& c) {
 }
 
 optimize::OptimizeReport optimize(const OptimizeCommand& c, OpenedProgram& opened, cost::KernelRanker& ranker,
-                                  const tune::KnownGains& gains) {
+                                  const tune::Calibration& gains) {
   ProgressOptions shown;
   shown.quiet = c.output->quiet;
   Progress progress("optimize", shown);
@@ -311,7 +311,7 @@ int optimize_command(OptimizeCommand& c) {
   if (c.tile_model == "analytical")
     throw Error("what the analytical model's choices are worth is not known", "--tile-model",
                 "--rank-only ranks by it");
-  const tune::KnownGains gains = known_gains(c, model_path(c));
+  const tune::Calibration gains = known_gains(c, model_path(c));
   const auto ranker = ranker_of(c);
   OpenedProgram opened = open_program(*c.program);
   const optimize::OptimizeReport result = optimize(c, opened, *ranker, gains);

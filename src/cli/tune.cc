@@ -68,19 +68,19 @@ Tuned key_of(const OpenedProgram& opened, const TuneCommand& command) {
 }
 
 // The result of an earlier tune, if it still holds.
-std::optional<tune::ProgramResult> from_database(const Database& database, const Tuned& key, tune::Bench& bench) {
+std::optional<tune::ProgramResult> from_database(const Database& database, const Tuned& key, tune::Measurer& measurer) {
   const std::optional<Tuned> known = database.find_tuned(key);
   if (!known) return std::nullopt;
   const auto list = nlohmann::json::parse(known->decisions, nullptr, /*allow_exceptions=*/false);
   const Decisions decisions = report::decisions_from_list(list, "the database");
   tune::ProgramResult result;
   for (const Duel& duel : {kReconfirm, kReconfirmLonger, kReconfirmLonger}) {
-    bench.fresh_process();  // where a process's memory lies alone can make the result look slower
-    result = tune::confirm_decisions(bench, decisions, duel);
+    measurer.fresh_process();  // where a process's memory lies alone can make the result look slower
+    result = tune::confirm_decisions(measurer, decisions, duel);
     if (!result.steps.back().kept) continue;
     spdlog::info("known from the database ({:.0f} s of search, {} candidates); --fresh searches again", known->seconds,
                  known->candidates);
-    result.kernels = tune::known_kernels(result.lowered.kernels, bench);
+    result.kernels = tune::known_kernels(result.lowered.kernels, measurer);
     tune::mark_kept(result);
     return result;
   }
@@ -188,11 +188,11 @@ nlohmann::json fusion_json(const tune::FusionSearchReport& r) {
           {"model_s", r.model_s},
           {"per_minute", r.per_minute()},
           {"best", candidates(r.best)},
-          {"elsewhere", candidates(r.elsewhere)}};
+          {"elsewhere", candidates(r.from_diverse_starts)}};
 }
 
 tune::ProgramResult search(const TuneCommand& command, tune::TuneOptions options, tune::Session& session,
-                           tune::Bench& bench) {
+                           tune::Measurer& measurer) {
   ProgressOptions shown;
   shown.budget_s = options.budget_s;
   shown.quiet = command.output->quiet;
@@ -207,11 +207,11 @@ tune::ProgramResult search(const TuneCommand& command, tune::TuneOptions options
   options.on_progress = [&](const std::string& what, double gain) {
     progress.update(static_cast<double>(session.counters().candidates), fmt::format("{:.3f}x, {}", gain, what));
   };
-  return tune::tune_program(bench, options);
+  return tune::tune_program(measurer, options);
 }
 
 tune::ProgramResult search_layouts(const TuneCommand& command, double budget_s, tune::Session& session,
-                                   tune::Bench& bench) {
+                                   tune::Measurer& measurer) {
   ProgressOptions shown;
   shown.budget_s = budget_s;
   shown.quiet = command.output->quiet;
@@ -230,7 +230,7 @@ tune::ProgramResult search_layouts(const TuneCommand& command, double budget_s, 
       .begin_confirmation();  // the space is no part of the search: its time does not count, and without it there is none
   const tune::LayoutSpace layouts = tune::layout_space_from(session.list_layouts());
   session.begin_search();
-  return tune::tune_layouts(bench, layouts, options);
+  return tune::tune_layouts(measurer, layouts, options);
 }
 
 void check_joint_options(const TuneCommand& command) {

@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -14,6 +13,7 @@
 #include <set>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interrupt.h"
@@ -28,15 +28,11 @@ namespace hone::collect {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kTileConfigurations = 6, kFusionConfigurations = 40;
 constexpr int kDeathsPerKernel = 3;  // of workers: then the rest of the kernel's options is left alone
 // Tiles above this take half of all compile time, and are the best option of 12 kernels in 1,765 that have such tiles.
 constexpr double kSlowCompileMs = 250;
 constexpr size_t kLargestHlo = 4u << 20;  // bytes of text: kernels with large constants folded in
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // 0 for an option without a tile.
 int64_t tile_elements(const std::string& value) {
@@ -52,16 +48,16 @@ int configurations_of(const CollectOptions& options) {
 // One collection.
 class Collection {
  public:
-  Collection(const std::vector<CollectProgram>& programs, Database& database, CollectBench& bench,
+  Collection(const std::vector<CollectProgram>& programs, Database& database, CollectMeasurer& measurer,
              const CollectOptions& options, const std::function<void(const CollectProgress&)>& on_progress)
-      : programs_(programs), database_(database), bench_(bench), options_(options), on_progress_(on_progress) {}
+      : programs_(programs), database_(database), measurer_(measurer), options_(options), on_progress_(on_progress) {}
 
   CollectReport run() {
     report_.programs = static_cast<int>(programs_.size());
-    auto start = Clock::now();
+    double start = steady_s();
     gather_all();
     report_.lowering_s = seconds_since(start);
-    start = Clock::now();
+    start = steady_s();
     measure_all();
     report_.measuring_s = seconds_since(start);
     return report_;
@@ -70,12 +66,12 @@ class Collection {
  private:
   void gather_all() {
     std::string first_failure;
-    const double stop_at = bench_.seconds_left() * (1 - options_.gather_share);
-    for (size_t i = 0; i < programs_.size() && bench_.seconds_left() > 0; ++i) {
+    const double stop_at = measurer_.seconds_left() * (1 - options_.gather_share);
+    for (size_t i = 0; i < programs_.size() && measurer_.seconds_left() > 0; ++i) {
       const CollectProgram& program = programs_[i];
       on_progress_({"lowering", static_cast<int64_t>(i), static_cast<int64_t>(programs_.size()), program.name});
       // What is left for lowering, shared among the programs that are left.
-      const double left = bench_.seconds_left();
+      const double left = measurer_.seconds_left();
       const double until = left - std::max(0.0, left - stop_at) / static_cast<double>(programs_.size() - i);
       try {
         gather(program, until);
@@ -98,7 +94,7 @@ class Collection {
     return database_.stored_kernels(options_.threads, program.name, options_.max_per_program);
   }
 
-  // Goes on where an earlier collection stopped; ends when the bench has `until` seconds left, after one lowering at least.
+  // Goes on where an earlier collection stopped; ends when the measurer has `until` seconds left, after one lowering at least.
   void gather(const CollectProgram& program, double until) {
     const report::ProgramFile file = report::read_program(program.file);
     const std::string content = hash_hex(file.bytes);
@@ -111,14 +107,14 @@ class Collection {
     }
     const int wanted = 1 + configurations_of(options_);
     if (stored.configurations >= wanted || full(program)) return;
-    if (stored.configurations > 0 && bench_.seconds_left() <= until)
+    if (stored.configurations > 0 && measurer_.seconds_left() <= until)
       return;  // opening it would cost as much as a lowering
-    const std::unique_ptr<KernelSource> source = bench_.open(file.bytes, program.name);
+    const std::unique_ptr<KernelSource> source = measurer_.open(file.bytes, program.name);
     stored.fingerprint = source->fingerprint();
     // The edges of XLA's own fusion: what the random configurations decide.
     const FoundKernels own = source->lower({});
     if (stored.configurations == 0) finish(program, own, stored);
-    while (stored.configurations < wanted && !full(program) && bench_.seconds_left() > until && !own.edges.empty()) {
+    while (stored.configurations < wanted && !full(program) && measurer_.seconds_left() > until && !own.edges.empty()) {
       const Decisions decisions =
           random_fusion(own.edges, program.name, static_cast<int>(stored.configurations), options_.seed);
       FoundKernels found;
@@ -212,7 +208,7 @@ class Collection {
     History history;
     const bool careful = options_.kind == CollectKind::Fusion;
     for (const Record& row :
-         database_.find_kernel(kernel.fingerprint, bench_.host(), options_.threads, bench_.xla_version())) {
+         database_.find_kernel(kernel.fingerprint, measurer_.host(), options_.threads, measurer_.xla_version())) {
       if (careful && row.status == "ok" && row.rounds < options_.careful.min_rounds) continue;
       history.status[row.decisions] = row.status;
       history.add(row.decisions, row.decisions == kernel.options[kernel.default_option],
@@ -223,7 +219,7 @@ class Collection {
 
   // False when the time is over.
   bool measure(const StoredKernelSummary& summary, const std::string& program_fingerprint) {
-    if (bench_.seconds_left() <= 0) return false;
+    if (measurer_.seconds_left() <= 0) return false;
     const StoredKernel kernel = stored(summary.fingerprint);
     History history = history_of(kernel);
     std::vector<std::string> values = planned_options(kernel, options_);
@@ -246,9 +242,9 @@ class Collection {
         later.values.push_back(value);
         continue;
       }
-      if (bench_.seconds_left() <= 0) return false;
+      if (measurer_.seconds_left() <= 0) return false;
       on_progress_({"measuring", report_.known + report_.measured, report_.planned, kernel.program});
-      const tune::Measurement m = bench_.measure(kernel, value, duel, program_fingerprint);
+      const tune::Measurement m = measurer_.measure(kernel, value, duel, program_fingerprint);
       ++report_.measured;
       ++(m.ok() ? report_.ok : m.rejected() ? report_.rejected : report_.failed);
       history.add(value, value == kernel.options[kernel.default_option], m.outcome, m.compile_ms);
@@ -265,7 +261,7 @@ class Collection {
 
   const std::vector<CollectProgram>& programs_;
   Database& database_;
-  CollectBench& bench_;
+  CollectMeasurer& measurer_;
   const CollectOptions& options_;
   const std::function<void(const CollectProgress&)>& on_progress_;
   std::vector<Deferred> deferred_;
@@ -309,7 +305,7 @@ void CollectOptions::validate() const {
   if (threads < 1) throw Error("at least one thread is needed", "--threads");
 }
 
-CollectReport collect(const std::vector<CollectProgram>& programs, Database& database, CollectBench& bench,
+CollectReport collect(const std::vector<CollectProgram>& programs, Database& database, CollectMeasurer& measurer,
                       const CollectOptions& options, const std::function<void(const CollectProgress&)>& on_progress) {
   options.validate();
   if (programs.empty()) throw Error("no program to collect from", "", "name files or give a --manifest");
@@ -317,7 +313,7 @@ CollectReport collect(const std::vector<CollectProgram>& programs, Database& dat
   for (const CollectProgram& program : programs)
     if (!names.insert(program.name).second)
       throw Error("two programs are called '" + program.name + "'", program.file, "give them names in a manifest");
-  return Collection(programs, database, bench, options, on_progress).run();
+  return Collection(programs, database, measurer, options, on_progress).run();
 }
 
 std::vector<std::string> planned_options(const StoredKernel& kernel, const CollectOptions& options) {

@@ -72,10 +72,10 @@ class KernelSource {
   virtual FoundKernels lower(const Decisions& decisions) = 0;  // throws Error, RunError or Stopped
 };
 
-// What a collection asks of the machine. The real one is make_collect_bench(); tests answer from a table.
-class CollectBench {
+// What a collection asks of the machine. The real one is make_collect_measurer(); tests answer from a table.
+class CollectMeasurer {
  public:
-  virtual ~CollectBench() = default;
+  virtual ~CollectMeasurer() = default;
   virtual std::unique_ptr<KernelSource> open(const std::string& bytes, const std::string& name) = 0;  // throws Error
   // Measures and records in the database, as a kernel of the program with this fingerprint. Throws only Stopped.
   virtual tune::Measurement measure(const StoredKernel& kernel, const std::string& value, const tune::Duel& duel,
@@ -86,11 +86,11 @@ class CollectBench {
 };
 
 // Workers measure; memory_limit_bytes as in wire::WorkerOptions.
-std::unique_ptr<CollectBench> make_collect_bench(Database& database, const CollectOptions& options, double budget_s,
-                                                 int64_t memory_limit_bytes);
+std::unique_ptr<CollectMeasurer> make_collect_measurer(Database& database, const CollectOptions& options,
+                                                       double budget_s, int64_t memory_limit_bytes);
 
 // Throws Error when two programs have one name or none can be lowered. A program that fails is logged and left out.
-CollectReport collect(const std::vector<CollectProgram>& programs, Database& database, CollectBench& bench,
+CollectReport collect(const std::vector<CollectProgram>& programs, Database& database, CollectMeasurer& measurer,
                       const CollectOptions& options, const std::function<void(const CollectProgress&)>& on_progress);
 
 // The values of a kernel's options to measure, the default one first; for Tile and above max_options a space-filling

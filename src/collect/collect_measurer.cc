@@ -53,9 +53,10 @@ class WorkerSource : public KernelSource {
   tune::Session session_;
 };
 
-class WorkerBench : public CollectBench {
+class WorkerMeasurer : public CollectMeasurer {
  public:
-  WorkerBench(Database& database, tune::SessionOptions options) : options_(std::move(options)), measuring_(options_) {
+  WorkerMeasurer(Database& database, tune::SessionOptions options)
+      : options_(std::move(options)), measuring_(options_) {
     measuring_.use_database(database, /*reuse_kernels=*/true);
   }
   std::unique_ptr<KernelSource> open(const std::string& bytes, const std::string& name) override {
@@ -84,14 +85,14 @@ class WorkerBench : public CollectBench {
 
 }  // namespace
 
-std::unique_ptr<CollectBench> make_collect_bench(Database& database, const CollectOptions& options, double budget_s,
-                                                 int64_t memory_limit_bytes) {
+std::unique_ptr<CollectMeasurer> make_collect_measurer(Database& database, const CollectOptions& options,
+                                                       double budget_s, int64_t memory_limit_bytes) {
   tune::SessionOptions session;
   session.target.threads = options.threads;
   session.target.seed = options.seed;
   session.budget_s = budget_s;
   session.worker.memory_limit_bytes = memory_limit_bytes;
-  return std::make_unique<WorkerBench>(database, session);
+  return std::make_unique<WorkerMeasurer>(database, session);
 }
 
 }  // namespace hone::collect

@@ -3,11 +3,11 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <set>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "graph/layout_choice.h"
@@ -20,11 +20,7 @@ namespace hone::collect {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-
 constexpr int kDeathsPerProgram = 6;  // of workers: then the rest of its configurations is left alone
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 tune::SessionOptions session_options(const LayoutCollectOptions& options, double budget_s) {
   tune::SessionOptions session;
@@ -143,7 +139,7 @@ class Collection {
   Database& database_;
   const LayoutCollectOptions& options_;
   const std::function<void(const CollectProgress&)>& on_progress_;
-  const Clock::time_point start_ = Clock::now();
+  const double start_ = steady_s();
   LayoutCollectReport report_;
 };
 

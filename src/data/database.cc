@@ -228,7 +228,7 @@ std::vector<std::string> Database::check() const {
       const std::string where = fmt::format("record {}", record.id);
       note(where, problems(record));
       // Where an older schema is read, what it says in a note is in a field of which its key knows nothing.
-      Record stored = record;
+      Record stored = read_record_as_stored(records);
       if (schema_ < 3) stored.finished = false;
       if (read_content_key(records) != content_key(stored)) note(where, {"its content is not what was stored"});
     }

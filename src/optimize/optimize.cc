@@ -3,27 +3,22 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/collect.h"
 #include "graph/decision_family.h"
 #include "graph/kernel_option.h"
 #include "tune/kernel/kernel_moves.h"
-#include "tune/program/program_tuner.h"
 
 namespace hone::optimize {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr tune::Duel kOnce{.min_rounds = 1, .max_rounds = 1, .budget_ms = 0, .precision = 1};
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 OptimizedKernel described(const Kernel& kernel, double share) {
   OptimizedKernel o;
@@ -44,25 +39,25 @@ bool is_tiled(const Kernel& kernel, const std::string& option) {
                                           : !KernelOption::parse(option).tile.empty();
 }
 
-void take(const std::string& way, const tune::Trust& trust, const std::string& option, double lead,
+void take(const std::string& way, const tune::AcceptanceThreshold& threshold, const std::string& option, double lead,
           OptimizedKernel& into) {
   into.applied = true;
   into.way = way;
   into.chosen = option;
   into.lead = lead;
-  into.gain = std::exp(trust.gain);
-  into.error = into.gain - std::exp(trust.low);
+  into.gain = std::exp(threshold.gain);
+  into.error = into.gain - std::exp(threshold.low);
 }
 
-void choose(const std::map<std::string, tune::Lead>& leads, const std::vector<std::string>& options,
-            const tune::KnownGains& gains, OptimizedKernel& into) {
-  const std::optional<std::string> way = gains.choice(leads);
+void choose(const std::map<std::string, tune::PredictedMargin>& margins, const std::vector<std::string>& options,
+            const tune::Calibration& gains, OptimizedKernel& into) {
+  const std::optional<std::string> way = gains.choice(margins);
   if (!way) return;
-  const tune::Lead& lead = leads.at(*way);
-  take(*way, gains.of(*way), options[lead.option], lead.lead, into);
+  const tune::PredictedMargin& best = margins.at(*way);
+  take(*way, gains.of(*way), options[best.option], best.margin, into);
 }
 
-void rank(const Kernel& kernel, cost::KernelRanker& ranker, const tune::KnownGains& gains, int max_options,
+void rank(const Kernel& kernel, cost::KernelRanker& ranker, const tune::Calibration& gains, int max_options,
           OptimizedKernel& into) {
   const std::vector<std::string> options = options_to_rank(kernel, max_options);
   std::vector<double> scores;
@@ -75,7 +70,7 @@ void rank(const Kernel& kernel, cost::KernelRanker& ranker, const tune::KnownGai
   std::vector<bool> tiled;
   for (const std::string& option : options) tiled.push_back(is_tiled(kernel, option));
   const auto own = static_cast<int>(std::find(options.begin(), options.end(), into.default_value) - options.begin());
-  choose(tune::leads_of(kernel.kind, scores, tiled, own, ranker.predicts_runtime()), options, gains, into);
+  choose(tune::predicted_margins(kernel.kind, scores, tiled, own, ranker.predicts_runtime()), options, gains, into);
   std::vector<size_t> order(options.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] < scores[b]; });
@@ -83,20 +78,20 @@ void rank(const Kernel& kernel, cost::KernelRanker& ranker, const tune::KnownGai
 }
 
 // Operations over windows are not ranked: there is one other way to compute them, known to pay from a size on.
-std::vector<OptimizedKernel> choose_windows(const std::vector<Dimension>& dimensions, const tune::KnownGains& gains) {
+std::vector<OptimizedKernel> choose_windows(const std::vector<Dimension>& dimensions, const tune::Calibration& gains) {
   std::vector<OptimizedKernel> windows;
   for (const Dimension& d : dimensions) {
     if (d.kind != DecisionKind::Rewrite) continue;
-    const std::string way = tune::window_way(d);
-    const tune::Trust& trust = gains.of(way);
+    const std::string way = tune::rewrite_transition(d);
+    const tune::AcceptanceThreshold& threshold = gains.of(way);
     OptimizedKernel o;
     o.name = o.key = d.key;
     o.kind = way;
     o.options = static_cast<int>(d.options.size());
     o.decision = d.kind;
     o.default_value = o.chosen = d.options[d.default_option];
-    o.lead = tune::window_lead(d);
-    if (trust.trusts(o.lead)) take(way, trust, kShifted, o.lead, o);
+    o.lead = tune::rewrite_margin(d);
+    if (threshold.accepts(o.lead)) take(way, threshold, kShifted, o.lead, o);
     windows.push_back(std::move(o));
   }
   return windows;
@@ -105,33 +100,33 @@ std::vector<OptimizedKernel> choose_windows(const std::vector<Dimension>& dimens
 // One program's way from default XLA to checked decisions.
 class Optimizer {
  public:
-  Optimizer(tune::Bench& bench, const OptimizeOptions& options) : bench_(bench), options_(options) {}
+  Optimizer(tune::Measurer& measurer, const OptimizeOptions& options) : measurer_(measurer), options_(options) {}
 
-  OptimizeReport run(cost::KernelRanker& ranker, const tune::KnownGains& gains) {
-    auto start = Clock::now();
-    Lowered plain = bench_.lower({}, /*want_fusion=*/false);
+  OptimizeReport run(cost::KernelRanker& ranker, const tune::Calibration& gains) {
+    double start = steady_s();
+    Lowered plain = measurer_.lower({}, /*want_fusion=*/false);
     report_.instructions = plain.instructions;
     report_.windows = choose_windows(plain.dimensions, gains);
     const Decisions before_kernels = applied();
-    if (!before_kernels.empty()) plain = bench_.lower(before_kernels, /*want_fusion=*/false);
+    if (!before_kernels.empty()) plain = measurer_.lower(before_kernels, /*want_fusion=*/false);
     report_.lowering_s = seconds_since(start);
-    start = Clock::now();
+    start = steady_s();
     const std::vector<double> shares = tune::kernel_shares(plain.kernels);
     for (size_t i = 0; i < plain.kernels.size(); ++i) {
-      if (bench_.seconds_left() <= 0) throw tune::Stopped();
+      if (measurer_.seconds_left() <= 0) throw tune::Stopped();
       report_.kernels.push_back(described(plain.kernels[i], shares[i]));
       if (report_.kernels.back().options > 1)
         rank(plain.kernels[i], ranker, gains, options_.max_options, report_.kernels.back());
       options_.on_ranked(static_cast<int>(i) + 1, static_cast<int>(plain.kernels.size()));
     }
     report_.ranking_s = seconds_since(start);
-    start = Clock::now();
+    start = steady_s();
     if (options_.verify) verify(plain.kernels);
     report_.verifying_s = seconds_since(start);
-    start = Clock::now();
+    start = steady_s();
     report_.decisions = applied();
     report_.lowered =
-        report_.decisions == before_kernels ? plain : bench_.lower(report_.decisions, /*want_fusion=*/false);
+        report_.decisions == before_kernels ? plain : measurer_.lower(report_.decisions, /*want_fusion=*/false);
     report_.lowering_s += seconds_since(start);
     return std::move(report_);
   }
@@ -149,7 +144,7 @@ class Optimizer {
   tune::Measurement check() {
     tune::Duel once = kOnce;
     once.limit_s = options_.verify_limit_s;
-    return bench_.measure_program(applied(), {}, once);
+    return measurer_.measure_program(applied(), {}, once);
   }
 
   void drop(OptimizedKernel& kernel, const std::string& why) {
@@ -163,7 +158,7 @@ class Optimizer {
     for (size_t i = 0; i < kernels.size(); ++i) {
       OptimizedKernel& k = report_.kernels[i];
       if (!k.applied) continue;
-      const tune::Measurement m = bench_.measure_kernel(kernels[i], k.chosen, kOnce);
+      const tune::Measurement m = measurer_.measure_kernel(kernels[i], k.chosen, kOnce);
       // Alone a kernel may prove nothing where the program does: that is no fault.
       if (!m.ok() && m.outcome != tune::Outcome::Unverified) drop(k, tune::outcome_name(m.outcome));
     }
@@ -195,7 +190,7 @@ class Optimizer {
     report_.verified = m.ok();
   }
 
-  tune::Bench& bench_;
+  tune::Measurer& measurer_;
   const OptimizeOptions& options_;
   OptimizeReport report_;
 };
@@ -208,10 +203,10 @@ void OptimizeOptions::validate() const {
   if (!(verify_limit_s > 0)) throw Error("the check needs time");
 }
 
-OptimizeReport optimize_program(tune::Bench& bench, cost::KernelRanker& ranker, const tune::KnownGains& gains,
+OptimizeReport optimize_program(tune::Measurer& measurer, cost::KernelRanker& ranker, const tune::Calibration& gains,
                                 const OptimizeOptions& options) {
   options.validate();
-  return Optimizer(bench, options).run(ranker, gains);
+  return Optimizer(measurer, options).run(ranker, gains);
 }
 
 std::vector<std::string> options_to_rank(const Kernel& kernel, int max_options) {

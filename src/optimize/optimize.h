@@ -31,7 +31,7 @@ struct OptimizedKernel {
   std::string key, default_value;
   std::vector<std::string> order;  // all options that were ranked, best first
   std::string chosen;              // the default where nothing is worth a change
-  std::string way;                 // of the change, where there is one (optimize_gain.h)
+  std::string way;                 // the transition, where there is one (calibration.h)
   double lead = 0;                 // of the chosen option
   double gain = 1, error = 0;      // expected default over chosen, and how far below that one in ten falls; ratios
   bool applied = false;
@@ -55,7 +55,7 @@ struct OptimizeReport {
 // Options whose outputs differ are dropped, all of them when it cannot be told which: what is returned is never known to
 // be wrong. Throws RunError when default XLA itself cannot run and the check was wanted, Stopped after an interrupt, and
 // what lowering throws.
-OptimizeReport optimize_program(tune::Bench& bench, cost::KernelRanker& ranker, const tune::KnownGains& gains,
+OptimizeReport optimize_program(tune::Measurer& measurer, cost::KernelRanker& ranker, const tune::Calibration& gains,
                                 const OptimizeOptions& options);
 
 // The options that are ranked: those that planned_options (collect.h) would measure.

@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "search/strategies.h"
 
 namespace hone::passorder {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr char kNone[] = "-";        // no pass at this place
 constexpr int64_t kProposed = 8;     // passes of a policy that are tried before one is taken
@@ -94,7 +92,7 @@ class Search {
   }
 
  private:
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  double seconds() const { return seconds_since(begin_); }
   bool over(int64_t applications) const {
     return options_.should_stop() || seconds() >= options_.budget_s ||
            (options_.max_applications > 0 && applications >= options_.max_applications);
@@ -175,7 +173,7 @@ class Search {
   OrderCandidates& candidates_;
   OrderReport report_;
   const PassWalks* walks_ = nullptr;
-  Clock::time_point begin_ = Clock::now();
+  double begin_ = steady_s();
 };
 
 }  // namespace

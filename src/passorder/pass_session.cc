@@ -16,6 +16,7 @@ namespace {
 using wire::despite_kills;
 using Clock = std::chrono::steady_clock;
 using Kind = wire::WorkerFailure::Kind;
+using wire::despite_kills;
 
 constexpr size_t kKeptGraphs = 512;
 constexpr double kMeasureLimit_s = 300;

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "graph/decision_family.h"
 #include "graph/kernel_option.h"
+#include "graph/decision_family.h"
+#include "tune/program/decision_list.h"
 
 namespace hone::report {
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "tune/program/decision_list.h"
 
 namespace hone::report {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/decision.h"
-#include "tune/program/program_tuner.h"
+#include "tune/program/confirm.h"
 #include "tune/session/session.h"
 #include "tune/session/timeline.h"
 

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "search/annealing.h"
 #include "search/evaluator.h"
 #include "search/strategies.h"
 
@@ -29,7 +30,7 @@ class Anneal : public Strategy {
       const Choice proposal = neighbour(space, evaluator.movable(), current, rng);
       idle = evaluator.knows(proposal) ? idle + 1 : 0;
       const double proposal_cost = evaluator.cost(proposal);
-      if (accepts(current_cost, proposal_cost, temperature, rng)) {
+      if (metropolis_accepts(current_cost, proposal_cost, temperature, rng)) {
         current = proposal;
         current_cost = proposal_cost;
       }
@@ -53,14 +54,6 @@ class Anneal : public Strategy {
       redraw(space, movable[second], rng, choice);
     }
     return choice;
-  }
-
-  // Metropolis' rule on the relative loss. Between failures the walk is free, so that it can leave a failed region.
-  static bool accepts(double from, double to, double temperature, Rng& rng) {
-    if (to <= from) return true;
-    if (std::isinf(to)) return false;
-    const double scale = from != 0 ? std::abs(from) : 1.0;
-    return rng.uniform() < std::exp(-(to - from) / scale / temperature);
   }
 
   AnnealOptions options_;

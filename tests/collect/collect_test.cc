@@ -26,9 +26,9 @@ StoredKernel found_kernel(const std::string& fingerprint,
 }
 
 // Kernels by program: those of XLA's own fusion, then one more per other configuration.
-class FakeCollectBench : public CollectBench {
+class FakeCollectMeasurer : public CollectMeasurer {
  public:
-  explicit FakeCollectBench(Database& database) : database_(database) {}
+  explicit FakeCollectMeasurer(Database& database) : database_(database) {}
 
   std::map<std::string, std::vector<StoredKernel>> programs;  // by name
   std::function<tune::Measurement(const StoredKernel&, const std::string&)> answer = [](auto&, auto&) {
@@ -43,12 +43,12 @@ class FakeCollectBench : public CollectBench {
 
   class Source : public KernelSource {
    public:
-    Source(FakeCollectBench& bench, std::string name) : bench_(bench), name_(std::move(name)) {}
+    Source(FakeCollectMeasurer& measurer, std::string name) : measurer_(measurer), name_(std::move(name)) {}
     std::string fingerprint() const override { return "fp-" + name_; }
     FoundKernels lower(const Decisions& decisions) override {
-      bench_.lowered.push_back(decisions);
-      if (!decisions.empty() && bench_.lowering_dies) throw RunError("the worker crashed");
-      FoundKernels found{bench_.programs.at(name_), {}};
+      measurer_.lowered.push_back(decisions);
+      if (!decisions.empty() && measurer_.lowering_dies) throw RunError("the worker crashed");
+      FoundKernels found{measurer_.programs.at(name_), {}};
       if (!decisions.empty()) found.kernels.push_back(found_kernel(name_ + to_text(decisions)));
       for (const char* edge : {"a>b", "b>c", "c>d", "d>e"})
         found.edges.push_back({DecisionKind::Fusion, edge, {"keep", "fuse"}, 1});
@@ -56,7 +56,7 @@ class FakeCollectBench : public CollectBench {
     }
 
    private:
-    FakeCollectBench& bench_;
+    FakeCollectMeasurer& measurer_;
     std::string name_;
   };
 
@@ -103,20 +103,20 @@ struct Fixture {
   CollectOptions options;
   std::vector<CollectProgram> programs;
 
-  FakeCollectBench bench() {
-    FakeCollectBench bench(database);
+  FakeCollectMeasurer measurer() {
+    FakeCollectMeasurer measurer(database);
     for (const char* name : {"first", "second"}) {
       if (programs.size() < 2) {
         write_file(folder.path() / name, std::string("HloModule ") + name);
         programs.push_back({name, folder.path() / name, "family"});
       }
-      bench.programs[name] = {found_kernel(std::string(name) + "-1"), found_kernel(std::string(name) + "-2")};
+      measurer.programs[name] = {found_kernel(std::string(name) + "-1"), found_kernel(std::string(name) + "-2")};
     }
     options.configurations = 1;
-    return bench;
+    return measurer;
   }
-  CollectReport run(FakeCollectBench& bench) {
-    return collect(programs, database, bench, options, [](const CollectProgress&) {});
+  CollectReport run(FakeCollectMeasurer& measurer) {
+    return collect(programs, database, measurer, options, [](const CollectProgress&) {});
   }
 };
 
@@ -133,31 +133,31 @@ std::string message_of(const std::function<void()>& work) {
 
 TEST_CASE("every option of every kernel is measured, programs in turn", "[collect]") {
   Fixture fixture;
-  FakeCollectBench bench = fixture.bench();
-  const CollectReport report = fixture.run(bench);
+  FakeCollectMeasurer measurer = fixture.measurer();
+  const CollectReport report = fixture.run(measurer);
   CHECK(report.complete);
   CHECK(report.programs == 2);
   CHECK(report.configurations == 4);  // XLA's own and one random for each
   CHECK(report.kernels == report.kernels_new);
   CHECK(report.measured == report.planned);
   CHECK(report.ok == report.measured);
-  REQUIRE(bench.measured_values.size() >= 12);
-  CHECK(bench.measured_values[0] == "first-1 default");
-  CHECK(bench.measured_values[3] == "second-1 default");
-  CHECK(bench.measured_values[6] == "first-2 default");
-  const std::set<std::string> distinct(bench.measured_values.begin(), bench.measured_values.end());
-  CHECK(distinct.size() == bench.measured_values.size());
+  REQUIRE(measurer.measured_values.size() >= 12);
+  CHECK(measurer.measured_values[0] == "first-1 default");
+  CHECK(measurer.measured_values[3] == "second-1 default");
+  CHECK(measurer.measured_values[6] == "first-2 default");
+  const std::set<std::string> distinct(measurer.measured_values.begin(), measurer.measured_values.end());
+  CHECK(distinct.size() == measurer.measured_values.size());
   CHECK(fixture.database.find_stored_program("first")->fingerprint == "fp-first");
 }
 
 TEST_CASE("a second collection measures only what is missing", "[collect]") {
   Fixture fixture;
-  FakeCollectBench first = fixture.bench();
+  FakeCollectMeasurer first = fixture.measurer();
   first.stop_after = 4;  // as Ctrl-C does
   const CollectReport cut = fixture.run(first);
   CHECK_FALSE(cut.complete);
   CHECK(cut.measured == 4);
-  FakeCollectBench second = fixture.bench();
+  FakeCollectMeasurer second = fixture.measurer();
   const CollectReport rest = fixture.run(second);
   CHECK(rest.complete);
   CHECK(rest.known == 4);
@@ -166,26 +166,26 @@ TEST_CASE("a second collection measures only what is missing", "[collect]") {
   CHECK(second.lowered.empty());
   for (const std::string& value : first.measured_values)
     CHECK(std::count(second.measured_values.begin(), second.measured_values.end(), value) == 0);
-  FakeCollectBench third = fixture.bench();
+  FakeCollectMeasurer third = fixture.measurer();
   CHECK(fixture.run(third).measured == 0);
 }
 
 TEST_CASE("the time limit ends a collection between candidates", "[collect]") {
   Fixture fixture;
-  FakeCollectBench bench = fixture.bench();
-  bench.left = 5;
-  const CollectReport report = fixture.run(bench);
+  FakeCollectMeasurer measurer = fixture.measurer();
+  measurer.left = 5;
+  const CollectReport report = fixture.run(measurer);
   CHECK(report.measured == 5);
   CHECK_FALSE(report.complete);
 }
 
 TEST_CASE("without time for lowering, known programs are not opened again", "[collect]") {
   Fixture fixture;
-  FakeCollectBench first = fixture.bench();
+  FakeCollectMeasurer first = fixture.measurer();
   fixture.options.gather_share = 0;
   fixture.options.configurations = 5;
   CHECK(fixture.run(first).configurations == 2);  // XLA's own in any case
-  FakeCollectBench second = fixture.bench();
+  FakeCollectMeasurer second = fixture.measurer();
   fixture.options.configurations = 5;
   CHECK(fixture.run(second).configurations == 0);
   CHECK(second.lowered.empty());
@@ -193,90 +193,90 @@ TEST_CASE("without time for lowering, known programs are not opened again", "[co
 
 TEST_CASE("kernels that several programs share are kept once", "[collect]") {
   Fixture fixture;
-  FakeCollectBench bench = fixture.bench();
-  bench.programs["second"] = bench.programs["first"];
-  fixture.run(bench);
-  CHECK(std::count(bench.measured_values.begin(), bench.measured_values.end(), "first-1 default") == 1);
+  FakeCollectMeasurer measurer = fixture.measurer();
+  measurer.programs["second"] = measurer.programs["first"];
+  fixture.run(measurer);
+  CHECK(std::count(measurer.measured_values.begin(), measurer.measured_values.end(), "first-1 default") == 1);
   CHECK(fixture.database.find_stored_kernel("first-1", 1)->program == "first");
 }
 
 TEST_CASE("the cap per program holds, whatever the programs offer", "[collect]") {
   Fixture fixture;
-  FakeCollectBench bench = fixture.bench();
+  FakeCollectMeasurer measurer = fixture.measurer();
   fixture.options.max_per_program = 1;
-  const CollectReport report = fixture.run(bench);
+  const CollectReport report = fixture.run(measurer);
   CHECK(report.kernels == 2);
   CHECK(report.planned == 6);
-  CHECK(bench.measured_values.size() == 6);
+  CHECK(measurer.measured_values.size() == 6);
 }
 
 TEST_CASE("the fusion data set measures defaults only, and again when they were measured in haste", "[collect]") {
   Fixture fixture;
-  FakeCollectBench bench = fixture.bench();
-  fixture.run(bench);
+  FakeCollectMeasurer measurer = fixture.measurer();
+  fixture.run(measurer);
   fixture.options.kind = CollectKind::Fusion;
-  FakeCollectBench again = fixture.bench();
+  FakeCollectMeasurer again = fixture.measurer();
   const CollectReport report = fixture.run(again);
   CHECK(report.known == 0);
   CHECK(report.measured == report.kernels);
   for (const std::string& value : again.measured_values) CHECK(value.find(" default") != std::string::npos);
-  FakeCollectBench third = fixture.bench();
+  FakeCollectMeasurer third = fixture.measurer();
   CHECK(fixture.run(third).measured == 0);
 }
 
 TEST_CASE("a kernel without a usable default costs one measurement", "[collect]") {
   Fixture fixture;
-  FakeCollectBench bench = fixture.bench();
-  bench.answer = [](const StoredKernel& kernel, const std::string&) {
+  FakeCollectMeasurer measurer = fixture.measurer();
+  measurer.answer = [](const StoredKernel& kernel, const std::string&) {
     return kernel.fingerprint == "first-1" ? tune::failed(tune::Outcome::Mismatch) : tune::measured(1);
   };
-  const CollectReport report = fixture.run(bench);
+  const CollectReport report = fixture.run(measurer);
   CHECK(report.rejected == 1);
-  CHECK(std::count(bench.measured_values.begin(), bench.measured_values.end(), "first-1 loop") == 0);
+  CHECK(std::count(measurer.measured_values.begin(), measurer.measured_values.end(), "first-1 loop") == 0);
   CHECK(report.complete);
   CHECK(report.measured == report.planned);
-  FakeCollectBench again = fixture.bench();
+  FakeCollectMeasurer again = fixture.measurer();
   CHECK(fixture.run(again).measured == 0);
 }
 
 TEST_CASE("crashing candidates cost themselves, and the kernel after three", "[collect]") {
   Fixture fixture;
-  FakeCollectBench bench = fixture.bench();
-  bench.programs["first"] = {
+  FakeCollectMeasurer measurer = fixture.measurer();
+  measurer.programs["first"] = {
       found_kernel("first-1", {"default", "loop", "loop;slp=0", "tile=1", "tile=2", "tile=4", "tile=8"})};
-  bench.answer = [](const StoredKernel& kernel, const std::string& value) {
+  measurer.answer = [](const StoredKernel& kernel, const std::string& value) {
     const bool dies = (kernel.fingerprint == "first-1" && value != "default") || value == "tile=8,8";
     return dies ? tune::failed(tune::Outcome::Crashed) : tune::measured(1);
   };
-  const CollectReport report = fixture.run(bench);
+  const CollectReport report = fixture.run(measurer);
   CHECK(report.complete);
   int of_first = 0;
-  for (const std::string& value : bench.measured_values) of_first += value.rfind("first-1 ", 0) == 0;
+  for (const std::string& value : measurer.measured_values) of_first += value.rfind("first-1 ", 0) == 0;
   CHECK(of_first == 4);
-  CHECK(std::count(bench.measured_values.begin(), bench.measured_values.end(), "second-2 tile=8,8") == 1);
-  FakeCollectBench again = fixture.bench();
-  again.answer = bench.answer;
+  CHECK(std::count(measurer.measured_values.begin(), measurer.measured_values.end(), "second-2 tile=8,8") == 1);
+  FakeCollectMeasurer again = fixture.measurer();
+  again.answer = measurer.answer;
   CHECK(fixture.run(again).measured == 0);
 }
 
 TEST_CASE("tiles no smaller than one that was slow to compile come last", "[collect]") {
   Fixture fixture;
-  FakeCollectBench bench = fixture.bench();
+  FakeCollectMeasurer measurer = fixture.measurer();
   const std::vector<std::string> options = {"default", "loop", "tile=16,16", "tile=8,32", "tile=32,8", "tile=2,4"};
-  bench.programs["first"] = {found_kernel("slow", options)};
-  bench.programs["second"] = {found_kernel("fast", options)};
+  measurer.programs["first"] = {found_kernel("slow", options)};
+  measurer.programs["second"] = {found_kernel("fast", options)};
   const auto is_slow = [](const std::string& value) {
     return value == "tile=16,16" || value == "tile=8,32" || value == "tile=32,8";
   };
-  bench.answer = [&](const StoredKernel& kernel, const std::string& value) {
+  measurer.answer = [&](const StoredKernel& kernel, const std::string& value) {
     tune::Measurement m = tune::measured(1.25);
     m.compile_ms = kernel.fingerprint == "slow" && is_slow(value) ? 900 : 30;
     return m;
   };
-  const CollectReport report = fixture.run(bench);
+  const CollectReport report = fixture.run(measurer);
   CHECK(report.complete);
   CHECK(report.measured == report.planned);
-  const std::vector<std::string>& order = bench.measured_values;
+  const std::vector<std::string>& order = measurer.measured_values;
   const auto place = [&](const std::string& one) { return std::find(order.begin(), order.end(), one) - order.begin(); };
   int in_turn = 0;
   for (const std::string& value : options) {
@@ -289,17 +289,17 @@ TEST_CASE("tiles no smaller than one that was slow to compile come last", "[coll
 
   // Cut short after the first slow one, the next collection knows it.
   Fixture other;
-  FakeCollectBench cut = other.bench();
-  cut.programs = bench.programs;
-  cut.answer = bench.answer;
+  FakeCollectMeasurer cut = other.measurer();
+  cut.programs = measurer.programs;
+  cut.answer = measurer.answer;
   const auto first_slow = std::find_if(order.begin(), order.end(), [&](const std::string& one) {
     return one.starts_with("slow ") && is_slow(one.substr(5));
   });
   cut.stop_after = static_cast<int>(first_slow - order.begin()) + 1;
   CHECK_FALSE(other.run(cut).complete);
-  FakeCollectBench rest = other.bench();
-  rest.programs = bench.programs;
-  rest.answer = bench.answer;
+  FakeCollectMeasurer rest = other.measurer();
+  rest.programs = measurer.programs;
+  rest.answer = measurer.answer;
   CHECK(other.run(rest).complete);
   const std::vector<std::string>& then = rest.measured_values;
   CHECK(std::find(then.begin(), then.end(), "fast default") < std::find_if(then.begin(), then.end(), [&](auto& one) {
@@ -309,12 +309,12 @@ TEST_CASE("tiles no smaller than one that was slow to compile come last", "[coll
 
 TEST_CASE("programs that cannot be lowered are left out", "[collect]") {
   Fixture fixture;
-  FakeCollectBench bench = fixture.bench();
-  bench.unreadable = {"first"};
-  const CollectReport report = fixture.run(bench);
+  FakeCollectMeasurer measurer = fixture.measurer();
+  measurer.unreadable = {"first"};
+  const CollectReport report = fixture.run(measurer);
   CHECK(report.programs_failed == 1);
   CHECK(report.measured > 0);
-  FakeCollectBench none = fixture.bench();
+  FakeCollectMeasurer none = fixture.measurer();
   none.unreadable = {"first", "second"};
   fixture.options.configurations = 2;  // more than there is
   CHECK_THROWS_AS(fixture.run(none), Error);
@@ -322,10 +322,10 @@ TEST_CASE("programs that cannot be lowered are left out", "[collect]") {
 
 TEST_CASE("a configuration that breaks the compiler costs only itself", "[collect]") {
   Fixture fixture;
-  FakeCollectBench bench = fixture.bench();
-  bench.lowering_dies = true;
+  FakeCollectMeasurer measurer = fixture.measurer();
+  measurer.lowering_dies = true;
   fixture.options.configurations = 3;
-  const CollectReport report = fixture.run(bench);
+  const CollectReport report = fixture.run(measurer);
   CHECK(report.programs_failed == 0);
   CHECK(report.configurations_failed > 0);
   CHECK(report.complete);
@@ -333,10 +333,10 @@ TEST_CASE("a configuration that breaks the compiler costs only itself", "[collec
 
 TEST_CASE("another program of the same name is not taken for the first", "[collect]") {
   Fixture fixture;
-  FakeCollectBench bench = fixture.bench();
-  fixture.run(bench);
+  FakeCollectMeasurer measurer = fixture.measurer();
+  fixture.run(measurer);
   write_file(fixture.folder.path() / "first", "HloModule another");
-  FakeCollectBench again = fixture.bench();
+  FakeCollectMeasurer again = fixture.measurer();
   CHECK(fixture.run(again).programs_failed == 1);
   fixture.programs[1].name = "first";
   CHECK(message_of([&] { fixture.run(again); }).find("called 'first'") != std::string::npos);

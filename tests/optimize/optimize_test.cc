@@ -11,32 +11,20 @@
 #include "base/rng.h"
 #include "graph/decision_family.h"
 #include "tests/tune/fake_measurer.h"
+#include "tests/tune/table_ranker.h"
 
 namespace hone::optimize {
 
 namespace {
 
-class TableRanker : public cost::KernelRanker {
- public:
-  explicit TableRanker(std::map<std::string, double> table) : table_(std::move(table)) {}
-  std::string name() const override { return "table"; }
-  std::vector<double> scores(const Kernel& kernel, const std::vector<std::string>& options) override {
-    if (kernel.kind == "unreadable") throw Error("cannot be encoded", kernel.name);
-    std::vector<double> scores;
-    for (const std::string& option : options) scores.push_back(table_.at(kernel.fingerprint + " " + option));
-    return scores;
-  }
+using tune::TableRanker;
 
- private:
-  std::map<std::string, double> table_;
-};
-
-// From a lead of 1 on tiles gain a fifth; other loops are never worth a change.
-tune::KnownGains gains_from_one() {
-  tune::KnownGains gains;
-  gains.by_way["loop to tiled"] = {
+// From a margin of 1 on tiles gain a fifth; other loops are never worth a change.
+tune::Calibration gains_from_one() {
+  tune::Calibration gains;
+  gains.by_transition["loop to tiled"] = {
       .from = 1, .gain = std::log(1.2), .low = 0.05, .kernels = 50, .programs = 9, .seen = 80};
-  gains.by_way["loop to loop"].seen = 80;
+  gains.by_transition["loop to loop"].seen = 80;
   return gains;
 }
 
@@ -53,95 +41,96 @@ TableRanker ranker_of_two() {
       {{"sure default", 3}, {"sure loop", 2.5}, {"sure tile=8", 1}, {"doubtful default", 3}, {"doubtful tile=8", 2.5}});
 }
 
-tune::FakeBench bench_of_two() {
-  tune::FakeBench bench;
-  bench.lowering = [](auto&, bool) { return two_kernels(); };
-  return bench;
+tune::FakeMeasurer measurer_of_two() {
+  tune::FakeMeasurer measurer;
+  measurer.lowering = [](auto&, bool) { return two_kernels(); };
+  return measurer;
 }
 
-std::vector<tune::RankedGain> noisy_gains(int count, double from_lead) {
+std::vector<tune::RankedGain> noisy_gains(int count, double from_margin) {
   Rng rng(7);
   std::vector<tune::RankedGain> kernels;
   for (int i = 0; i < count; ++i) {
-    const double lead = 3.0 * i / count;
-    kernels.push_back(
-        {"program " + std::to_string(i % 7), lead, (lead >= from_lead ? 0.3 : 0.0) + 0.1 * (rng.uniform() - 0.5)});
+    const double margin = 3.0 * i / count;
+    kernels.push_back({"program " + std::to_string(i % 7), margin,
+                       (margin >= from_margin ? 0.3 : 0.0) + 0.1 * (rng.uniform() - 0.5)});
   }
   return kernels;
 }
 
 }  // namespace
 
-TEST_CASE("leads are over the default, the best of each way of change", "[tune]") {
-  const auto leads = tune::leads_of("fusion", {3, 2.5, 1, 4, 2}, {false, false, true, true, false}, 0, false);
-  REQUIRE(leads.size() == 2);
-  CHECK(leads.at("loop to loop").option == 4);
-  CHECK(leads.at("loop to loop").lead == Approx(1));
-  CHECK(leads.at("loop to tiled").option == 2);
-  CHECK(tune::leads_of("fusion", {1, 2}, {true, false}, 0, false).at("tiled to loop").lead == Approx(-1));
-  CHECK(tune::leads_of("dot", {200, 100}, {false, false}, 0, true).at("dot").lead == Approx(std::log(2)));
-  CHECK_THROWS_AS(tune::leads_of("dot", {1}, {false}, 1, false), InternalError);
+TEST_CASE("predicted margins are over the default, the best of each transition", "[tune]") {
+  const auto margins =
+      tune::predicted_margins("fusion", {3, 2.5, 1, 4, 2}, {false, false, true, true, false}, 0, false);
+  REQUIRE(margins.size() == 2);
+  CHECK(margins.at("loop to loop").option == 4);
+  CHECK(margins.at("loop to loop").margin == Approx(1));
+  CHECK(margins.at("loop to tiled").option == 2);
+  CHECK(tune::predicted_margins("fusion", {1, 2}, {true, false}, 0, false).at("tiled to loop").margin == Approx(-1));
+  CHECK(tune::predicted_margins("dot", {200, 100}, {false, false}, 0, true).at("dot").margin == Approx(std::log(2)));
+  CHECK_THROWS_AS(tune::predicted_margins("dot", {1}, {false}, 1, false), InternalError);
 }
 
-TEST_CASE("trust begins where leads begin to pay", "[tune]") {
-  const tune::Trust trust = tune::trust_of(noisy_gains(600, 1.5));
-  CHECK(trust.from < 1.5);  // a few that gain nothing are within the one in ten
-  CHECK(trust.from > 1);
-  CHECK(trust.gain > 0.2);
-  CHECK(trust.low > 0);
-  CHECK(trust.seen == 600);
-  CHECK(trust.trusts(2));
-  CHECK_FALSE(trust.trusts(1));
+TEST_CASE("the threshold stands where margins begin to pay", "[tune]") {
+  const tune::AcceptanceThreshold threshold = tune::acceptance_threshold(noisy_gains(600, 1.5));
+  CHECK(threshold.from < 1.5);  // a few that gain nothing are within the one in ten
+  CHECK(threshold.from > 1);
+  CHECK(threshold.gain > 0.2);
+  CHECK(threshold.low > 0);
+  CHECK(threshold.seen == 600);
+  CHECK(threshold.accepts(2));
+  CHECK_FALSE(threshold.accepts(1));
 }
 
 TEST_CASE("a ranking that means nothing is never worth a choice", "[tune]") {
-  const tune::Trust trust = tune::trust_of(noisy_gains(300, 10));
-  CHECK(trust.kernels == 0);
-  CHECK_FALSE(trust.trusts(1e9));
+  const tune::AcceptanceThreshold threshold = tune::acceptance_threshold(noisy_gains(300, 10));
+  CHECK(threshold.kernels == 0);
+  CHECK_FALSE(threshold.accepts(1e9));
 }
 
-TEST_CASE("a few kernels, or those of a few programs, are trusted in nothing", "[tune]") {
-  std::vector<tune::RankedGain> few = noisy_gains(tune::Trust::kKernels - 1, 0);
-  CHECK_FALSE(tune::trust_of(few).trusts(5));
+TEST_CASE("a few kernels, or those of a few programs, set no threshold", "[tune]") {
+  std::vector<tune::RankedGain> few = noisy_gains(tune::AcceptanceThreshold::kKernels - 1, 0);
+  CHECK_FALSE(tune::acceptance_threshold(few).accepts(5));
   std::vector<tune::RankedGain> one_program = noisy_gains(100, 0);
-  CHECK(tune::trust_of(one_program).trusts(2));
+  CHECK(tune::acceptance_threshold(one_program).accepts(2));
   for (tune::RankedGain& kernel : one_program) kernel.program = "p";
-  CHECK_FALSE(tune::trust_of(one_program).trusts(2));
-  CHECK_FALSE(tune::trust_of({}).trusts(5));
-  CHECK_FALSE(tune::KnownGains().of("dot").trusts(5));
+  CHECK_FALSE(tune::acceptance_threshold(one_program).accepts(2));
+  CHECK_FALSE(tune::acceptance_threshold({}).accepts(5));
+  CHECK_FALSE(tune::Calibration().of("dot").accepts(5));
 }
 
-TEST_CASE("kernels of equal lead stand or fall together", "[tune]") {
+TEST_CASE("kernels of equal margin are accepted or refused together", "[tune]") {
   std::vector<tune::RankedGain> kernels;
   for (int i = 0; i < 40; ++i) kernels.push_back({std::to_string(i), 1, i % 2 == 0 ? 0.5 : -0.5});
-  CHECK_FALSE(tune::trust_of(kernels).trusts(1));
+  CHECK_FALSE(tune::acceptance_threshold(kernels).accepts(1));
 }
 
-TEST_CASE("of several trusted ways the surest is chosen", "[tune]") {
-  tune::KnownGains gains = gains_from_one();
-  gains.by_way["loop to loop"] = {.from = 0, .gain = 0.3, .low = 0.01, .kernels = 20, .programs = 9, .seen = 80};
+TEST_CASE("of several accepted transitions the surest is chosen", "[tune]") {
+  tune::Calibration gains = gains_from_one();
+  gains.by_transition["loop to loop"] = {.from = 0, .gain = 0.3, .low = 0.01, .kernels = 20, .programs = 9, .seen = 80};
   CHECK(gains.choice({{"loop to tiled", {1, 1.5}}, {"loop to loop", {2, 9}}}) == "loop to tiled");
   CHECK(gains.choice({{"loop to tiled", {1, 0.5}}, {"loop to loop", {2, 9}}}) == "loop to loop");
   CHECK_FALSE(gains.choice({{"loop to tiled", {1, 0.5}}, {"dot", {2, 9}}}).has_value());
 }
 
-TEST_CASE("known gains survive a file", "[tune]") {
+TEST_CASE("a calibration survives a file", "[tune]") {
   const TempDir folder;
   const std::string path = (folder.path() / "gains.json").string();
-  tune::KnownGains gains = gains_from_one();
+  tune::Calibration gains = gains_from_one();
   gains.model = "abc";
   gains.kernels = 100;
   gains.programs = 3;
   write_file(path, gains.to_json().dump());
-  const tune::KnownGains back = tune::KnownGains::load(path);
+  const tune::Calibration back = tune::Calibration::load(path);
   CHECK(back.to_json() == gains.to_json());
   CHECK(back.of("loop to tiled").gain == Approx(std::log(1.2)));
-  CHECK(back.of("loop to tiled").trusts(1.5));
-  CHECK_FALSE(back.of("loop to loop").trusts(1e9));
+  CHECK(back.of("loop to tiled").accepts(1.5));
+  CHECK_FALSE(back.of("loop to loop").accepts(1e9));
   write_file(path, "{\"model\": 3}");
-  CHECK_THROWS_AS(tune::KnownGains::load(path), Error);
+  CHECK_THROWS_AS(tune::Calibration::load(path), Error);
   write_file(path, "nothing");
-  CHECK_THROWS_AS(tune::KnownGains::load(path), Error);
+  CHECK_THROWS_AS(tune::Calibration::load(path), Error);
 }
 
 TEST_CASE("weights are told apart by their content", "[tune]") {
@@ -157,9 +146,9 @@ TEST_CASE("weights are told apart by their content", "[tune]") {
 }
 
 TEST_CASE("only gains beyond the error are taken", "[tune]") {
-  tune::FakeBench bench = bench_of_two();
+  tune::FakeMeasurer measurer = measurer_of_two();
   TableRanker ranker = ranker_of_two();
-  const OptimizeReport report = optimize_program(bench, ranker, gains_from_one(), {});
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), {});
   CHECK(report.decisions == Decisions{{DecisionKind::Codegen, "sure", "tile=8"}});
   CHECK(report.verified);
   CHECK(report.instructions == 7);
@@ -170,15 +159,15 @@ TEST_CASE("only gains beyond the error are taken", "[tune]") {
   CHECK(report.kernels[1].order.front() == "tile=8");
   CHECK(report.kernels[1].chosen == "default");
   CHECK_FALSE(report.kernels[1].applied);
-  CHECK(bench.kernel_calls.empty());
-  CHECK(bench.program_calls.size() == 1);
+  CHECK(measurer.kernel_calls.empty());
+  CHECK(measurer.program_calls.size() == 1);
 }
 
-TEST_CASE("a trusted way is taken though the model likes another option more", "[tune]") {
-  tune::FakeBench bench = bench_of_two();
+TEST_CASE("an accepted transition is taken though the model likes another option more", "[tune]") {
+  tune::FakeMeasurer measurer = measurer_of_two();
   TableRanker ranker(
       {{"sure default", 3}, {"sure loop", 0}, {"sure tile=8", 1}, {"doubtful default", 3}, {"doubtful tile=8", 4}});
-  const OptimizeReport report = optimize_program(bench, ranker, gains_from_one(), {});
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), {});
   CHECK(report.decisions == Decisions{{DecisionKind::Codegen, "sure", "tile=8"}});
   CHECK(report.kernels[0].order.front() == "loop");
 }
@@ -200,9 +189,9 @@ Lowered with_convolutions(const Decisions& decisions) {
   return l;
 }
 
-tune::KnownGains gains_of_convolutions() {
-  tune::KnownGains gains = gains_from_one();
-  gains.by_way["grouped convolution"] = {
+tune::Calibration gains_of_convolutions() {
+  tune::Calibration gains = gains_from_one();
+  gains.by_transition["grouped convolution"] = {
       .from = std::log(1000), .gain = std::log(3), .low = std::log(1.5), .kernels = 50, .programs = 9, .seen = 80};
   return gains;
 }
@@ -220,10 +209,10 @@ TableRanker ranker_of_three() {
 }  // namespace
 
 TEST_CASE("grouped convolutions that are large enough become shifted slices, then kernels are ranked", "[tune]") {
-  tune::FakeBench bench;
-  bench.lowering = [](const Decisions& d, bool) { return with_convolutions(d); };
+  tune::FakeMeasurer measurer;
+  measurer.lowering = [](const Decisions& d, bool) { return with_convolutions(d); };
   TableRanker ranker = ranker_of_three();
-  const OptimizeReport report = optimize_program(bench, ranker, gains_of_convolutions(), {});
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_of_convolutions(), {});
   const Decision large{DecisionKind::Rewrite, "convolution:large", kShifted};
   CHECK(report.decisions ==
         Decisions{{DecisionKind::Codegen, "sure", "tile=8"}, {DecisionKind::Codegen, "taps", "tile=8"}, large});
@@ -235,45 +224,45 @@ TEST_CASE("grouped convolutions that are large enough become shifted slices, the
 
   // Without known gains they stay.
   TableRanker again = ranker_of_three();
-  CHECK(optimize_program(bench, again, gains_from_one(), {}).decisions ==
+  CHECK(optimize_program(measurer, again, gains_from_one(), {}).decisions ==
         Decisions{{DecisionKind::Codegen, "sure", "tile=8"}});
 }
 
 TEST_CASE("convolutions that fail the check are dropped after the kernels", "[tune]") {
-  tune::FakeBench bench;
-  bench.lowering = [](const Decisions& d, bool) { return with_convolutions(d); };
-  bench.outcome = [](const Decisions& d) { return d.empty() ? tune::Outcome::Ok : tune::Outcome::Mismatch; };
+  tune::FakeMeasurer measurer;
+  measurer.lowering = [](const Decisions& d, bool) { return with_convolutions(d); };
+  measurer.outcome = [](const Decisions& d) { return d.empty() ? tune::Outcome::Ok : tune::Outcome::Mismatch; };
   TableRanker ranker = ranker_of_three();
-  const OptimizeReport report = optimize_program(bench, ranker, gains_of_convolutions(), {});
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_of_convolutions(), {});
   CHECK(report.decisions.empty());
   CHECK(report.verified);
   CHECK_FALSE(report.windows[0].applied);
   CHECK_FALSE(report.windows[0].note.empty());
-  REQUIRE(bench.program_calls.size() >= 3);
-  CHECK(bench.program_calls[bench.program_calls.size() - 2] == "library convolution:large=shifted");
+  REQUIRE(measurer.program_calls.size() >= 3);
+  CHECK(measurer.program_calls[measurer.program_calls.size() - 2] == "library convolution:large=shifted");
 }
 
-TEST_CASE("an operation over windows is worth what it gains where all others are shifted", "[tune]") {
-  tune::FakeBench bench;
-  bench.lowering = [](const Decisions& d, bool) { return with_convolutions(d); };
-  bench.speed = [](const Decisions& d) {
+TEST_CASE("a rewrite is worth what it gains where all others are applied", "[tune]") {
+  tune::FakeMeasurer measurer;
+  measurer.lowering = [](const Decisions& d, bool) { return with_convolutions(d); };
+  measurer.speed = [](const Decisions& d) {
     double speed = 1;
     for (const Decision& one : d) speed *= one.key == "convolution:large" ? 4 : 0.5;
     return speed;
   };
-  const auto by_way = tune::measure_windows(bench, "p");
-  REQUIRE(by_way.size() == 1);
-  const std::vector<tune::RankedGain>& gains = by_way.at("grouped convolution");
+  const auto by_transition = tune::measure_rewrites(measurer, "p");
+  REQUIRE(by_transition.size() == 1);
+  const std::vector<tune::RankedGain>& gains = by_transition.at("grouped convolution");
   REQUIRE(gains.size() == 2);
   CHECK(gains[0].program == "p");
-  CHECK(gains[0].lead == Approx(std::log(1e6)));
+  CHECK(gains[0].margin == Approx(std::log(1e6)));
   CHECK(gains[0].gain == Approx(std::log(4)));
   CHECK(gains[1].gain == Approx(std::log(0.5)));
 }
 
-TEST_CASE("ways of change tell a convolution from its weights' gradient and from a pooling", "[tune]") {
+TEST_CASE("transitions tell a convolution from its weights' gradient and from a pooling", "[tune]") {
   const auto way = [](const char* key) {
-    return tune::window_way({DecisionKind::Rewrite, key, {"default", "shifted"}});
+    return tune::rewrite_transition({DecisionKind::Rewrite, key, {"default", "shifted"}});
   };
   CHECK(way("convolution:f32[1,8,8,4]*f32[3,3,1,4]->f32[1,8,8,4]:b01f_01io->b01f:size=3x3:groups 4") ==
         "grouped convolution");
@@ -283,29 +272,29 @@ TEST_CASE("ways of change tell a convolution from its weights' gradient and from
 }
 
 TEST_CASE("without a check nothing runs at all", "[tune]") {
-  tune::FakeBench bench = bench_of_two();
+  tune::FakeMeasurer measurer = measurer_of_two();
   TableRanker ranker = ranker_of_two();
   OptimizeOptions options;
   options.verify = false;
-  const OptimizeReport report = optimize_program(bench, ranker, gains_from_one(), options);
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), options);
   CHECK(report.decisions.size() == 1);
   CHECK_FALSE(report.verified);
-  CHECK(bench.program_calls.empty());
+  CHECK(measurer.program_calls.empty());
 }
 
 TEST_CASE("an option that gives wrong outputs is dropped, the others stay", "[tune]") {
-  tune::FakeBench bench = bench_of_two();
+  tune::FakeMeasurer measurer = measurer_of_two();
   TableRanker ranker(
       {{"sure default", 3}, {"sure loop", 2.5}, {"sure tile=8", 1}, {"doubtful default", 3}, {"doubtful tile=8", 0}});
-  bench.kernel = [](const Kernel& k, auto&) {
+  measurer.kernel = [](const Kernel& k, auto&) {
     return k.fingerprint == "sure" ? tune::failed(tune::Outcome::Mismatch) : tune::measured(1.1);
   };
-  bench.outcome = [](const Decisions& d) {
+  measurer.outcome = [](const Decisions& d) {
     for (const Decision& one : d)
       if (one.key == "sure") return tune::Outcome::Mismatch;
     return tune::Outcome::Ok;
   };
-  const OptimizeReport report = optimize_program(bench, ranker, gains_from_one(), {});
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), {});
   CHECK(report.decisions == Decisions{{DecisionKind::Codegen, "doubtful", "tile=8"}});
   CHECK(report.verified);
   CHECK_FALSE(report.note.empty());
@@ -313,41 +302,41 @@ TEST_CASE("an option that gives wrong outputs is dropped, the others stay", "[tu
 }
 
 TEST_CASE("what fails for no kernel's fault ends in default XLA", "[tune]") {
-  tune::FakeBench bench = bench_of_two();
+  tune::FakeMeasurer measurer = measurer_of_two();
   TableRanker ranker = ranker_of_two();
   const tune::Outcome wrong = GENERATE(tune::Outcome::Mismatch, tune::Outcome::Crashed, tune::Outcome::Unverified);
-  bench.outcome = [&](const Decisions& d) { return d.empty() ? tune::Outcome::Ok : wrong; };
-  const OptimizeReport report = optimize_program(bench, ranker, gains_from_one(), {});
+  measurer.outcome = [&](const Decisions& d) { return d.empty() ? tune::Outcome::Ok : wrong; };
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), {});
   CHECK(report.decisions.empty());
   CHECK(report.verified);
   for (const OptimizedKernel& k : report.kernels) CHECK_FALSE(k.applied);
 }
 
 TEST_CASE("a program that default XLA cannot run is an error, and one that proves nothing is not verified", "[tune]") {
-  tune::FakeBench bench = bench_of_two();
+  tune::FakeMeasurer measurer = measurer_of_two();
   TableRanker ranker = ranker_of_two();
-  bench.outcome = [](auto&) { return tune::Outcome::RunFailed; };
-  CHECK_THROWS_AS(optimize_program(bench, ranker, gains_from_one(), {}), RunError);
-  bench.outcome = [](auto&) { return tune::Outcome::Unverified; };
-  const OptimizeReport report = optimize_program(bench, ranker, gains_from_one(), {});
+  measurer.outcome = [](auto&) { return tune::Outcome::RunFailed; };
+  CHECK_THROWS_AS(optimize_program(measurer, ranker, gains_from_one(), {}), RunError);
+  measurer.outcome = [](auto&) { return tune::Outcome::Unverified; };
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), {});
   CHECK(report.decisions.empty());
   CHECK_FALSE(report.verified);
 }
 
 TEST_CASE("kernels no model can read keep their default, and an interrupt ends the work", "[tune]") {
-  tune::FakeBench bench;
-  bench.lowering = [](auto&, bool) {
+  tune::FakeMeasurer measurer;
+  measurer.lowering = [](auto&, bool) {
     Lowered l;
     l.kernels = {tune::a_kernel("k", {"default", "loop"})};
     l.kernels[0].kind = "unreadable";
     return l;
   };
   TableRanker ranker({});
-  const OptimizeReport report = optimize_program(bench, ranker, gains_from_one(), {});
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), {});
   CHECK(report.decisions.empty());
   CHECK(report.kernels[0].note.find("cannot be encoded") != std::string::npos);
-  bench.left_s = 0;
-  CHECK_THROWS_AS(optimize_program(bench, ranker, gains_from_one(), {}), tune::Stopped);
+  measurer.left_s = 0;
+  CHECK_THROWS_AS(optimize_program(measurer, ranker, gains_from_one(), {}), tune::Stopped);
 }
 
 TEST_CASE("many options are sampled as a collection samples them, the default first", "[tune]") {

@@ -1,4 +1,4 @@
-// A bench that answers from functions instead of a worker; every measurement takes some simulated time.
+// A measurer that answers from functions instead of a worker; every measurement takes some simulated time.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ inline Measurement failed(Outcome outcome) {
   return m;
 }
 
-class FakeBench : public Bench {
+class FakeMeasurer : public Measurer {
  public:
   // Speed-up of a kernel option over its default.
   std::function<Measurement(const Kernel&, const std::string&)> kernel = [](auto&, auto&) { return measured(1); };

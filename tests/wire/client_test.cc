@@ -218,7 +218,7 @@ TEST_CASE("kernels and layouts are listed, also by a worker that never saw the p
   worker.kill();
   CHECK(kernels({}).instructions == 1);  // loaded again, once
   worker.kill();
-  const ListLayoutsReplyT listed = layouts({{hone::DecisionKind::Pass, "order", "dce"}});
+  const ListLayoutsReplyT listed = layouts({{hone::DecisionKind::Passes, "order", "dce"}});
   CHECK(listed.module_proto == std::vector<uint8_t>{1, 2, 3});
   REQUIRE(listed.dimensions.size() == 1);
   CHECK(from_wire(*listed.dimensions[0]).key == "order");

@@ -22,12 +22,12 @@ namespace {
 using nlohmann::json;
 using Rows = std::vector<std::vector<double>>;
 
-constexpr std::array<const char*, 6> kWays = {"tiled to loop", "tiled to tiled", "loop to tiled", "loop to loop",
-                                              "dot",           "convolution"};
+constexpr std::array<const char*, 6> kTransitions = {"tiled to loop", "tiled to tiled", "loop to tiled", "loop to loop",
+                                                     "dot",           "convolution"};
 constexpr double kMostLogRatio = 2;    // seven times slower or a hundred: the same lesson
 constexpr double kAlike = 0.02;        // logarithms of run times closer than this are noise
 constexpr double kSureDeviations = 2;  // of the mean gain: what is let in by chance is one in forty
-constexpr double kLeadPenalty = 1e-6;
+constexpr double kMarginPenalty = 1e-6;
 constexpr size_t kRefitAfter = 8;                                       // kernels, and no less than one part in so many
 constexpr double kSizeScale = 10;                                       // logarithms of bytes and FLOPs reach 20
 constexpr std::array<double, 5> kPenalties = {1e5, 1e4, 1e3, 100, 10};  // stiffest first: of equals it is taken
@@ -106,9 +106,9 @@ void Moments::add(const Moments& other) {
 
 RidgeHead Moments::head(double penalty) const {
   Rows sums = gram;
-  // The first, the shipped model's lead, is hardly penalised: with few samples the head is that model with a scale.
+  // The first, the shipped model's margin, is hardly penalised: with few samples the head is that model with a scale.
   for (size_t i = 0; i < right.size(); ++i)
-    sums[i][i] += (i == 0 ? kLeadPenalty : 1) * penalty * (gram[i][i] / total + 1e-9);
+    sums[i][i] += (i == 0 ? kMarginPenalty : 1) * penalty * (gram[i][i] / total + 1e-9);
   return {solved(std::move(sums), right)};
 }
 
@@ -163,7 +163,7 @@ struct Judgement {
 };
 
 void Judgement::add(const AdaptionSample& s, const RidgeHead& head) {
-  const std::vector<double> shipped = negated(s.leads), adapted = predictions(head, s.features);
+  const std::vector<double> shipped = negated(s.margins), adapted = predictions(head, s.features);
   const std::optional<double> before = order_error(shipped, s.log_ratios), after = order_error(adapted, s.log_ratios);
   if (!before || !after) return;
   gains.push_back(*before - *after);
@@ -201,7 +201,7 @@ json to_json(const AdaptionSample& s, const std::string& model) {
   return {{"model", model},
           {"kernel", s.kernel},
           {"features", s.features},
-          {"leads", s.leads},
+          {"leads", s.margins},
           {"log_ratios", s.log_ratios}};
 }
 
@@ -210,7 +210,7 @@ std::optional<AdaptionSample> sample_from(const json& line, const std::string& m
     if (line.at("model").get<std::string>() != model) return std::nullopt;
     AdaptionSample s{line.at("kernel"), line.at("features"), line.at("leads"), line.at("log_ratios")};
     const bool fits =
-        !s.features.empty() && s.leads.size() == s.features.size() && s.log_ratios.size() == s.features.size();
+        !s.features.empty() && s.margins.size() == s.features.size() && s.log_ratios.size() == s.features.size();
     for (const auto& row : s.features)
       if (!fits || row.size() != s.features[0].size()) return std::nullopt;
     return fits ? std::optional(std::move(s)) : std::nullopt;
@@ -221,11 +221,11 @@ std::optional<AdaptionSample> sample_from(const json& line, const std::string& m
 
 }  // namespace
 
-std::vector<double> leads_over_default(const cost::RankedScores& ranked, int default_option) {
-  std::vector<double> leads;
+std::vector<double> margins_over_default(const cost::RankedScores& ranked, int default_option) {
+  std::vector<double> margins;
   const double own = ranked.scores.at(default_option);
-  for (double score : ranked.scores) leads.push_back(ranked.run_times ? std::log(own / score) : own - score);
-  return leads;
+  for (double score : ranked.scores) margins.push_back(ranked.run_times ? std::log(own / score) : own - score);
+  return margins;
 }
 
 Rows adaption_features(const KernelView& kernel, const cost::RankedScores& ranked, int default_option) {
@@ -234,7 +234,7 @@ Rows adaption_features(const KernelView& kernel, const cost::RankedScores& ranke
   const auto at = std::find_if(columns.begin(), columns.end(), [](const auto& c) { return c.name == "tiled_emitter"; });
   const auto tiled_column = static_cast<size_t>(at - columns.begin());
   if (at == columns.end()) throw InternalError("no feature says that an option is tiled");
-  const std::vector<double> leads = leads_over_default(ranked, default_option);
+  const std::vector<double> margins = margins_over_default(ranked, default_option);
   const auto feature = [&](size_t option, size_t column) {
     return scaled(columns[column], kernel.tiles[option * width + column]);
   };
@@ -245,16 +245,16 @@ Rows adaption_features(const KernelView& kernel, const cost::RankedScores& ranke
   }
   const auto own = static_cast<size_t>(default_option);
   Rows rows;
-  for (size_t option = 0; option < leads.size(); ++option) {
-    const double lead = leads[option];
-    std::vector<double> row = {lead, option == own || ranked.spreads.empty() ? 0 : ranked.spreads[option]};
+  for (size_t option = 0; option < margins.size(); ++option) {
+    const double margin = margins[option];
+    std::vector<double> row = {margin, option == own || ranked.spreads.empty() ? 0 : ranked.spreads[option]};
     for (size_t c = 0; c < width; ++c)
       row.push_back(columns[c].name == "is_default" ? 0 : feature(option, c) - feature(own, c));
-    const std::string way =
-        way_of_change(std::string(kernel.kind), feature(own, tiled_column) > 0, feature(option, tiled_column) > 0);
-    for (const char* known : kWays) {
-      const double is = option != own && way == known ? 1 : 0;
-      row.insert(row.end(), {is, is * lead, is * size, is * work});
+    const std::string change =
+        transition(std::string(kernel.kind), feature(own, tiled_column) > 0, feature(option, tiled_column) > 0);
+    for (const char* known : kTransitions) {
+      const double is = option != own && change == known ? 1 : 0;
+      row.insert(row.end(), {is, is * margin, is * size, is * work});
     }
     rows.push_back(std::move(row));
   }
@@ -376,13 +376,13 @@ void AdaptedRanker::learn(const Kernel& kernel, const std::vector<std::pair<std:
     const cost::RankedScores ranked = shipped_.rank(kernel, options);
     const cost::EncodedOptions encoded(kernel, options);
     sample.features = adaption_features(encoded.view(), ranked, 0);
-    sample.leads = leads_over_default(ranked, 0);
+    sample.margins = margins_over_default(ranked, 0);
   } catch (const Error& e) {
     spdlog::debug("nothing is learned from {}: {}", kernel.name, e.what());
     return;
   }
   sample.features.erase(sample.features.begin());
-  sample.leads.erase(sample.leads.begin());
+  sample.margins.erase(sample.margins.begin());
   adaption_.add(std::move(sample));
   if (++since_fit_ < std::max(kRefitAfter, adaption_.size() / kRefitAfter)) return;
   since_fit_ = 0;

@@ -17,17 +17,17 @@ namespace hone::tune {
 struct AdaptionSample {
   std::string kernel;                         // fingerprint; its hash says with which quarter it is held back
   std::vector<std::vector<double>> features;  // [options][adaption_width()]
-  std::vector<double> leads;                  // the shipped model's, of the default over each option
+  std::vector<double> margins;                // the shipped model's, of the default over each option
   std::vector<double> log_ratios;             // log(run time / the default's), measured
 };
 
-// What the head sees of each option: the model's lead and the members' spread, how the option's features differ from the
-// default's, the way of change (optimize_gain.h), and products of these with each other and with the kernel's size. All 0
+// What the head sees of each option: the model's margin and the members' spread, how the option's features differ from the
+// default's, the transition (calibration.h), and products of these with each other and with the kernel's size. All 0
 // for the default, so that its prediction is 0.
 std::vector<std::vector<double>> adaption_features(const KernelView& kernel, const cost::RankedScores& ranked,
                                                    int default_option);
-// The leads of all options: log(run time ratio) where the scores are run times, else score differences; the default's is 0.
-std::vector<double> leads_over_default(const cost::RankedScores& ranked, int default_option);
+// The margins of all options: log(run time ratio) where the scores are run times, else score differences; the default's is 0.
+std::vector<double> margins_over_default(const cost::RankedScores& ranked, int default_option);
 
 // y = sum of weights times features, no constant.
 struct RidgeHead {

@@ -21,14 +21,14 @@ constexpr double kNegligibleShare = 1e-4;
 // One search over the options of one kernel.
 class Search {
  public:
-  Search(const Kernel& kernel, Bench& bench, double budget_s, const KernelOptions& options, Rng& rng)
+  Search(const Kernel& kernel, Measurer& measurer, double budget_s, const KernelOptions& options, Rng& rng)
       : kernel_(kernel),
-        bench_(bench),
-        stop_at_(bench.seconds_left() - budget_s),
+        measurer_(measurer),
+        stop_at_(measurer.seconds_left() - budget_s),
         options_(options),
         rng_(rng),
         measured_(kernel.dimension.options.size()) {
-    const KnownKernel known = bench.known(kernel);
+    const KnownKernel known = measurer.known(kernel);
     const auto& all = kernel.dimension.options;
     if (known.best && std::find(all.begin(), all.end(), known.best->value) != all.end()) best_known_ = known.best;
     for (size_t i = 0; i < measured_.size(); ++i) {
@@ -45,7 +45,7 @@ class Search {
     search();
     report.complete = in_time() && !negligible_;
     choose(report);
-    if (report.complete && !report.top.empty()) bench_.remember(kernel_, {report.chosen, winner(report)});
+    if (report.complete && !report.top.empty()) measurer_.remember(kernel_, {report.chosen, winner(report)});
     if (tried_ > 0 && options_.on_searched) options_.on_searched(kernel_, report, all_measured());
     return report;
   }
@@ -62,7 +62,7 @@ class Search {
       climb();
   }
 
-  bool in_time() const { return bench_.seconds_left() > std::max(0.0, stop_at_); }
+  bool in_time() const { return measurer_.seconds_left() > std::max(0.0, stop_at_); }
 
   // The measurement behind the chosen option; for the default one that says it equals itself.
   Measurement winner(const KernelReport& report) const {
@@ -112,7 +112,7 @@ class Search {
   bool try_option(int i) {
     if (measured_[i]) return true;
     if (!in_time()) return false;
-    measured_[i] = bench_.measure_kernel(kernel_, kernel_.dimension.options[i], options_.quick);
+    measured_[i] = measurer_.measure_kernel(kernel_, kernel_.dimension.options[i], options_.quick);
     ++tried_;
     unproven_ += measured_[i]->outcome == Outcome::Unverified;
     if (measured_[i]->ok() && kernel_.count * measured_[i]->baseline_ns < options_.negligible_ns) {
@@ -229,9 +229,9 @@ class Search {
     for (size_t place = 0; !negligible_ && place < order.size() && place < static_cast<size_t>(options_.finalists);
          ++place) {
       const Measurement& quick = *measured_[order[place]];
-      if (quick.ratio < 1 + 2 * (options_.min_gain - 1) || bench_.seconds_left() <= 0) break;
+      if (quick.ratio < 1 + 2 * (options_.min_gain - 1) || measurer_.seconds_left() <= 0) break;
       const std::string& value = kernel_.dimension.options[order[place]];
-      finals_.push_back({value, bench_.measure_kernel(kernel_, value, options_.careful)});
+      finals_.push_back({value, measurer_.measure_kernel(kernel_, value, options_.careful)});
     }
     std::stable_sort(finals_.begin(), finals_.end(), [](const Tried& a, const Tried& b) {
       return std::pair(a.measurement.ok(), a.measurement.ratio_low) >
@@ -252,8 +252,8 @@ class Search {
   }
 
   const Kernel& kernel_;
-  Bench& bench_;
-  double stop_at_;  // in the bench's seconds left
+  Measurer& measurer_;
+  double stop_at_;  // in the measurer's seconds left
   const KernelOptions& options_;
   Rng& rng_;
   std::vector<std::optional<Measurement>> measured_;
@@ -279,18 +279,19 @@ void KernelOptions::validate() const {
   if (min_gain < 1) throw Error("a kernel's least gain must be at least 1");
 }
 
-KernelReport tune_kernel(const Kernel& kernel, Bench& bench, double budget_s, const KernelOptions& options, Rng& rng) {
-  return Search(kernel, bench, budget_s, options, rng).run();
+KernelReport tune_kernel(const Kernel& kernel, Measurer& measurer, double budget_s, const KernelOptions& options,
+                         Rng& rng) {
+  return Search(kernel, measurer, budget_s, options, rng).run();
 }
 
-std::vector<KernelReport> known_kernels(const std::vector<Kernel>& kernels, Bench& bench) {
+std::vector<KernelReport> known_kernels(const std::vector<Kernel>& kernels, Measurer& measurer) {
   const std::vector<double> shares = kernel_shares(kernels);
   const KernelOptions options;
   Rng unused(0);
   std::vector<KernelReport> reports;
   for (size_t i = 0; i < kernels.size(); ++i) {
-    if (kernels[i].dimension.options.size() < 2 || !bench.known(kernels[i]).best) continue;
-    KernelReport report = tune_kernel(kernels[i], bench, /*budget_s=*/0, options, unused);
+    if (kernels[i].dimension.options.size() < 2 || !measurer.known(kernels[i]).best) continue;
+    KernelReport report = tune_kernel(kernels[i], measurer, /*budget_s=*/0, options, unused);
     report.share = shares[i];
     reports.push_back(std::move(report));
   }
@@ -298,7 +299,7 @@ std::vector<KernelReport> known_kernels(const std::vector<Kernel>& kernels, Benc
   return reports;
 }
 
-std::vector<KernelReport> tune_kernels(const std::vector<Kernel>& kernels, Bench& bench, double budget_s,
+std::vector<KernelReport> tune_kernels(const std::vector<Kernel>& kernels, Measurer& measurer, double budget_s,
                                        const KernelOptions& options, Rng& rng,
                                        const std::function<void(const KernelsProgress&)>& on_kernel) {
   const std::vector<double> shares = kernel_shares(kernels);
@@ -307,14 +308,14 @@ std::vector<KernelReport> tune_kernels(const std::vector<Kernel>& kernels, Bench
     if (kernels[i].dimension.options.size() > 1 && shares[i] >= kNegligibleShare) order.push_back(i);
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return shares[a] > shares[b]; });
 
-  const double stop_at = bench.seconds_left() - budget_s;
+  const double stop_at = measurer.seconds_left() - budget_s;
   std::vector<KernelReport> reports;
   for (size_t place = 0; place < order.size(); ++place) {
     std::vector<double> left;
     for (size_t i = place; i < order.size(); ++i) left.push_back(shares[order[i]]);
-    const double seconds = next_budget(left, bench.seconds_left() - std::max(0.0, stop_at), kKernelFloorSeconds);
+    const double seconds = next_budget(left, measurer.seconds_left() - std::max(0.0, stop_at), kKernelFloorSeconds);
     if (seconds <= 0) break;
-    reports.push_back(tune_kernel(kernels[order[place]], bench, seconds, options, rng));
+    reports.push_back(tune_kernel(kernels[order[place]], measurer, seconds, options, rng));
     reports.back().share = shares[order[place]];
     on_kernel({static_cast<int>(place) + 1, static_cast<int>(order.size()), &reports.back()});
   }

@@ -73,12 +73,13 @@ struct KernelReport {
   bool improved() const { return chosen != default_value; }
 };
 
-// Ends after `budget_s`, or when the bench has no time left, or when the search is complete; then the best so far counts.
-// A complete search is remembered by the bench.
-KernelReport tune_kernel(const Kernel& kernel, Bench& bench, double budget_s, const KernelOptions& options, Rng& rng);
+// Ends after `budget_s`, or when the measurer has no time left, or when the search is complete; then the best so far counts.
+// A complete search is remembered by the measurer.
+KernelReport tune_kernel(const Kernel& kernel, Measurer& measurer, double budget_s, const KernelOptions& options,
+                         Rng& rng);
 
 // What the database knows about kernels, most valuable first, measuring nothing; unknown kernels are missing.
-std::vector<KernelReport> known_kernels(const std::vector<Kernel>& kernels, Bench& bench);
+std::vector<KernelReport> known_kernels(const std::vector<Kernel>& kernels, Measurer& measurer);
 
 struct KernelsProgress {
   int index = 0, total = 0;
@@ -87,7 +88,7 @@ struct KernelsProgress {
 
 // All kernels, most valuable first, the budget divided in proportion to their shares. Kernels with one option are left
 // out. Reports in the order of tuning; kernels the budget did not reach are missing.
-std::vector<KernelReport> tune_kernels(const std::vector<Kernel>& kernels, Bench& bench, double budget_s,
+std::vector<KernelReport> tune_kernels(const std::vector<Kernel>& kernels, Measurer& measurer, double budget_s,
                                        const KernelOptions& options, Rng& rng,
                                        const std::function<void(const KernelsProgress&)>& on_kernel);
 

@@ -1,52 +1,23 @@
 #include "tune/program/candidate_tuner.h"
 
-#include <algorithm>
+#include <limits>
 
 namespace hone::tune {
 
-ProgramResult tune_candidates(Bench& bench, const std::vector<Candidate>& candidates, const CandidateOptions& options) {
-  ProgramResult result;
-  DefaultRun run;
-  std::vector<std::pair<double, const Candidate*>> found;
-  double gain = 1;
-  try {
-    options.on_progress("default XLA", gain);
-    run = measure_default(bench);
-    result.note = run.note;
+ProgramResult tune_candidates(Measurer& measurer, const std::vector<Candidate>& candidates,
+                              const CandidateOptions& options) {
+  SearchRun run{measurer, options.on_progress};
+  const auto measure_all = [&] {
     for (const Candidate& candidate : candidates) {
-      if (!result.note.empty() || bench.seconds_left() <= 0) break;
-      Step step{candidate.name, bench.measure_program(candidate.decisions, {}, run.trial), false};
-      const Measurement& m = step.measurement;
-      step.kept = m.ok() && m.ratio_low > 1 && m.ratio > options.min_gain;
-      if (step.kept) {
-        found.emplace_back(m.ratio, &candidate);
-        gain = std::max(gain, m.ratio);
-      }
-      result.steps.push_back(step);
-      options.on_progress(step.what, gain);
+      if (measurer.seconds_left() <= 0) break;
+      run.try_against_default(candidate.name, candidate.decisions, options.min_gain);
     }
-  } catch (const Stopped&) {
-    result.stopped = true;
-  }
-  result.stopped = result.stopped || bench.seconds_left() <= 0;
-  bench.begin_confirmation();
-  if (run.measurement.rounds == 0) run = measure_default_after_stop(bench);
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  result.measurement = run.measurement;
-  result.measurement.candidate_ns = run.measurement.baseline_ns;
-  result.measurement.ratio = result.measurement.ratio_low = result.measurement.ratio_high = 1;
-  for (const auto& [ratio, candidate] : found) {
-    options.on_progress("confirmation", gain);
-    const Confirmation confirmation = confirm(bench, candidate->decisions, options.confirm, options.processes);
-    for (const Measurement& duel : confirmation.duels)
-      result.steps.push_back({"confirmation", duel, confirmation.holds});
-    if (!confirmation.holds) continue;
-    result.decisions = candidate->decisions;
-    result.measurement = confirmation.combined;
-    break;
-  }
-  result.lowered = bench.lower(result.decisions, false);
-  return result;
+  };
+  search_and_confirm(
+      run, measure_all,
+      {.effort = options.confirm, .processes = options.processes, .candidates = std::numeric_limits<int>::max()});
+  run.result.lowered = measurer.lower(run.result.decisions, false);
+  return std::move(run.result);
 }
 
 }  // namespace hone::tune

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tune/program/program_tuner.h"
+#include "tune/program/confirm.h"
 
 namespace hone::tune {
 
@@ -25,6 +25,7 @@ struct CandidateOptions {
 // As tune_program: never a result that the final duels did not show to be verified and at least as fast as default XLA,
 // unless it is default XLA itself. The first steps of the result are the candidates, in their order, as far as the time
 // was enough. Throws RunError when default XLA cannot run the program.
-ProgramResult tune_candidates(Bench& bench, const std::vector<Candidate>& candidates, const CandidateOptions& options);
+ProgramResult tune_candidates(Measurer& measurer, const std::vector<Candidate>& candidates,
+                              const CandidateOptions& options);
 
 }  // namespace hone::tune

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "graph/decision_family.h"
-#include "tune/program/program_tuner.h"
 
 namespace hone::tune {
 

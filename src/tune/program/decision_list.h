@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "graph/strategy.h"
 #include "tune/session/measurer.h"
@@ -17,6 +19,13 @@ Decisions with_option(const Decisions& base, const Dimension& dimension, int opt
 // The option that the decisions choose, the default when they say nothing.
 int current_option(const Decisions& decisions, const Dimension& dimension);
 
+// `base` with the decisions of `more` in place of its own about the same things, sorted.
+Decisions merged(const Decisions& base, const Decisions& more);
+// "weights 3 transposed", "option prefer_vector_width 512", "kernel 1a2b3c tile=8,8".
+std::string in_words(const Decision& decision);
+
+// Order in which program dimensions are tried: those known to move most first, then by weight.
+std::vector<Dimension> by_promise(std::vector<Dimension> dimensions);
 // Decides much at once: an option of the program, or everything of a kind.
 bool is_broad(const Dimension& dimension);
 bool is_reduction_dimension(const Dimension& dimension);

@@ -1,26 +1,22 @@
 #include "tune/program/fusion_model.h"
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <limits>
 #include <set>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "cost/ensemble.h"
 #include "cost/kernel_ranker.h"
 #include "search/strategies.h"
-#include "tune/program/program_tuner.h"
+#include "tune/program/decision_list.h"
 
 namespace hone::tune {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // What all chains know: configurations by their text, distinct programs by their fingerprint.
 class Scores {
@@ -64,16 +60,16 @@ class Scores {
     std::stable_sort(report.best.begin(), report.best.end(),
                      [](const auto& a, const auto& b) { return a.predicted_ns < b.predicted_ns; });
     if (report.best.size() > static_cast<size_t>(options_.finalists)) report.best.resize(options_.finalists);
-    for (const FusionCandidate& other : elsewhere_)
-      if (other.predicted_ns < report.start_ns * (1 + kOtherError) && !is_known(report, other.predicted_ns))
-        report.elsewhere.push_back(other);
-    std::stable_sort(report.elsewhere.begin(), report.elsewhere.end(),
+    for (const FusionCandidate& other : diverse_)
+      if (other.predicted_ns < report.start_ns * (1 + kModelError) && !is_known(report, other.predicted_ns))
+        report.from_diverse_starts.push_back(other);
+    std::stable_sort(report.from_diverse_starts.begin(), report.from_diverse_starts.end(),
                      [](const auto& a, const auto& b) { return a.predicted_ns < b.predicted_ns; });
   }
 
-  void found_elsewhere(FusionCandidate candidate) {
+  void found_from_diverse_start(FusionCandidate candidate) {
     const std::lock_guard lock(mutex_);
-    elsewhere_.push_back(std::move(candidate));
+    diverse_.push_back(std::move(candidate));
   }
 
  private:
@@ -81,7 +77,7 @@ class Scores {
   static bool is_known(const FusionSearchReport& report, double predicted_ns) {
     const auto same = [&](const FusionCandidate& c) { return c.predicted_ns == predicted_ns; };
     return predicted_ns == report.start_ns || std::any_of(report.best.begin(), report.best.end(), same) ||
-           std::any_of(report.elsewhere.begin(), report.elsewhere.end(), same);
+           std::any_of(report.from_diverse_starts.begin(), report.from_diverse_starts.end(), same);
   }
 
   double note(const std::string& text, const std::string& fingerprint, const Decisions& fusion, double ns) {
@@ -106,7 +102,7 @@ class Scores {
   mutable std::mutex mutex_;
   std::map<std::string, double> by_text_;
   std::map<std::string, FusionCandidate> by_program_;
-  std::vector<FusionCandidate> elsewhere_;  // of each chain with another start, its best
+  std::vector<FusionCandidate> diverse_;  // of each chain with another start, its best
   int64_t failed_ = 0;
   double start_ns_ = 0, best_ns_ = kFailed;
 };
@@ -141,7 +137,7 @@ class PredictedCost : public CostModel {
 // cools down early, because later configurations take less time than the first ones, is walked anew from the start.
 void walk(const FusionLane& lane, size_t index, size_t lanes, const Space& space, Scores& scores, double seconds_each,
           const FusionSearchOptions& options) {
-  const auto start = Clock::now();
+  const double start = steady_s();
   const auto chains = static_cast<double>(options.chains);
   const double allowed = static_cast<double>(options.max_configurations) / (chains * static_cast<double>(lanes));
   PredictedCost cost(space, lane, scores);
@@ -150,14 +146,15 @@ void walk(const FusionLane& lane, size_t index, size_t lanes, const Space& space
     const int64_t at_first = cost.asked();
     SearchOptions search;
     const size_t number = index * options.chains + chain;
-    const bool other = number % 2 == 1 && !options.elsewhere.empty();
-    const Decisions& begins = other ? options.elsewhere[number / 2 % options.elsewhere.size()] : options.start;
+    const bool other = number % 2 == 1 && !options.diverse_starts.empty();
+    const Decisions& begins =
+        other ? options.diverse_starts[number / 2 % options.diverse_starts.size()] : options.start;
     cost.forget_best();
     search.seed = options.seed + 1000003 * number;
     search.should_stop = [&] { return seconds_since(start) >= until_s || lane.seconds_left() <= 0; };
     for (bool more = true; more; search.seed += 7919) {
       const int64_t before = cost.asked(), known = scores.configurations();
-      const auto begin = Clock::now();
+      const double begin = steady_s();
       // The temperature falls with the configurations seen: as many as fit into the chain's time.
       const double fitting = (until_s - seconds_since(start)) / seconds_each;
       const double left = std::min(fitting, allowed - static_cast<double>(before - at_first));
@@ -169,7 +166,7 @@ void walk(const FusionLane& lane, size_t index, size_t lanes, const Space& space
       more = scores.configurations() > known && static_cast<double>(cost.asked() - at_first) + 2 < allowed &&
              !search.should_stop() && until_s - seconds_since(start) > 20 * seconds_each;
     }
-    if (other && cost.best().predicted_ns < kFailed) scores.found_elsewhere(cost.best());
+    if (other && cost.best().predicted_ns < kFailed) scores.found_from_diverse_start(cost.best());
   }
 }
 
@@ -211,9 +208,9 @@ double FusionModel::kernel_ns(const Kernel& kernel) {
   const std::lock_guard lock(mutex_);  // the model is not made for several threads
   const auto known = known_.find(kernel.fingerprint);
   if (known != known_.end()) return known->second;
-  const auto start = Clock::now();
+  const double start = steady_s();
   const double ns = model_->predict(cost::EncodedOptions(kernel, {kernel.default_value()}).view()).at(0);
-  spent_ns_ += std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+  spent_ns_ += static_cast<int64_t>(1e9 * seconds_since(start));
   ++kernels_;
   known_.emplace(kernel.fingerprint, ns);
   return ns;
@@ -245,9 +242,9 @@ void FusionSearchOptions::validate() const {
 
 std::vector<FusionCandidate> FusionSearchReport::finalists() const {
   std::vector<FusionCandidate> order;
-  for (size_t i = 0; i < std::max(best.size(), elsewhere.size()); ++i) {
+  for (size_t i = 0; i < std::max(best.size(), from_diverse_starts.size()); ++i) {
     if (i < best.size()) order.push_back(best[i]);
-    if (i < elsewhere.size()) order.push_back(elsewhere[i]);
+    if (i < from_diverse_starts.size()) order.push_back(from_diverse_starts[i]);
   }
   return order;
 }
@@ -261,19 +258,18 @@ FusionSearchReport search_fusion(const std::vector<FusionLane>& lanes, const Dec
   for (const Dimension& edge : edges)
     if (edge.options.size() > 1) space.dimensions.push_back(edge);
   if (space.dimensions.empty() || lanes.empty()) return report;
-  const auto start = Clock::now();
+  const double start = steady_s();
   const double model_before = model.seconds();
   const int64_t kernels_before = model.kernels();
   spdlog::debug("fusion search: begins, {} edges", space.dimensions.size());
   Scores scores(base, model, options);
   report.own_ns = scores.of(lanes[0], {});
-  const auto second = Clock::now();
+  const double own_s = seconds_since(start);
   report.start_ns = options.start.empty() ? report.own_ns : scores.of(lanes[0], options.start);
   if (report.start_ns < kFailed) {
     scores.set_start(report.start_ns);
-    // The first one also meets all kernels for the first time: later ones are many times as fast.
-    const double first_s = std::chrono::duration<double>(second - start).count();
-    walk_all(lanes, space, scores, std::max(1e-4, first_s / 16), options);
+    // XLA's own fusion also meets all kernels for the first time: later ones are many times as fast.
+    walk_all(lanes, space, scores, std::max(1e-4, own_s / 16), options);
   }
   scores.fill(report);
   report.kernels = model.kernels() - kernels_before;

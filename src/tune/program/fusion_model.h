@@ -52,10 +52,10 @@ struct FusionLane {
 
 struct FusionSearchOptions {
   double budget_s = 10;
-  int64_t max_configurations = 1000000;  // of all chains together
-  int chains = 4;                        // in turn on each lane: independent walks that share what is known
-  Decisions start;                       // fusion decisions the chains begin with; empty = XLA's own fusion
-  std::vector<Decisions> elsewhere;      // where every second chain begins instead, in turn
+  int64_t max_configurations = 1000000;   // of all chains together
+  int chains = 4;                         // in turn on each lane: independent walks that share what is known
+  Decisions start;                        // fusion decisions the chains begin with; empty = XLA's own fusion
+  std::vector<Decisions> diverse_starts;  // where every second chain begins instead, in turn
   int finalists = 6;
   double temperature = 0.02;  // relative to the current cost
   uint64_t seed = 0;
@@ -66,7 +66,7 @@ struct FusionSearchOptions {
 };
 
 // About the error of predicted run times on test programs (docs/results/cost-model.md: 33 % mean, 26 % median).
-inline constexpr double kOtherError = 0.3;
+inline constexpr double kModelError = 0.3;
 
 struct FusionCandidate {
   Decisions decisions;  // of fusion, sorted
@@ -78,8 +78,8 @@ struct FusionSearchReport {
   double start_ns = 0;                // predicted, of the start
   std::vector<FusionCandidate> best;  // distinct programs predicted faster than the start, fastest first
   // The best that chains with other starts came to, fastest first. Predictions of programs that have little in common are off by
-  // more than those of neighbours: these may be predicted slower than the start, by `kOtherError` at most.
-  std::vector<FusionCandidate> elsewhere;
+  // more than those of neighbours: these may be predicted slower than the start, by `kModelError` at most.
+  std::vector<FusionCandidate> from_diverse_starts;
   int64_t configurations = 0;       // scored
   int64_t programs = 0;             // distinct lowered programs among them
   int64_t failed = 0;               // XLA or the encoding failed

@@ -1,25 +1,25 @@
 #include "tune/program/fusion_walk.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
 #include <set>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/rng.h"
 #include "graph/strategy.h"
-#include "tune/program/program_tuner.h"
+#include "search/annealing.h"
+#include "tune/program/decision_list.h"
 
 namespace hone::tune {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr int kPatience = 12;     // measurements in a row that were not taken, before the walk goes back to its best
-constexpr int kMostChanges = 16;  // of edges at once, where fewer bring no new program
+constexpr int kPatience = 12;  // measurements in a row that were not taken, before the walk goes back to its best
+constexpr double kLastTemperature = 0.05;  // of the first
+constexpr int kMostChanges = 16;           // of edges at once, where fewer bring no new program
 
 struct Proposal {
   Choice choice;
@@ -49,7 +49,7 @@ class Walk {
       const Measurement m = options_.measure(next->decisions);
       const double cost = m.ok() && m.ratio > 0 ? 1 / m.ratio : kFailed;
       if (cost < 1) found.push_back({next->decisions, 1 / cost});
-      if (accepts(current_cost, cost)) {
+      if (metropolis_accepts(current_cost, cost, temperature(), rng_)) {
         current = next->choice;
         current_cost = cost;
         idle = 0;
@@ -72,12 +72,11 @@ class Walk {
   // Of some new programs next to the current one that which is predicted fastest, now and then any; none where there is no
   // new one in reach.
   std::optional<Proposal> choose(const Choice& current) {
-    const auto start = Clock::now();
+    const double start_s = steady_s();
     std::vector<Proposal> proposals;
     std::set<std::string> programs;
     for (int i = 0; i < 2 * options_.proposals && static_cast<int>(proposals.size()) < options_.proposals; ++i) {
-      if (!proposals.empty() && std::chrono::duration<double>(Clock::now() - start).count() > options_.proposing_s)
-        break;
+      if (!proposals.empty() && seconds_since(start_s) > options_.proposing_s) break;
       if (options_.progress() >= 1) return std::nullopt;
       std::optional<Proposal> one = proposal(neighbour(current));
       if (one && !seen_.contains(one->program) && programs.insert(one->program).second)
@@ -116,11 +115,9 @@ class Walk {
     return choice;
   }
 
-  bool accepts(double from, double to) {
-    if (to <= from) return true;
-    if (std::isinf(to)) return false;
-    const double temperature = options_.temperature * std::pow(0.05, std::clamp(options_.progress(), 0.0, 1.0));
-    return rng_.uniform() < std::exp(-(to - from) / from / temperature);
+  // Falls geometrically with the progress.
+  double temperature() const {
+    return options_.temperature * std::pow(kLastTemperature, std::clamp(options_.progress(), 0.0, 1.0));
   }
 
   const FusionLane& lane_;

@@ -3,129 +3,75 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "base/interrupt.h"
+#include "cost/learn_library.h"
+#include "data/tpugraphs.h"
 #include "search/strategies.h"
 
 namespace hone::tune {
 
 namespace {
 
-constexpr int kFallbacks = 3;        // next bests the confirmation may fall back to
-constexpr double kKeptShare = 0.15;  // of the budget, for the confirmation
+constexpr double kConfirmationShare = 0.15;  // of the budget
 
-class LayoutTuner : public CostModel {
+// The cost of a choice of layouts: run time relative to default XLA, measured.
+class MeasuredLayouts : public CostModel {
  public:
-  LayoutTuner(Bench& bench, const LayoutSpace& layouts, const LayoutTuneOptions& options)
-      : bench_(bench),
-        layouts_(layouts),
-        options_(options),
-        reserve_s_(std::clamp(kKeptShare * options.budget_s, 1.0, 20.0)) {}
-
-  ProgramResult run() {
-    try {
-      options_.on_progress("default XLA", gain_);
-      know_default(measure_default(bench_));
-      if (layouts_.space.dimensions.empty())
-        result_.note = "the program has no dot, convolution, reshape or transpose to lay out";
-      if (result_.note.empty()) search();
-    } catch (const Stopped&) {
-      result_.stopped = true;
-    }
-    result_.stopped = result_.stopped || bench_.seconds_left() <= 0;
-    bench_.begin_confirmation();
-    if (default_.rounds == 0) know_default(measure_default_after_stop(bench_));
-    confirm_best();
-    result_.lowered = bench_.lower(result_.decisions, false);
-    return std::move(result_);
-  }
-
-  // Run time relative to default XLA, measured.
+  MeasuredLayouts(SearchRun& run, const Space& space, double min_gain)
+      : run_(run), space_(space), min_gain_(min_gain) {}
   std::vector<double> costs(std::span<const Choice> choices) override {
     std::vector<double> costs;
-    for (const Choice& choice : choices) costs.push_back(choice == layouts_.space.default_choice() ? 1 : cost(choice));
+    for (const Choice& choice : choices) costs.push_back(choice == space_.default_choice() ? 1 : cost(choice));
     return costs;
   }
-
- private:
-  struct Found {
-    Decisions decisions;
-    double ratio = 0;
-  };
-
-  double left() const { return bench_.seconds_left() - reserve_s_; }
-
-  void know_default(const DefaultRun& run) {
-    default_ = run.measurement;
-    trial_ = run.trial;
-    result_.note = run.note;
-  }
-
   double cost(const Choice& choice) {
-    const Decisions decisions = layouts_.space.decisions(choice);
-    Step step{fmt::format("{} layouts", decisions.size()), bench_.measure_program(decisions, {}, trial_), false};
-    const Measurement& m = step.measurement;
-    step.kept = m.ok() && m.ratio_low > 1 && m.ratio > options_.min_gain;
-    if (step.kept) {
-      found_.push_back({decisions, m.ratio});
-      gain_ = std::max(gain_, m.ratio);
-    }
-    result_.steps.push_back(step);
-    options_.on_progress(step.what, gain_);
+    const Decisions decisions = space_.decisions(choice);
+    const Measurement m = run_.try_against_default(fmt::format("{} layouts", decisions.size()), decisions, min_gain_);
     return m.ok() && m.ratio > 0 ? 1 / m.ratio : kFailed;
   }
 
-  void search() {
-    if (options_.ranker) return measure_ranked();
-    SearchOptions search;
-    search.seed = options_.seed;
-    search.max_evaluations = std::numeric_limits<int>::max() / 2;
-    search.should_stop = [&] { return left() <= 0; };
-    make_strategy(options_.strategy)->search(layouts_.space, layouts_.space.default_choice(), *this, search);
-  }
-
-  void measure_ranked() {
-    options_.on_progress("ranking", gain_);
-    std::vector<Choice> choices = sample_layouts(layouts_.space, options_.ranked, options_.seed);
-    const std::vector<double> scores = options_.ranker(layouts_, choices);
-    if (scores.size() != choices.size()) throw InternalError("the ranker of layouts left some out");
-    std::vector<size_t> order(choices.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] < scores[b]; });
-    for (size_t i = 0; i < order.size() && i < static_cast<size_t>(options_.measured) && left() > 0; ++i)
-      cost(choices[order[i]]);
-  }
-
-  void confirm_best() {
-    std::stable_sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) { return a.ratio > b.ratio; });
-    for (size_t i = 0; i < found_.size() && i <= kFallbacks; ++i) {
-      options_.on_progress("confirmation", gain_);
-      const Confirmation confirmation = confirm(bench_, found_[i].decisions, options_.confirm, options_.processes);
-      for (const Measurement& duel : confirmation.duels)
-        result_.steps.push_back({"confirmation", duel, confirmation.holds});
-      if (!confirmation.holds) continue;
-      result_.decisions = found_[i].decisions;
-      result_.measurement = confirmation.combined;
-      return;
-    }
-    result_.measurement = default_;
-    result_.measurement.candidate_ns = default_.baseline_ns;
-    result_.measurement.ratio = result_.measurement.ratio_low = result_.measurement.ratio_high = 1;
-  }
-
-  Bench& bench_;
-  const LayoutSpace& layouts_;
-  const LayoutTuneOptions& options_;
-  double reserve_s_;
-  double gain_ = 1;
-  Measurement default_;
-  Duel trial_;
-  std::vector<Found> found_;
-  ProgramResult result_;
+ private:
+  SearchRun& run_;
+  const Space& space_;
+  double min_gain_;
 };
+
+// The best of what the ranker was shown, measured until `out_of_time`.
+void measure_ranked(MeasuredLayouts& measured, const LayoutSpace& layouts, const LayoutTuneOptions& options,
+                    const std::function<bool()>& out_of_time) {
+  std::vector<Choice> choices = sample_layouts(layouts.space, options.ranked, options.seed);
+  const std::vector<double> scores = options.ranker(layouts, choices);
+  if (scores.size() != choices.size()) throw InternalError("the ranker of layouts left some out");
+  std::vector<size_t> order(choices.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] < scores[b]; });
+  for (size_t i = 0; i < order.size() && i < static_cast<size_t>(options.measured) && !out_of_time(); ++i)
+    measured.cost(choices[order[i]]);
+}
+
+void search_layouts(SearchRun& run, const LayoutSpace& layouts, const LayoutTuneOptions& options) {
+  if (layouts.space.dimensions.empty()) {
+    run.result.note = "the program has no dot, convolution, reshape or transpose to lay out";
+    return;
+  }
+  const double reserve_s = std::clamp(kConfirmationShare * options.budget_s, 1.0, 20.0);
+  const auto out_of_time = [&] { return run.measurer.seconds_left() - reserve_s <= 0; };
+  MeasuredLayouts measured(run, layouts.space, options.min_gain);
+  if (options.ranker) {
+    run.say("ranking");
+    return measure_ranked(measured, layouts, options, out_of_time);
+  }
+  SearchOptions search;
+  search.seed = options.seed;
+  search.max_evaluations = std::numeric_limits<int>::max() / 2;
+  search.should_stop = out_of_time;
+  make_strategy(options.strategy)->search(layouts.space, layouts.space.default_choice(), measured, search);
+}
 
 }  // namespace
 
@@ -136,9 +82,31 @@ void LayoutTuneOptions::validate() const {
   make_strategy(strategy);
 }
 
-ProgramResult tune_layouts(Bench& bench, const LayoutSpace& layouts, const LayoutTuneOptions& options) {
+ProgramResult tune_layouts(Measurer& measurer, const LayoutSpace& layouts, const LayoutTuneOptions& options) {
   options.validate();
-  return LayoutTuner(bench, layouts, options).run();
+  SearchRun run{measurer, options.on_progress};
+  search_and_confirm(run, [&] { search_layouts(run, layouts, options); },
+                     {.effort = options.confirm, .processes = options.processes});
+  run.result.lowered = measurer.lower(run.result.decisions, false);
+  return std::move(run.result);
+}
+
+LayoutRanker learned_layout_ranker(const std::string& weights, int threads) {
+  read_file(weights);  // what is missing is said before the search
+  return [weights, threads](const LayoutSpace& layouts, std::span<const Choice> choices) {
+    features::TuningModule module;
+    module.graph = layouts.graph;
+    module.configurable = layouts.nodes;
+    for (const Choice& choice : choices) module.runs.push_back(layout_run(layouts, choice, 0));
+    const TempDir folder;
+    const std::string path = (folder.path() / "program.npz").string();
+    write_npz(path, tpu_graph_arrays(tpu_graph_of(module, "program", weights)));
+    const nlohmann::json request = {{"data", path}, {"weights", weights}, {"threads", threads}};
+    const nlohmann::json reply = cost::run_learn_command("rank layout", request, {interrupted, 0});
+    const nlohmann::json& graphs = reply.at("graphs");
+    if (graphs.size() != 1) throw InternalError("the model ranked another number of graphs than it was given");
+    return graphs[0].at("scores").get<std::vector<double>>();
+  };
 }
 
 }  // namespace hone::tune

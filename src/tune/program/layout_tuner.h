@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tune/program/confirm.h"
 #include "tune/program/layout_space.h"
-#include "tune/program/program_tuner.h"
 
 namespace hone::tune {
 
@@ -36,6 +36,6 @@ struct LayoutTuneOptions {
 
 // As tune_program: never a result that the final duels did not show to be verified and at least as fast as default XLA,
 // unless it is default XLA itself. Throws RunError when default XLA cannot run the program.
-ProgramResult tune_layouts(Bench& bench, const LayoutSpace& layouts, const LayoutTuneOptions& options);
+ProgramResult tune_layouts(Measurer& measurer, const LayoutSpace& layouts, const LayoutTuneOptions& options);
 
 }  // namespace hone::tune

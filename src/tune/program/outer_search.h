@@ -8,6 +8,7 @@
 
 #include "passorder/pass_walk.h"
 #include "tune/program/layout_tuner.h"
+#include "tune/program/tune_options.h"
 
 namespace hone::tune {
 

@@ -2,6 +2,7 @@
 // answer from a table.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <exception>
 #include <map>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/stage.h"
+#include "base/error.h"
 #include "graph/decision.h"
 #include "graph/kernel.h"
 
@@ -17,8 +19,15 @@ namespace hone::tune {
 
 // What came of a candidate. The names are those of the database's column `status`.
 enum class Outcome : int8_t { Ok = 0, Mismatch, Unverified, CompileFailed, Crashed, TimedOut, RunFailed };
-const char* outcome_name(Outcome outcome);           // "ok", "mismatch", "compile_failed", ...
-Outcome outcome_from_name(const std::string& name);  // throws Error
+inline constexpr std::array<const char*, 7> kOutcomeNames = {"ok",      "mismatch",  "unverified", "compile_failed",
+                                                             "crashed", "timed_out", "run_failed"};
+inline const char* outcome_name(Outcome outcome) { return kOutcomeNames.at(static_cast<size_t>(outcome)); }
+// Throws Error for any other name.
+inline Outcome outcome_from_name(const std::string& name) {
+  for (size_t i = 0; i < kOutcomeNames.size(); ++i)
+    if (name == kOutcomeNames[i]) return static_cast<Outcome>(i);
+  throw Error("unknown outcome '" + name + "'");
+}
 
 // How much effort one duel may take. Defaults: a careful duel.
 struct Duel {
@@ -59,9 +68,9 @@ struct Stopped : std::exception {
   const char* what() const noexcept override { return "stopped"; }
 };
 
-class Bench {
+class Measurer {
  public:
-  virtual ~Bench() = default;
+  virtual ~Measurer() = default;
   // Throws Error or RunError when the program cannot be lowered under the decisions.
   virtual Lowered lower(const Decisions& decisions, bool want_fusion) = 0;
   // Never throw for a failing candidate: the outcome says what happened. Both may throw Stopped.

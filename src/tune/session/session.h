@@ -42,7 +42,7 @@ struct Counters {
   int64_t failed = 0;      // did not compile, crashed, took too long
 };
 
-class Session : public Bench {
+class Session : public Measurer {
  public:
   explicit Session(SessionOptions options);
   Session(const Session&) = delete;  // the worker's poll refers to it

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "tune/program/program_tuner.h"
+#include "tune/program/decision_list.h"
 
 namespace hone::tune {
 
@@ -71,7 +71,7 @@ Lowered Timeline::lower(const Decisions& decisions, bool want_fusion) {
     trials_.push_back(trial);
   };
   try {
-    Lowered lowered = bench_.lower(decisions, want_fusion);
+    Lowered lowered = measurer_.lower(decisions, want_fusion);
     note(Outcome::Ok);
     return lowered;
   } catch (const Error&) {
@@ -82,7 +82,7 @@ Lowered Timeline::lower(const Decisions& decisions, bool want_fusion) {
 
 Measurement Timeline::measure_kernel(const Kernel& kernel, const std::string& value, const Duel& duel) {
   Trial trial{.scope = "kernel", .kernel = kernel.fingerprint, .what = value, .start_s = now_s()};
-  const Measurement m = bench_.measure_kernel(kernel, value, duel);
+  const Measurement m = measurer_.measure_kernel(kernel, value, duel);
   take(trial, m);
   trial.end_s = now_s();
   trials_.push_back(std::move(trial));
@@ -96,7 +96,7 @@ Measurement Timeline::measure_program(const Decisions& candidate, const Decision
     trial.against = measured == candidates_.end() ? Trial::kUnknown : measured->second;
   }
   trial.confirms = confirming_;
-  const Measurement m = bench_.measure_program(candidate, baseline, duel);
+  const Measurement m = measurer_.measure_program(candidate, baseline, duel);
   take(trial, m);
   trial.end_s = now_s();
   if (!candidate.empty()) candidates_[to_text(candidate)] = static_cast<int>(trials_.size());
@@ -123,7 +123,7 @@ std::vector<bool> adopted_trials(const std::vector<Trial>& trials) {
 
 void Timeline::begin_confirmation() {
   confirming_ = true;
-  bench_.begin_confirmation();
+  measurer_.begin_confirmation();
 }
 
 }  // namespace hone::tune

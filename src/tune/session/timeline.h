@@ -1,4 +1,4 @@
-// What a search did and when: a bench that passes every question on and notes the answers. It sees every candidate,
+// What a search did and when: a measurer that passes every question on and notes the answers. It sees every candidate,
 // whoever asks, so the tuners need not keep a diary.
 #pragma once
 
@@ -28,26 +28,26 @@ struct Trial {
   static constexpr int kDefault = -1, kUnknown = -2;  // of `against`: default XLA, a candidate never measured
 };
 
-class Timeline : public Bench {
+class Timeline : public Measurer {
  public:
-  explicit Timeline(Bench& bench) : bench_(bench), start_(Clock::now()) {}
+  explicit Timeline(Measurer& measurer) : measurer_(measurer), start_(Clock::now()) {}
 
   const std::vector<Trial>& trials() const { return trials_; }
 
   Lowered lower(const Decisions& decisions, bool want_fusion) override;
   Measurement measure_kernel(const Kernel& kernel, const std::string& value, const Duel& duel) override;
   Measurement measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& duel) override;
-  KnownKernel known(const Kernel& kernel) override { return bench_.known(kernel); }
-  void remember(const Kernel& kernel, const KnownKernel::Best& best) override { bench_.remember(kernel, best); }
-  double seconds_left() const override { return bench_.seconds_left(); }
-  void fresh_process() override { bench_.fresh_process(); }
+  KnownKernel known(const Kernel& kernel) override { return measurer_.known(kernel); }
+  void remember(const Kernel& kernel, const KnownKernel::Best& best) override { measurer_.remember(kernel, best); }
+  double seconds_left() const override { return measurer_.seconds_left(); }
+  void fresh_process() override { measurer_.fresh_process(); }
   void begin_confirmation() override;
 
  private:
   using Clock = std::chrono::steady_clock;
   double now_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
-  Bench& bench_;
+  Measurer& measurer_;
   Clock::time_point start_;
   std::vector<Trial> trials_;
   std::map<std::string, int> candidates_;  // decisions of programs -> the last trial that measured them

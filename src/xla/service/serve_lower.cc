@@ -92,7 +92,7 @@ wire::ListKernelsReplyT Service::State::list_kernels(const wire::ListKernelsRequ
 wire::ListLayoutsReplyT Service::State::list_layouts(const wire::ListLayoutsRequestT& request) {
   // What comes before layouts: decisions about them, or about what is made of the module later, play no part.
   Decisions decisions = wire::from_wire(request.decisions);
-  std::erase_if(decisions, [](const Decision& d) { return d.kind != DecisionKind::Pass; });
+  std::erase_if(decisions, [](const Decision& d) { return d.kind != DecisionKind::Passes; });
   const Program& p = program(request.program);
   const LayoutSpace space =
       at_stage(Stage::Passes, [&] { return layout_space(p.module(), target_of(request.target.get()), decisions); });

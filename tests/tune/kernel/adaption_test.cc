@@ -18,18 +18,18 @@ double normal(Rng& rng) {
   return sum;
 }
 
-// Kernels of eight options with two features beside the shipped model's lead. `run_time` makes log ratios of them.
-std::vector<AdaptionSample> machine(int kernels, uint64_t seed,
-                                    const std::function<double(double lead, double a, double b, Rng& rng)>& run_time) {
+// Kernels of eight options with two features beside the shipped model's margin. `run_time` makes log ratios of them.
+std::vector<AdaptionSample> machine(
+    int kernels, uint64_t seed, const std::function<double(double margin, double a, double b, Rng& rng)>& run_time) {
   Rng rng(seed);
   std::vector<AdaptionSample> samples;
   for (int k = 0; k < kernels; ++k) {
     AdaptionSample s{"kernel " + std::to_string(k), {}, {}, {}};
     for (int option = 0; option < 8; ++option) {
-      const double lead = normal(rng), a = normal(rng), b = normal(rng);
-      s.features.push_back({lead, a, b});
-      s.leads.push_back(lead);
-      s.log_ratios.push_back(run_time(lead, a, b, rng));
+      const double margin = normal(rng), a = normal(rng), b = normal(rng);
+      s.features.push_back({margin, a, b});
+      s.margins.push_back(margin);
+      s.log_ratios.push_back(run_time(margin, a, b, rng));
     }
     samples.push_back(std::move(s));
   }
@@ -87,7 +87,7 @@ TEST_CASE("order errors weigh pairs by their difference, the default among them"
 TEST_CASE("a machine with shifted costs is learned, and orders held-back kernels better", "[tune]") {
   // The shipped model knows nothing of what makes options slow here.
   const auto samples = machine(
-      120, 3, [](double lead, double a, double, Rng& rng) { return -0.05 * lead + 0.4 * a + 0.02 * normal(rng); });
+      120, 3, [](double margin, double a, double, Rng& rng) { return -0.05 * margin + 0.4 * a + 0.02 * normal(rng); });
   const AdaptionReport report = report_of(samples);
   CHECK(report.kernels == 120);
   CHECK(report.held_back == 120);  // each once
@@ -103,7 +103,7 @@ TEST_CASE("noise, too few kernels and a model that is right already change nothi
     CHECK_FALSE(report_of(machine(120, seed, [](double, double, double, Rng& rng) { return 0.5 * normal(rng); })).used);
   CHECK_FALSE(report_of(machine(12, 0, [](double, double a, double, Rng&) { return a; })).used);
   const AdaptionReport right = report_of(
-      machine(120, 1, [](double lead, double, double, Rng& rng) { return -0.3 * lead + 0.02 * normal(rng); }));
+      machine(120, 1, [](double margin, double, double, Rng& rng) { return -0.3 * margin + 0.02 * normal(rng); }));
   CHECK_FALSE(right.used);
   CHECK(right.adapted_error <= right.shipped_error + 0.01);
 }
@@ -115,7 +115,7 @@ TEST_CASE("features of the default are all 0, and a kernel's are as wide as anot
   const auto rows = adaption_features(encoded.view(), ranker.rank(kernel, kernel.dimension.options), 0);
   REQUIRE(rows.size() == kernel.dimension.options.size());
   for (double value : rows[0]) CHECK(value == 0);
-  CHECK(rows[1][0] == Approx(1));  // the lead of loops
+  CHECK(rows[1][0] == Approx(1));  // the margin of loops
   CHECK(rows[1] != rows[2]);
 }
 

@@ -1,33 +1,16 @@
 #include "cost/kernel_ranker.h"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
 #include "tests/tune/fake_measurer.h"
+#include "tests/tune/real_worker.h"
+#include "tests/tune/table_ranker.h"
 #include "tune/kernel/kernel_tuner.h"
-#include "tune/session/session.h"
 
 namespace hone::tune {
 
 namespace {
-
-// Scores by a table; what is missing scores 100.
-class TableRanker : public cost::KernelRanker {
- public:
-  explicit TableRanker(std::map<std::string, double> table) : table_(std::move(table)) {}
-  std::string name() const override { return "table"; }
-  std::vector<double> scores(const Kernel& kernel, const std::vector<std::string>& options) override {
-    if (kernel.kind == "unknown") throw Error("cannot be encoded", kernel.name);
-    std::vector<double> scores;
-    for (const std::string& option : options) scores.push_back(table_.count(option) ? table_.at(option) : 100);
-    return scores;
-  }
-
- private:
-  std::map<std::string, double> table_;
-};
 
 Kernel many_tiles() {
   std::vector<std::string> options = {"default", "loop"};
@@ -52,10 +35,10 @@ TEST_CASE("options come in the order of their scores, without the default", "[tu
 
 TEST_CASE("with top-k only the best ranked are measured, and the best of them wins", "[tune]") {
   TableRanker ranker({{"tile=7", 1}, {"tile=90", 2}, {"loop", 3}});
-  FakeBench bench;
-  bench.kernel = [](auto&, const std::string& value) { return measured(value == "tile=90" ? 1.8 : 1.2); };
+  FakeMeasurer measurer;
+  measurer.kernel = [](auto&, const std::string& value) { return measured(value == "tile=90" ? 1.8 : 1.2); };
   Rng rng(0);
-  const KernelReport report = tune_kernel(many_tiles(), bench, 1e6, ranked_by(ranker, 3), rng);
+  const KernelReport report = tune_kernel(many_tiles(), measurer, 1e6, ranked_by(ranker, 3), rng);
   CHECK(report.tried == 3);
   CHECK(report.chosen == "tile=90");
   CHECK(report.complete);
@@ -63,28 +46,28 @@ TEST_CASE("with top-k only the best ranked are measured, and the best of them wi
 
 TEST_CASE("without top-k the search climbs on from the best ranked", "[tune]") {
   TableRanker ranker({{"tile=60", 1}});
-  FakeBench bench;
+  FakeMeasurer measurer;
   // A peak at 64, four steps from where the model points.
-  bench.kernel = [](auto&, const std::string& value) {
+  measurer.kernel = [](auto&, const std::string& value) {
     const double tile = value == "loop" ? 1 : std::stod(value.substr(5));
     return measured(2 - std::abs(tile - 64) / 40);
   };
   Rng rng(0);
-  const KernelReport report = tune_kernel(many_tiles(), bench, 1e6, ranked_by(ranker, 0), rng);
+  const KernelReport report = tune_kernel(many_tiles(), measurer, 1e6, ranked_by(ranker, 0), rng);
   CHECK(report.chosen == "tile=64");
-  REQUIRE(bench.kernel_calls.size() > 2);
-  CHECK(bench.kernel_calls[0] == "k loop");  // other emitters are few and far from any tile
-  CHECK(bench.kernel_calls[1] == "k tile=60");
+  REQUIRE(measurer.kernel_calls.size() > 2);
+  CHECK(measurer.kernel_calls[0] == "k loop");  // other emitters are few and far from any tile
+  CHECK(measurer.kernel_calls[1] == "k tile=60");
 }
 
 TEST_CASE("a kernel that no model can read is searched as if there were none, and kept under top-k", "[tune]") {
   TableRanker ranker({});
-  FakeBench bench, other;
-  bench.kernel = other.kernel = [](auto&, auto&) { return measured(1.5); };
+  FakeMeasurer measurer, other;
+  measurer.kernel = other.kernel = [](auto&, auto&) { return measured(1.5); };
   Kernel kernel = a_kernel("k", {"default", "loop", "tile=8"});
-  kernel.kind = "unknown";
+  kernel.kind = "unreadable";
   Rng rng(0);
-  CHECK(tune_kernel(kernel, bench, 1e6, ranked_by(ranker, 0), rng).improved());
+  CHECK(tune_kernel(kernel, measurer, 1e6, ranked_by(ranker, 0), rng).improved());
   const KernelReport kept = tune_kernel(kernel, other, 1e6, ranked_by(ranker, 1), rng);
   CHECK_FALSE(kept.improved());
   CHECK(kept.tried == 0);
@@ -99,13 +82,8 @@ TEST_CASE("top-k without a model is refused", "[tune]") {
 }
 
 TEST_CASE("the analytical model ranks the options of a real kernel", "[tune]") {
-  SessionOptions options;
-  options.worker.program = HONE_BUILD_DIR "/hone-xla";
-  if (::access(options.worker.program.c_str(), X_OK) != 0) {
-    WARN("skipped: no worker at " << options.worker.program);
-    return;
-  }
-  Session session(options);
+  if (no_worker()) return;
+  Session session(with_worker());
   // Reads one of its operands across rows: the cache lines that a whole row of the output touches do not fit the cache.
   session.load(R"(HloModule transposed
 ENTRY main {

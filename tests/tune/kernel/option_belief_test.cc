@@ -98,25 +98,25 @@ TEST_CASE("the kernel tuner measures where members disagree, and stops when noth
   for (int i = 0; i < 12; ++i) options.push_back("tile=" + std::to_string(1 << i));
   for (const std::string& option : options) ranker.score[option] = option == "default" ? 0 : 3;  // far slower
   ranker.spread["loop"] = 6;  // but on that nobody agrees
-  FakeBench bench;
-  bench.kernel = [](auto&, const std::string& value) { return measured(value == "loop" ? 1.5 : 0.5); };
+  FakeMeasurer measurer;
+  measurer.kernel = [](auto&, const std::string& value) { return measured(value == "loop" ? 1.5 : 0.5); };
   KernelOptions tuning;
   tuning.ranker = &ranker;
   Rng rng(0);
-  const KernelReport report = tune_kernel(a_kernel("k", options), bench, 1e6, tuning, rng);
+  const KernelReport report = tune_kernel(a_kernel("k", options), measurer, 1e6, tuning, rng);
   CHECK(report.chosen == "loop");
   CHECK(report.complete);
-  CHECK(bench.kernel_calls.at(0) == "k loop");
+  CHECK(measurer.kernel_calls.at(0) == "k loop");
   CHECK(report.tried < 8);
 
   SECTION("where scores alone decide, all of a small space is measured") {
     tuning.by_expectation = false;
-    FakeBench plain;
-    plain.kernel = bench.kernel;
+    FakeMeasurer plain;
+    plain.kernel = measurer.kernel;
     CHECK(tune_kernel(a_kernel("k", options), plain, 1e6, tuning, rng).tried == 13);
   }
   SECTION("top-k bounds the measurements") {
-    FakeBench few;
+    FakeMeasurer few;
     tuning.top_k = 1;
     CHECK(tune_kernel(a_kernel("k", options), few, 1e6, tuning, rng).tried == 1);
     CHECK(few.kernel_calls.at(0) == "k loop");
@@ -124,8 +124,8 @@ TEST_CASE("the kernel tuner measures where members disagree, and stops when noth
 }
 
 TEST_CASE("options that won elsewhere are tried before all others", "[tune]") {
-  FakeBench bench;
-  bench.kernel = [](auto&, const std::string& value) { return measured(value == "tile=64" ? 2.0 : 0.9); };
+  FakeMeasurer measurer;
+  measurer.kernel = [](auto&, const std::string& value) { return measured(value == "tile=64" ? 2.0 : 0.9); };
   std::vector<std::string> options = {"default", "loop"};
   for (int i = 0; i < 12; ++i) options.push_back("tile=" + std::to_string(1 << i));
   KernelOptions tuning;
@@ -136,9 +136,9 @@ TEST_CASE("options that won elsewhere are tried before all others", "[tune]") {
     for (const Tried& t : all) told.push_back(t.value);
   };
   Rng rng(0);
-  tune_kernel(a_kernel("k", options), bench, 1e6, tuning, rng);
-  CHECK(bench.kernel_calls.at(0) == "k tile=64");
-  CHECK(bench.kernel_calls.at(1) == "k tile=2");
+  tune_kernel(a_kernel("k", options), measurer, 1e6, tuning, rng);
+  CHECK(measurer.kernel_calls.at(0) == "k tile=64");
+  CHECK(measurer.kernel_calls.at(1) == "k tile=2");
   CHECK(told.size() == 13);
 }
 

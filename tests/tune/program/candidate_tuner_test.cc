@@ -20,12 +20,12 @@ double speed_of(const Decisions& decisions) {
 }  // namespace
 
 TEST_CASE("of a few candidates the fastest is confirmed and kept", "[tune]") {
-  FakeBench bench;
-  bench.speed = speed_of;
-  const ProgramResult result = tune_candidates(bench, kThree, {});
+  FakeMeasurer measurer;
+  measurer.speed = speed_of;
+  const ProgramResult result = tune_candidates(measurer, kThree, {});
   CHECK(result.decisions == kThree[2].decisions);
   CHECK(result.measurement.ratio == Approx(1.2));
-  CHECK(bench.processes == 3);
+  CHECK(measurer.processes == 3);
   REQUIRE(result.steps.size() == 6);  // three candidates, three duels of the confirmation
   CHECK(result.steps[0].what == "slow");
   CHECK_FALSE(result.steps[0].kept);
@@ -33,41 +33,41 @@ TEST_CASE("of a few candidates the fastest is confirmed and kept", "[tune]") {
 }
 
 TEST_CASE("default XLA stays where no candidate is surely faster, or right", "[tune]") {
-  FakeBench bench;
-  bench.speed = [](const Decisions& d) { return d.empty() ? 1.0 : 1.001; };
-  CHECK(tune_candidates(bench, kThree, {}).decisions.empty());
-  FakeBench wrong;
+  FakeMeasurer measurer;
+  measurer.speed = [](const Decisions& d) { return d.empty() ? 1.0 : 1.001; };
+  CHECK(tune_candidates(measurer, kThree, {}).decisions.empty());
+  FakeMeasurer wrong;
   wrong.speed = speed_of;
   wrong.outcome = [](const Decisions& d) { return d.empty() ? Outcome::Ok : Outcome::Mismatch; };
   const ProgramResult result = tune_candidates(wrong, kThree, {});
   CHECK(result.decisions.empty());
   CHECK(result.measurement.ratio == 1);
-  CHECK(tune_candidates(bench, {}, {}).decisions.empty());
+  CHECK(tune_candidates(measurer, {}, {}).decisions.empty());
 }
 
 TEST_CASE("a candidate that does not hold in a fresh process gives way to the next", "[tune]") {
-  FakeBench bench;
-  bench.speed = [&](const Decisions& d) {
-    return !d.empty() && d[0].key == "good>x" && bench.confirming ? 0.9 : speed_of(d);
+  FakeMeasurer measurer;
+  measurer.speed = [&](const Decisions& d) {
+    return !d.empty() && d[0].key == "good>x" && measurer.confirming ? 0.9 : speed_of(d);
   };
-  const ProgramResult result = tune_candidates(bench, kThree, {});
+  const ProgramResult result = tune_candidates(measurer, kThree, {});
   CHECK(result.decisions == kThree[1].decisions);
 }
 
 TEST_CASE("an interrupt keeps what was measured", "[tune]") {
-  FakeBench bench;
-  bench.speed = speed_of;
-  bench.stop_after = 3;  // default, slow, fine
-  const ProgramResult result = tune_candidates(bench, kThree, {});
+  FakeMeasurer measurer;
+  measurer.speed = speed_of;
+  measurer.stop_after = 3;  // default, slow, fine
+  const ProgramResult result = tune_candidates(measurer, kThree, {});
   CHECK(result.stopped);
   CHECK(result.decisions == kThree[1].decisions);
-  FakeBench broken;
+  FakeMeasurer broken;
   broken.outcome = [](const Decisions&) { return Outcome::RunFailed; };
   CHECK_THROWS_AS(tune_candidates(broken, kThree, {}), RunError);
 }
 
 TEST_CASE("an interrupt before default XLA is known, and slow, leaves no choice among candidates", "[tune]") {
-  FakeBench late;
+  FakeMeasurer late;
   late.stop_after = 0;
   late.outcome = [](const Decisions&) { return Outcome::TimedOut; };
   CHECK_THROWS_AS(tune_candidates(late, kThree, {}), Stopped);

@@ -11,10 +11,9 @@
 #include "base/rng.h"
 #include "cost/ensemble.h"
 #include "tests/tune/fake_measurer.h"
-#include "tests/tune/program/chain.h"
+#include "tests/tune/real_worker.h"
 #include "tune/program/decision_list.h"
 #include "tune/program/program_tuner.h"
-#include "tune/session/session.h"
 
 namespace hone::tune {
 
@@ -36,6 +35,31 @@ class BytesModel : public cost::LearnedModel {
   std::atomic<int>* asked_;
   bool runtime_;
 };
+
+constexpr char kChain[] = R"(HloModule chain
+ENTRY main {
+  a = f32[64,64] parameter(0)
+  b = f32[64,64] parameter(1)
+  e = f32[64,64] exponential(a)
+  t = f32[64,64] transpose(e), dimensions={1,0}
+  d = f32[64,64] dot(t, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  s = f32[64,64] sine(d)
+  m = f32[64,64] multiply(s, a)
+  ROOT r = f32[64,64] add(m, s)
+})";
+
+std::unique_ptr<Session> chain_session() {
+  auto session = std::make_unique<Session>(with_worker());
+  session->load(kChain, "chain.hlo");
+  return session;
+}
+
+std::vector<Dimension> edges_of(const Lowered& lowered) {
+  std::vector<Dimension> edges;
+  for (const Dimension& d : lowered.dimensions)
+    if (d.kind == DecisionKind::Fusion) edges.push_back(d);
+  return edges;
+}
 
 // A module of one kernel for the encoder, and many edges: fused edges i cost what `costs` says, as copies of the kernel.
 class ToyProgram {
@@ -90,10 +114,7 @@ TEST_CASE("a model that only ranks cannot say what a program costs", "[tune]") {
 }
 
 TEST_CASE("a program costs the sum of its kernels, each predicted once", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+  if (no_worker()) return;
   std::atomic<int> asked = 0;
   FusionModel model(std::make_unique<BytesModel>(&asked), /*launch_ns=*/10);
   const Lowered lowered = chain_session()->lower_kernels({});
@@ -111,10 +132,7 @@ TEST_CASE("a program costs the sum of its kernels, each predicted once", "[tune]
 }
 
 TEST_CASE("annealing by the model finds the configuration predicted fastest", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+  if (no_worker()) return;
   const ToyProgram toy(12);
   FusionModel model(std::make_unique<BytesModel>());
   const int lanes = GENERATE(1, 3);
@@ -134,10 +152,7 @@ TEST_CASE("annealing by the model finds the configuration predicted fastest", "[
 }
 
 TEST_CASE("a search by the model starts where it is told, and goes on past what XLA refuses", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+  if (no_worker()) return;
   const ToyProgram toy(8);
   FusionModel model(std::make_unique<BytesModel>());
   FusionSearchOptions options = short_search();
@@ -154,11 +169,8 @@ TEST_CASE("a search by the model starts where it is told, and goes on past what 
   CHECK(report.failed > 0);
 }
 
-TEST_CASE("chains that begin elsewhere bring their best, though it is predicted slower", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+TEST_CASE("chains with diverse starts bring their best, though it is predicted slower", "[tune]") {
+  if (no_worker()) return;
   const ToyProgram toy(16);
   FusionModel model(std::make_unique<BytesModel>());
   const int level = GENERATE(105, 140);
@@ -174,24 +186,21 @@ TEST_CASE("chains that begin elsewhere bring their best, though it is predicted 
   FusionSearchOptions options = short_search();
   Decisions all;
   for (const Dimension& edge : toy.edges()) all.push_back({DecisionKind::Fusion, edge.key, "fuse"});
-  options.elsewhere = {all};
+  options.diverse_starts = {all};
   const FusionSearchReport report = search_fusion({lane}, {}, toy.edges(), model, options);
   REQUIRE(report.best.size() == 1);
   CHECK(report.best[0].predicted_ns == Approx(98));
-  const bool near_enough = level < 100 * (1 + kOtherError);
-  REQUIRE(report.elsewhere.size() == (near_enough ? 1 : 0));
+  const bool near_enough = level < 100 * (1 + kModelError);
+  REQUIRE(report.from_diverse_starts.size() == (near_enough ? 1 : 0));
   REQUIRE(report.finalists().size() == (near_enough ? 2 : 1));
   CHECK(report.finalists()[0].decisions == report.best[0].decisions);
   if (!near_enough) return;
-  CHECK(report.elsewhere[0].predicted_ns == Approx(115));
+  CHECK(report.from_diverse_starts[0].predicted_ns == Approx(115));
   CHECK(report.finalists()[1].decisions.size() == 10);
 }
 
 TEST_CASE("a search that cannot begin or has no time finds nothing", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+  if (no_worker()) return;
   const ToyProgram toy(4);
   FusionModel model(std::make_unique<BytesModel>());
   CHECK(search_fusion({toy.lane()}, {}, {}, model, short_search()).configurations == 0);
@@ -204,10 +213,7 @@ TEST_CASE("a search that cannot begin or has no time finds nothing", "[tune]") {
 }
 
 TEST_CASE("the end of the time keeps what was found", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+  if (no_worker()) return;
   const ToyProgram toy(12);
   FusionModel model(std::make_unique<BytesModel>());
   int asked = 0;
@@ -222,23 +228,20 @@ TEST_CASE("the end of the time keeps what was found", "[tune]") {
 }
 
 TEST_CASE("the model's finds are measured, and only what is faster is kept", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+  if (no_worker()) return;
   const ToyProgram toy(6);
   FusionModel model(std::make_unique<BytesModel>());
   const bool model_is_right = GENERATE(true, false);
-  FakeBench bench;
-  bench.each_s = 0.5;
-  bench.left_s = 60;
-  bench.lowering = [&](const Decisions& d, bool want_fusion) {
+  FakeMeasurer measurer;
+  measurer.each_s = 0.5;
+  measurer.left_s = 60;
+  measurer.lowering = [&](const Decisions& d, bool want_fusion) {
     Lowered l = toy.lower(d);
     l.kernels.clear();
     if (want_fusion) l.dimensions = toy.edges();
     return l;
   };
-  bench.speed = [&](const Decisions& d) {
+  measurer.speed = [&](const Decisions& d) {
     double speed = 1;
     for (const Decision& one : d) {
       const bool even = std::stoi(one.key.substr(1)) % 2 == 0;
@@ -252,7 +255,7 @@ TEST_CASE("the model's finds are measured, and only what is faster is kept", "[t
   options.fusion_plan.lanes = {toy.lane()};
   options.fusion_plan.budget_s = 0.5;
   options.fusion_plan.only = true;
-  const ProgramResult result = tune_program(bench, options);
+  const ProgramResult result = tune_program(measurer, options);
   REQUIRE(result.fusion.has_value());
   CHECK(result.fusion->best.at(0).predicted_ns == Approx(94));
   CHECK(result.measurement.ratio == Approx(std::pow(1.05, 3)));  // by annealing where the model is wrong
@@ -265,13 +268,13 @@ TEST_CASE("the model's finds are measured, and only what is faster is kept", "[t
 
 TEST_CASE("a lowering that takes all that was left ends the search, not the tune", "[tune]") {
   FusionModel model(std::make_unique<BytesModel>());
-  FakeBench bench;
-  bench.left_s = 60;
-  bench.lowering = [&](auto&, bool want_fusion) {
+  FakeMeasurer measurer;
+  measurer.left_s = 60;
+  measurer.lowering = [&](auto&, bool want_fusion) {
     Lowered l;
     if (want_fusion) {
       l.dimensions = {{DecisionKind::Fusion, "p0>c", {"keep", "fuse"}, 0, 0}};
-      bench.left_s = 0;
+      measurer.left_s = 0;
     }
     return l;
   };
@@ -279,7 +282,7 @@ TEST_CASE("a lowering that takes all that was left ends the search, not the tune
   options.budget_s = 60;
   options.fusion_plan.model = &model;
   options.fusion_plan.lanes = {{[](auto&) { return Lowered{}; }, [] { return 0.0; }}};
-  const ProgramResult result = tune_program(bench, options);
+  const ProgramResult result = tune_program(measurer, options);
   CHECK(result.stopped);
   CHECK(result.decisions.empty());
   CHECK(result.measurement.ratio == 1);
@@ -289,10 +292,10 @@ TEST_CASE("fusion alone from a random start decides nothing else", "[tune]") {
   std::vector<Dimension> edges;
   for (int i = 0; i < 8; ++i)
     edges.push_back({DecisionKind::Fusion, "p" + std::to_string(i) + ">c", {"keep", "fuse"}, 0, 0});
-  FakeBench bench;
-  bench.each_s = 0.5;
-  bench.left_s = 60;
-  bench.lowering = [&](auto&, bool want_fusion) {
+  FakeMeasurer measurer;
+  measurer.each_s = 0.5;
+  measurer.left_s = 60;
+  measurer.lowering = [&](auto&, bool want_fusion) {
     Lowered l;
     l.fingerprint = "f";
     l.kernels = {a_kernel("k", {"default", "loop"}, 0, 0.5)};
@@ -304,19 +307,16 @@ TEST_CASE("fusion alone from a random start decides nothing else", "[tune]") {
   options.budget_s = 60;
   options.seed = 3;
   options.fusion_plan.only = options.fusion_plan.random_start = true;
-  tune_program(bench, options);
-  CHECK(bench.kernel_calls.empty());
-  REQUIRE(bench.program_calls.size() > 2);
-  CHECK(bench.program_calls[0].empty());                              // default XLA
-  CHECK(bench.program_calls[1].find("fusion") != std::string::npos);  // the random start
-  for (const std::string& call : bench.program_calls) CHECK(call.find("option") == std::string::npos);
+  tune_program(measurer, options);
+  CHECK(measurer.kernel_calls.empty());
+  REQUIRE(measurer.program_calls.size() > 2);
+  CHECK(measurer.program_calls[0].empty());                              // default XLA
+  CHECK(measurer.program_calls[1].find("fusion") != std::string::npos);  // the random start
+  for (const std::string& call : measurer.program_calls) CHECK(call.find("option") == std::string::npos);
 }
 
 TEST_CASE("the analytical model scores fusions of a real program", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+  if (no_worker()) return;
   auto session = chain_session();
   const std::vector<Dimension> edges = edges_of(session->lower({}, true));
   REQUIRE_FALSE(edges.empty());

@@ -1,13 +1,11 @@
 #include "tune/program/fusion_walk.h"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <set>
 
 #include "base/error.h"
 #include "tests/tune/fake_measurer.h"
-#include "tune/session/session.h"
+#include "tests/tune/real_worker.h"
 
 namespace hone::tune {
 namespace {
@@ -82,13 +80,8 @@ struct Toy {
 };
 
 bool make_kernel(Toy& toy) {
-  SessionOptions options;
-  options.worker.program = HONE_BUILD_DIR "/hone-xla";
-  if (::access(options.worker.program.c_str(), X_OK) != 0) {
-    WARN("skipped: no worker at " << options.worker.program);
-    return false;
-  }
-  Session session(options);
+  if (no_worker()) return false;
+  Session session(with_worker());
   session.load(kOne, "one.hlo");
   toy.kernel = session.lower({}, false).kernels.at(0);
   return true;

@@ -33,33 +33,33 @@ LayoutTuneOptions quick() {
 }  // namespace
 
 TEST_CASE("layouts that gain are found, confirmed and kept", "[tune]") {
-  FakeBench bench;
-  bench.speed = speed_of;
-  const ProgramResult result = tune_layouts(bench, three(), quick());
+  FakeMeasurer measurer;
+  measurer.speed = speed_of;
+  const ProgramResult result = tune_layouts(measurer, three(), quick());
   CHECK(result.decisions ==
         Decisions{{DecisionKind::Layout, "fine", "-/-/0,1"}, {DecisionKind::Layout, "good", "-/-/0,1"}});
   CHECK(result.measurement.ratio == Approx(1.26));
-  CHECK(bench.confirming);
-  CHECK(bench.processes == 3);
+  CHECK(measurer.confirming);
+  CHECK(measurer.processes == 3);
 }
 
 TEST_CASE("layouts that bring nothing, fail or change outputs leave default XLA", "[tune]") {
-  FakeBench bench;
-  bench.speed = [](const Decisions& d) { return d.empty() ? 1.0 : 0.9; };
-  CHECK(tune_layouts(bench, three(), quick()).decisions.empty());
-  FakeBench wrong;
+  FakeMeasurer measurer;
+  measurer.speed = [](const Decisions& d) { return d.empty() ? 1.0 : 0.9; };
+  CHECK(tune_layouts(measurer, three(), quick()).decisions.empty());
+  FakeMeasurer wrong;
   wrong.speed = speed_of;
   wrong.outcome = [](const Decisions& d) { return d.empty() ? Outcome::Ok : Outcome::Mismatch; };
   const ProgramResult result = tune_layouts(wrong, three(), quick());
   CHECK(result.decisions.empty());
   CHECK(result.measurement.ratio == 1);
-  FakeBench idle;
+  FakeMeasurer idle;
   CHECK_THAT(tune_layouts(idle, {}, quick()).note, Catch::Contains("to lay out"));
 }
 
 TEST_CASE("a ranker decides which layouts are measured", "[tune]") {
-  FakeBench bench;
-  bench.speed = speed_of;
+  FakeMeasurer measurer;
+  measurer.speed = speed_of;
   LayoutTuneOptions options = quick();
   options.measured = 2;
   size_t ranked = 0;
@@ -69,23 +69,23 @@ TEST_CASE("a ranker decides which layouts are measured", "[tune]") {
     for (const Choice& choice : choices) scores.push_back(1 / speed_of(layouts.space.decisions(choice)));
     return scores;
   };
-  const ProgramResult result = tune_layouts(bench, three(), options);
+  const ProgramResult result = tune_layouts(measurer, three(), options);
   CHECK(ranked > 20);  // of 26
   CHECK(result.decisions.size() == 2);
-  CHECK(bench.program_calls.size() == 1 + 2 + 3);  // the default, two candidates, three confirmations
+  CHECK(measurer.program_calls.size() == 1 + 2 + 3);  // the default, two candidates, three confirmations
 }
 
 TEST_CASE("the end of the budget ends the search of layouts, not its confirmation", "[tune]") {
-  FakeBench bench;
-  bench.speed = speed_of;
-  bench.stop_after = 3;
-  const ProgramResult result = tune_layouts(bench, three(), quick());
+  FakeMeasurer measurer;
+  measurer.speed = speed_of;
+  measurer.stop_after = 3;
+  const ProgramResult result = tune_layouts(measurer, three(), quick());
   CHECK(result.stopped);
   CHECK(result.decisions == Decisions{{DecisionKind::Layout, "good", "-/-/0,1"}});
 }
 
 TEST_CASE("an interrupt before default XLA is known, and slow, leaves no layouts", "[tune]") {
-  FakeBench late;
+  FakeMeasurer late;
   late.stop_after = 0;
   late.outcome = [](const Decisions&) { return Outcome::TimedOut; };
   CHECK_THROWS_AS(tune_layouts(late, three(), quick()), Stopped);

@@ -1,13 +1,13 @@
 #include "tune/program/outer_search.h"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 
 #include "graph/layout_choice.h"
 #include "passorder/pass_session.h"
 #include "tests/tune/fake_measurer.h"
-#include "tune/session/session.h"
+#include "tests/tune/real_worker.h"
+#include "tune/program/decision_list.h"
+#include "tune/program/program_tuner.h"
 
 namespace hone::tune {
 namespace {
@@ -20,9 +20,9 @@ bool has(const Decisions& decisions, const Decision& one) {
 }
 
 // Under the good order another kernel appears, whose loop gains; under the even one a kernel that gains more.
-FakeBench ordered_bench() {
-  FakeBench bench;
-  bench.lowering = [](const Decisions& decisions, bool) {
+FakeMeasurer ordered_measurer() {
+  FakeMeasurer measurer;
+  measurer.lowering = [](const Decisions& decisions, bool) {
     Lowered l;
     l.fingerprint = "plain";
     l.kernels = {a_kernel("plain", {"default", "loop"}, 0, 0.5)};
@@ -32,8 +32,8 @@ FakeBench ordered_bench() {
     l.dimensions = {{DecisionKind::Option, "vector_width", {"default", "512"}, 0, 0}};
     return l;
   };
-  bench.kernel = [](const Kernel& k, auto&) { return measured(k.fingerprint == "good" ? 1.4 : 1); };
-  bench.speed = [](const Decisions& d) {
+  measurer.kernel = [](const Kernel& k, auto&) { return measured(k.fingerprint == "good" ? 1.4 : 1); };
+  measurer.speed = [](const Decisions& d) {
     double speed = has(d, kGood) ? 1.1 : 1;
     if (has(d, kLayout)) speed *= has(d, kGood) ? 1.05 : 0.8;
     for (const Decision& x : d) {
@@ -42,7 +42,7 @@ FakeBench ordered_bench() {
     }
     return speed;
   };
-  return bench;
+  return measurer;
 }
 
 TuneOptions proposing(std::vector<Alternative> passes, std::vector<Alternative> layouts) {
@@ -66,54 +66,48 @@ ENTRY main {
 }
 )";
 
-SessionOptions with_worker() {
-  SessionOptions options;
-  options.worker.program = HONE_BUILD_DIR "/hone-xla";
-  return options;
-}
-
 }  // namespace
 
 TEST_CASE("one run decides passes, layouts, kernels and options, in one list", "[tune]") {
-  FakeBench bench = ordered_bench();
+  FakeMeasurer measurer = ordered_measurer();
   const ProgramResult result = tune_program(
-      bench, proposing({{"1 passes first", {kEven}}, {"2 passes first", {kGood}}}, {{"1 layouts", {kLayout}}}));
+      measurer, proposing({{"1 passes first", {kEven}}, {"2 passes first", {kGood}}}, {{"1 layouts", {kLayout}}}));
   CHECK(
       result.decisions ==
       Decisions{{DecisionKind::Codegen, "good", "loop"}, {DecisionKind::Option, "vector_width", "512"}, kLayout, kGood});
   CHECK(result.measurement.ratio == Approx(1.1 * 1.05 * 1.2 * 1.03));
-  CHECK(bench.confirming);
+  CHECK(measurer.confirming);
 }
 
 TEST_CASE("an order that only pays with what the inner search finds is tried again", "[tune]") {
-  FakeBench bench = ordered_bench();
-  bench.speed = [](const Decisions& d) {
+  FakeMeasurer measurer = ordered_measurer();
+  measurer.speed = [](const Decisions& d) {
     const bool wide = std::any_of(d.begin(), d.end(), [](const Decision& x) { return x.value == "512"; });
     return (wide ? 1.1 : 1) * (has(d, kEven) ? (wide ? 1.1 : 0.99) : 1);
   };
-  const ProgramResult result = tune_program(bench, proposing({{"1 passes first", {kEven}}}, {}));
+  const ProgramResult result = tune_program(measurer, proposing({{"1 passes first", {kEven}}}, {}));
   CHECK(has(result.decisions, kEven));
   CHECK(result.measurement.ratio == Approx(1.21));
 }
 
 TEST_CASE("orders that change nothing, lose or fail leave the rest of the search as it was", "[tune]") {
-  FakeBench bench = ordered_bench();
-  bench.outcome = [](const Decisions& d) { return has(d, kGood) ? Outcome::Mismatch : Outcome::Ok; };
+  FakeMeasurer measurer = ordered_measurer();
+  measurer.outcome = [](const Decisions& d) { return has(d, kGood) ? Outcome::Mismatch : Outcome::Ok; };
   const Decision same{DecisionKind::Passes, kPassOrderKey, ""};  // lowers to the untouched program
   const ProgramResult result = tune_program(
-      bench, proposing({{"0 passes first", {same}}, {"2 passes first", {kGood}}}, {{"1 layouts", {kLayout}}}));
+      measurer, proposing({{"0 passes first", {same}}, {"2 passes first", {kGood}}}, {{"1 layouts", {kLayout}}}));
   CHECK(result.decisions == Decisions{{DecisionKind::Option, "vector_width", "512"}});
-  for (const std::string& call : bench.program_calls) CHECK(call != to_text({same}));
+  for (const std::string& call : measurer.program_calls) CHECK(call != to_text({same}));
 }
 
 TEST_CASE("only the kinds that are asked for are decided", "[tune]") {
-  FakeBench bench = ordered_bench();
+  FakeMeasurer measurer = ordered_measurer();
   TuneOptions options = proposing({{"2 passes first", {kGood}}}, {{"1 layouts", {kLayout}}});
   options.decide = {DecisionKind::Passes};
-  const ProgramResult result = tune_program(bench, options);
+  const ProgramResult result = tune_program(measurer, options);
   CHECK(result.decisions == Decisions{kGood});
-  CHECK(bench.kernel_calls.empty());
-  FakeBench other = ordered_bench();
+  CHECK(measurer.kernel_calls.empty());
+  FakeMeasurer other = ordered_measurer();
   options.decide = {DecisionKind::Option, DecisionKind::Codegen};
   CHECK(tune_program(other, options).decisions == Decisions{{DecisionKind::Option, "vector_width", "512"}});
 }
@@ -139,19 +133,18 @@ TEST_CASE("layouts are proposed by a ranker, or one instruction at a time", "[tu
 }
 
 TEST_CASE("orders of a real program's passes are proposed, lower, and combine with layouts", "[tune]") {
-  if (::access(HONE_BUILD_DIR "/hone-xla", X_OK) != 0) {
-    WARN("skipped: no worker in " << HONE_BUILD_DIR);
-    return;
-  }
+  if (no_worker()) return;
   passorder::PassSessionOptions pass_options;
-  pass_options.worker.program = HONE_BUILD_DIR "/hone-xla";
+  pass_options.worker = with_worker().worker;
   passorder::PassSession passes(pass_options);
   const auto proposed = propose_passes(passes, kProgram, "twice.hlo", nullptr, {.budget_s = 2, .max_applications = 60});
   REQUIRE_FALSE(proposed.empty());
   CHECK(proposed[0].decisions[0].value == "simplification");
   Session session(with_worker());
   session.load(kProgram, "twice.hlo");
-  const LayoutSpace space = layout_space_from(session.list_layouts(proposed.back().decisions));
+  Decisions listing = proposed.back().decisions;
+  listing.push_back(kListLayouts);
+  const LayoutSpace space = layout_space_from(session.lower_reply(listing, false));
   REQUIRE_FALSE(space.space.dimensions.empty());
   Choice choice = space.space.default_choice();
   choice[0] = 1;

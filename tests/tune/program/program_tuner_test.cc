@@ -26,31 +26,9 @@ TuneOptions with_budget(double seconds) {
 
 }  // namespace
 
-TEST_CASE("merging replaces decisions about the same thing", "[tune]") {
-  const Decisions base = {{DecisionKind::Codegen, "k", "loop"}, {DecisionKind::Option, "o", "1"}};
-  CHECK(merged(base, {{DecisionKind::Option, "o", "2"}}) ==
-        Decisions{{DecisionKind::Codegen, "k", "loop"}, {DecisionKind::Option, "o", "2"}});
-  CHECK(merged({}, base) == base);
-  CHECK(merged(base, {}) == base);
-}
-
-TEST_CASE("dimensions that move most come first", "[tune]") {
-  const auto ordered = by_promise({dimension(DecisionKind::Option, "small", {"a", "b"}),
-                                   dimension(DecisionKind::Option, "prefer_vector_width", {"a", "b"}),
-                                   dimension(DecisionKind::Library, "dot1", {"a", "b"}, 0.1),
-                                   dimension(DecisionKind::Fusion, "a>b", {"keep", "fuse"}),
-                                   dimension(DecisionKind::Option, "multi_output_fusion", {"a", "b"}),
-                                   dimension(DecisionKind::Library, "dot2", {"a", "b"}, 0.4),
-                                   dimension(DecisionKind::Option, "fixed", {"a"}),
-                                   dimension(DecisionKind::Weights, "3", {"as_is", "transposed"})});
-  std::vector<std::string> keys;
-  for (const Dimension& d : ordered) keys.push_back(d.key);
-  CHECK(keys == std::vector<std::string>{"3", "dot2", "dot1", "multi_output_fusion", "prefer_vector_width", "small"});
-}
-
 TEST_CASE("kernels, options and weights that gain add up; those that hurt stay out", "[tune]") {
-  FakeBench bench;
-  bench.lowering = [](auto&, bool) {
+  FakeMeasurer measurer;
+  measurer.lowering = [](auto&, bool) {
     Lowered l;
     l.fingerprint = "f";
     l.kernels = {a_kernel("k", {"tile=1", "tile=8"}, 0, 0.5)};
@@ -60,8 +38,8 @@ TEST_CASE("kernels, options and weights that gain add up; those that hurt stay o
                     dimension(DecisionKind::Weights, "1", {"as_is", "transposed"})};
     return l;
   };
-  bench.kernel = [](auto&, auto&) { return measured(1.5); };
-  bench.speed = [](const Decisions& d) {
+  measurer.kernel = [](auto&, auto&) { return measured(1.5); };
+  measurer.speed = [](const Decisions& d) {
     double speed = 1;
     if (has(d, "k", "tile=8")) speed *= 1.2;
     if (has(d, "multi_output_fusion", "1")) speed *= 1.1;
@@ -70,7 +48,7 @@ TEST_CASE("kernels, options and weights that gain add up; those that hurt stay o
     if (has(d, "1", "transposed")) speed *= 0.6;
     return speed;
   };
-  const ProgramResult result = tune_program(bench, with_budget(60));
+  const ProgramResult result = tune_program(measurer, with_budget(60));
   CHECK(result.decisions == Decisions{{DecisionKind::Codegen, "k", "tile=8"},
                                       {DecisionKind::Weights, "0", "transposed"},
                                       {DecisionKind::Option, "multi_output_fusion", "1"}});
@@ -82,8 +60,8 @@ TEST_CASE("kernels, options and weights that gain add up; those that hurt stay o
 
 TEST_CASE("libraries of reductions are decided before the kernels they make", "[tune]") {
   const std::string first = "reduce:add:f32[8,512]->f32[8]:1", second = "reduce:maximum:f32[8,512]->f32[8]:1";
-  FakeBench bench;
-  bench.lowering = [&](const Decisions& d, bool) {
+  FakeMeasurer measurer;
+  measurer.lowering = [&](const Decisions& d, bool) {
     Lowered l;
     const bool compiled = has(d, first, "compiled");
     l.fingerprint = compiled ? "fused" : "f";
@@ -92,20 +70,20 @@ TEST_CASE("libraries of reductions are decided before the kernels they make", "[
       l.dimensions.push_back({DecisionKind::Library, key, {"compiled", "ynn"}, 1, 0});
     return l;
   };
-  bench.speed = [&](const Decisions& d) {
+  measurer.speed = [&](const Decisions& d) {
     return (has(d, first, "compiled") ? 1.3 : 1.0) * (has(d, second, "compiled") ? 0.6 : 1.0);
   };
-  const ProgramResult result = tune_program(bench, with_budget(60));
+  const ProgramResult result = tune_program(measurer, with_budget(60));
   CHECK(result.decisions == Decisions{{DecisionKind::Library, first, "compiled"}});
-  REQUIRE_FALSE(bench.kernel_calls.empty());
-  for (const std::string& call : bench.kernel_calls) CHECK(call.rfind("sum in its producer", 0) == 0);
+  REQUIRE_FALSE(measurer.kernel_calls.empty());
+  for (const std::string& call : measurer.kernel_calls) CHECK(call.rfind("sum in its producer", 0) == 0);
 }
 
 TEST_CASE("operations over windows are decided first, convolutions apart from poolings", "[tune]") {
   const std::string depthwise = "convolution:f32[1,8,8,4]*f32[3,3,1,4]->f32[1,8,8,4]:b01f_01io->b01f:size=3x3:groups 4";
   const std::string pooling = "reduce-window:maximum:f32[1,8,8,4]->f32[1,4,4,4]:size=1x2x2x1";
-  FakeBench bench;
-  bench.lowering = [&](const Decisions& d, bool) {
+  FakeMeasurer measurer;
+  measurer.lowering = [&](const Decisions& d, bool) {
     Lowered l;
     const bool shifted = has(d, depthwise, "shifted");
     l.fingerprint = shifted ? "slices" : "f";
@@ -114,176 +92,159 @@ TEST_CASE("operations over windows are decided first, convolutions apart from po
       l.dimensions.push_back({DecisionKind::Rewrite, key, {"default", "shifted"}, 0, 100});
     return l;
   };
-  bench.speed = [&](const Decisions& d) { return has(d, depthwise, "shifted") ? 8.0 : 1.0; };
-  bench.outcome = [&](const Decisions& d) { return has(d, pooling, "shifted") ? Outcome::Crashed : Outcome::Ok; };
+  measurer.speed = [&](const Decisions& d) { return has(d, depthwise, "shifted") ? 8.0 : 1.0; };
+  measurer.outcome = [&](const Decisions& d) { return has(d, pooling, "shifted") ? Outcome::Crashed : Outcome::Ok; };
   TuneOptions options = with_budget(60);
   options.outer.passes = [] { return std::vector<Alternative>{{"dce first", {{DecisionKind::Passes, "order", "dce"}}}}; };
-  const ProgramResult result = tune_program(bench, options);
+  const ProgramResult result = tune_program(measurer, options);
   CHECK(result.decisions == Decisions{{DecisionKind::Rewrite, depthwise, "shifted"}});
-  REQUIRE(bench.program_calls.size() > 1);
-  CHECK(bench.program_calls[1].find("convolution:") != std::string::npos);  // after default XLA itself
-  CHECK(bench.program_calls[1].find("reduce-window:") == std::string::npos);
-  for (const std::string& call : bench.kernel_calls) CHECK(call.rfind("slices", 0) == 0);
+  REQUIRE(measurer.program_calls.size() > 1);
+  CHECK(measurer.program_calls[1].find("convolution:") != std::string::npos);  // after default XLA itself
+  CHECK(measurer.program_calls[1].find("reduce-window:") == std::string::npos);
+  for (const std::string& call : measurer.kernel_calls) CHECK(call.rfind("slices", 0) == 0);
   // The order of passes makes no other program of what was decided so far, and is not measured.
-  for (const std::string& call : bench.program_calls) CHECK(call.find("dce") == std::string::npos);
+  for (const std::string& call : measurer.program_calls) CHECK(call.find("dce") == std::string::npos);
 }
 
 TEST_CASE("one kernel that spoils the program is found by halving the group", "[tune]") {
-  FakeBench bench;
-  bench.lowering = [](auto&, bool) {
+  FakeMeasurer measurer;
+  measurer.lowering = [](auto&, bool) {
     Lowered l;
     for (const char* name : {"a", "b", "c", "d"}) l.kernels.push_back(a_kernel(name, {"loop", "tile=8"}, 0, 0.25));
     return l;
   };
-  bench.kernel = [](auto&, auto&) { return measured(1.5); };
-  bench.outcome = [](const Decisions& d) { return has(d, "c", "tile=8") ? Outcome::Mismatch : Outcome::Ok; };
-  bench.speed = [](const Decisions& d) { return 1 + 0.1 * static_cast<double>(d.size()); };
-  const ProgramResult result = tune_program(bench, with_budget(60));
+  measurer.kernel = [](auto&, auto&) { return measured(1.5); };
+  measurer.outcome = [](const Decisions& d) { return has(d, "c", "tile=8") ? Outcome::Mismatch : Outcome::Ok; };
+  measurer.speed = [](const Decisions& d) { return 1 + 0.1 * static_cast<double>(d.size()); };
+  const ProgramResult result = tune_program(measurer, with_budget(60));
   CHECK(result.decisions.size() == 3);
   CHECK_FALSE(has(result.decisions, "c", "tile=8"));
 }
 
 TEST_CASE("gains that the confirmation does not see end in default XLA", "[tune]") {
-  FakeBench bench;
-  bench.lowering = [](auto&, bool) {
+  FakeMeasurer measurer;
+  measurer.lowering = [](auto&, bool) {
     Lowered l;
     l.dimensions = {dimension(DecisionKind::Option, "o", {"0", "1"})};
     return l;
   };
-  bench.speed = [&](const Decisions& d) { return has(d, "o", "1") ? (bench.confirming ? 0.9 : 1.5) : 1.0; };
-  const ProgramResult result = tune_program(bench, with_budget(60));
+  measurer.speed = [&](const Decisions& d) { return has(d, "o", "1") ? (measurer.confirming ? 0.9 : 1.5) : 1.0; };
+  const ProgramResult result = tune_program(measurer, with_budget(60));
   CHECK(result.decisions.empty());
   CHECK(result.measurement.ratio == 1);
   CHECK(result.measurement.candidate_ns == result.measurement.baseline_ns);
 }
 
 TEST_CASE("the confirmation falls back to an earlier best", "[tune]") {
-  FakeBench bench;
-  bench.lowering = [](auto&, bool) {
+  FakeMeasurer measurer;
+  measurer.lowering = [](auto&, bool) {
     Lowered l;
     l.dimensions = {dimension(DecisionKind::Option, "multi_output_fusion", {"0", "1"}),
                     dimension(DecisionKind::Option, "shaky", {"0", "1"})};
     return l;
   };
-  bench.speed = [&](const Decisions& d) {
+  measurer.speed = [&](const Decisions& d) {
     double speed = has(d, "multi_output_fusion", "1") ? 1.2 : 1.0;
-    if (has(d, "shaky", "1")) speed *= bench.confirming ? 0.5 : 1.1;
+    if (has(d, "shaky", "1")) speed *= measurer.confirming ? 0.5 : 1.1;
     return speed;
   };
-  const ProgramResult result = tune_program(bench, with_budget(60));
+  const ProgramResult result = tune_program(measurer, with_budget(60));
   CHECK(result.decisions == Decisions{{DecisionKind::Option, "multi_output_fusion", "1"}});
   CHECK(result.measurement.ratio == Approx(1.2));
 }
 
-TEST_CASE("a gain that other processes do not see is no gain", "[tune]") {
-  FakeBench bench;
-  const Decisions decisions = {{DecisionKind::Option, "o", "1"}};
-  bench.speed = [&](const Decisions& d) { return d.empty() ? 1.0 : bench.processes == 1 ? 1.21 : 1.0; };
-  Confirmation lucky = confirm(bench, decisions, Duel{}, 2);
-  CHECK(lucky.holds);  // never slower, sometimes faster
-  CHECK(lucky.combined.ratio == Approx(1.1));
-  CHECK(lucky.combined.rounds == 18);
-  bench.processes = 1;
-  bench.speed = [&](const Decisions& d) { return d.empty() ? 1.0 : bench.processes == 2 ? 0.9 : 1.3; };
-  lucky = confirm(bench, decisions, Duel{}, 3);
-  CHECK_FALSE(lucky.holds);
-  CHECK(lucky.duels.size() == 2);
-  bench.outcome = [](auto&) { return Outcome::Mismatch; };
-  CHECK_FALSE(confirm(bench, decisions, Duel{}, 3).holds);
-}
-
 TEST_CASE("an interrupt at any measurement leaves a confirmed result", "[tune]") {
   for (int stop = 0; stop < 12; ++stop) {
-    FakeBench bench;
-    bench.stop_after = stop;
-    bench.lowering = [](auto&, bool) {
+    FakeMeasurer measurer;
+    measurer.stop_after = stop;
+    measurer.lowering = [](auto&, bool) {
       Lowered l;
       l.kernels = {a_kernel("k", {"loop", "tile=2", "tile=4"}, 0, 0.5)};
       l.dimensions = {dimension(DecisionKind::Option, "o", {"0", "1"})};
       return l;
     };
-    bench.kernel = [](auto&, auto&) { return measured(1.5); };
-    bench.speed = [](const Decisions& d) { return 1 + 0.1 * static_cast<double>(d.size()); };
-    const ProgramResult result = tune_program(bench, with_budget(60));
+    measurer.kernel = [](auto&, auto&) { return measured(1.5); };
+    measurer.speed = [](const Decisions& d) { return 1 + 0.1 * static_cast<double>(d.size()); };
+    const ProgramResult result = tune_program(measurer, with_budget(60));
     CHECK(result.measurement.ok());
     CHECK(result.measurement.ratio >= 1);
-    CHECK(bench.confirming);
+    CHECK(measurer.confirming);
     CHECK(result.measurement.ratio == Approx(1 + 0.1 * static_cast<double>(result.decisions.size())));
   }
 }
 
 TEST_CASE("an interrupt before default XLA is known waits for it no longer than some seconds", "[tune]") {
-  FakeBench bench;
-  bench.stop_after = 0;
-  bench.outcome = [&](auto&) { return bench.limits.back() <= 30 ? Outcome::TimedOut : Outcome::Ok; };
-  CHECK_THROWS_AS(tune_program(bench, with_budget(60)), Stopped);
-  REQUIRE(bench.limits.size() == 1);  // the first was interrupted before it was counted
+  FakeMeasurer measurer;
+  measurer.stop_after = 0;
+  measurer.outcome = [&](auto&) { return measurer.limits.back() <= 30 ? Outcome::TimedOut : Outcome::Ok; };
+  CHECK_THROWS_AS(tune_program(measurer, with_budget(60)), Stopped);
+  REQUIRE(measurer.limits.size() == 1);  // the first was interrupted before it was counted
 }
 
 TEST_CASE("the budget ends the search with time left for the confirmation", "[tune]") {
-  FakeBench bench;
-  bench.left_s = 20;
-  bench.each_s = 0.5;
-  bench.lowering = [](auto&, bool) {
+  FakeMeasurer measurer;
+  measurer.left_s = 20;
+  measurer.each_s = 0.5;
+  measurer.lowering = [](auto&, bool) {
     Lowered l;
     for (int i = 0; i < 100; ++i)
       l.dimensions.push_back(dimension(DecisionKind::Option, std::to_string(i), {"0", "1"}));
     return l;
   };
-  const ProgramResult result = tune_program(bench, with_budget(20));
-  CHECK(bench.left_s >= 0);
-  CHECK(bench.program_calls.size() > 20);
+  const ProgramResult result = tune_program(measurer, with_budget(20));
+  CHECK(measurer.left_s >= 0);
+  CHECK(measurer.program_calls.size() > 20);
   CHECK(result.decisions.empty());
 }
 
 TEST_CASE("a program default XLA cannot run is an error; one that proves nothing is left alone", "[tune]") {
-  FakeBench bench;
-  bench.outcome = [](auto&) { return Outcome::RunFailed; };
-  CHECK_THROWS_AS(tune_program(bench, with_budget(60)), RunError);
-  bench.outcome = [](auto&) { return Outcome::Unverified; };
-  const ProgramResult result = tune_program(bench, with_budget(60));
+  FakeMeasurer measurer;
+  measurer.outcome = [](auto&) { return Outcome::RunFailed; };
+  CHECK_THROWS_AS(tune_program(measurer, with_budget(60)), RunError);
+  measurer.outcome = [](auto&) { return Outcome::Unverified; };
+  const ProgramResult result = tune_program(measurer, with_budget(60));
   CHECK(result.decisions.empty());
   CHECK_FALSE(result.measurement.ok());
   CHECK_FALSE(result.note.empty());
-  CHECK(bench.kernel_calls.empty());
+  CHECK(measurer.kernel_calls.empty());
 }
 
 TEST_CASE("a strategy of the library finds the best pair", "[tune]") {
   for (const char* strategy : {"exhaustive", "greedy", "genetic"}) {
-    FakeBench bench;
-    bench.lowering = [](auto&, bool) {
+    FakeMeasurer measurer;
+    measurer.lowering = [](auto&, bool) {
       Lowered l;
       l.dimensions = {dimension(DecisionKind::Option, "a", {"0", "1", "2"}),
                       dimension(DecisionKind::Option, "b", {"0", "1"})};
       return l;
     };
-    bench.speed = [](const Decisions& d) {
+    measurer.speed = [](const Decisions& d) {
       return (has(d, "a", "2") ? 1.2 : has(d, "a", "1") ? 1.1 : 1.0) * (has(d, "b", "1") ? 1.15 : 1.0);
     };
     TuneOptions options = with_budget(60);
     options.strategy = strategy;
-    const ProgramResult result = tune_program(bench, options);
+    const ProgramResult result = tune_program(measurer, options);
     CHECK(result.measurement.ratio == Approx(1.2 * 1.15));
   }
 }
 
 TEST_CASE("fusion edges are annealed when time remains", "[tune]") {
-  FakeBench bench;
-  bench.left_s = 200;
-  bench.each_s = 1;
-  bench.lowering = [](auto&, bool want_fusion) {
+  FakeMeasurer measurer;
+  measurer.left_s = 200;
+  measurer.each_s = 1;
+  measurer.lowering = [](auto&, bool want_fusion) {
     Lowered l;
     if (want_fusion)
       l.dimensions = {dimension(DecisionKind::Fusion, "a>b", {"keep", "fuse"}),
                       dimension(DecisionKind::Fusion, "b>c", {"fuse", "keep"})};
     return l;
   };
-  bench.speed = [](const Decisions& d) { return has(d, "b>c", "keep") ? 1.3 : has(d, "a>b", "fuse") ? 0.5 : 1.0; };
-  const ProgramResult result = tune_program(bench, with_budget(200));
+  measurer.speed = [](const Decisions& d) { return has(d, "b>c", "keep") ? 1.3 : has(d, "a>b", "fuse") ? 0.5 : 1.0; };
+  const ProgramResult result = tune_program(measurer, with_budget(200));
   CHECK(has(result.decisions, "b>c", "keep"));
   CHECK(result.measurement.ratio == Approx(1.3));
 
-  FakeBench without = bench;
+  FakeMeasurer without = measurer;
   without.left_s = 200;
   TuneOptions options = with_budget(200);
   options.fusion = false;
@@ -291,8 +252,8 @@ TEST_CASE("fusion edges are annealed when time remains", "[tune]") {
 }
 
 TEST_CASE("a kept option that changes the lowering brings new kernels", "[tune]") {
-  FakeBench bench;
-  bench.lowering = [](const Decisions& d, bool) {
+  FakeMeasurer measurer;
+  measurer.lowering = [](const Decisions& d, bool) {
     Lowered l;
     const bool changed = has(d, "o", "1");
     l.fingerprint = changed ? "g" : "f";
@@ -300,27 +261,35 @@ TEST_CASE("a kept option that changes the lowering brings new kernels", "[tune]"
     l.dimensions = {dimension(DecisionKind::Option, "o", {"0", "1"})};
     return l;
   };
-  bench.kernel = [](auto&, auto&) { return measured(1.5); };
-  bench.speed = [](const Decisions& d) {
+  measurer.kernel = [](auto&, auto&) { return measured(1.5); };
+  measurer.speed = [](const Decisions& d) {
     return has(d, "o", "1") ? (has(d, "new", "tile=8") ? 1.5 : 1.3) : (has(d, "old", "tile=8") ? 1.1 : 1.0);
   };
-  const ProgramResult result = tune_program(bench, with_budget(60));
+  const ProgramResult result = tune_program(measurer, with_budget(60));
   CHECK(result.measurement.ratio == Approx(1.5));
   CHECK(has(result.decisions, "new", "tile=8"));
   CHECK_FALSE(has(result.decisions, "old", "tile=8"));  // no such kernel any more
 }
 
-TEST_CASE("known decisions are confirmed or given up", "[tune]") {
-  FakeBench bench;
-  const Decisions decisions = {{DecisionKind::Option, "o", "1"}};
-  bench.speed = [](const Decisions& d) { return d.empty() ? 1.0 : 1.2; };
-  ProgramResult result = confirm_decisions(bench, decisions, Duel{});
-  CHECK(result.decisions == decisions);
-  CHECK(result.steps.back().kept);
-  bench.speed = [](const Decisions& d) { return d.empty() ? 1.0 : 0.95; };
-  result = confirm_decisions(bench, decisions, Duel{});
-  CHECK(result.decisions.empty());
-  CHECK_FALSE(result.steps.back().kept);
+TEST_CASE("a tune takes the steps of its options, in the order of the table", "[tune]") {
+  TuneOptions options;
+  const std::vector<std::string> usual = tune_step_names(options);
+  const auto place = [&](const char* name) { return std::find(usual.begin(), usual.end(), name) - usual.begin(); };
+  CHECK(usual.front() == "lower default XLA");
+  CHECK(place("grouped convolutions") < place("reductions"));
+  CHECK(place("broad moves") < place("kernels"));
+  CHECK(place("kernels") < place("fusion"));
+  CHECK(usual.back() == "coordinate descent again");
+  CHECK(place("orders of passes") == static_cast<std::ptrdiff_t>(usual.size()));  // nobody proposes any
+
+  options.strategy = "genetic";
+  const std::vector<std::string> searched = tune_step_names(options);
+  CHECK(std::count(searched.begin(), searched.end(), "strategy") == 1);
+  CHECK(std::count(searched.begin(), searched.end(), "coordinate descent") == 0);
+  options.fusion_plan.only = true;
+  CHECK(tune_step_names(options) == std::vector<std::string>{"lower default XLA", "fusion alone"});
+  options.kernels_only = true;
+  CHECK(tune_step_names(options) == std::vector<std::string>{"lower default XLA", "kernels alone"});
 }
 
 TEST_CASE("tune options are checked", "[tune]") {

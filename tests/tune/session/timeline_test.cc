@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "tests/tune/fake_measurer.h"
-#include "tune/program/program_tuner.h"
+#include "tune/program/decision_list.h"
 
 namespace hone::tune {
 
@@ -16,12 +16,12 @@ const Decision kWide{DecisionKind::Option, "vector_width", "512"}, kNarrow{Decis
 }  // namespace
 
 TEST_CASE("a timeline passes questions on and notes the answers", "[tune]") {
-  FakeBench bench;
-  bench.kernel = [](auto&, const std::string& value) {
+  FakeMeasurer measurer;
+  measurer.kernel = [](auto&, const std::string& value) {
     return value == "loop" ? failed(Outcome::Crashed) : measured(1.5);
   };
-  bench.speed = [](const Decisions& d) { return 1 + 0.25 * static_cast<double>(d.size()); };
-  Timeline timeline(bench);
+  measurer.speed = [](const Decisions& d) { return 1 + 0.25 * static_cast<double>(d.size()); };
+  Timeline timeline(measurer);
   const Kernel kernel = a_kernel("k1", {"default", "loop", "tile=8,8"});
   CHECK(timeline.measure_kernel(kernel, "loop", {}).outcome == Outcome::Crashed);
   CHECK(timeline.measure_kernel(kernel, "tile=8,8", {}).ratio == 1.5);
@@ -30,7 +30,7 @@ TEST_CASE("a timeline passes questions on and notes the answers", "[tune]") {
   timeline.measure_program({kWide, kTransposed}, {kWide}, {});
   timeline.begin_confirmation();
   timeline.measure_program({kWide, kTransposed}, {}, {});
-  CHECK(bench.confirming);
+  CHECK(measurer.confirming);
 
   const std::vector<Trial>& trials = timeline.trials();
   REQUIRE(trials.size() == 6);
@@ -58,17 +58,17 @@ TEST_CASE("a timeline passes questions on and notes the answers", "[tune]") {
 }
 
 TEST_CASE("a baseline nobody measured has no place on the scale of default XLA", "[tune]") {
-  FakeBench bench;
-  Timeline timeline(bench);
+  FakeMeasurer measurer;
+  Timeline timeline(measurer);
   timeline.measure_program({kWide, kTransposed}, {kWide}, {});
   CHECK(timeline.trials()[0].against == Trial::kUnknown);
   CHECK(gains_over_default(timeline.trials())[0] == 0);
 }
 
 TEST_CASE("a lowering that fails is noted and still fails", "[tune]") {
-  FakeBench bench;
-  bench.lowering = [](auto&, bool) -> Lowered { throw RunError("no"); };
-  Timeline timeline(bench);
+  FakeMeasurer measurer;
+  measurer.lowering = [](auto&, bool) -> Lowered { throw RunError("no"); };
+  Timeline timeline(measurer);
   CHECK_THROWS_AS(timeline.lower({}, false), RunError);
   REQUIRE(timeline.trials().size() == 1);
   CHECK(timeline.trials()[0].scope == "lower");
