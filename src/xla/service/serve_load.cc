@@ -1,5 +1,6 @@
 // Programs and their inputs.
 #include "base/error.h"
+#include "decisions/fingerprints.h"
 #include "service/load.h"
 #include "service/state.h"
 #include "service/to_wire.h"
