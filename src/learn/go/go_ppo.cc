@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "learn/nets/trained.h"
 #include "learn/train/checkpoint.h"
-#include "options/option_json.h"
 
 namespace hone::learn {
 
@@ -21,26 +20,6 @@ constexpr double kTaskShare = 0.7;  // of variants that draw anew for a task
 constexpr float kCut = 3;           // of advantages, in deviations
 // Of log-probability, by which the policy must prefer a decision to what is planned for a proposal to change it.
 constexpr float kMargins[] = {0, 2, 4};
-
-template <class O, class Visit>
-void for_each_option(O& o, Visit&& visit) {
-  visit("iterations", o.iterations);
-  visit("samples", o.samples);
-  visit("epochs", o.epochs);
-  visit("seed", o.seed);
-  visit("threads", o.threads);
-  visit("learning_rate", o.learning_rate);
-  visit("clip", o.clip);
-  visit("entropy", o.entropy);
-  visit("imitation", o.imitation);
-  visit("clip_norm", o.clip_norm);
-  visit("invalid_reward", o.invalid_reward);
-  visit("from_best", o.from_best);
-}
-
-void require(bool fine, const char* option, const char* what) {
-  if (!fine) throw Error(std::string(option) + " " + what, "training options");
-}
 
 double gumbel(Rng& rng) { return -std::log(-std::log(std::max(rng.uniform(), 1e-12))); }
 
@@ -113,33 +92,6 @@ GoActions most_probable(const GoGraph& graph, const GoOutput& output, const GoAc
 }  // namespace go_ppo_parts
 
 using namespace go_ppo_parts;
-
-void GoTrainOptions::validate() const {
-  require(iterations >= 0, "iterations", "must not be negative");
-  require(samples >= 2 && samples <= 4096, "samples", "must be 2 to 4096");
-  require(epochs >= 1 && epochs <= 100, "epochs", "must be 1 to 100");
-  require(threads >= 1 && threads <= 1024, "threads", "must be 1 to 1024");
-  require(learning_rate > 0 && learning_rate <= 1, "learning_rate", "must be in (0, 1]");
-  require(clip > 0 && clip < 1, "clip", "must be in (0, 1)");
-  require(entropy >= 0, "entropy", "must not be negative");
-  require(imitation >= 0, "imitation", "must not be negative");
-  require(clip_norm >= 0, "clip_norm", "must not be negative");
-  require(invalid_reward < -1, "invalid_reward", "must be below -1");
-  require(from_best >= 0 && from_best <= 1, "from_best", "must be 0 to 1");
-}
-
-nlohmann::json to_json(const GoTrainOptions& options) {
-  nlohmann::json json;
-  for_each_option(options, [&](const char* name, const auto& value) { json[name] = value; });
-  return json;
-}
-
-GoTrainOptions go_train_options_from_json(const nlohmann::json& json) {
-  GoTrainOptions options;
-  options::read_options(json, "training", [&](auto&& visit) { for_each_option(options, visit); });
-  options.validate();
-  return options;
-}
 
 int32_t cut_into_blocks(const GoGraph& graph, Rng& rng, std::vector<int32_t>& block) {
   const double length = std::pow(static_cast<double>(graph.nodes), rng.uniform());  // expected size of a block

@@ -1,0 +1,177 @@
+#include "request/search_setup.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "data/postgres.h"
+#include "graph/layout_choice.h"
+#include "passorder/pass_walk.h"
+#include "request/database_file.h"
+#include "tune/program/outer_search.h"
+
+namespace hone::request {
+
+namespace {
+
+constexpr double kProposalShare = 0.05;  // of the budget, for orders of passes
+// Measuring orders takes 1 to 4 s and seldom pays: in a short search that time is missed elsewhere.
+constexpr double kPassesFromSeconds = 120;
+constexpr int kLayoutsWithoutModel = 6;
+
+const std::map<std::string, DecisionKind>& decidable() {
+  static const std::map<std::string, DecisionKind> kinds = {
+      {"fusion", DecisionKind::Fusion},   {"tile", DecisionKind::Kernel},   {"library", DecisionKind::Library},
+      {"weights", DecisionKind::Weights}, {"option", DecisionKind::Option}, {"layout", DecisionKind::Layout},
+      {"passes", DecisionKind::Pass}};
+  return kinds;
+}
+
+// Beside the database, or beside the default one where that is a server: one file per machine, thread count and XLA.
+std::string adaption_path(const std::string& database_file, const Record& conditions) {
+  const std::string conditions_text =
+      fmt::format("{}|{}|{}", conditions.host, conditions.threads, conditions.xla_version);
+  const std::string base = is_postgres_url(database_file) ? database_path("") : database_file;
+  return fmt::format("{}.adaption-{}.jsonl", base, hash_hex(conditions_text).substr(0, 8));
+}
+
+}  // namespace
+
+std::set<DecisionKind> SearchSetupOptions::kinds() const {
+  std::set<DecisionKind> kinds;
+  for (size_t at = 0; at <= decide.size();) {
+    const size_t end = std::min(decide.find(',', at), decide.size());
+    const std::string name = decide.substr(at, end - at);
+    at = end + 1;
+    if (name == "all") return {};
+    const auto known = decidable().find(name);
+    if (known == decidable().end())
+      throw Error("nothing called '" + name + "' can be decided", "--decide",
+                  "all, or of fusion, tile, library, weights, option, layout and passes, separated by commas");
+    kinds.insert(known->second);
+  }
+  return kinds;
+}
+
+SearchSetup::SearchSetup(const SearchSetupOptions& options, OpenedProgram& opened, double budget_s)
+    : options_(options), opened_(opened), budget_s_(budget_s) {}
+
+void SearchSetup::equip(tune::TuneOptions& options) {
+  options.decide = options_.kinds();
+  options.kernel.by_expectation = options_.pick == "expectation";
+  const bool asked = options.decide.contains(DecisionKind::Pass);
+  if (asked || (options.decide.empty() && budget_s_ >= kPassesFromSeconds))
+    options.outer.passes = [this] { return passes(); };
+  if (!options_.layout_model.empty() || options.decide.contains(DecisionKind::Layout))
+    options.outer.layouts = [this](const Decisions& under) { return layouts(under); };
+}
+
+void SearchSetup::learn(tune::TuneOptions& options, Database& database, const std::string& database_file,
+                        const std::string& weights) {
+  tune::Session& session = *opened_.session;
+  Record conditions;
+  conditions.program = session.program().program;
+  conditions.host = session.host();
+  conditions.threads = session.target().threads;
+  conditions.seed = session.target().seed;
+  conditions.xla_version = session.worker_info().xla_version;
+  if (!options_.no_transfer) {
+    transfer_.emplace(database, conditions);
+    options.kernel.first = [this](const Kernel& kernel) {
+      std::vector<int> first = transfer_->options(kernel);
+      ++asked_;
+      similar_ += !first.empty();
+      return first;
+    };
+  }
+  if (options.kernel.ranker && !options_.no_adaption) {
+    adaption_ = std::make_unique<tune::Adaption>(adaption_path(database_file, conditions), weights);
+    adapted_ = std::make_unique<tune::AdaptedRanker>(*options.kernel.ranker, *adaption_);
+    options.kernel.ranker = adapted_.get();
+  }
+  options.kernel.on_searched = [this](const Kernel& kernel, const tune::KernelReport& report,
+                                      const std::vector<tune::Tried>& measured) {
+    if (transfer_ && report.complete && !report.top.empty()) {
+      const tune::Measurement& best = report.top.front().measurement;
+      tune::Measurement own = best;  // where the default won: against itself
+      own.candidate_ns = own.baseline_ns;
+      own.ratio = own.ratio_low = own.ratio_high = 1;
+      transfer_->remember(kernel, report.chosen, report.improved() ? best : own);
+    }
+    std::vector<std::pair<std::string, double>> ratios;
+    for (const tune::Tried& t : measured)
+      if (t.measurement.ok() && t.measurement.ratio > 0) ratios.emplace_back(t.value, 1 / t.measurement.ratio);
+    if (adapted_) adapted_->learn(kernel, ratios);
+  };
+}
+
+std::vector<tune::Alternative> SearchSetup::passes() {
+  try {
+    passorder::PassSessionOptions session_options;
+    session_options.threads = opened_.session->target().threads;
+    session_options.seed = opened_.session->target().seed;
+    passorder::PassSession session(session_options);
+    std::unique_ptr<passorder::OrderPolicy> policy;
+    if (const std::string path = passorder::shipped_order_policy(options_.models); !path.empty())
+      policy = std::make_unique<passorder::OrderPolicy>(path, session);
+    tune::PassProposals proposals;
+    proposals.budget_s = std::clamp(kProposalShare * budget_s_, 0.5, 6.0);
+    proposals.seed = session_options.seed;
+    proposals.should_stop = interrupted;
+    return tune::propose_passes(session, opened_.file.bytes, opened_.file.name, policy.get(), proposals);
+  } catch (const Error& e) {
+    spdlog::warn("tuning without orders of passes: {}", e.what());
+    return {};
+  }
+}
+
+std::vector<tune::Alternative> SearchSetup::layouts(const Decisions& under) {
+  try {
+    Decisions listing = under;
+    listing.push_back(kListLayouts);
+    const tune::LayoutSpace space =
+        tune::layout_space_from(opened_.session->lower_reply(listing, /*want_fusion=*/false));
+    const auto& target = opened_.session->target();
+    if (options_.layout_model.empty()) return tune::propose_layouts(space, {}, 0, kLayoutsWithoutModel, target.seed);
+    return tune::propose_layouts(space, tune::learned_layout_ranker(options_.layout_model, target.threads),
+                                 tune::LayoutTuneOptions{}.ranked, options_.layouts_measured, target.seed);
+  } catch (const Error& e) {
+    spdlog::warn("tuning without layouts: {}", e.what());
+    return {};
+  }
+}
+
+nlohmann::json SearchSetup::report() const {
+  nlohmann::json object;
+  if (transfer_) object["transfer"] = {{"kernels", asked_}, {"with_similar", similar_}};
+  if (adaption_) {
+    const tune::AdaptionReport& r = adaption_->report();
+    object["adaption"] = {{"used", r.used},
+                          {"why", r.why},
+                          {"kernels", adaption_->size()},
+                          {"held_back", r.held_back},
+                          {"shipped_error", r.shipped_error},
+                          {"adapted_error", r.adapted_error},
+                          {"shipped_regret", r.shipped_regret},
+                          {"adapted_regret", r.adapted_regret}};
+  }
+  return object;
+}
+
+std::string SearchSetup::text() const {
+  std::string text;
+  if (similar_ > 0) text = fmt::format("  {} of {} kernels began with what won on similar ones\n", similar_, asked_);
+  if (adaption_ && adaption_->report().used)
+    text += fmt::format(
+        "  ranking adapted to this machine: wrong order {:.3f} instead of {:.3f}, on {} held-back kernels\n",
+        adaption_->report().adapted_error, adaption_->report().shipped_error, adaption_->report().held_back);
+  return text;
+}
+
+}  // namespace hone::request

@@ -1,0 +1,58 @@
+// What makes one search of hone tune joint: which kinds of decisions take part, who proposes orders of passes and layouts,
+// what won on similar kernels, and a ranking adapted to this machine.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "data/database.h"
+#include "request/program.h"
+#include "tune/kernel/adaption.h"
+#include "tune/kernel/transfer.h"
+#include "tune/program/program_tuner.h"
+
+namespace hone::request {
+
+struct SearchSetupOptions {
+  std::string decide = "all", pick = "expectation", layout_model;
+  int layouts_measured = 16;
+  bool no_transfer = false, no_adaption = false;
+  std::string models;  // folder that is looked into first for the policy of passes; empty = only what is shipped
+
+  // Empty = all. Throws Error for an unknown name.
+  std::set<DecisionKind> kinds() const;
+  bool layouts_alone() const { return decide == "layout"; }
+};
+
+// The parts of one search; it must outlive the search and be outlived by what it was made from.
+class SearchSetup {
+ public:
+  // `budget_s` of the search.
+  SearchSetup(const SearchSetupOptions& options, OpenedProgram& opened, double budget_s);
+
+  // Sets what the options say.
+  void equip(tune::TuneOptions& options);
+  // Adds what the database knows of similar kernels, and lets the search leave there what it learns. `database_file` as
+  // database_path() gives it; `weights`: a digest of the weights behind the options' ranker, which may be null.
+  void learn(tune::TuneOptions& options, Database& database, const std::string& database_file,
+             const std::string& weights);
+  nlohmann::json report() const;  // of the transfer and the adaption; null where neither took part
+  std::string text() const;       // the same in a line, or empty
+
+ private:
+  std::vector<tune::Alternative> passes();
+  std::vector<tune::Alternative> layouts(const Decisions& under);
+
+  const SearchSetupOptions& options_;
+  OpenedProgram& opened_;
+  double budget_s_;
+  std::optional<tune::Transfer> transfer_;
+  std::unique_ptr<tune::Adaption> adaption_;
+  std::unique_ptr<tune::AdaptedRanker> adapted_;
+  int similar_ = 0, asked_ = 0;  // kernels with a winner among similar ones; kernels searched
+};
+
+}  // namespace hone::request
