@@ -185,7 +185,7 @@ class Bench:
                 continue
 
             def place(samples, name=name):
-                words = ["--tasks", tasks, "--policy", policy, "--samples", samples, "--seed", self.options.seed]
+                words = ["--tasks", tasks, "--policy-file", policy, "--samples", samples, "--seed", self.options.seed]
                 answer = self.hone("go", "place", *self.where(name), *words)
                 return {k: answer[k] for k in ("start", "start_seconds", "simulations")} | answer["evaluation"]
 
@@ -432,8 +432,8 @@ def part_size(bench: Bench) -> None:
         def make(nodes=nodes):
             path = bench.folder / "graphs" / f"stacked_{nodes}.json"
             path.write_text(json.dumps(stacked(graph, nodes)))
-            answer = bench.hone("go", "place", path, "--devices", "gpu8-nvlink", "--policy", policy, "--samples", 0,
-                                "--threads", bench.options.threads)  # fmt: skip
+            answer = bench.hone("go", "place", path, "--devices", "gpu8-nvlink", "--policy-file", policy,
+                                "--samples", 0, "--threads", bench.options.threads)  # fmt: skip
             return {"seconds": answer["evaluation"]["elapsed_seconds"], "bytes": answer["peak_memory_bytes"],
                     "nodes": answer["nodes"], "wall": answer["wall_seconds"]}  # fmt: skip
 
