@@ -5,9 +5,9 @@ DEMO = examples/transformer_block.mlir
 DEMO_WEIGHTS = 0-11
 DEMO_BUDGET ?= 20s
 CORPUS ?= ../shared/corpus
-TILE_MODEL = --model fast --steps 8000 --validate-every 400
-RATIO_MODEL = --model fast --loss ratio --learning-rate 0.001 --decay 0.6 --decay-steps 1000 --steps 6000 --validate-every 400
-FUSION_MODEL = --model fast --demand --dropout 0 --learning-rate 0.002 --decay 0.6 --decay-steps 2500 --balance kernel --steps 15000 --validate-every 500 --patience 0
+TILE_MODEL = --model late-fusion --steps 8000 --validate-every 400
+RATIO_MODEL = --model late-fusion --loss ratio --learning-rate 0.001 --decay 0.6 --decay-steps 1000 --steps 6000 --validate-every 400
+FUSION_MODEL = --model late-fusion --demand --dropout 0 --learning-rate 0.002 --decay 0.6 --decay-steps 2500 --balance kernel --steps 15000 --validate-every 500 --patience 0
 CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'python/*.cc')
 
 .PHONY: order-policy go-policy setup setup-examples setup-models setup-test setup-gym setup-dev build demo test bench corpus examples reference lint tidy format clean
@@ -54,7 +54,7 @@ corpus: setup-models build
 dataset: build
 	$(PYTHON) scripts/dataset.py unpack data/kernels.db.xz $(BUILD)/data/kernels.db
 	for kind in tile fusion; do rm -rf $(BUILD)/data/$$kind; \
-	  $(BUILD)/hone collect export --db $(BUILD)/data/kernels.db --kind $$kind --out $(BUILD)/data/$$kind || exit 1; done
+	  $(BUILD)/hone collect export --db $(BUILD)/data/kernels.db --kind $$kind -o $(BUILD)/data/$$kind || exit 1; done
 
 # Trains the shipped weights again, ensembles of three seeds each, and measures what choices by the one for compile-time mode
 # gain (hone optimize): about twenty-five minutes on one idle core.

@@ -31,6 +31,7 @@ RANKS = {
     "collect": 9,
     "place": 9,
     "optimize": 10,
+    "request": 10,
     "cli": 11,
 }
 SAME_RANK = {("wire", "graph")}  # beside each folder's own headers

@@ -47,7 +47,7 @@ def collect(options):
     out.parent.mkdir(parents=True, exist_ok=True)
     manifest = out.with_suffix(".json")
     manifest.write_text(json.dumps(manifest_rows(), indent=1))
-    command = [options.hone, "collect", "layout", "--manifest", manifest, "--out", out]
+    command = [options.hone, "collect", "layout", "--manifest", manifest, "--output", out]
     command += ["--db", options.db or out.with_suffix(".db"), "--budget", options.budget]
     command += ["--configurations", options.configurations, "--seed", options.seed]
     return subprocess.run([str(word) for word in command]).returncode

@@ -145,7 +145,7 @@ def tables(rows: list[dict], options: argparse.Namespace) -> str:
 
 def from_dataset(options: argparse.Namespace) -> int:
     common = [options.dataset, "--split", options.split]
-    answer = call_hone(options.hone, ["eval", "tile", *common, "--weights", options.weights, "--analytical"], 1800)
+    answer = call_hone(options.hone, ["eval", "tile", *common, "--model-file", options.weights, "--analytical"], 1800)
     judged = call_hone(options.hone, ["optimize", "--calibrate", *common, "--part", "test", "--judge"], 1800)
     compile_time = {row["program"]: row for row in judged["programs"]}
 

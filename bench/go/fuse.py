@@ -22,7 +22,7 @@ def ask(program: harness.Program, options: argparse.Namespace) -> dict:
         command += ["--samples", options.samples, "--iterations", options.iterations, "--seed", options.seed]
         command += ["--candidates", options.candidates, "--budget", options.budget, "--costs", options.costs]
         if options.policy:
-            command += ["--policy", options.policy]
+            command += ["--policy-file", options.policy]
         if program.weights:
             command += ["--weights", program.weights]
         answer = harness.call_hone(options.hone, command, options.timeout)

@@ -161,7 +161,7 @@ class Bench:
                 continue
 
             def place(samples, name=name):
-                words = ["--tasks", tasks, "--policy", policy, "--samples", samples, "--seed", self.options.seed]
+                words = ["--tasks", tasks, "--policy-file", policy, "--samples", samples, "--seed", self.options.seed]
                 answer = self.hone("go", "place", *self.where(name), *words)
                 return {k: answer[k] for k in ("start", "start_seconds", "simulations")} | answer["evaluation"]
 

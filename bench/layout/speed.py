@@ -40,7 +40,7 @@ def rank(args, path, weights):
         "eval",
         "layout",
         str(path),
-        "--weights",
+        "--model-file",
         str(weights),
         "--part",
         "all",

@@ -77,7 +77,7 @@ def judge(args, data, weights):
         str(args.threads),
     ]
     for path in weights:
-        command += ["--weights", path]
+        command += ["--model-file", path]
     return run(command)
 
 

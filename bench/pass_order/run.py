@@ -35,7 +35,7 @@ AGENTS = {
     "PPO + shaping": ["--agent", "ppo", "--shaping"],
     "PPO + value features": ["--agent", "ppo", "--environment", "hone/XlaPassOrderCosts-v0", "--value-features"],
     "PPO + taken": ["--agent", "ppo", "--environment", "hone/XlaPassOrderTaken-v0"],
-    "PPO + GNN": ["--agent", "ppo", "--policy", "gnn"],
+    "PPO + GNN": ["--agent", "ppo", "--network", "gnn"],
 }
 GNN = ["--gnn-hidden", "32", "--gnn-layers", "2", "--batch", "64", "--epochs", "4", "--layers", "128"]
 SEARCHES = ("random", "greedy")
@@ -168,7 +168,7 @@ def test(options):
     progress = Progress("testing", len(sets) * len(options.seeds))
     for seed in options.seeds:
         names = [name for name in options.agents if policy_of(options, name, seed).is_file()]
-        walkers = [word for name in names for word in ("--policy", policy_of(options, name, seed))]
+        walkers = [word for name in names for word in ("--policy-file", policy_of(options, name, seed))]
         walkers += [word for search in SEARCHES for word in ("--strategy", search)]
         walkers += ["--walks", options.walks, "--seed", seed]
         for set_name, files in sets.items():
@@ -180,10 +180,10 @@ def test_shipped(options):
     """A policy to ship: its own walks, those of both starts with run times, and a bound by a long search."""
     for set_name, files in test_sets(options).items():
         if options.shipped:
-            words = ["--policy", options.shipped, "--start", "both", "--walks", 2 * options.walks]
+            words = ["--policy-file", options.shipped, "--start", "both", "--walks", 2 * options.walks]
             words += ["--measure-ms", options.measure_ms]
             evaluate(options, options.out / "shipped" / set_name, "", files, *words)
-            words = ["--policy", options.shipped, "--walks", options.walks]
+            words = ["--policy-file", options.shipped, "--walks", options.walks]
             evaluate(options, options.out / "shipped_alone" / set_name, "", files, *words)
         if options.bound:
             evaluate(

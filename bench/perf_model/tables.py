@@ -24,11 +24,11 @@ REDUCTIONS = ["per-node", "column-wise", "lstm", "transformer"]
 # Label -> model and flags; the last one's model is that of the ablations.
 MAIN = {
     "tile": {
-        "fast": ["fast"],
-        "fast+demand": ["fast", "--demand", "--loss", "rank-weighted", "--kernels-per-step", "16"],
+        "fast": ["late-fusion"],
+        "fast+demand": ["late-fusion", "--demand", "--loss", "rank-weighted", "--kernels-per-step", "16"],
         "sage+lstm": ["sage+lstm"],
     },
-    "fusion": {"fast+demand": ["fast", "--demand"], "sage+transformer": ["sage+transformer"]},
+    "fusion": {"fast+demand": ["late-fusion", "--demand"], "sage+transformer": ["sage+transformer"]},
 }
 ABLATED = {"tile": "sage+lstm", "fusion": "sage+transformer"}
 ABLATIONS = {
@@ -85,7 +85,7 @@ def execute(run: Run, options, folder: Path) -> dict:
     train += ["--seed", run.seed, "--validate-every", max(50, run.steps // 20), *run.flags, "-o", weights]
     harness.call_hone(options.hone, train, options.timeout)
     seconds = time.monotonic() - start
-    judge = ["eval", run.task, dataset, "--split", split, "--weights", weights, "--analytical"]
+    judge = ["eval", run.task, dataset, "--split", split, "--model-file", weights, "--analytical"]
     result = harness.call_hone(options.hone, judge, options.timeout)
     result.pop("analytical_model", None)
     return {

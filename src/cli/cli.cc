@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/log.h"
+#include "cli/help.h"
 
 namespace hone::cli {
 
@@ -54,24 +55,24 @@ int guarded(const Runner& runner, bool json) {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> table = {
-      {"inspect", "what a program consists of and what there is to decide", declare_inspect},
-      {"run", "run a program or a tuned package; --compare duels it against default XLA", declare_run},
-      {"tune", "make a program faster and keep the result", declare_tune},
+      {"inspect", "show what a program consists of and what there is to decide", declare_inspect},
+      {"run", "run a program or a tuned package, and compare it with default XLA", declare_run},
+      {"tune", "search for a faster way to compile a program, and keep it as a package", declare_tune},
       {"optimize", "make a program faster in seconds, by models alone", declare_optimize},
-      {"report", "a tuned package as a page to read and a trace of its search", declare_report},
-      {"order", "order XLA's own passes so that less of a program is left", declare_order},
+      {"report", "write a tuned package as a page to read, and its search as a trace", declare_report},
+      {"order", "order XLA's own passes so that fewer operations are left", declare_order},
       {"place", "decide devices, order and fusion of a program's operations in a simulator", declare_place},
       {"opt", "run a list of XLA's passes on a program", declare_opt},
-      {"passes", "XLA's passes by name", declare_passes},
-      {"collect", "measure kernels of programs for the performance model's data sets", declare_collect},
+      {"passes", "list XLA's passes by name", declare_passes},
+      {"collect", "measure kernels and layouts of programs, and export them as data sets", declare_collect},
       {"generate", "write random valid programs as HLO text", declare_generate},
-      {"train", "train a performance model on a data set", declare_train},
-      {"gym", "train an agent to order XLA's passes", declare_gym},
+      {"train", "train a model of kernels or layouts on a data set", declare_train},
+      {"gym", "train and judge agents that order XLA's passes", declare_gym},
       {"go", "train and use policies that plan graphs: placement, schedule, fusion", declare_go},
       {"predict", "predict run times of a program's kernels, or rank the options of one", declare_predict},
-      {"eval", "judge a performance model on programs it has not seen", declare_eval},
-      {"tpugraphs", "the files of the TpuGraphs data set, in and out", declare_tpugraphs},
-      {"db", "the database of measured candidates", declare_db},
+      {"eval", "judge a trained model on programs it has not seen", declare_eval},
+      {"tpugraphs", "inspect, import and export files of the TpuGraphs data set", declare_tpugraphs},
+      {"db", "inspect, export, merge and check the database of measured candidates", declare_db},
       {"worker", "start a worker and show what its XLA offers", declare_worker},
   };
   return table;
@@ -83,7 +84,9 @@ int run(int argc, const char* const* argv, const std::string& version) {
   for (int i = 1; i < argc; ++i) json = json || std::string(argv[i]) == "--json";
 
   CLI::App app("Finds faster ways to compile XLA programs, and proves them.", "hone");
-  app.set_version_flag("--version", "hone " + version);
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "print this help and exit");
+  app.set_version_flag("--version", "hone " + version, "print the version and exit");
   app.require_subcommand(1);
   app.fallthrough(false);
   Runner chosen;
@@ -96,7 +99,8 @@ int run(int argc, const char* const* argv, const std::string& version) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // help and version
-    return fail(2, e.what(), "command line", "see hone --help", json);
+    const ParseFault fault = explain(app, e);
+    return fail(2, fault.message, "command line", fault.hint, json);
   }
   install_interrupt_handler();
   const int code = guarded(chosen, json);

@@ -2,19 +2,24 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "data/database.h"
-#include "report/program_file.h"
-#include "tune/session/session.h"
+#include "cost/learn_library.h"
+#include "request/database_file.h"
+#include "request/program.h"
 
 namespace hone::cli {
+
+using request::database_path;
+using request::open_database;
+using request::open_existing_database;
+using request::open_program;
+using request::OpenedProgram;
+using request::ProgramOptions;
 
 // Does the work after parsing; returns the exit code.
 using Runner = std::function<int()>;
@@ -30,42 +35,42 @@ const std::vector<Command>& commands();
 // Results go to standard output, everything else to standard error. With --json errors are an object on standard output.
 int run(int argc, const char* const* argv, const std::string& version);
 
-// --json, -v, -q: every command.
+// Names of an option may be several, "-o,--output,--out": further long names are old spellings, which work and are not shown
+// (help.h). An option means the same in every command that has it:
+//   -o,--output  the file or folder a command writes      --weights     parameters that stay constant between calls
+//   --model      the kind of a network that is trained    --model-file  trained weights, a file or a folder of them
+//   --network    the kind of a policy's network           --policy-file a trained policy
+//   --models     the folder of shipped models
+inline constexpr char kOutput[] = "-o,--output,--out";  // of commands that once called it --out
+inline constexpr char kModelFile[] = "--model-file,--weights";
+inline constexpr char kPolicyFile[] = "--policy-file,--policy";
+
+// Options added after this stand under the heading in the help text.
+void begin_group(CLI::App& app, const std::string& heading);
+
+// Checks of an option's value. Help texts say what is allowed.
+CLI::Validator above_zero();
+CLI::Validator not_negative();
+CLI::Validator within(int64_t least, int64_t most);
+CLI::Validator one_of(const std::vector<std::string>& words);
+
+// --json, -v, -q and --help: every command, best added last.
 struct OutputOptions {
   bool json = false, verbose = false, quiet = false;
 };
 std::shared_ptr<OutputOptions> add_output_options(CLI::App& app);
 void print(const nlohmann::json& object);  // one object and a newline
 std::string command_line();                // how this process was called, for the record
+cost::LearnHost learn_host(const OutputOptions& output);
 
-// How a program is compiled and run: every command that opens one.
-struct ProgramOptions {
-  std::string program;
-  std::optional<int> threads;
-  std::optional<uint64_t> seed;
-  std::optional<std::string> weights;
-  bool allow_fast_math = false;
-  std::string inputs;     // .npz or .npy file; empty = the program's own or generated
-  double memory_gib = 0;  // that a worker may use; 0 = four fifths of the machine's
-
-  // A package brings its own target; options given explicitly win.
-  tune::Target target(const std::optional<report::LoadedPackage>& package) const;
-};
+// PROGRAM, --threads and what else says how a program is compiled and run: every command that opens one.
 std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app);
 
-// Reads the program, starts a worker and loads the program and its inputs into it.
-struct OpenedProgram {
-  report::ProgramFile file;
-  std::unique_ptr<tune::Session> session;
-  std::string inputs;  // "generated", "snapshot" or the file
-};
-OpenedProgram open_program(const ProgramOptions& options, double budget_s = 0);
-
-// --db FILE. The default lies in the user's data folder, which is made on demand.
+// --db. The default lies in the user's data folder, which is made on demand.
 std::shared_ptr<std::string> add_database_option(CLI::App& app);
-std::string database_path(const std::string& option);
-Database open_database(const std::string& option);           // creates
-Database open_existing_database(const std::string& option);  // read only; throws Error when there is none
+
+// --models DIR, which is looked into before the models that come with the program (cost/shipped.h).
+void add_models_option(CLI::App& app, std::string& models);
 
 Runner declare_inspect(CLI::App& app);
 Runner declare_run(CLI::App& app);

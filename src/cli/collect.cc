@@ -206,36 +206,44 @@ int export_command(const CollectCommand& command) {
   return 0;
 }
 
-void add_collect_options(CLI::App& app, CollectCommand& command) {
-  app.add_option("PROGRAM", command.programs, "programs in any format hone reads");
-  app.add_option("--manifest", command.manifest, "a JSON list of programs: [{\"name\", \"file\", \"family\"}, ...]");
-  app.add_option("--family", command.family, "what the programs belong to (default: each is its own family)");
-  app.add_option("--budget", command.budget, "time, as 90s, 30m or 2h (default 30m; 0 = until all is done)");
-  app.add_option("--out", command.out, "a folder for the data set, made anew from the database at the end");
-  app.add_option("--max-options", command.options.max_options, "options of one kernel, 0 = all (default 24)");
-  app.add_option("--max-per-program", command.options.max_per_program, "kernels of one program, 0 = all (default)");
-  app.add_option("--configurations", command.options.configurations,
-                 "random fusion configurations per program (default 6 for tiles, 40 for fusion)");
-  app.add_option("--seed", command.options.seed, "of configurations, samples and inputs (default 0)");
+void add_collected_programs(CLI::App& app, CollectCommand& command) {
+  app.add_option("PROGRAM", command.programs, "programs, in any format that hone inspect reads")->type_name("");
+  app.add_option("--manifest", command.manifest, "JSON list of programs: [{\"name\", \"file\", \"family\"}, ...]")
+      ->type_name("FILE");
+  app.add_option("--budget", command.budget, "time, as 90s, 30m or 2h, 0 = until all is done (default 30m)")
+      ->type_name("TIME");
   app.add_option("--threads", command.options.threads, "threads of one run (default 1)");
+}
+
+void add_collect_options(CLI::App& app, CollectCommand& command) {
+  add_collected_programs(app, command);
+  app.add_option("--family", command.family, "family that the programs belong to (default: each is its own)");
+  app.add_option(kOutput, command.out, "folder for the data set, which is made anew from the database at the end")
+      ->type_name("FOLDER");
+  app.add_option("--max-options", command.options.max_options, "most options of one kernel, 0 = all (default 24)");
+  app.add_option("--max-per-program", command.options.max_per_program,
+                 "most kernels of one program, 0 = all (default 0)");
+  app.add_option("--configurations", command.options.configurations,
+                 "random fusion configurations per program (default: tile 6, fusion 40)");
+  app.add_option("--seed", command.options.seed, "seed for configurations, samples and inputs (default 0)");
 }
 
 void add_layout_options(CLI::App& app, CollectCommand& command) {
-  app.add_option("PROGRAM", command.programs, "programs in any format hone reads");
-  app.add_option("--manifest", command.manifest, "a JSON list of programs: [{\"name\", \"file\", \"family\"}, ...]");
-  app.add_option("--budget", command.budget, "time, as 90s, 30m or 2h (default 30m; 0 = until all is done)");
-  app.add_option("--out", command.out, "a folder of TpuGraphs files, one per program, written at the end");
+  add_collected_programs(app, command);
+  app.add_option(kOutput, command.out, "folder for TpuGraphs files, one per program, written at the end")
+      ->type_name("FOLDER");
   app.add_option("--configurations", command.options.configurations, "layouts of one program (default 100)")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--seed", command.options.seed, "of samples and inputs (default 0)");
-  app.add_option("--threads", command.options.threads, "threads of one run (default 1)");
+      ->check(above_zero());
+  app.add_option("--seed", command.options.seed, "seed for samples and inputs (default 0)");
 }
 
 void add_export_options(CLI::App& app, CollectCommand& command) {
-  app.add_option("--out", command.out, "the data set's folder; it may not hold one already")->required();
-  app.add_option("--kind", command.kind, "tile or fusion (default tile)");
-  app.add_option("--threads", command.options.threads, "of the measurements to take (default 1)");
-  app.add_option("--host", command.host, "whose measurements to take (default: the host with most)");
+  app.add_option(kOutput, command.out, "folder for the data set; it may not hold one already")
+      ->required()
+      ->type_name("FOLDER");
+  app.add_option("--kind", command.kind, "kind of data set: tile or fusion (default tile)");
+  app.add_option("--threads", command.options.threads, "number of threads whose measurements are taken (default 1)");
+  app.add_option("--host", command.host, "host whose measurements are taken (default: the one with most)");
 }
 
 }  // namespace
@@ -246,9 +254,9 @@ Runner declare_collect(CLI::App& app) {
   const auto add = [&](const char* name, const char* summary, auto add_options, int (*run)(const CollectCommand&)) {
     CLI::App* sub = app.add_subcommand(name, summary);
     const auto command = std::make_shared<CollectCommand>();
-    command->output = add_output_options(*sub);
-    command->db = add_database_option(*sub);
     add_options(*sub, *command);
+    command->db = add_database_option(*sub);
+    command->output = add_output_options(*sub);
     sub->final_callback([chosen, command, run, kind = std::string(name)] {
       *chosen = [command, run, kind] {
         if (kind != "export") command->kind = kind;
@@ -260,7 +268,7 @@ Runner declare_collect(CLI::App& app) {
   add("tile", "measure the options of every kernel of the programs", add_collect_options, collect_command);
   add("fusion", "measure the kernels of random fusion configurations", add_collect_options, collect_command);
   add("layout", "measure whole programs under random layouts", add_layout_options, layout_command);
-  add("export", "write a data set's shards from the database", add_export_options, export_command);
+  add("export", "write a data set from the database", add_export_options, export_command);
   return [chosen] { return (*chosen)(); };
 }
 

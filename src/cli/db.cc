@@ -19,7 +19,7 @@ struct DbOptions {
   std::set<std::string> only;  // merge: programs and kernels
 };
 
-int info(const DbOptions& options) {
+int db_info(const DbOptions& options) {
   const DatabaseInfo i = open_existing_database(*options.db).info();
   if (options.output->json) {
     print({{"path", i.path},
@@ -63,7 +63,7 @@ int export_rows(const DbOptions& options) {
   return 0;
 }
 
-int merge(const DbOptions& options) {
+int merge_db(const DbOptions& options) {
   const MergeReport r = open_database(*options.db).merge(options.file, options.only);
   if (options.output->json)
     print({{"records_added", r.records_added},
@@ -78,7 +78,7 @@ int merge(const DbOptions& options) {
   return 0;
 }
 
-int check(const DbOptions& options) {
+int check_db(const DbOptions& options) {
   const std::vector<std::string> problems = open_existing_database(*options.db).check();
   if (options.output->json) {
     print({{"ok", problems.empty()}, {"problems", problems}});
@@ -98,11 +98,11 @@ struct Action {
   const char* file_help;
 };
 constexpr Action kActions[] = {
-    {"info", "how many rows of what kind", info, nullptr, false, nullptr},
-    {"export", "every row as a JSON object on its own line", export_rows, "-o,--output", false,
-     "a file (default: standard output)"},
-    {"merge", "take over the rows of another database", merge, "FILE", true, "its file or URL"},
-    {"check", "look for damage; exit code 1 if there is any", check, nullptr, false, nullptr},
+    {"info", "count the rows of each kind", db_info, nullptr, false, nullptr},
+    {"export", "write every row as a JSON object on its own line", export_rows, "-o,--output", false,
+     "file to write (default: standard output)"},
+    {"merge", "take over the rows of another database", merge_db, "FILE", true, "the other database: a file or a URL"},
+    {"check", "look for damage; exit code 1 if there is any", check_db, nullptr, false, nullptr},
 };
 
 }  // namespace
@@ -114,12 +114,15 @@ Runner declare_db(CLI::App& app) {
     CLI::App* sub = app.add_subcommand(action.name, action.summary);
     const auto options = std::make_shared<DbOptions>();
     options->db = add_database_option(*sub);
-    options->output = add_output_options(*sub);
     if (action.file_option)
-      sub->add_option(action.file_option, options->file, action.file_help)->required(action.file_required);
-    if (action.run == merge)
-      sub->add_option("--only", options->only, "take only rows about these programs and kernels (fingerprints)")
-          ->delimiter(',');
+      sub->add_option(action.file_option, options->file, action.file_help)
+          ->required(action.file_required)
+          ->type_name(action.file_required ? "" : "FILE");
+    if (action.run == merge_db)
+      sub->add_option("--only", options->only, "fingerprints of programs and kernels: take only rows about these")
+          ->delimiter(',')
+          ->type_name("LIST");
+    options->output = add_output_options(*sub);
     sub->final_callback([chosen, options, run = action.run] { *chosen = [options, run] { return run(*options); }; });
   }
   return [chosen] { return (*chosen)(); };

@@ -34,14 +34,14 @@ struct Judged {
   cost::Evaluation evaluation;
 };
 
-const std::vector<std::string>& programs_of(const Split& split, const std::string& part) {
+const std::vector<std::string>& part_programs(const Split& split, const std::string& part) {
   return part == "train" ? split.train : part == "validation" ? split.validation : split.test;
 }
 
 std::vector<KernelView> views_of(const Dataset& dataset, const Split& split, const std::string& part,
                                  const std::string& path) {
   std::vector<KernelView> views;
-  for (int64_t index : Split::kernels_of(dataset, programs_of(split, part))) views.push_back(dataset.kernel(index));
+  for (int64_t index : Split::kernels_of(dataset, part_programs(split, part))) views.push_back(dataset.kernel(index));
   if (views.empty())
     throw Error("no kernel of the data set belongs to the " + part + " part of the split", path,
                 "the split names programs as the data set does");
@@ -71,7 +71,7 @@ json metrics_json(const EvalCommand& c, double ape_top1, double ape_top10, doubl
   return {{"mape", mape}, {"kendall_tau", tau}};
 }
 
-json report(const EvalCommand& c, const std::vector<Judged>& columns) {
+json eval_json(const EvalCommand& c, const std::vector<Judged>& columns) {
   json rows = json::array(), mean, middle;
   const auto& first = columns.front().evaluation.programs;
   for (size_t i = 0; i < first.size(); ++i) {
@@ -95,7 +95,8 @@ json report(const EvalCommand& c, const std::vector<Judged>& columns) {
   return {{"task", c.task}, {"part", c.part}, {"programs", rows}, {"mean", mean}, {"median", middle}};
 }
 
-void print_row(const std::string& name, const json& row, const std::vector<Judged>& columns, const std::string& error) {
+void print_scores(const std::string& name, const json& row, const std::vector<Judged>& columns,
+                  const std::string& error) {
   fmt::print("{:<32.32}", name);
   for (const Judged& j : columns) fmt::print(" {:>11.2f}", row.at(j.name).at(error).get<double>());
   for (const Judged& j : columns)
@@ -103,7 +104,7 @@ void print_row(const std::string& name, const json& row, const std::vector<Judge
   fmt::print("\n");
 }
 
-void print_table(const json& r, const EvalCommand& c, const std::vector<Judged>& columns) {
+void print_eval(const json& r, const EvalCommand& c, const std::vector<Judged>& columns) {
   const std::string error = c.task == "tile" ? "ape_top1" : "mape";
   const std::string title =
       c.task == "tile" ? "Tile-Size APE, %" : fmt::format("MAPE, %, of kernels from {} us", c.min_us);
@@ -112,9 +113,9 @@ void print_table(const json& r, const EvalCommand& c, const std::vector<Judged>&
   for (const Judged& j : columns)
     if (j.name != "xla") fmt::print(" {:>11}", j.name);
   fmt::print("\n");
-  for (const json& row : r.at("programs")) print_row(row.at("program"), row, columns, error);
-  print_row("mean", r.at("mean"), columns, error);
-  print_row("median", r.at("median"), columns, error);
+  for (const json& row : r.at("programs")) print_scores(row.at("program"), row, columns, error);
+  print_scores("mean", r.at("mean"), columns, error);
+  print_scores("median", r.at("median"), columns, error);
 }
 
 int run_eval(const EvalCommand& c) {
@@ -144,7 +145,7 @@ int run_eval(const EvalCommand& c) {
     judge("xla", predictions);
   }
   if (!c.save.empty()) write_file(c.save, fitted.dump(2) + "\n");
-  json r = report(c, columns);
+  json r = eval_json(c, columns);
   r["kernels"] = kernels.size();
   r["corrupt_shards"] = dataset.corrupt_shards();
   if (!fitted.is_null()) r["analytical_model"] = fitted;
@@ -152,7 +153,7 @@ int run_eval(const EvalCommand& c) {
     print(r);
     return 0;
   }
-  print_table(r, c, columns);
+  print_eval(r, c, columns);
   if (dataset.corrupt_shards() > 0) fmt::print("{} damaged shards skipped\n", dataset.corrupt_shards());
   return 0;
 }
@@ -162,22 +163,28 @@ int run_eval(const EvalCommand& c) {
 Runner declare_eval(CLI::App& app) {
   app.require_subcommand(1);
   const auto chosen = std::make_shared<Runner>();
-  const std::pair<const char*, const char*> tasks[] = {{"tile", "how well options of kernels are ranked"},
-                                                       {"fusion", "how well run times of kernels are predicted"}};
+  const std::pair<const char*, const char*> tasks[] = {
+      {"tile", "judge how well models rank the options of kernels"},
+      {"fusion", "judge how well models predict run times of kernels"}};
   for (const auto& [task, summary] : tasks) {
     CLI::App* sub = app.add_subcommand(task, summary);
     const auto c = std::make_shared<EvalCommand>();
     c->task = task;
-    sub->add_option("DATASET", c->dataset, "folder of shards")->required();
-    sub->add_option("--split", c->split, "file that says which program is for what")->required();
-    sub->add_option("--weights", c->weights, "of a trained network (safetensors)");
+    sub->add_option("DATASET", c->dataset, "folder of the data set's shards")->required()->type_name("");
+    sub->add_option("--split", c->split, "file that says which program is for training, validation or test")
+        ->required()
+        ->type_name("FILE");
+    sub->add_option(kModelFile, c->weights, "weights of hone train (safetensors), or a folder of them")
+        ->type_name("FILE");
     sub->add_flag("--analytical", c->analytical,
-                  "the analytical model too, fitted on the validation part (default without --weights)");
-    sub->add_option("--save", c->save, "write the fitted analytical model (JSON) for hone predict");
-    sub->add_option("--part", c->part, "of the split: train, validation or test (default)")
-        ->check(CLI::IsMember({"train", "validation", "test"}));
-    if (c->task == "fusion") sub->add_option("--min-us", c->min_us, "shorter kernels do not count (default 5)");
-    sub->add_option("--threads", c->threads, "threads of the network (default 1)")->check(CLI::PositiveNumber);
+                  "judge the analytical model as well, fitted on the validation part (default without --model-file)");
+    sub->add_option("--save", c->save, "file for the fitted analytical model (JSON), for hone predict")
+        ->type_name("FILE");
+    sub->add_option("--part", c->part, "part of the split: train, validation or test (default test)")
+        ->check(one_of({"train", "validation", "test"}));
+    if (c->task == "fusion")
+      sub->add_option("--min-us", c->min_us, "run time, in us, below which kernels do not count (default 5)");
+    sub->add_option("--threads", c->threads, "threads of the network (default 1)")->check(above_zero());
     c->output = add_output_options(*sub);
     sub->final_callback([chosen, c] { *chosen = [c] { return run_eval(*c); }; });
   }

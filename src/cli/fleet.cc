@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/rng.h"
 
 namespace hone::cli {
 
@@ -50,14 +49,18 @@ std::shared_ptr<FleetOptions> add_fleet_options(CLI::App& app) {
   auto options = std::make_shared<FleetOptions>();
   options->command = &app;
   app.add_option("--engine", options->engine,
-                 "what measures and searches: local, or ray for a Ray cluster (default local)")
-      ->check(CLI::IsMember({"local", "ray"}));
+                 "where the search runs: local, or ray for the nodes of a Ray cluster (default local)")
+      ->check(one_of({"local", "ray"}))
+      ->type_name("ENGINE");
   app.add_option("--address", options->address,
-                 "with --engine ray: the cluster, as auto or HOST:PORT (default: this machine alone)");
+                 "address of the Ray cluster, as auto or HOST:PORT (default: a cluster of this machine alone)")
+      ->type_name("ADDRESS");
   app.add_option(
          "--kernels", options->kernels,
-         "tune only these kernels of default XLA (fingerprints, comma-separated), into the database: a node's part")
-      ->delimiter(',');
+         "fingerprints of kernels, separated by commas: tune only these, into the database, and write no package (a "
+         "node's part)")
+      ->delimiter(',')
+      ->type_name("LIST");
   return options;
 }
 
@@ -93,30 +96,6 @@ void tune_on_fleet(const FleetOptions& options, const std::string& program, cons
   ::execlp(python.c_str(), python.c_str(), "-m", "hone.fleet", text.c_str(), nullptr);
   throw RunError("Python cannot be started: " + std::generic_category().message(errno), python,
                  "a fleet needs Python and Ray: scripts/setup.sh --fleet");
-}
-
-nlohmann::json tune_listed_kernels(tune::Session& session, const std::set<std::string>& kernels,
-                                   const tune::KernelOptions& options, double budget_s, uint64_t seed) {
-  std::vector<Kernel> listed = session.lower({}, /*want_fusion=*/false).kernels;
-  std::erase_if(listed, [&](const Kernel& kernel) { return !kernels.contains(kernel.fingerprint); });
-  if (listed.empty())
-    throw Error("the program has none of these kernels", "--kernels", "hone inspect --json lists them");
-  session.begin_search();
-  Rng rng(seed);
-  nlohmann::json tuned = nlohmann::json::array();
-  try {
-    tune::tune_kernels(listed, session, budget_s, options, rng, [&](const tune::KernelsProgress& progress) {
-      const tune::KernelReport& report = *progress.report;
-      tuned.push_back({{"fingerprint", report.fingerprint},
-                       {"known", report.known},
-                       {"complete", report.complete},
-                       {"tried", report.tried},
-                       {"gain", report.gain},
-                       {"chosen", report.chosen}});
-    });
-  } catch (const tune::Stopped&) {  // the end of the budget, or the user: what was measured is in the database
-  }
-  return {{"kernels", tuned}, {"host", session.host()}, {"xla_version", session.worker_info().xla_version}};
 }
 
 }  // namespace hone::cli

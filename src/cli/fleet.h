@@ -2,12 +2,10 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
 #include "cli/cli.h"
-#include "tune/kernel/kernel_tuner.h"
 
 namespace hone::cli {
 
@@ -18,8 +16,6 @@ struct FleetOptions {
   const CLI::App* command = nullptr;
 
   bool elsewhere() const { return engine != "local"; }
-  // Beside the budget: a part may be shorter than the start of XLA, which must not end it.
-  double allowance_s() const { return kernels.empty() ? 0 : 120; }
 };
 
 // --engine, --address and --kernels. `app` must outlive the options.
@@ -30,10 +26,5 @@ std::shared_ptr<FleetOptions> add_fleet_options(CLI::App& app);
 // RunError when there is no Python to run it; does not return otherwise.
 [[noreturn]] void tune_on_fleet(const FleetOptions& options, const std::string& program, const std::string& database,
                                 const std::string& output, double budget_s);
-
-// Tunes the named kernels of default XLA's lowering and nothing else; their measurements and winners are in the
-// session's database. The session's budget is longer by the allowance. Returns what became of each: fingerprint, known, complete, tried, gain, chosen.
-nlohmann::json tune_listed_kernels(tune::Session& session, const std::set<std::string>& kernels,
-                                   const tune::KernelOptions& options, double budget_s, uint64_t seed);
 
 }  // namespace hone::cli

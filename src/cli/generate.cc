@@ -50,12 +50,15 @@ int generate_command(const GenerateCommand& command) {
 
 Runner declare_generate(CLI::App& app) {
   const auto command = std::make_shared<GenerateCommand>();
+  app.add_option("--count", command->count, "number of programs, 1 to 100000 (default 100)");
+  app.add_option("--seed", command->options.seed, "seed: the same one makes the same programs (default 0)");
+  app.add_option("--kind", command->kind,
+                 "kind of program: kernel (small graphs) or program (several layers) (default kernel)");
+  app.add_option("--max-elements", command->options.max_elements, "most elements of one array (default 2097152)");
+  app.add_option("-o,--output", command->out, "folder for the programs and their manifest")
+      ->required()
+      ->type_name("FOLDER");
   command->output = add_output_options(app);
-  app.add_option("--count", command->count, "how many programs (default 100)");
-  app.add_option("--seed", command->options.seed, "the same seed makes the same programs (default 0)");
-  app.add_option("--kind", command->kind, "kernel: small graphs; program: several layers (default kernel)");
-  app.add_option("--max-elements", command->options.max_elements, "of one array (default 2097152)");
-  app.add_option("-o,--output", command->out, "the folder to write into")->required();
   return [command] { return generate_command(*command); };
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/cli.h"
+#include "options/go_train_options.h"
 #include "sim/simulator.h"
 
 namespace hone::cli {
@@ -14,21 +15,25 @@ struct GoPlaceOptions {
   std::string policy;    // safetensors; empty: the shipped one
   std::string online;    // file of a policy that is trained on while it is used and remembers best plans; empty = none
   int64_t samples = 16;  // variants simulated in every step of an evaluation; 0 = only the policy's own decisions
-  int64_t iterations = 0;          // of training on this graph before the answer
+  options::GoTrainOptions
+      training;  // before the answer, of no iterations unless asked for; its seed and threads always hold
   std::vector<std::string> tasks;  // of the policy's, those to be decided; empty = all
   bool finalists = false;          // the answer holds the best plans of different step times, too
-  uint64_t seed = 0;
-  int threads = 1;
+  std::string models;              // folder that is looked into first for the shipped policy
+
+  GoPlaceOptions() { training.iterations = 0; }
 };
 
-// The plan the policy finds; `answer` tells how (rl/go_commands.h, run_go_place). Starts from the best of the quick
+// The plan the policy finds; `answer` tells how (learn/go/go_commands.h, run_go_place). Starts from the best of the quick
 // baselines and never returns worse. Throws Error for a policy that does not fit, RunError without the learning library.
 sim::Plan plan_with_policy(const sim::TaskGraph& graph, const sim::Topology& topology, const sim::Costs& costs,
                            const std::vector<int32_t>& xla_fusion, const GoPlaceOptions& options,
                            const OutputOptions& output, nlohmann::json* answer = nullptr);
-// Throws RunError when there is none.
-std::string shipped_go_policy();
-std::string topology_presets();
+// The policy in the folder `models`, or the one that comes with hone. Throws RunError when there is none.
+std::string shipped_go_policy(const std::string& models);
+// A file, or a preset that comes with hone. Throws Error that lists the presets.
+sim::Topology load_devices(const std::string& name);
+std::string device_presets();  // their names, separated by commas
 
 // hone go fuse PROGRAM: the policy's fusion on the real compiler.
 void declare_go_fuse(CLI::App& app, const std::shared_ptr<Runner>& chosen);

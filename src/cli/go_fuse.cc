@@ -57,9 +57,9 @@ Proposals propose(const GoFuseCommand& command, tune::Session& session) {
   Proposals proposals;
   const place::PlacedProgram placed = place::place_program(session);
   if (placed.program.graph.size() == 0) throw Error("the program has no operations to fuse", command.program->program);
-  const sim::Topology topology = sim::load_topology(command.devices, topology_presets());
+  const sim::Topology topology = load_devices(command.devices);
   if (topology.size() != 1) throw Error("fusion is measured on one device", "--devices", "cpu1");
-  const CostSource source{command.costs, command.weights, command.place.threads};
+  const CostSource source{command.costs, command.weights, command.place.training.threads};
   const sim::Costs costs = operation_costs(source, &session, placed, topology);
   GoPlaceOptions options = command.place;
   options.tasks = {"fusion"};
@@ -142,7 +142,7 @@ int go_fuse(const GoFuseCommand& command) {
   const double budget_s = parse_duration_s(command.budget, "--budget");
   const std::string path = report::package_path(command.out, report::program_name(command.program->program));
   report::check_replaceable(path, command.force);
-  if (command.place.policy.empty()) shipped_go_policy();
+  if (command.place.policy.empty()) shipped_go_policy(command.place.models);
   OpenedProgram opened = open_program(*command.program, budget_s);
   tune::Session& session = *opened.session;
   session.begin_confirmation();  // the budget is of the measurements
@@ -190,30 +190,35 @@ int go_fuse(const GoFuseCommand& command) {
 }  // namespace
 
 void declare_go_fuse(CLI::App& app, const std::shared_ptr<Runner>& chosen) {
-  CLI::App* sub =
-      app.add_subcommand("fuse", "what a policy fuses, compiled by XLA:CPU and measured against its default");
+  CLI::App* sub = app.add_subcommand(
+      "fuse", "fuse a program by a policy, compile it with XLA:CPU and measure it against its default");
   const auto c = std::make_shared<GoFuseCommand>();
-  c->output = add_output_options(*sub);
   c->program = add_program_options(*sub);
   c->db = add_database_option(*sub);
-  sub->add_option("--policy", c->place.policy, "the policy (default: the shipped one)");
+  sub->add_option(kPolicyFile, c->place.policy, "policy of hone go train (default: the one that comes with hone)")
+      ->type_name("FILE");
+  add_models_option(*sub, c->place.models);
   sub->add_option("--samples", c->place.samples,
-                  "variants simulated in every step; 0: only what the policy itself decides (default 16)")
-      ->check(CLI::Range(0, 4096));
-  sub->add_option("--iterations", c->place.iterations, "of training on this program before the answer (default 0)")
-      ->check(CLI::NonNegativeNumber);
-  sub->add_option("--candidates", c->candidates, "plans that are measured, the best by the simulator (default 4)")
-      ->check(CLI::Range(1, 8));
-  sub->add_option("--devices", c->devices, "the simulated machine, of one device (default cpu1)");
+                  "variants simulated in every step, 0 to 4096; 0: only what the policy itself decides (default 16)")
+      ->check(within(0, 4096));
+  sub->add_option("--iterations", c->place.training.iterations,
+                  "episodes of training on this program before the answer (default 0)")
+      ->check(not_negative());
+  sub->add_option("--candidates", c->candidates,
+                  "plans that are measured, 1 to 8, the best by the simulator (default 4)")
+      ->check(within(1, 8));
+  sub->add_option("--devices", c->devices,
+                  "topology of the simulated machine, with one device: a file (TOML) or a preset (default cpu1)");
   add_cost_options(*sub, c->costs, c->weights);
-  sub->add_option("--budget", c->budget, "time for the measurements, as 90s or 2m (default 60s)");
-  sub->add_option("-o,--output", c->out, "the package to write (default NAME.hone)");
+  sub->add_option("--budget", c->budget, "time of the measurements, as 90s or 2m (default 60s)")->type_name("TIME");
+  sub->add_option("-o,--output", c->out, "package to write (default NAME.hone)")->type_name("FOLDER");
   sub->add_flag("--force", c->force, "replace the output even if it is no package");
+  c->output = add_output_options(*sub);
   sub->final_callback([chosen, c] {
     *chosen = [c] {
       GoFuseCommand command = *c;
-      command.place.seed = command.program->seed.value_or(0);
-      command.place.threads = command.program->threads.value_or(1);
+      command.place.training.seed = command.program->seed.value_or(0);
+      command.place.training.threads = command.program->threads.value_or(1);
       return go_fuse(command);
     };
   });

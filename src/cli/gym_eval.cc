@@ -20,12 +20,13 @@ using nlohmann::json;
 struct GymEvalCommand {
   std::vector<std::string> programs;
   std::vector<std::string> policies, strategies;
+  std::string models;
   passorder::OrderTrialOptions options;
   int threads = 1;
   std::shared_ptr<OutputOptions> output;
 };
 
-json to_json(const passorder::PassDuel& duel) {
+json duel_json(const passorder::PassDuel& duel) {
   return {{"verified", duel.verified},
           {"speedup", duel.ratio},
           {"speedup_interval", {duel.ratio_low, duel.ratio_high}},
@@ -33,7 +34,7 @@ json to_json(const passorder::PassDuel& duel) {
           {"note", duel.error}};
 }
 
-json to_json(const passorder::OrderTrial& trial, bool measured) {
+json trial_json(const passorder::OrderTrial& trial, bool measured) {
   json row = {{"initial", trial.initial},
               {"default", trial.own},
               {"pre_layout", trial.pre_layout},
@@ -49,8 +50,8 @@ json to_json(const passorder::OrderTrial& trial, bool measured) {
     row[name] = defined ? json(passorder::reduction_ratio(trial.initial, trial.own, left)) : json(nullptr);
   }
   if (measured) {
-    row["default_run"] = to_json(trial.own_duel);
-    row["best_run"] = to_json(trial.best_duel);
+    row["default_run"] = duel_json(trial.own_duel);
+    row["best_run"] = duel_json(trial.best_duel);
   }
   return row;
 }
@@ -70,9 +71,9 @@ struct Rival {
 std::vector<Rival> rivals_of(const GymEvalCommand& command, passorder::PassSession& session) {
   std::vector<std::string> policies = command.policies;
   if (policies.empty() && command.strategies.empty()) {
-    policies = {passorder::shipped_order_policy()};
+    policies = {passorder::shipped_order_policy(command.models)};
     if (policies.front().empty())
-      throw Error("no policy comes with this build", "--policy", "give one of `hone gym train`");
+      throw Error("no policy comes with this build", "--policy-file", "give one of `hone gym train`");
   }
   std::vector<Rival> rivals;
   for (const std::string& path : policies)
@@ -81,7 +82,7 @@ std::vector<Rival> rivals_of(const GymEvalCommand& command, passorder::PassSessi
     passorder::OrderTrialOptions options = command.options;
     options.strategy = strategy;
     options.validate();
-    if (strategy == "ppo") throw Error("ppo is a policy", "--strategy", "give it as --policy FILE");
+    if (strategy == "ppo") throw Error("ppo is a policy", "--strategy", "give it as --policy-file FILE");
     rivals.push_back({strategy, strategy, nullptr});
   }
   return rivals;
@@ -93,7 +94,7 @@ json try_program(passorder::PassSession& session, const std::string& path, passo
   options.strategy = rival.strategy;
   try {
     const std::string program = session.load_file(path);
-    row.update(to_json(passorder::try_order(session, program, options, rival.policy.get()), options.measure_ms > 0));
+    row.update(trial_json(passorder::try_order(session, program, options, rival.policy.get()), options.measure_ms > 0));
   } catch (const RunError& failed) {  // of this program; the others go on
     row["error"] = failed.what();
   }
@@ -180,20 +181,27 @@ int run_gym_eval(const GymEvalCommand& command) {
 
 Runner declare_gym_eval(CLI::App& app) {
   const auto c = std::make_shared<GymEvalCommand>();
-  app.add_option("PROGRAM", c->programs, "programs; each is ordered by itself")->required();
-  app.add_option("--policy", c->policies,
-                 "of hone gym train; may be given again (default: the one that comes with hone)")
+  app.add_option("PROGRAM", c->programs, "programs; each is ordered by itself")->required()->type_name("");
+  app.add_option(kPolicyFile, c->policies,
+                 "policy of hone gym train; may be given several times (default: the one that comes with hone)")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  app.add_option(
+         "--strategy", c->strategies,
+         "search to compare with: random or greedy; or beam, anneal or genetic, which begin with XLA's own order; may "
+         "be given several times")
       ->allow_extra_args(false);
-  app.add_option("--strategy", c->strategies,
-                 "also random or greedy; or beam, anneal, genetic, which begin with XLA's own order")
-      ->allow_extra_args(false);
-  app.add_option("--start", c->options.start,
-                 "of walks: untouched (default), default (behind XLA's own order) or both");
+  app.add_option(
+      "--start", c->options.start,
+      "where walks start: untouched (the program as it is), default (behind XLA's own order) or both (default "
+      "untouched)");
   app.add_option("--walks", c->options.walks, "orders to try; the first is the policy's best guess (default 10)");
-  app.add_option("--length", c->options.length, "passes run in a walk (default 45)");
-  app.add_option("--seed", c->options.seed, "of the draws (default 0)");
-  app.add_option("--measure-ms", c->options.measure_ms, "also run the results, each for about this long (default 0)");
-  app.add_option("--threads", c->threads, "threads of a measured run (default 1)")->check(CLI::Range(1, 1024));
+  app.add_option("--length", c->options.length, "passes run in one walk (default 45)");
+  app.add_option("--seed", c->options.seed, "seed for the draws (default 0)");
+  app.add_option("--measure-ms", c->options.measure_ms,
+                 "time, in ms, for running each result as well (default 0: not run)");
+  app.add_option("--threads", c->threads, "threads of a measured run (default 1)")->check(within(1, 1024));
+  add_models_option(app, c->models);
   c->output = add_output_options(app);
   return [c] { return run_gym_eval(*c); };
 }

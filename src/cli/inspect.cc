@@ -123,8 +123,8 @@ void print_table(const Inspection& i) {
 }  // namespace
 
 Runner declare_inspect(CLI::App& app) {
-  const auto output = add_output_options(app);
   const auto program = add_program_options(app);
+  const auto output = add_output_options(app);
   return [output, program] {
     OpenedProgram opened = open_program(*program);
     const auto& package = opened.file.package;

@@ -81,12 +81,17 @@ int opt_command(const OptCommand& command) {
 
 Runner declare_opt(CLI::App& app) {
   const auto command = std::make_shared<OptCommand>();
-  command->output = add_output_options(app);
-  app.add_option("PROGRAM", command->program, "a program in any format hone inspect reads")->required();
-  app.add_option("--passes", command->passes, "names separated by commas, run in this order; hone passes lists them")
-      ->required();
-  app.add_option("-o,--output", command->out, "the file for the HLO text (default: standard output)");
+  app.add_option("PROGRAM", command->program, "program, in any format that hone inspect reads")
+      ->required()
+      ->type_name("");
+  app.add_option("--passes", command->passes,
+                 "passes to run in this order, separated by commas; hone passes lists them")
+      ->required()
+      ->type_name("LIST");
+  app.add_option("-o,--output", command->out, "file for the program (HLO text) (default: standard output)")
+      ->type_name("FILE");
   app.add_flag("--verify", command->verify, "fail when XLA's verifier finds a fault in the result");
+  command->output = add_output_options(app);
   return [command] { return opt_command(*command); };
 }
 

@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
+#include <optional>
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/log.h"
 #include "base/progress.h"
 #include "cli/cli.h"
-#include "collect/collect.h"
-#include "cost/shipped.h"
+#include "optimize/calibrate.h"
 #include "report/report.h"
 
 namespace hone::cli {
@@ -22,38 +22,19 @@ namespace {
 
 using nlohmann::json;
 
-// Members that say by how much an option is faster; `hone tune` ranks by `tile`, which orders options better.
-constexpr char kModel[] = "tile-ratio";
-constexpr char kGainsFile[] = "tile-gains.json", kWindowGainsFile[] = "window-gains.json";
-
 struct OptimizeCommand {
   std::shared_ptr<OutputOptions> output;
   std::shared_ptr<ProgramOptions> program;
-  std::string out, tile_model = "shipped", gains;
+  std::string out, tile_model = "shipped", gains, models;
   optimize::OptimizeOptions options;
   bool no_verify = false, rank_only = false, force = false, judge = false;
-  std::string calibrate, split, part = "validation";  // of --calibrate
-  std::string windows;                                // a manifest: --calibrate-windows
+  std::string calibrate, rewrites, split, part = "validation";  // data set or manifest of a calibration
 };
 
-std::string model_path(const OptimizeCommand& c) {
-  if (c.tile_model != "shipped") return c.tile_model;
-  const std::string path = cost::shipped_model(kModel);
-  if (path.empty()) throw Error("no model is shipped with this build", "--tile-model", "make models trains one");
-  return path;
-}
+std::string model_path(const OptimizeCommand& c) { return optimize::ranking_model(c.tile_model, c.models); }
 
-// The gains known of this very model.
-tune::Calibration known_gains(const OptimizeCommand& c, const std::string& model) {
-  const std::string path = c.gains.empty() ? cost::shipped_model(kGainsFile) : c.gains;
-  const char* hint = "hone optimize --calibrate DATASET --split FILE measures it";
-  if (path.empty()) throw Error("the error of this model is not known", model, hint);
-  tune::Calibration gains = tune::Calibration::load(path);
-  if (gains.model != tune::weights_fingerprint(model))
-    throw Error("the error of this model is not known: the file is about another", path, hint);
-  const std::string windows = c.gains.empty() ? cost::shipped_model(kWindowGainsFile) : "";
-  if (!windows.empty()) gains.by_transition.merge(tune::Calibration::load(windows).by_transition);
-  return gains;
+tune::Calibration gains_of_model(const OptimizeCommand& c) {
+  return optimize::known_gains(model_path(c), c.gains, c.models);
 }
 
 // ---- calibration
@@ -78,14 +59,8 @@ int report_gains(const OptimizeCommand& c, const tune::Calibration& gains) {
   return 0;
 }
 
-const std::vector<std::string>& held_back(const OptimizeCommand& c, const Split& split) {
-  return c.part == "test" ? split.test : split.validation;
-}
-
 // What choices by known gains would have done to the measured kernels.
-int judge(const OptimizeCommand& c, const Dataset& dataset, const std::vector<std::string>& programs,
-          cost::LearnedModel& model) {
-  const auto judged = tune::judge_gains(dataset, programs, model, known_gains(c, model_path(c)));
+void print_judged(const OptimizeCommand& c, const std::map<std::string, tune::JudgedProgram>& judged) {
   json rows = json::array();
   if (!c.output->json)
     fmt::print("{:<32} {:>8} {:>8} {:>8} {:>8}\n", c.part + " program", "kernels", "changed", "gain", "worst");
@@ -100,55 +75,35 @@ int judge(const OptimizeCommand& c, const Dataset& dataset, const std::vector<st
                  p.worst);
   }
   if (c.output->json) print({{"part", c.part}, {"programs", std::move(rows)}});
+}
+
+int calibrate_command(const OptimizeCommand& c) {
+  if (c.split.empty()) throw Error("which programs are held back?", "--split", "the file the model was trained with");
+  const std::string model = model_path(c);
+  const std::vector<std::string> programs = optimize::held_back_programs(c.split, c.part);
+  if (!c.judge) return report_gains(c, optimize::calibrate(model, c.calibrate, programs));
+  print_judged(c, optimize::judge(model, c.calibrate, programs, gains_of_model(c)));
   return 0;
 }
 
-int calibrate(const OptimizeCommand& c) {
-  if (c.split.empty()) throw Error("which programs are held back?", "--split", "the file the model was trained with");
-  const std::string path = model_path(c);
-  const auto model = cost::load_learned_model(path);
-  if (model->task() != "tile") throw Error("these weights do not rank options", path, "weights of hone train tile do");
-  const Dataset dataset = Dataset::open(c.calibrate);
-  const Split split = Split::read(c.split);
-  const auto& programs = held_back(c, split);
-  if (c.judge) return judge(c, dataset, programs, *model);
-  const tune::Calibration gains = tune::measure_gains(dataset, programs, *model, path);
-  return report_gains(c, gains);
-}
-
-// The programs of one part of the split. An interrupt ends the measuring; what there is then is written.
-int calibrate_windows(const OptimizeCommand& c) {
+int calibrate_rewrites_command(const OptimizeCommand& c) {
   if (c.split.empty()) throw Error("which programs are held back?", "--split", "a split file of the manifest");
-  const Split split = Split::read(c.split);
-  std::vector<collect::CollectProgram> programs = collect::read_manifest(c.windows);
-  const auto& part = held_back(c, split);
-  std::erase_if(programs, [&](const collect::CollectProgram& p) {
-    return std::find(part.begin(), part.end(), p.name) == part.end();
-  });
-  if (programs.empty()) throw Error("no program of this part is in the manifest", c.windows, c.split);
-  ProgressOptions shown;
-  shown.total = static_cast<double>(programs.size());
-  shown.quiet = c.output->quiet;
-  Progress progress("measuring windows", shown);
-  std::map<std::string, std::vector<tune::RankedGain>> measured;
-  tune::Calibration gains;
-  try {
-    for (size_t i = 0; i < programs.size(); ++i) {
-      progress.update(static_cast<double>(i), programs[i].name);
-      ProgramOptions options = *c.program;
-      options.program = programs[i].file;
-      OpenedProgram opened = open_program(options);
-      const auto found = tune::measure_rewrites(*opened.session, programs[i].name);
-      gains.programs += !found.empty();
-      for (const auto& [way, more] : found) {
-        gains.kernels += static_cast<int>(more.size());
-        measured[way].insert(measured[way].end(), more.begin(), more.end());
-      }
-    }
-  } catch (const tune::Stopped&) {
-    spdlog::warn("interrupted: {} operations of {} programs are measured", gains.kernels, gains.programs);
-  }
-  for (auto& [way, more] : measured) gains.by_transition[way] = tune::acceptance_threshold(std::move(more));
+  const auto open = [&](const std::string& file) {
+    ProgramOptions options = *c.program;
+    options.program = file;
+    return open_program(options).session;
+  };
+  std::optional<Progress> progress;
+  const auto on_program = [&](size_t done, size_t programs, const std::string& name) {
+    ProgressOptions shown;
+    shown.total = static_cast<double>(programs);
+    shown.quiet = c.output->quiet;
+    if (!progress) progress.emplace("measuring rewrites", shown);
+    progress->update(static_cast<double>(done), name);
+  };
+  const tune::Calibration gains =
+      optimize::calibrate_rewrites(c.rewrites, optimize::held_back_programs(c.split, c.part), open, on_program);
+  progress.reset();
   return report_gains(c, gains);
 }
 
@@ -173,7 +128,7 @@ json kernel_json(const optimize::OptimizedKernel& k) {
   return row;
 }
 
-json summary(const optimize::OptimizeReport& r, const report::TuneReport& report, const std::string& model) {
+json optimize_json(const optimize::OptimizeReport& r, const report::TuneReport& report, const std::string& model) {
   json kernels = json::array(), windows = json::array();
   for (const optimize::OptimizedKernel& k : r.kernels) kernels.push_back(kernel_json(k));
   for (const optimize::OptimizedKernel& k : r.windows) windows.push_back(kernel_json(k));
@@ -197,7 +152,7 @@ json summary(const optimize::OptimizeReport& r, const report::TuneReport& report
   return j;
 }
 
-void print_summary(const optimize::OptimizeReport& r, const report::TuneReport& report, const std::string& model) {
+void print_optimized(const optimize::OptimizeReport& r, const report::TuneReport& report, const std::string& model) {
   fmt::print("{}  {} instructions, {} distinct kernels, ranked by {}\n", report.program, r.instructions,
              r.kernels.size(), model);
   std::vector<const optimize::OptimizedKernel*> rows;
@@ -213,7 +168,7 @@ void print_summary(const optimize::OptimizeReport& r, const report::TuneReport& 
                rows[i]->gain, rows[i]->error);
   if (rows.size() > kShown) fmt::print("  and {} more\n", rows.size() - kShown);
   if (!r.windows.empty())
-    fmt::print("  {} of {} operations over windows by shifted slices\n", shifted, r.windows.size());
+    fmt::print("  {} of {} convolutions and poolings rewritten to slices\n", shifted, r.windows.size());
   fmt::print("  {} of {} kernels compiled in another way; outputs {}\n", rows.size(), r.kernels.size(),
              r.verified ? "verified" : "NOT verified");
   if (!r.note.empty()) fmt::print("  note: {}\n", r.note);
@@ -255,13 +210,13 @@ report::TuneReport package_report(const OptimizeCommand& c, OpenedProgram& opene
   return report;
 }
 
-std::unique_ptr<cost::KernelRanker> ranker_of(const OptimizeCommand& c) {
+std::unique_ptr<cost::KernelRanker> option_ranker(const OptimizeCommand& c) {
   if (c.tile_model == "analytical") return cost::analytical_ranker("", c.program->threads.value_or(1));
   return cost::learned_ranker(model_path(c));
 }
 
-optimize::OptimizeReport optimize(const OptimizeCommand& c, OpenedProgram& opened, cost::KernelRanker& ranker,
-                                  const tune::Calibration& gains) {
+optimize::OptimizeReport optimize_opened(const OptimizeCommand& c, OpenedProgram& opened, cost::KernelRanker& ranker,
+                                         const tune::Calibration& gains) {
   ProgressOptions shown;
   shown.quiet = c.output->quiet;
   Progress progress("optimize", shown);
@@ -274,9 +229,9 @@ optimize::OptimizeReport optimize(const OptimizeCommand& c, OpenedProgram& opene
 
 // Every kernel's options in the model's order; decides nothing.
 int rank_only(const OptimizeCommand& c) {
-  const auto ranker = ranker_of(c);
+  const auto ranker = option_ranker(c);
   OpenedProgram opened = open_program(*c.program);
-  const optimize::OptimizeReport result = optimize(c, opened, *ranker, {});
+  const optimize::OptimizeReport result = optimize_opened(c, opened, *ranker, {});
   json kernels = json::array();
   for (const optimize::OptimizedKernel& k : result.kernels) {
     kernels.push_back(kernel_json(k));
@@ -299,8 +254,8 @@ int rank_only(const OptimizeCommand& c) {
 
 int optimize_command(OptimizeCommand& c) {
   const auto start = std::chrono::steady_clock::now();
-  if (!c.calibrate.empty()) return calibrate(c);
-  if (!c.windows.empty()) return calibrate_windows(c);
+  if (!c.calibrate.empty()) return calibrate_command(c);
+  if (!c.rewrites.empty()) return calibrate_rewrites_command(c);
   if (c.program->program.empty()) throw Error("no program is given", "PROGRAM", "see hone optimize --help");
   // What cannot end well is known before the work: options, the model, and the name of the output.
   c.options.verify = !c.no_verify && !c.rank_only;
@@ -311,10 +266,10 @@ int optimize_command(OptimizeCommand& c) {
   if (c.tile_model == "analytical")
     throw Error("what the analytical model's choices are worth is not known", "--tile-model",
                 "--rank-only ranks by it");
-  const tune::Calibration gains = known_gains(c, model_path(c));
-  const auto ranker = ranker_of(c);
+  const tune::Calibration gains = gains_of_model(c);
+  const auto ranker = option_ranker(c);
   OpenedProgram opened = open_program(*c.program);
-  const optimize::OptimizeReport result = optimize(c, opened, *ranker, gains);
+  const optimize::OptimizeReport result = optimize_opened(c, opened, *ranker, gains);
 
   report::Package package;
   package.report = package_report(c, opened, result, path);
@@ -325,9 +280,9 @@ int optimize_command(OptimizeCommand& c) {
   package.tuned_hlo = result.lowered.hlo;
   report::write_package(path, package, c.force);
   if (c.output->json)
-    print(summary(result, package.report, ranker->name()));
+    print(optimize_json(result, package.report, ranker->name()));
   else
-    print_summary(result, package.report, ranker->name());
+    print_optimized(result, package.report, ranker->name());
   return 0;
 }
 
@@ -335,29 +290,40 @@ int optimize_command(OptimizeCommand& c) {
 
 Runner declare_optimize(CLI::App& app) {
   const auto c = std::make_shared<OptimizeCommand>();
-  c->output = add_output_options(app);
   c->program = add_program_options(app);
   app.get_option("PROGRAM")->required(false);  // --calibrate has none
-  app.add_option("-o,--output", c->out, "the package to write (default NAME.hone); of --calibrate, the file");
   app.add_option(
-      "--tile-model", c->tile_model,
-      "ranks the options of each kernel: weights of hone train tile (default: the weights shipped with hone); "
-      "analytical with --rank-only");
-  app.add_option("--gains", c->gains,
-                 "what that model's choices are worth, written by --calibrate (default: of the shipped weights)");
-  app.add_option("--max-options", c->options.max_options,
-                 "options of one kernel that are ranked, 0 = all (default 24: as many as the known gains are about)");
+         "--tile-model", c->tile_model,
+         "model that ranks the options of each kernel: weights of hone train tile, or with --rank-only analytical "
+         "(default: the weights that come with hone)")
+      ->type_name("FILE");
+  add_models_option(app, c->models);
+  app.add_option(
+      "--max-options", c->options.max_options,
+      "most options of one kernel that are ranked, 0 = all (default 24: as many as the calibration is about)");
   app.add_flag("--no-verify", c->no_verify, "do not run the program to compare its outputs with default XLA's");
   app.add_flag("--rank-only", c->rank_only, "print the options of every kernel, best first, and write nothing");
+  begin_group(app, "Output");
+  app.add_option("-o,--output", c->out, "package to write (default NAME.hone), or the file of a calibration")
+      ->type_name("FILE");
   app.add_flag("--force", c->force, "replace the output even if it is no package");
-  app.add_option("--calibrate", c->calibrate, "a data set of hone collect: measure what the model's choices are worth");
-  app.add_option("--split", c->split, "of --calibrate: which of its programs the model was not trained on");
-  app.add_option("--calibrate-windows", c->windows,
-                 "a manifest of programs: measure what grouped convolutions and poolings gain by shifted slices");
-  app.add_flag("--judge", c->judge,
-               "of --calibrate: what choices by --gains would have done to the data set's kernels");
-  app.add_option("--part", c->part, "of the split: validation (default) or test, to look at")
-      ->check(CLI::IsMember({"validation", "test"}));
+  c->output = add_output_options(app);
+  begin_group(app, "For maintainers");
+  app.add_option("--calibrate", c->calibrate,
+                 "data set of hone collect: measure on it what the model's choices are worth")
+      ->type_name("FOLDER");
+  app.add_option("--calibrate-rewrites,--calibrate-windows", c->rewrites,
+                 "manifest of programs: measure what rewriting their grouped convolutions and poolings to slices gains")
+      ->type_name("FILE");
+  app.add_option("--split", c->split, "file that says on which programs of a calibration the model was not trained")
+      ->type_name("FILE");
+  app.add_option("--part", c->part,
+                 "part of the split that a calibration takes: validation or test (default validation)")
+      ->check(one_of({"validation", "test"}));
+  app.add_flag("--judge", c->judge, "show what choices by --gains would have done to the kernels of --calibrate");
+  app.add_option("--gains", c->gains,
+                 "file of a calibration of --tile-model (default: of the weights that come with hone)")
+      ->type_name("FILE");
   return [c] { return optimize_command(*c); };
 }
 

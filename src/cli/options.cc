@@ -1,31 +1,55 @@
 // Options that several commands share.
-#include <unistd.h>
+#include <fmt/format.h>
 
-#include <cstdlib>
-#include <filesystem>
+#include <algorithm>
+#include <cmath>
 
-#include "base/error.h"
+#include "base/interrupt.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/processes.h"
 #include "cli/cli.h"
-#include "data/npz.h"
-#include "data/postgres.h"
+#include "cli/struct_options.h"
 
 namespace hone::cli {
 
-namespace fs = std::filesystem;
+void begin_group(CLI::App& app, const std::string& heading) { app.option_defaults()->group(heading); }
 
-namespace {
+CLI::Validator above_zero() {
+  return {[](const std::string& text) {
+            double value = 0;
+            return CLI::detail::lexical_cast(text, value) && value > 0 && std::isfinite(value)
+                       ? ""
+                       : text + " is not above 0";
+          },
+          ""};
+}
 
-int64_t machine_memory_bytes() { return static_cast<int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGE_SIZE); }
+CLI::Validator not_negative() {
+  return {[](const std::string& text) {
+            double value = 0;
+            return CLI::detail::lexical_cast(text, value) && value >= 0 && std::isfinite(value)
+                       ? ""
+                       : text + " is not 0 or more";
+          },
+          ""};
+}
 
-}  // namespace
+CLI::Validator within(int64_t least, int64_t most) { return CLI::Validator(CLI::Range(least, most)).description(""); }
+
+CLI::Validator one_of(const std::vector<std::string>& words) {
+  return {[words](const std::string& text) {
+            const bool known = std::find(words.begin(), words.end(), text) != words.end();
+            return known ? "" : fmt::format("'{}' is none of {}", text, fmt::join(words, ", "));
+          },
+          ""};
+}
 
 std::shared_ptr<OutputOptions> add_output_options(CLI::App& app) {
   auto options = std::make_shared<OutputOptions>();
-  app.add_flag("--json", options->json, "print one JSON object");
+  app.add_flag("--json", options->json, "print the result as one JSON object");
   app.add_flag("-v,--verbose", options->verbose, "log every candidate");
-  app.add_flag("-q,--quiet", options->quiet, "no progress, errors only");
+  app.add_flag("-q,--quiet", options->quiet, "show no progress, only errors");
+  app.set_help_flag("-h,--help", "print this help and exit");
   app.parse_complete_callback([options] {
     set_up_log(options->quiet ? Verbosity::Quiet : options->verbose ? Verbosity::Verbose : Verbosity::Normal);
   });
@@ -38,86 +62,76 @@ void print(const nlohmann::json& object) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
+std::string command_line() {
+  std::string text = "hone";  // without the folder it lies in
+  const std::vector<std::string> words = own_command_words();
+  for (size_t i = 1; i < words.size(); ++i) text += " " + words[i];
+  return text;
+}
+
+cost::LearnHost learn_host(const OutputOptions& output) {
+  return {interrupted, output.quiet ? 0 : output.verbose ? 2 : 1};
+}
+
 std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app) {
   auto options = std::make_shared<ProgramOptions>();
   app.add_option("PROGRAM", options->program,
-                 "HLO or StableHLO (text, binary, .gz), a JAX export, an XLA dump folder, a .hone package, or - for "
-                 "standard input")
-      ->required();
-  app.add_option("--threads", options->threads, "threads of one run (default 1)");
-  app.add_option("--seed", options->seed, "of generated inputs and of every random choice (default 0)");
-  app.add_option("--weights", options->weights, "parameters that stay constant between calls, as 0,3-9");
-  app.add_option("--inputs", options->inputs,
-                 "an .npz file: arr_0, arr_1, ..., or arrays in the order of the parameters");
+                 "program: a file of HLO or StableHLO (text, binary, .gz), a JAX export, an XLA dump folder, a .hone "
+                 "package, or - for standard input")
+      ->required()
+      ->type_name("");
+  app.add_option("--threads", options->threads, "threads of one run of the program (default 1)");
+  app.add_option("--seed", options->seed, "seed for generated inputs and for the search (default 0)");
+  app.add_option("--weights", options->weights, "parameters that stay constant between calls, by number: 0,3-9")
+      ->type_name("LIST");
+  app.add_option(
+         "--inputs", options->inputs,
+         "file of inputs (.npz): arrays named arr_0, arr_1, ... by parameter, or in the order of the parameters "
+         "(default: inputs that come with the program, or generated ones)")
+      ->type_name("FILE");
   app.add_option("--memory-limit", options->memory_gib,
-                 "GiB a worker may use (default: four fifths of the machine's memory)")
-      ->check(CLI::PositiveNumber);
-  app.add_flag("--allow-fast-math", options->allow_fast_math, "let XLA trade exactness for speed");
+                 "memory a worker may use, in GiB (default: four fifths of the machine's memory)")
+      ->check(above_zero())
+      ->type_name("GIB");
+  app.add_flag("--allow-fast-math", options->allow_fast_math, "let XLA trade exactness of floating point for speed");
   return options;
-}
-
-tune::Target ProgramOptions::target(const std::optional<report::LoadedPackage>& package) const {
-  tune::Target target = package ? package->target : tune::Target{};
-  if (threads) target.threads = *threads;
-  if (seed) target.seed = *seed;
-  if (weights) target.weights = parse_index_list(*weights, "--weights");
-  if (allow_fast_math) target.allow_fast_math = true;
-  target.validate();
-  return target;
-}
-
-OpenedProgram open_program(const ProgramOptions& options, double budget_s) {
-  OpenedProgram opened;
-  opened.file = report::read_program(options.program);
-  std::vector<NamedArray> inputs;
-  if (!options.inputs.empty()) inputs = read_npz(options.inputs);
-  tune::SessionOptions session;
-  session.target = options.target(opened.file.package);
-  session.budget_s = budget_s;
-  session.worker.memory_limit_bytes = options.memory_gib > 0
-                                          ? static_cast<int64_t>(options.memory_gib * (int64_t{1} << 30))
-                                          : machine_memory_bytes() / 5 * 4;
-  opened.session = std::make_unique<tune::Session>(session);
-  opened.session->load(opened.file.bytes, opened.file.name);
-  const auto& snapshot = opened.session->program().snapshot_inputs;
-  opened.inputs = !options.inputs.empty() ? options.inputs : snapshot.empty() ? "generated" : "snapshot";
-  if (!options.inputs.empty()) opened.session->set_inputs(std::move(inputs));
-  return opened;
 }
 
 std::shared_ptr<std::string> add_database_option(CLI::App& app) {
   auto path = std::make_shared<std::string>();
-  app.add_option("--db", *path,
-                 "the database: a file (default: hone/hone.db in the user's data folder) or a PostgreSQL server's URL, "
-                 "postgresql://user@host/name");
+  app.add_option(
+         "--db", *path,
+         "database: a file (default: hone/hone.db in the user's data folder) or the URL of a PostgreSQL server, "
+         "postgresql://user@host/name")
+      ->type_name("FILE");
   return path;
 }
 
-std::string database_path(const std::string& option) {
-  if (!option.empty()) return option;
-  const char* data = std::getenv("XDG_DATA_HOME");
-  const char* home = std::getenv("HOME");
-  if (data && *data) return (fs::path(data) / "hone" / "hone.db").string();
-  if (!home || !*home) throw Error("there is no home folder for the database", "--db", "name a file with --db");
-  return (fs::path(home) / ".local" / "share" / "hone" / "hone.db").string();
+void add_models_option(CLI::App& app, std::string& models) {
+  app.add_option(
+         "--models", models,
+         "folder that is searched for default models before those that come with hone (laid out as data/models)")
+      ->check(CLI::Validator(CLI::ExistingDirectory).description(""))
+      ->type_name("FOLDER");
 }
 
-Database open_database(const std::string& option) {
-  const std::string path = database_path(option);
-  if (is_postgres_url(path)) return Database::open(path);
-  std::error_code failed;
-  const fs::path folder = fs::path(path).parent_path();
-  if (!folder.empty()) fs::create_directories(folder, failed);
-  if (failed)
-    throw Error("cannot make the database's folder: " + failed.message(), folder.string(), "name a file with --db");
-  return Database::open(path);
+std::string option_names(const options::OptionRow& row) {
+  if (row.spelling) return row.spelling;
+  std::string name = std::string("--") + row.name;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
 }
 
-Database open_existing_database(const std::string& option) {
-  const std::string path = database_path(option);
-  if (!is_postgres_url(path) && !fs::exists(path))
-    throw Error("there is no database", path, "hone tune makes one, --db names another");
-  return Database::open(path, {.read_only = true});
+std::vector<int64_t> parse_widths(const std::string& text, const std::string& option) {
+  std::vector<int64_t> widths;
+  if (text == "none") return widths;
+  for (const std::string& word : CLI::detail::split(text, ',')) {
+    int64_t width = 0;
+    if (!CLI::detail::lexical_cast(word, width))
+      throw CLI::ValidationError(option, "'" + text + "' is not a list of widths like 2048,2048");
+    widths.push_back(width);
+  }
+  return widths;
 }
 
 }  // namespace hone::cli

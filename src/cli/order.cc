@@ -18,7 +18,7 @@ using nlohmann::json;
 
 struct OrderCommand {
   std::shared_ptr<OutputOptions> output;
-  std::string program, strategy, policy, metric = "operations", budget = "30s", inputs, out;
+  std::string program, strategy, policy, models, metric = "operations", budget = "30s", inputs, out;
   std::vector<std::string> passes;
   passorder::OrderOptions options;
   int threads = 1;
@@ -57,11 +57,11 @@ std::unique_ptr<passorder::OrderPolicy> policy_of(const OrderCommand& command, p
   if (asked && !command.passes.empty())
     throw Error("a policy orders the passes it was trained on", "--passes", "choose another --strategy");
   if (!command.policy.empty() && !command.strategy.empty() && command.strategy != "ppo")
-    throw Error("the strategy " + command.strategy + " has no use for a policy", "--policy", "--strategy ppo");
+    throw Error("the strategy " + command.strategy + " has no use for a policy", "--policy-file", "--strategy ppo");
   if (!asked && (!command.strategy.empty() || !command.passes.empty())) return nullptr;
-  const std::string path = command.policy.empty() ? passorder::shipped_order_policy() : command.policy;
+  const std::string path = command.policy.empty() ? passorder::shipped_order_policy(command.models) : command.policy;
   if (path.empty()) {
-    if (asked) throw Error("no policy comes with this build", "--policy", "give one of `hone gym train`");
+    if (asked) throw Error("no policy comes with this build", "--policy-file", "give one of `hone gym train`");
     return nullptr;
   }
   try {
@@ -136,23 +136,32 @@ int order_command(const OrderCommand& command) {
 
 Runner declare_order(CLI::App& app) {
   const auto command = std::make_shared<OrderCommand>();
-  command->output = add_output_options(app);
-  app.add_option("PROGRAM", command->program, "a program in any format hone inspect reads")->required();
+  app.add_option("PROGRAM", command->program, "program, in any format that hone inspect reads")
+      ->required()
+      ->type_name("");
   app.add_option(
       "--strategy", command->strategy,
-      "ppo (a trained policy), random, greedy, beam, anneal or genetic (default ppo, without a policy genetic)");
-  app.add_option("--policy", command->policy, "of hone gym train (default: the one that comes with hone)");
+      "strategy: ppo (a trained policy), random, greedy, beam, anneal or genetic (default ppo, without a policy "
+      "genetic)");
+  app.add_option(kPolicyFile, command->policy, "policy of hone gym train (default: the one that comes with hone)")
+      ->type_name("FILE");
+  add_models_option(app, command->models);
   app.add_option("--metric", command->metric,
-                 "operations, cost (FLOPs + 2 transcendentals) or run-time (default operations)");
-  app.add_option("--budget", command->budget, "time for the search (default 30s)");
-  app.add_option("--max-applications", command->options.max_applications, "passes run at most (default: no limit)");
-  app.add_option("--length", command->options.length, "passes of an order at most (default 45)");
-  app.add_option("--passes", command->passes, "to choose from, separated by commas (default: the default action set)")
-      ->delimiter(',');
-  app.add_option("--threads", command->threads, "threads of a measured run (default 1)")->check(CLI::Range(1, 1024));
-  app.add_option("--seed", command->options.seed, "of the search and of generated inputs (default 0)");
-  app.add_option("--inputs", command->inputs, "an .npz file with the parameters in their order");
-  app.add_option("-o,--output", command->out, "write the ordered program here as HLO text");
+                 "what is made small: operations, cost (FLOPs + 2 transcendentals) or run-time (default operations)");
+  app.add_option("--budget", command->budget, "time of the search, as 90s or 2m (default 30s)")->type_name("TIME");
+  app.add_option("--max-applications", command->options.max_applications,
+                 "most passes that are run in all (default: no limit)");
+  app.add_option("--length", command->options.length, "most passes of one order (default 45)");
+  app.add_option("--passes", command->passes,
+                 "passes to choose from, separated by commas (default: the default action set)")
+      ->delimiter(',')
+      ->type_name("LIST");
+  app.add_option("--threads", command->threads, "threads of a measured run (default 1)")->check(within(1, 1024));
+  app.add_option("--seed", command->options.seed, "seed for the search and for generated inputs (default 0)");
+  app.add_option("--inputs", command->inputs, "file of inputs (.npz), arrays in the order of the parameters")
+      ->type_name("FILE");
+  app.add_option("-o,--output", command->out, "file for the ordered program (HLO text)")->type_name("FILE");
+  command->output = add_output_options(app);
   return [command] { return order_command(*command); };
 }
 

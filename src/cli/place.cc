@@ -33,7 +33,7 @@ constexpr char kPolicy[] = "go";  // the strategy that is a learned policy
 struct PlaceCommand {
   std::shared_ptr<OutputOptions> output;
   std::shared_ptr<ProgramOptions> program;
-  std::string devices, tasks = "placement", strategy = "anneal", costs = "roofline", weights, policy;
+  std::string devices, tasks = "placement", strategy = "anneal", costs = "roofline", weights, policy, models;
   std::string from, out, hlo, trace, graph;
   int64_t steps = 10000;
   int randoms = 1;
@@ -137,8 +137,9 @@ class Placing {
   sim::Plan by_policy() {
     GoPlaceOptions options;
     options.policy = command_.policy;
-    options.seed = options_.seed;
-    options.threads = command_.program->threads.value_or(1);
+    options.models = command_.models;
+    options.training.seed = options_.seed;
+    options.training.threads = command_.program->threads.value_or(1);
     if (options_.tasks.placement) options.tasks.push_back("placement");
     if (options_.tasks.schedule) options.tasks.push_back("schedule");
     if (options_.tasks.fusion) options.tasks.push_back("fusion");
@@ -308,7 +309,7 @@ void write_outputs(const PlaceCommand& command, const Subject& subject, sim::Sim
 }
 
 int place(const PlaceCommand& command) {
-  const sim::Topology topology = sim::load_topology(command.devices, topology_presets());
+  const sim::Topology topology = load_devices(command.devices);
   const sim::Tasks tasks = sim::parse_tasks(command.tasks);
   if (command.strategy != kPolicy) sim::strategy(command.strategy);
   if (!command.hlo.empty() && command.program->program.ends_with(".json"))
@@ -339,26 +340,35 @@ int place(const PlaceCommand& command) {
 
 Runner declare_place(CLI::App& app) {
   const auto command = std::make_shared<PlaceCommand>();
-  command->output = add_output_options(app);
   command->program = add_program_options(app);
   std::string names;
   for (const sim::StrategyRow& row : sim::strategies()) names += (names.empty() ? "" : ", ") + std::string(row.name);
-  app.add_option("--devices", command->devices, "a topology file (TOML), or a preset: gpu4-nvlink, cpu2-sockets, ...")
-      ->required();
-  app.add_option("--tasks", command->tasks, "what to decide, of placement, fusion and schedule (default placement)");
-  app.add_option("--strategy", command->strategy, "one of " + names + ", or go: the learned policy (default anneal)");
-  app.add_option("--policy", command->policy,
-                 "weights of hone go train, for --strategy go (default: the shipped ones)");
+  app.add_option("--devices", command->devices, "topology: a file (TOML) or one of " + device_presets())->required();
+  app.add_option("--tasks", command->tasks,
+                 "tasks that are decided, separated by commas: placement, fusion, schedule (default placement)")
+      ->type_name("LIST");
+  app.add_option("--strategy", command->strategy,
+                 "strategy: " + names + ", or go (the learned policy) (default anneal)");
+  app.add_option(kPolicyFile, command->policy,
+                 "policy of hone go train, for --strategy go (default: the one that comes with hone)")
+      ->type_name("FILE");
+  add_models_option(app, command->models);
   app.add_option("--steps", command->steps, "simulations of a strategy that searches (default 10000)")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--from", command->from, "a plan (JSON of hone go place -o) for the table, where a search may begin");
+      ->check(above_zero());
+  app.add_option("--from", command->from, "plan (JSON of hone go place) for the table, where a search may begin")
+      ->type_name("FILE");
   add_cost_options(app, command->costs, command->weights);
-  app.add_option("--randoms", command->randoms, "random plans in the table (default 1)")->check(CLI::Range(1, 1000));
+  app.add_option("--randoms", command->randoms, "random plans in the table, 1 to 1000 (default 1)")
+      ->check(within(1, 1000));
   app.add_flag("--measure", command->measure, "run every fusion plan of the table on this CPU as well");
-  app.add_option("-o,--output", command->out, "the file for the decisions (JSON)");
-  app.add_option("--hlo", command->hlo, "the file for the lowered program with the decisions as attributes");
-  app.add_option("--trace", command->trace, "the file for the simulated step, for ui.perfetto.dev");
-  app.add_option("--graph", command->graph, "the file for the task graph (JSON)");
+  begin_group(app, "Output");
+  app.add_option("-o,--output", command->out, "file for the decisions (JSON)")->type_name("FILE");
+  app.add_option("--hlo", command->hlo, "file for the lowered program with the decisions as attributes")
+      ->type_name("FILE");
+  app.add_option("--trace", command->trace, "file for the simulated step as a trace, for ui.perfetto.dev")
+      ->type_name("FILE");
+  app.add_option("--graph", command->graph, "file for the task graph (JSON)")->type_name("FILE");
+  command->output = add_output_options(app);
   return [command] { return place(*command); };
 }
 

@@ -36,11 +36,12 @@ std::vector<double> predicted_seconds(const CostSource& source, tune::Session& s
 }  // namespace
 
 void add_cost_options(CLI::App& app, std::string& kind, std::string& weights) {
-  app.add_option("--costs", kind,
-                 "times of operations: roofline, predicted (by --costs-model or the analytical model), or measured on "
-                 "this CPU (default roofline)")
-      ->check(CLI::IsMember({"roofline", "predicted", "measured"}));
-  app.add_option("--costs-model", weights, "weights of hone train fusion, for --costs predicted");
+  app.add_option(
+         "--costs", kind,
+         "source of the operations' times: roofline, predicted (by --costs-model or the analytical model), or measured "
+         "on this CPU (default roofline)")
+      ->check(one_of({"roofline", "predicted", "measured"}));
+  app.add_option("--costs-model", weights, "weights of hone train fusion, for --costs predicted")->type_name("FILE");
 }
 
 sim::Costs operation_costs(const CostSource& source, tune::Session* session, const place::PlacedProgram& placed,

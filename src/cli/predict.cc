@@ -1,11 +1,12 @@
-// hone predict PROGRAM: how long each kernel and the whole program take, by a trained network or by the analytical model;
-// with --measure next to what they do take. For one kernel, its options ranked.
+// hone predict PROGRAM: how long each kernel and the whole program take, by trained networks or by the analytical model; with
+// --measure next to what they do take. For one kernel, its options ranked.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -13,6 +14,7 @@
 #include "cost/kernel_ranker.h"
 #include "cost/learn_library.h"
 #include "cost/metrics.h"
+#include "cost/shipped.h"
 
 namespace hone::cli {
 
@@ -23,17 +25,29 @@ using nlohmann::json;
 struct PredictCommand {
   std::shared_ptr<OutputOptions> output;
   ProgramOptions program;
-  std::string weights, analytical, kernel;
+  std::string model_file, analytical, kernel, models;
   bool measure = false, tiles = false;
   int64_t top = 20;
 };
 
-// The network, or the analytical model when there is no network.
+// The model that was asked for, else the one that comes with hone, else the analytical one.
+std::unique_ptr<cost::LearnedModel> model_of(const PredictCommand& c) {
+  const int threads = c.program.threads.value_or(1);
+  if (!c.model_file.empty()) return cost::load_learned_model(c.model_file);
+  if (c.analytical.empty()) {
+    const std::string shipped = cost::shipped_model(c.tiles ? "tile" : "fusion", c.models);
+    try {
+      if (!shipped.empty()) return cost::load_learned_model(shipped);
+    } catch (const Error& e) {
+      spdlog::warn("predicting by the analytical model: {}", e.what());
+    }
+  }
+  return cost::analytical_member(c.analytical == "default" ? "" : c.analytical, "fusion", threads);
+}
+
 class Predictor {
  public:
-  explicit Predictor(const PredictCommand& c)
-      : model_(c.weights.empty() ? cost::analytical_member(c.analytical, "fusion", c.program.threads.value_or(1))
-                                 : cost::load_learned_model(c.weights)) {}
+  explicit Predictor(const PredictCommand& c) : model_(model_of(c)) {}
   std::string name() const { return model_->name(); }
   bool predicts_runtime() const { return model_->predicts_runtime(); }
   std::vector<double> predict(const Kernel& kernel, const std::vector<std::string>& options) {
@@ -44,7 +58,7 @@ class Predictor {
   std::unique_ptr<cost::LearnedModel> model_;
 };
 
-std::vector<Kernel> kernels_of(tune::Session& session) {
+std::vector<Kernel> predictable_kernels(tune::Session& session) {
   std::vector<Kernel> found = session.lower({}, /*want_fusion=*/false).kernels;
   std::erase_if(found, [](const Kernel& kernel) { return kernel.module.empty(); });
   if (found.empty()) throw Error("the program has no kernel that can be predicted", session.name());
@@ -74,7 +88,7 @@ struct Errors {
 json predict_program(const PredictCommand& c, Predictor& predictor, tune::Session& session,
                      const std::vector<Kernel>& kernels) {
   if (!predictor.predicts_runtime())
-    throw Error("these weights rank options and predict no run times", c.weights,
+    throw Error("these weights rank options and predict no run times", c.model_file,
                 "--kernel FINGERPRINT --tiles ranks, weights of hone train fusion predict run times");
   ProgressOptions shown;
   shown.quiet = c.output->quiet || !c.measure;
@@ -196,11 +210,11 @@ int run_predict(const PredictCommand& c) {
   if (c.tiles == c.kernel.empty())
     throw Error("--kernel and --tiles go together", c.tiles ? "--tiles" : "--kernel",
                 "hone predict PROGRAM lists kernels");
-  if (!c.weights.empty() && !c.analytical.empty())
-    throw Error("one model predicts", "--analytical", "leave out one of --weights and --analytical");
+  if (!c.model_file.empty() && !c.analytical.empty())
+    throw Error("one model predicts", "--analytical", "leave out one of --model-file and --analytical");
   Predictor predictor(c);  // before the worker starts: broken weights need no program
   OpenedProgram opened = open_program(c.program);
-  const std::vector<Kernel> kernels = kernels_of(*opened.session);
+  const std::vector<Kernel> kernels = predictable_kernels(*opened.session);
   const json result = c.tiles ? predict_tiles(c, predictor, *opened.session, kernel_named(kernels, c.kernel))
                               : predict_program(c, predictor, *opened.session, kernels);
   if (c.output->json)
@@ -216,18 +230,25 @@ int run_predict(const PredictCommand& c) {
 
 Runner declare_predict(CLI::App& app) {
   const auto c = std::make_shared<PredictCommand>();
-  c->output = add_output_options(app);
   app.add_option("PROGRAM", c->program.program,
-                 "a program in any format hone reads; of a .hone package, as default XLA compiles it")
-      ->required();
-  app.add_option("--weights", c->weights, "of a trained network (safetensors); without, the analytical model predicts");
-  app.add_option("--analytical", c->analytical, "an analytical model fitted by hone eval --save");
-  app.add_flag("--measure", c->measure, "measure as well");
+                 "program, in any format that hone inspect reads; of a .hone package, as default XLA compiles it")
+      ->required()
+      ->type_name("");
+  app.add_option(kModelFile, c->model_file,
+                 "weights of hone train (safetensors), or a folder of them (default: those that come with hone)")
+      ->type_name("FILE");
+  app.add_option("--analytical", c->analytical,
+                 "predict by the analytical model instead: the file of one fitted by hone eval --save, or default")
+      ->type_name("FILE");
+  add_models_option(app, c->models);
+  app.add_flag("--measure", c->measure, "measure as well, and compare");
   app.add_option("--kernel", c->kernel, "fingerprint or name of one kernel, with --tiles");
-  app.add_flag("--tiles", c->tiles, "rank that kernel's options");
-  app.add_option("--top", c->top, "of the ranked options, 0 = all (default 20)")->check(CLI::NonNegativeNumber);
+  app.add_flag("--tiles", c->tiles, "rank the options of that kernel");
+  app.add_option("--top", c->top, "number of options that are shown, the best first, 0 = all (default 20)")
+      ->check(not_negative());
   app.add_option("--threads", c->program.threads, "threads of one run (default 1)");
-  app.add_option("--seed", c->program.seed, "of generated inputs (default 0)");
+  app.add_option("--seed", c->program.seed, "seed for generated inputs (default 0)");
+  c->output = add_output_options(app);
   return [c] { return run_predict(*c); };
 }
 

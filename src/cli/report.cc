@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 struct ReportCommand {
   std::shared_ptr<OutputOptions> output;
   std::shared_ptr<std::string> db;
-  std::string package, out, trace, weights, analytical;
+  std::string package, out, trace, model_file, analytical;
   bool profile = false, no_graph = false, force = false;
 };
 
@@ -92,10 +92,11 @@ using Predict = std::function<std::vector<double>(const KernelView&)>;
 
 // The model asked for; none when none is.
 Predict predictor(const ReportCommand& c, int threads, std::string& name) {
-  if (!c.weights.empty()) {
-    std::shared_ptr<cost::LearnedModel> learned = cost::load_learned_model(c.weights);
+  if (!c.model_file.empty()) {
+    std::shared_ptr<cost::LearnedModel> learned = cost::load_learned_model(c.model_file);
     if (!learned->predicts_runtime())
-      throw Error("these weights rank options and predict no run times", c.weights, "weights of hone train fusion do");
+      throw Error("these weights rank options and predict no run times", c.model_file,
+                  "weights of hone train fusion do");
     name = learned->name();
     return [learned](const KernelView& kernel) { return learned->predict(kernel); };
   }
@@ -199,19 +200,24 @@ int report_command(const ReportCommand& c, const std::string& version) {
 
 Runner declare_report(CLI::App& app) {
   const auto c = std::make_shared<ReportCommand>();
-  c->output = add_output_options(app);
+  app.add_option("PACKAGE", c->package, "tuned program, NAME.hone")->required()->type_name("");
+  app.add_option("--trace", c->trace,
+                 "file for a trace of the search and of runs under XLA's profiler, for ui.perfetto.dev")
+      ->type_name("FILE");
+  app.add_flag("--profile", c->profile, "run both programs under XLA's profiler and show where the time goes");
+  app.add_option(kModelFile, c->model_file,
+                 "weights of hone train fusion (safetensors) whose predictions are compared with what was measured")
+      ->type_name("FILE");
+  app.add_option(
+         "--analytical", c->analytical,
+         "analytical model whose predictions are compared: the file of one fitted by hone eval --save, or default")
+      ->excludes("--model-file")
+      ->type_name("FILE");
+  app.add_flag("--no-graph", c->no_graph, "leave out the fusion graphs, so that XLA is not started");
   c->db = add_database_option(app);
-  app.add_option("PACKAGE", c->package, "a tuned program, NAME.hone")->required();
-  app.add_option("-o,--output", c->out, "the page to write (default NAME.html)");
-  app.add_option("--trace", c->trace, "also write the search, and runs under XLA's profiler, as a trace for Perfetto");
-  app.add_flag("--profile", c->profile, "run both programs under XLA's profiler: where the time goes");
-  app.add_option("--weights", c->weights,
-                 "of a trained network (safetensors) that predicts run times: compare them with measured");
-  app.add_option("--analytical", c->analytical,
-                 "the same by an analytical model fitted by hone eval --save, or 'default'")
-      ->excludes("--weights");
-  app.add_flag("--no-graph", c->no_graph, "leave out the fusion graphs: XLA is not started");
+  app.add_option("-o,--output", c->out, "page to write (default NAME.html)")->type_name("FILE");
   app.add_flag("--force", c->force, "replace the output even if it is no report");
+  c->output = add_output_options(app);
   return [c, &app] { return report_command(*c, app.get_parent()->version()); };
 }
 

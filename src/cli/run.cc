@@ -39,7 +39,7 @@ void warn_if_foreign(OpenedProgram& opened) {
     spdlog::warn("tuned on {}, this is {}", package.host, opened.session->host());
 }
 
-void write_outputs(const std::string& path, const std::vector<std::unique_ptr<wire::ArrayT>>& outputs) {
+void write_run_outputs(const std::string& path, const std::vector<std::unique_ptr<wire::ArrayT>>& outputs) {
   std::vector<NamedArray> arrays;
   for (size_t i = 0; i < outputs.size(); ++i)
     arrays.push_back({"arr_" + std::to_string(i), outputs[i]->type, outputs[i]->dims, outputs[i]->data});
@@ -49,7 +49,7 @@ void write_outputs(const std::string& path, const std::vector<std::unique_ptr<wi
 int run_program(const RunOptions& options, OpenedProgram& opened) {
   const wire::RunReplyT reply = opened.session->run(decisions_of(opened), options.repeat, !options.outputs.empty());
   if (reply.times_ns.empty()) throw RunError("the worker reported no run", opened.file.name);
-  if (!options.outputs.empty()) write_outputs(options.outputs, reply.outputs);
+  if (!options.outputs.empty()) write_run_outputs(options.outputs, reply.outputs);
   const double middle = median(reply.times_ns);
   const double least = quantile(reply.times_ns, 0), low = quantile(reply.times_ns, 0.25),
                high = quantile(reply.times_ns, 0.75);
@@ -69,7 +69,7 @@ int run_program(const RunOptions& options, OpenedProgram& opened) {
   return 0;
 }
 
-int compare(const RunOptions& options, OpenedProgram& opened) {
+int compare_with_default(const RunOptions& options, OpenedProgram& opened) {
   const double budget_s = parse_duration_s(options.budget, "--budget");
   const tune::Duel duel{.min_rounds = 15,
                         .max_rounds = 200,
@@ -82,7 +82,7 @@ int compare(const RunOptions& options, OpenedProgram& opened) {
   if (!m.ok() && !m.rejected())
     throw RunError(fmt::format("the duel failed ({}): {}", tune::outcome_name(m.outcome), m.note), opened.file.name);
   if (!options.outputs.empty())
-    write_outputs(options.outputs, opened.session->run(decisions_of(opened), 1, true).outputs);
+    write_run_outputs(options.outputs, opened.session->run(decisions_of(opened), 1, true).outputs);
   const tune::Target& target = opened.session->target();
   if (options.output->json) {
     json j = {
@@ -101,7 +101,7 @@ int compare(const RunOptions& options, OpenedProgram& opened) {
 }
 
 // Where the time goes, by opcode of the lowered program.
-int profile(const RunOptions& options, OpenedProgram& opened) {
+int profile_program(const RunOptions& options, OpenedProgram& opened) {
   const report::RunProfile profile = report::profile_runs(*opened.session, decisions_of(opened), options.repeat);
   if (profile.slices.empty()) throw RunError("XLA has no profiler here", opened.file.name);
   const auto lowered = opened.session->lower_reply(decisions_of(opened), /*want_fusion=*/false);
@@ -139,21 +139,21 @@ int run_command(const RunOptions& options) {
     throw Error("profiled runs are neither compared nor written", "--profile", "leave out --compare and --outputs");
   OpenedProgram opened = open_program(*options.program);
   warn_if_foreign(opened);
-  if (options.profile) return profile(options, opened);
-  return options.compare ? compare(options, opened) : run_program(options, opened);
+  if (options.profile) return profile_program(options, opened);
+  return options.compare ? compare_with_default(options, opened) : run_program(options, opened);
 }
 
 }  // namespace
 
 Runner declare_run(CLI::App& app) {
   const auto options = std::make_shared<RunOptions>();
-  options->output = add_output_options(app);
   options->program = add_program_options(app);
-  app.add_option("--repeat", options->repeat, "timed runs (default 10)");
-  app.add_flag("--compare", options->compare, "an interleaved duel against default XLA");
-  app.add_flag("--profile", options->profile, "where the time goes, by opcode: runs under XLA's profiler");
-  app.add_option("--budget", options->budget, "time for the duel (default 10s)");
-  app.add_option("--outputs", options->outputs, "write the outputs to this .npz file");
+  app.add_option("--repeat", options->repeat, "number of timed runs (default 10)");
+  app.add_flag("--compare", options->compare, "compare with default XLA in an interleaved duel");
+  app.add_flag("--profile", options->profile, "run under XLA's profiler and show where the time goes, by opcode");
+  app.add_option("--budget", options->budget, "time of the duel, as 10s or 1m (default 10s)")->type_name("TIME");
+  app.add_option("--outputs", options->outputs, "file for the program's outputs (.npz)")->type_name("FILE");
+  options->output = add_output_options(app);
   return [options] { return run_command(*options); };
 }
 

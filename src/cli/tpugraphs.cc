@@ -315,33 +315,43 @@ Runner declare_tpugraphs(CLI::App& app) {
   const auto add = [&](const char* name, const char* summary, int (*run)(const TpuGraphsCommand&), auto add_options) {
     CLI::App* sub = app.add_subcommand(name, summary);
     const auto command = std::make_shared<TpuGraphsCommand>();
-    command->output = add_output_options(*sub);
     add_options(*sub, *command);
+    command->output = add_output_options(*sub);
     sub->final_callback([chosen, command, run] { *chosen = [command, run] { return run(*command); }; });
   };
-  add("inspect", "what a graph file, a tuning file or a competition's answer holds", inspect_command,
+  add("inspect", "show what a graph file, a tuning file or a competition's answer holds", inspect_command,
       [](CLI::App& sub, TpuGraphsCommand& command) {
-        sub.add_option("FILE", command.files, ".npz of the data set, tuning .pb, or .csv of ID,TopConfigs")
+        sub.add_option("FILE", command.files,
+                       "file of the data set (.npz), of tuning data (.pb), or .csv of ID,TopConfigs")
             ->required()
-            ->expected(1);
-        sub.add_option("--data", command.data, "a folder of .npz files: are the answer's indices theirs?");
+            ->expected(1)
+            ->type_name("");
+        sub.add_option("--data", command.data, "folder of .npz files, to check that the answer's indices are theirs")
+            ->type_name("FOLDER");
       });
   add("import", "check files of the data set and bring them into one form, a graph each", import_command,
       [](CLI::App& sub, TpuGraphsCommand& command) {
-        sub.add_option("FILE", command.files, ".npz files and tuning .pb files")->required();
-        sub.add_option("-o,--output", command.out, "the folder to write")->required();
+        sub.add_option("FILE", command.files, "files of the data set (.npz) and of tuning data (.pb)")
+            ->required()
+            ->type_name("");
+        sub.add_option("-o,--output", command.out, "folder to write")->required()->type_name("FOLDER");
       });
   add("export", "write a program or a tuning file as the data set does", export_command,
       [](CLI::App& sub, TpuGraphsCommand& command) {
-        sub.add_option("FILE", command.files, "a program, a tuning .pb file, or for .csv graphs with run times")
-            ->required();
-        sub.add_option("-o,--output", command.out, "an .npz file, or a .csv of configurations by run time")->required();
+        sub.add_option("FILE", command.files, "program or tuning file (.pb), or for .csv graphs with run times")
+            ->required()
+            ->type_name("");
+        sub.add_option("-o,--output", command.out, "file to write: .npz, or .csv of configurations by run time")
+            ->required()
+            ->type_name("FILE");
         sub.add_option("--stage", command.stage,
-                       "of a program: source, as it is, or layout, as XLA:CPU has it when it assigns layouts")
-            ->check(CLI::IsMember({"source", "layout"}));
-        sub.add_option("--db", command.db, "with --stage layout: add the layouts measured in this database");
+                       "stage of a program: source (as it is) or layout (as XLA:CPU has it when it assigns layouts) "
+                       "(default source)")
+            ->check(one_of({"source", "layout"}));
+        sub.add_option("--db", command.db, "database whose measured layouts are added, with --stage layout")
+            ->type_name("FILE");
         sub.add_option("--threads", command.program.threads, "threads of one run (default 1)");
-        sub.add_option("--collection", command.collection, "of the .csv's IDs, as layout:xla:random");
+        sub.add_option("--collection", command.collection, "collection in the IDs of a .csv, as layout:xla:random");
       });
   return [chosen] { return (*chosen)(); };
 }

@@ -73,7 +73,7 @@ EncodedOptions::EncodedOptions(const Kernel& kernel, const std::vector<std::stri
   view_.runtime_ns = unknown_;
 }
 
-std::string shipped_tile_weights() { return shipped_model("tile"); }
+std::string shipped_tile_weights(const std::string& models) { return shipped_model("tile", models); }
 
 std::unique_ptr<KernelRanker> learned_ranker(const std::string& weights_path) {
   return std::make_unique<ModelRanker>(load_learned_model(weights_path));

@@ -54,8 +54,8 @@ class KernelRanker {
 // Weights of `hone train`. Throws what load_learned_model throws.
 std::unique_ptr<KernelRanker> learned_ranker(const std::string& weights_path);
 
-// The weights that come with the program: $HONE_MODELS, or data/models beside its folder, there `tile`; empty when there are none.
-std::string shipped_tile_weights();
+// The weights `tile` in the folder `models`, or those that come with the program (shipped.h); empty when there are none.
+std::string shipped_tile_weights(const std::string& models = "");
 
 // Coefficients saved by `hone eval --save`, or the defaults when the path is empty.
 std::unique_ptr<KernelRanker> analytical_ranker(const std::string& path, int threads);

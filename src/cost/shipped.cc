@@ -1,6 +1,5 @@
 #include "cost/shipped.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <vector>
 
@@ -8,16 +7,30 @@
 
 namespace hone::cost {
 
-std::string shipped_model(const std::string& name) {
-  namespace fs = std::filesystem;
-  std::vector<fs::path> folders;
-  if (const char* chosen = std::getenv("HONE_MODELS")) folders.emplace_back(chosen);
+namespace fs = std::filesystem;
+
+namespace {
+
+// Of what comes with the program, below data of a build or share/hone of an installation.
+std::vector<fs::path> data_folders(const std::string& name) {
   const fs::path above = executable_dir().parent_path();
-  folders.push_back(above / "data" / "models");
-  folders.push_back(above / "share" / "hone" / "models");
+  return {above / "data" / name, above / "share" / "hone" / name};
+}
+
+}  // namespace
+
+std::string shipped_model(const std::string& name, const std::string& models) {
+  std::vector<fs::path> folders = data_folders("models");
+  if (!models.empty()) folders.insert(folders.begin(), fs::path(models));
   for (const fs::path& folder : folders)
     if (fs::exists(folder / name)) return (folder / name).string();
   return "";
+}
+
+std::string shipped_folder(const std::string& name) {
+  for (const fs::path& folder : data_folders(name))
+    if (fs::exists(folder)) return folder.string();
+  return "data/" + name;
 }
 
 }  // namespace hone::cost

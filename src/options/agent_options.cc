@@ -7,48 +7,6 @@ namespace hone::options {
 
 namespace {
 
-template <class O, class Visit>
-void for_each_option(O& o, Visit&& visit) {
-  visit("agent", o.agent);
-  visit("steps", o.steps);
-  visit("seed", o.seed);
-  visit("environments", o.environments);
-  visit("environment_threads", o.environment_threads);
-  visit("threads", o.threads);
-  visit("policy", o.policy);
-  visit("layers", o.layers);
-  visit("activation", o.activation);
-  visit("gnn_hidden", o.gnn_hidden);
-  visit("gnn_layers", o.gnn_layers);
-  visit("opcode_embedding", o.opcode_embedding);
-  visit("neighbour_cap", o.neighbour_cap);
-  visit("value_features", o.value_features);
-  visit("normalize", o.normalize);
-  visit("learning_rate", o.learning_rate);
-  visit("discount", o.discount);
-  visit("batch", o.batch);
-  visit("clip_norm", o.clip_norm);
-  visit("rollout", o.rollout);
-  visit("lambda", o.lambda);
-  visit("entropy", o.entropy);
-  visit("value_coefficient", o.value_coefficient);
-  visit("normalize_advantage", o.normalize_advantage);
-  visit("epochs", o.epochs);
-  visit("clip", o.clip);
-  visit("max_kl", o.max_kl);
-  visit("damping", o.damping);
-  visit("shrink", o.shrink);
-  visit("conjugate_steps", o.conjugate_steps);
-  visit("line_search_steps", o.line_search_steps);
-  visit("buffer", o.buffer);
-  visit("learning_starts", o.learning_starts);
-  visit("train_every", o.train_every);
-  visit("target_every", o.target_every);
-  visit("exploration_share", o.exploration_share);
-  visit("exploration_end", o.exploration_end);
-  visit("double_q", o.double_q);
-}
-
 void require(bool fine, const char* option, const char* what) {
   if (!fine) throw Error(std::string(option) + " " + what, "agent options");
 }
@@ -112,16 +70,12 @@ void AgentOptions::validate() const {
   require(exploration_end >= 0 && exploration_end <= 1, "exploration_end", "must be in [0, 1]");
 }
 
-nlohmann::json to_json(const AgentOptions& options) {
-  nlohmann::json json;
-  for_each_option(options, [&](const char* name, const auto& value) { json[name] = value; });
-  return json;
-}
+nlohmann::json to_json(const AgentOptions& options) { return write_options(options); }
 
 AgentOptions agent_options_from_json(const nlohmann::json& json) {
   const auto agent = json.find("agent");
   AgentOptions options = paper_options(agent != json.end() && agent->is_string() ? agent->get<std::string>() : "ppo");
-  read_options(json, "agent", [&](auto&& visit) { for_each_option(options, visit); });
+  read_options(json, "agent", options);
   return options;
 }
 

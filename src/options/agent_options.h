@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "options/option_list.h"
+
 namespace hone::options {
 
 struct AgentName {
@@ -56,6 +58,53 @@ struct AgentOptions {
 
   void validate() const;  // throws Error that names the option
 };
+
+template <class Visit>
+void for_each_option(ListOf<AgentOptions>, Visit&& visit) {
+  using O = AgentOptions;
+  visit({"agent"}, &O::agent);
+  visit({"steps", "steps of all environments together"}, &O::steps);
+  visit({"seed", "seed for weights, actions and episodes"}, &O::seed);
+  visit({"environments", "environments that are stepped together"}, &O::environments);
+  visit({"environment_threads"}, &O::environment_threads);
+  visit({"threads", "threads of the networks; with more than one, runs differ in the last bits"}, &O::threads);
+  visit({"policy", "kind of network: mlp reads operation counts, gnn reads the graph", "--network,--policy"},
+        &O::policy);
+  visit({"layers", "widths of the hidden layers, separated by commas, or none"}, &O::layers);
+  visit({"activation", "activation function: tanh or relu (default tanh; dqn: relu)"}, &O::activation);
+  visit({"gnn_hidden", "width of the graph network's node embeddings"}, &O::gnn_hidden);
+  visit({"gnn_layers", "number of layers of the graph network"}, &O::gnn_layers);
+  visit({"opcode_embedding"}, &O::opcode_embedding);
+  visit({"neighbour_cap"}, &O::neighbour_cap);
+  visit({"value_features", "show FLOPs, transcendentals and bytes to the value function"}, &O::value_features);
+  visit({"normalize", "leave observations unnormalised", "--no-normalize", true}, &O::normalize);
+  visit({"learning_rate", "learning rate of Adam"}, &O::learning_rate);
+  visit({"discount", "discount factor gamma of future rewards"}, &O::discount);
+  visit({"batch", "rows of one gradient step"}, &O::batch);
+  visit({"clip_norm", "largest norm of all gradients together, 0 = no clipping (default 0.5; dqn: 10)"}, &O::clip_norm);
+  visit({"rollout", "a2c, trpo, ppo: steps per update, a multiple of --environments (default 2048; a2c: 256)"},
+        &O::rollout);
+  visit({"lambda", "a2c, trpo, ppo: lambda of generalised advantage estimation"}, &O::lambda);
+  visit({"entropy", "a2c, trpo, ppo: coefficient of the entropy bonus"}, &O::entropy);
+  visit({"value_coefficient", "a2c, ppo: coefficient of the value loss"}, &O::value_coefficient);
+  visit({"normalize_advantage"}, &O::normalize_advantage);
+  visit({"epochs", "ppo: passes over a rollout; trpo: passes of the value function over it"}, &O::epochs);
+  visit({"clip", "ppo: clipping range of the probability ratio, 0 = no clipping"}, &O::clip);
+  visit({"max_kl", "trpo: largest KL divergence of one update"}, &O::max_kl);
+  visit({"damping"}, &O::damping);
+  visit({"shrink"}, &O::shrink);
+  visit({"conjugate_steps"}, &O::conjugate_steps);
+  visit({"line_search_steps"}, &O::line_search_steps);
+  visit({"buffer", "dqn: transitions in the replay buffer"}, &O::buffer);
+  visit({"learning_starts", "dqn: random steps before learning starts"}, &O::learning_starts);
+  visit({"train_every"}, &O::train_every);
+  visit({"target_every", "dqn: gradient steps between copies to the target network"}, &O::target_every);
+  visit({"exploration_share", "dqn: share of all steps over which random actions become rare"}, &O::exploration_share);
+  visit({"exploration_end"}, &O::exploration_end);
+  visit({"double_q", "dqn: let the target network choose the next action as well (no double Q-learning)", "--single-q",
+         true},
+        &O::double_q);
+}
 
 nlohmann::json to_json(const AgentOptions& options);
 // Members that are left out keep their defaults; throws Error for unknown and ill-typed ones.

@@ -11,27 +11,6 @@ namespace {
 
 constexpr const char* kTaskNames[kGoTasks] = {"placement", "schedule", "fusion"};
 
-template <class O, class Visit>
-void for_each_option(O& o, Visit&& visit) {
-  visit("tasks", o.tasks);
-  visit("devices", o.devices);
-  visit("schedule_levels", o.schedule_levels);
-  visit("fusion_levels", o.fusion_levels);
-  visit("hidden", o.hidden);
-  visit("heads", o.heads);
-  visit("sage_layers", o.sage_layers);
-  visit("attention_layers", o.attention_layers);
-  visit("task_layers", o.task_layers);
-  visit("segment", o.segment);
-  visit("steps", o.steps);
-  visit("stay", o.stay);
-  visit("modulation", o.modulation);
-  visit("recurrence", o.recurrence);
-  visit("task_residual", o.task_residual);
-  visit("refinement", o.refinement);
-  visit("device_scores", o.device_scores);
-}
-
 void require_range(int64_t value, int64_t low, int64_t high, const char* option) {
   if (value < low || value > high)
     throw Error(std::string(option) + " must be " + std::to_string(low) + " to " + std::to_string(high),
@@ -86,15 +65,11 @@ void GoOptions::validate() const {
   if (!(stay > 0 && stay < 1)) throw Error("stay must be between 0 and 1", "policy options");
 }
 
-nlohmann::json to_json(const GoOptions& options) {
-  nlohmann::json json;
-  for_each_option(options, [&](const char* name, const auto& value) { json[name] = value; });
-  return json;
-}
+nlohmann::json to_json(const GoOptions& options) { return write_options(options); }
 
 GoOptions go_options_from_json(const nlohmann::json& json) {
   GoOptions options;
-  read_options(json, "policy", [&](auto&& visit) { for_each_option(options, visit); });
+  read_options(json, "policy", options);
   options.validate();
   return options;
 }

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "options/option_list.h"
+
 namespace hone::options {
 
 enum class GoTask : int8_t { Placement = 0, Schedule, Fusion };
@@ -35,6 +37,30 @@ struct GoOptions {
   std::vector<GoTask> task_list() const;
   void validate() const;  // throws Error that names the option
 };
+
+template <class Visit>
+void for_each_option(ListOf<GoOptions>, Visit&& visit) {
+  using O = GoOptions;
+  visit({"tasks", "tasks the policy decides, separated by commas (default placement,schedule,fusion)"}, &O::tasks);
+  visit({"devices", "devices of the largest topology the policy is for", "--max-devices"}, &O::devices);
+  visit({"schedule_levels", "number of scheduling priorities, odd"}, &O::schedule_levels);
+  visit({"fusion_levels", "number of fusion priorities; priority 0 is never fused"}, &O::fusion_levels);
+  visit({"hidden", "width of node embeddings"}, &O::hidden);
+  visit({"heads", "number of attention heads"}, &O::heads);
+  visit({"sage_layers", "number of layers of the graph network"}, &O::sage_layers);
+  visit({"attention_layers", "number of attention layers that all tasks share"}, &O::attention_layers);
+  visit({"task_layers", "number of layers of each task's head"}, &O::task_layers);
+  visit({"segment", "nodes of one segment of the recurrent attention"}, &O::segment);
+  visit({"steps", "refinements of one evaluation"}, &O::steps);
+  visit({"stay", "probability, before training, of keeping what was decided before"}, &O::stay);
+  visit({"modulation", "ablation: layers do not see the pooled graph", "--no-modulation", true}, &O::modulation);
+  visit({"recurrence", "ablation: segments do not see the one before", "--no-recurrence", true}, &O::recurrence);
+  visit({"task_residual", "ablation: tasks do not see each other's heads", "--no-task-residual", true},
+        &O::task_residual);
+  visit({"refinement", "ablation: one step that sees nothing decided before", "--no-refinement", true}, &O::refinement);
+  visit({"device_scores", "ablation: placement does not see loads and neighbours", "--no-device-scores", true},
+        &O::device_scores);
+}
 
 nlohmann::json to_json(const GoOptions& options);
 GoOptions go_options_from_json(const nlohmann::json& json);  // throws Error for unknown or ill-typed members

@@ -9,21 +9,6 @@ namespace hone::options {
 
 namespace {
 
-template <class O, class Visit>
-void each_layout_option(O& o, Visit&& visit) {
-  visit("name", o.name);
-  visit("hidden", o.hidden);
-  visit("blocks", o.blocks);
-  visit("opcode_embedding", o.opcode_embedding);
-  visit("layout_embedding", o.layout_embedding);
-  visit("dropout", o.dropout);
-  visit("channel_attention", o.channel_attention);
-  visit("cross_attention", o.cross_attention);
-  visit("edges", o.edges);
-  visit("prune", o.prune);
-  visit("tiles", o.tiles);
-}
-
 void require_between(double value, double low, double high, const char* option) {
   if (!(value >= low && value <= high))
     throw Error(
@@ -47,15 +32,11 @@ void LayoutModelOptions::validate() const {
     throw Error("this model ranks layouts, not tiles", "--model", "tgraph, tgraph-code or linear");
 }
 
-nlohmann::json to_json(const LayoutModelOptions& options) {
-  nlohmann::json json;
-  each_layout_option(options, [&](const char* name, const auto& member) { json[name] = member; });
-  return json;
-}
+nlohmann::json to_json(const LayoutModelOptions& options) { return write_options(options); }
 
 LayoutModelOptions layout_model_options_from_json(const nlohmann::json& json) {
   LayoutModelOptions options;
-  read_options(json, "layout model", [&](auto&& visit) { each_layout_option(options, visit); });
+  read_options(json, "layout model", options);
   options.validate();
   return options;
 }

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "options/option_list.h"
+
 namespace hone::options {
 
 struct LayoutModelOptions {
@@ -23,6 +25,24 @@ struct LayoutModelOptions {
   // Throws Error that names the option.
   void validate() const;
 };
+
+template <class Visit>
+void for_each_option(ListOf<LayoutModelOptions>, Visit&& visit) {
+  using O = LayoutModelOptions;
+  visit({"name"}, &O::name);
+  visit({"hidden", "width of node embeddings (default 64; with --preset paper 256)"}, &O::hidden);
+  visit({"blocks", "number of graph blocks"}, &O::blocks);
+  visit({"opcode_embedding"}, &O::opcode_embedding);
+  visit({"layout_embedding"}, &O::layout_embedding);
+  visit({"dropout", "share of values dropped in training (default 0; with --preset paper 0.2)"}, &O::dropout);
+  visit({"channel_attention", "ablation: no attention over channels", "--no-channel-attention", true},
+        &O::channel_attention);
+  visit({"cross_attention", "ablation: configurations do not see each other", "--no-cross-attention", true},
+        &O::cross_attention);
+  visit({"edges", "ablation: nodes do not see their neighbours", "--no-edges", true}, &O::edges);
+  visit({"prune", "ablation: keep nodes far from any configurable one", "--no-prune", true}, &O::prune);
+  visit({"tiles"}, &O::tiles);
+}
 
 nlohmann::json to_json(const LayoutModelOptions& options);
 // Members that are left out keep their defaults; throws Error for unknown and ill-typed ones.

@@ -15,15 +15,6 @@ namespace hone::options {
 
 namespace {
 
-template <class O, class Visit>
-void each_split_option(O& o, Visit&& visit) {
-  visit("by", o.by);
-  visit("hold_out", o.hold_out);
-  visit("test", o.test);
-  visit("folds", o.folds);
-  visit("seed", o.seed);
-}
-
 enum class Part { Train, Validation, Test };
 
 size_t tested_of(size_t count, double share) {
@@ -120,15 +111,11 @@ void LayoutSplit::validate() const {
   if (folds < 2 || folds > 1000) throw Error("from 2 to 1000", "--folds");
 }
 
-nlohmann::json to_json(const LayoutSplit& split) {
-  nlohmann::json json;
-  each_split_option(split, [&](const char* name, const auto& member) { json[name] = member; });
-  return json;
-}
+nlohmann::json to_json(const LayoutSplit& split) { return write_options(split); }
 
 LayoutSplit layout_split_from_json(const nlohmann::json& json) {
   LayoutSplit split;
-  read_options(json, "split", [&](auto&& visit) { each_split_option(split, visit); });
+  read_options(json, "split", split);
   split.validate();
   return split;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "options/config_graph.h"
+#include "options/option_list.h"
 
 namespace hone::options {
 
@@ -22,6 +23,22 @@ struct LayoutSplit {
   // Throws Error that names the option.
   void validate() const;
 };
+
+template <class Visit>
+void for_each_option(ListOf<LayoutSplit>, Visit&& visit) {
+  using O = LayoutSplit;
+  visit({"by",
+         "what is held out: graphs (whole programs), configs (configurations of every program), or the programs of the "
+         "part "
+         "test in a FILE",
+         "--split"},
+        &O::by);
+  visit({"hold_out", "share held out for hone eval layout"}, &O::hold_out);
+  visit({"test"}, &O::test);
+  visit({"folds", "number of folds of the cross-validation over the rest"}, &O::folds);
+  visit({"seed", "seed of the split", "--split-seed"}, &O::seed);
+}
+
 nlohmann::json to_json(const LayoutSplit& split);
 LayoutSplit layout_split_from_json(const nlohmann::json& json);  // as layout_model_options_from_json
 

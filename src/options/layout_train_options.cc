@@ -7,24 +7,6 @@ namespace hone::options {
 
 namespace {
 
-template <class O, class Visit>
-void each_option(O& o, Visit&& visit) {
-  visit("loss", o.loss);
-  visit("steps", o.steps);
-  visit("configs_per_step", o.configs_per_step);
-  visit("learning_rate", o.learning_rate);
-  visit("weight_decay", o.weight_decay);
-  visit("warmup", o.warmup);
-  visit("clip_norm", o.clip_norm);
-  visit("train_folds", o.train_folds);
-  visit("keep", o.keep);
-  visit("validate_every", o.validate_every);
-  visit("patience", o.patience);
-  visit("validation_configs", o.validation_configs);
-  visit("seed", o.seed);
-  visit("threads", o.threads);
-}
-
 void require(bool fine, const char* option, const char* what) {
   if (!fine) throw Error(what, option);
 }
@@ -72,16 +54,15 @@ LayoutTrainOptions layout_defaults(const std::string& model, bool small) {
 }
 
 nlohmann::json to_json(const LayoutTrainOptions& options) {
-  nlohmann::json json = {{"model", to_json(options.model)}, {"split", to_json(options.split)}};
-  each_option(options, [&](const char* name, const auto& member) { json[name] = member; });
+  nlohmann::json json = write_options(options);
+  json["model"] = to_json(options.model);
+  json["split"] = to_json(options.split);
   return json;
 }
 
 LayoutTrainOptions layout_train_options_from_json(const nlohmann::json& json) {
   LayoutTrainOptions options;
-  read_options(
-      json, "training", [&](auto&& visit) { each_option(options, visit); },
-      json.contains("model") + json.contains("split"));
+  read_options(json, "training", options, json.contains("model") + json.contains("split"));
   if (json.contains("model")) options.model = layout_model_options_from_json(json.at("model"));
   if (json.contains("split")) options.split = layout_split_from_json(json.at("split"));
   options.validate();

@@ -7,6 +7,7 @@
 
 #include "options/layout_options.h"
 #include "options/layout_parts.h"
+#include "options/option_list.h"
 
 namespace hone::options {
 
@@ -32,6 +33,33 @@ struct LayoutTrainOptions {
 // The paper's for TGraph (arXiv 2405.16623), TpuGraphs' own for "sage" (baselines/layout of
 // github.com/google-research-datasets/tpu_graphs), ours for the rest. "small" is 64 wide instead of 256, without dropout, at three times the learning rate.
 LayoutTrainOptions layout_defaults(const std::string& model, bool small);
+
+// Without those of the model and of the split, which have lists of their own.
+template <class Visit>
+void for_each_option(ListOf<LayoutTrainOptions>, Visit&& visit) {
+  using O = LayoutTrainOptions;
+  visit({"loss", "loss function: hinge or listmle (default hinge; sage: listmle)"}, &O::loss);
+  visit({"steps", "training steps of each fold"}, &O::steps);
+  visit({"configs_per_step",
+         "configurations of one training step (default 64; the paper: 64 for default and 128 for random layouts; sage: "
+         "16)",
+         "--configs"},
+        &O::configs_per_step);
+  visit({"learning_rate",
+         "highest learning rate of AdamW (default 0.003; with --preset paper and sage 0.001, linear 0.01)"},
+        &O::learning_rate);
+  visit({"weight_decay", "weight decay of everything but biases (default 1e-05; sage: 0)"}, &O::weight_decay);
+  visit({"warmup", "share of the steps over which the learning rate rises"}, &O::warmup);
+  visit({"clip_norm", "largest norm of all gradients together, 0 = no clipping (default 1; sage: 0.01)"},
+        &O::clip_norm);
+  visit({"train_folds", "number of folds that are trained, from the first on"}, &O::train_folds);
+  visit({"keep", "networks in the ensemble: the best by validation"}, &O::keep);
+  visit({"validate_every", "steps between validations"}, &O::validate_every);
+  visit({"patience", "validations without a better one before a fold ends, 0 = never end early"}, &O::patience);
+  visit({"validation_configs", "most configurations of each graph in a validation"}, &O::validation_configs);
+  visit({"seed", "seed for weights, batches and dropout"}, &O::seed);
+  visit({"threads", "threads of the network"}, &O::threads);
+}
 
 nlohmann::json to_json(const LayoutTrainOptions& options);
 // Members that are left out keep their defaults; throws Error for unknown and ill-typed ones.

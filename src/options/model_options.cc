@@ -5,6 +5,8 @@
 
 namespace hone::options {
 
+constexpr char kOldLateFusion[] = "fast";
+
 const std::vector<ModelName>& model_names() {
   static const std::vector<ModelName> table = {
       {"none+per-node", Gnn::None, Reduction::PerNode, false},
@@ -19,7 +21,7 @@ const std::vector<ModelName>& model_names() {
       {"gat+column-wise", Gnn::Gat, Reduction::ColumnWise, false},
       {"gat+lstm", Gnn::Gat, Reduction::Lstm, false},
       {"gat+transformer", Gnn::Gat, Reduction::Transformer, false},
-      {"fast", Gnn::Sage, Reduction::ColumnWise, true},
+      {"late-fusion", Gnn::Sage, Reduction::ColumnWise, true},
   };
   return table;
 }
@@ -27,7 +29,7 @@ const std::vector<ModelName>& model_names() {
 const ModelName& find_model(const std::string& name) {
   std::string known;
   for (const ModelName& row : model_names()) {
-    if (name == row.name) return row;
+    if (name == row.name || (row.late_fusion && name == kOldLateFusion)) return row;
     known += (known.empty() ? "" : ", ") + std::string(row.name);
   }
   throw Error("no such model: " + name, "--model", "one of " + known);
@@ -57,42 +59,17 @@ static void from_json(const nlohmann::json& json, Join& join) { join = join_from
 
 namespace {
 
-// Every option with its JSON name, for writing and reading.
-template <class O, class Visit>
-void for_each_option(O& o, Visit&& visit) {
-  visit("name", o.name);
-  visit("hidden", o.hidden);
-  visit("opcode_embedding", o.opcode_embedding);
-  visit("gnn_layers", o.gnn_layers);
-  visit("module_layers", o.module_layers);
-  visit("node_final_layers", o.node_final_layers);
-  visit("transformer_layers", o.transformer_layers);
-  visit("transformer_heads", o.transformer_heads);
-  visit("gat_heads", o.gat_heads);
-  visit("neighbour_cap", o.neighbour_cap);
-  visit("directed", o.directed);
-  visit("l2_norm", o.l2_norm);
-  visit("demand", o.demand);
-  visit("tile_join", o.tile_join);
-  visit("static_join", o.static_join);
-  visit("dropout", o.dropout);
-}
-
 void require(bool fine, const char* option, const char* what) {
   if (!fine) throw Error(std::string(option) + " " + what, "model options");
 }
 
 }  // namespace
 
-nlohmann::json to_json(const ModelOptions& options) {
-  nlohmann::json json;
-  for_each_option(options, [&](const char* name, const auto& value) { json[name] = value; });
-  return json;
-}
+nlohmann::json to_json(const ModelOptions& options) { return write_options(options); }
 
 ModelOptions model_options_from_json(const nlohmann::json& json) {
   ModelOptions options;
-  read_options(json, "model", [&](auto&& visit) { for_each_option(options, visit); });
+  read_options(json, "model", options);
   options.validate();
   return options;
 }

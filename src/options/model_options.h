@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "options/option_list.h"
+
 namespace hone::options {
 
 enum class Gnn { None, Sage, Gat };
@@ -15,15 +17,16 @@ enum class Reduction { PerNode, ColumnWise, Lstm, Transformer };
 // kernel embedding (option 2).
 enum class Join { None, Node, Kernel };
 
-// The grid of Kaufman et al. 2021, Table 4, and our own `fast`.
+// The twelve networks of Kaufman et al. 2021, Table 4, and our own late-fusion network.
 struct ModelName {
   const char* name;
   Gnn gnn;
   Reduction reduction;
-  bool fast;
+  bool late_fusion;  // options meet the kernel's embedding only at the end, so that many are scored quickly
 };
 const std::vector<ModelName>& model_names();
-const ModelName& find_model(const std::string& name);  // throws Error that lists the names
+// Weights files of older versions call late-fusion "fast", which is understood too. Throws Error that lists the names.
+const ModelName& find_model(const std::string& name);
 
 // Defaults are the paper's fixed values (Table 5) except `hidden`, which Tables 6 and 7 set to 512 or 1024 for a V100.
 struct ModelOptions {
@@ -46,6 +49,32 @@ struct ModelOptions {
 
   void validate() const;  // throws Error that names the option
 };
+
+template <class Visit>
+void for_each_option(ListOf<ModelOptions>, Visit&& visit) {
+  using O = ModelOptions;
+  visit({"name"}, &O::name);
+  visit({"hidden", "width of node embeddings (default 128; with --preset paper the paper's for the model)"},
+        &O::hidden);
+  visit({"opcode_embedding", "width of opcode embeddings"}, &O::opcode_embedding);
+  visit({"gnn_layers", "number of layers of the graph network"}, &O::gnn_layers);
+  visit({"module_layers"}, &O::module_layers);
+  visit({"node_final_layers"}, &O::node_final_layers);
+  visit({"transformer_layers"}, &O::transformer_layers);
+  visit({"transformer_heads"}, &O::transformer_heads);
+  visit({"gat_heads"}, &O::gat_heads);
+  visit({"neighbour_cap"}, &O::neighbour_cap);
+  visit({"directed", "use the same weights for producers and users", "--undirected", true}, &O::directed);
+  visit({"l2_norm", "normalise node embeddings after every graph layer"}, &O::l2_norm);
+  visit({"demand",
+         "add what the analytical model counts for each option to its features: bytes per cache, operations, an "
+         "estimate"},
+        &O::demand);
+  visit({"tile_join", "where features of options enter: node, kernel or none (default node)", "--tile"}, &O::tile_join);
+  visit({"static_join", "where static performance features enter: node, kernel or none (default node)", "--static"},
+        &O::static_join);
+  visit({"dropout", "share of values dropped in training (default: the paper's for the model)"}, &O::dropout);
+}
 
 nlohmann::json to_json(const ModelOptions& options);
 ModelOptions model_options_from_json(const nlohmann::json& json);  // throws Error for unknown or ill-typed members

@@ -1,28 +1,36 @@
-// Reading an options struct from a JSON object: every member by its name, members left out keep their defaults, anything
-// else is an error that names it. The struct's own file lists its members in one for_each_option(options, visit).
+// An options struct as a JSON object, by its list (option_list.h). Reading: members left out keep their values, anything
+// else than a member is an error that names it.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/error.h"
+#include "options/option_list.h"
 
 namespace hone::options {
 
-// `what` names the kind of option in errors ("model"); `visit_all(visit)` calls visit(name, member) for every member;
-// `others` members of the object are read by the caller. Throws Error for another type, ill-typed and unknown members.
-template <class VisitAll>
-void read_options(const nlohmann::json& json, const std::string& what, VisitAll&& visit_all, size_t others = 0) {
+template <class O>
+nlohmann::json write_options(const O& options) {
+  nlohmann::json json;
+  for_each_option(ListOf<O>(), [&](const OptionRow& row, auto member) { json[row.name] = options.*member; });
+  return json;
+}
+
+// `what` names the kind of option in errors ("model"); `others` members of the object are read by the caller. Throws Error
+// for another type, ill-typed and unknown members.
+template <class O>
+void read_options(const nlohmann::json& json, const std::string& what, O& options, size_t others = 0) {
   if (!json.is_object()) throw Error(what + " options are not an object");
   size_t known = others;
-  visit_all([&](const char* name, auto& member) {
-    const auto found = json.find(name);
+  for_each_option(ListOf<O>(), [&](const OptionRow& row, auto member) {
+    const auto found = json.find(row.name);
     if (found == json.end()) return;
     ++known;
     try {
-      found->get_to(member);
+      found->get_to(options.*member);
     } catch (const nlohmann::json::exception&) {
-      throw Error(what + " option of a wrong type: " + name);
+      throw Error(what + " option of a wrong type: " + row.name);
     }
   });
   if (known != json.size()) throw Error("unknown " + what + " option", json.dump().substr(0, 200));

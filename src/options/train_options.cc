@@ -7,30 +7,6 @@ namespace hone::options {
 
 namespace {
 
-template <class O, class Visit>
-void for_each_option(O& o, Visit&& visit) {
-  visit("task", o.task);
-  visit("loss", o.loss);
-  visit("steps", o.steps);
-  visit("seed", o.seed);
-  visit("learning_rate", o.learning_rate);
-  visit("decay", o.decay);
-  visit("decay_steps", o.decay_steps);
-  visit("clip_norm", o.clip_norm);
-  visit("kernels_per_step", o.kernels_per_step);
-  visit("options_per_kernel", o.options_per_kernel);
-  visit("balance", o.balance);
-  visit("validate_every", o.validate_every);
-  visit("patience", o.patience);
-  visit("validation_kernels", o.validation_kernels);
-  visit("validation_options", o.validation_options);
-  visit("min_runtime_ns", o.min_runtime_ns);
-  visit("threads", o.threads);
-  visit("processes", o.processes);
-  visit("rank", o.rank);
-  visit("rendezvous", o.rendezvous);
-}
-
 // Rows of Tables 6 and 7.
 struct Tuned {
   const char* model;
@@ -56,7 +32,7 @@ constexpr Tuned kTile[] = {
     {"gat+column-wise", 512, false, 0, 1, 4, 0.00001, 1.0, true, 0.1, "rank-hinge"},
     {"gat+lstm", 512, false, 0, 1, 4, 0.00001, 0.99, true, 0.1, "rank-hinge"},
     {"gat+transformer", 512, false, 0, 2, 4, 0.00001, 1.0, true, 0.1, "rank-hinge"},
-    {"fast", 128, false, 0, 1, 2, 0.001, 1.0, true, 0.1, "rank-hinge"},
+    {"late-fusion", 128, false, 0, 1, 2, 0.001, 1.0, true, 0.1, "rank-hinge"},
 };
 constexpr Tuned kFusion[] = {
     {"none+per-node", 512, false, 3, 1, 2, 0.000214, 0.95, false, 0.2, "mse"},
@@ -71,7 +47,7 @@ constexpr Tuned kFusion[] = {
     {"gat+column-wise", 1024, false, 0, 1, 2, 0.000004, 0.95, false, 0.2, "mse"},
     {"gat+lstm", 1024, false, 0, 1, 2, 0.000006, 0.95, false, 0.25, "mse"},
     {"gat+transformer", 1024, false, 0, 2, 2, 0.000001, 1.0, true, 0.2, "mse"},
-    {"fast", 128, false, 0, 1, 2, 0.001, 1.0, true, 0.1, "mse"},
+    {"late-fusion", 128, false, 0, 1, 2, 0.001, 1.0, true, 0.1, "mse"},
 };
 
 void require(bool fine, const char* option, const char* what) {
@@ -111,31 +87,31 @@ void TrainOptions::settle() {
 }
 
 nlohmann::json to_json(const TrainOptions& options) {
-  nlohmann::json json = {{"model", to_json(options.model)}};
-  for_each_option(options, [&](const char* name, const auto& value) { json[name] = value; });
+  nlohmann::json json = write_options(options);
+  json["model"] = to_json(options.model);
   return json;
 }
 
 TrainOptions train_options_from_json(const nlohmann::json& json) {
   TrainOptions options;
   const bool has_model = json.is_object() && json.contains("model");
-  read_options(json, "training", [&](auto&& visit) { for_each_option(options, visit); }, has_model);
+  read_options(json, "training", options, has_model);
   if (has_model) options.model = model_options_from_json(json.at("model"));
   return options;
 }
 
 TrainOptions paper_options(const std::string& task, const std::string& model) {
-  find_model(model);
+  const std::string name = find_model(model).name;
   if (task != "tile" && task != "fusion") throw Error("no such task: " + task, "", "tile or fusion");
   for (const Tuned& row : task == "tile" ? kTile : kFusion) {
-    if (model != row.model) continue;
+    if (name != row.model) continue;
     TrainOptions options;
     options.task = task;
     options.loss = row.loss;
     options.learning_rate = row.learning_rate;
     options.decay = row.decay;
     options.clip_norm = row.clip ? 1 : 0;
-    options.model.name = model;
+    options.model.name = name;
     options.model.hidden = row.hidden;
     options.model.l2_norm = row.l2_norm;
     options.model.module_layers = row.module_layers;

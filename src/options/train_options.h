@@ -7,6 +7,7 @@
 #include <string>
 
 #include "options/model_options.h"
+#include "options/option_list.h"
 
 namespace hone::options {
 
@@ -39,12 +40,44 @@ struct TrainOptions {
   void settle();
 };
 
+// Without the model's, which have a list of their own.
+template <class Visit>
+void for_each_option(ListOf<TrainOptions>, Visit&& visit) {
+  using O = TrainOptions;
+  visit({"task"}, &O::task);
+  visit({"loss",
+         "loss function: rank-hinge, rank-logistic, rank-weighted (hinge, pairs count by their ratio), ratio (of run "
+         "times) "
+         "or mse (default: the paper's for the model)"},
+        &O::loss);
+  visit({"steps", "most training steps"}, &O::steps);
+  visit({"seed", "seed for weights, batches and dropout"}, &O::seed);
+  visit({"learning_rate", "learning rate of Adam (default: the paper's for the model)"}, &O::learning_rate);
+  visit({"decay", "factor of the learning rate every --decay-steps (default: the paper's for the model)"}, &O::decay);
+  visit({"decay_steps", "steps between decays of the learning rate"}, &O::decay_steps);
+  visit({"clip_norm",
+         "largest norm of all gradients together, 0 = no clipping (default: 1 or 0, the paper's for the model)"},
+        &O::clip_norm);
+  visit({"kernels_per_step", "kernels of one training step (default: tile 8, fusion 64)"}, &O::kernels_per_step);
+  visit({"options_per_kernel", "most options of each kernel in a training step"}, &O::options_per_kernel);
+  visit({"balance", "draw evenly from each program, family or kernel"}, &O::balance);
+  visit({"validate_every", "steps between validations"}, &O::validate_every);
+  visit({"patience", "validations without a better one before training ends, 0 = never end early"}, &O::patience);
+  visit({"validation_kernels", "most kernels in a validation"}, &O::validation_kernels);
+  visit({"validation_options", "most options of each kernel in a validation"}, &O::validation_options);
+  visit({"min_runtime_ns"}, &O::min_runtime_ns);
+  visit({"threads", "threads of one process"}, &O::threads);
+  visit({"processes", "processes on this machine that train together, their gradients averaged"}, &O::processes);
+  visit({"rank", ""}, &O::rank);  // of a process that another one started
+  visit({"rendezvous", ""}, &O::rendezvous);
+}
+
 nlohmann::json to_json(const TrainOptions& options);
 // Members that are left out keep their defaults; throws Error for unknown and ill-typed ones.
 TrainOptions train_options_from_json(const nlohmann::json& json);
 
 // The tuned hyperparameters of Kaufman et al. 2021, Table 6 (tile) and 7 (fusion), for one of its twelve models, and our
-// own for `fast`. The paper clips gradients "by norm" without saying at which, and decays without saying how often.
+// own for late-fusion. The paper clips gradients "by norm" without saying at which, and decays without saying how often.
 TrainOptions paper_options(const std::string& task, const std::string& model);
 
 }  // namespace hone::options

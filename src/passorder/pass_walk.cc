@@ -148,8 +148,8 @@ PassScores OrderPolicy::scores(const std::string& program) {
   };
 }
 
-std::string shipped_order_policy() {
-  const std::string folder = cost::shipped_model("order");
+std::string shipped_order_policy(const std::string& models) {
+  const std::string folder = cost::shipped_model("order", models);
   return folder.empty() ? "" : folder + "/policy.safetensors";
 }
 

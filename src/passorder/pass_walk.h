@@ -87,7 +87,7 @@ class OrderPolicy {
   std::unordered_map<std::string, std::vector<float>> known_;  // by fingerprint and what was taken
 };
 
-// The policy that comes with the program; empty = there is none.
-std::string shipped_order_policy();
+// The policy in the folder `models`, or the one that comes with the program (cost/shipped.h); empty = there is none.
+std::string shipped_order_policy(const std::string& models = "");
 
 }  // namespace hone::passorder

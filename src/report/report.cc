@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <type_traits>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "tune/program/decision_list.h"
+#include "report/report_fields.h"
 
 namespace hone::report {
 
@@ -19,68 +20,49 @@ using nlohmann::json;
 constexpr size_t kTableKernels = 15;
 constexpr size_t kTableDecisions = 12;
 
-json finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+// Writes the fields it visits (report_fields.h) into an object.
+class FieldWriter {
+ public:
+  explicit FieldWriter(json& object) : object_(object) {}
+  static constexpr bool reads() { return false; }
 
-json to_json(const tune::Measurement& m) {
-  json j = {{"outcome", tune::outcome_name(m.outcome)},
-            {"ratio", finite(m.ratio)},
-            {"interval", {finite(m.ratio_low), finite(m.ratio_high)}},
-            {"baseline_ns", finite(m.baseline_ns)},
-            {"candidate_ns", finite(m.candidate_ns)},
-            {"rounds", m.rounds},
-            {"compile_ms", finite(m.compile_ms)},
-            {"max_error", finite(m.max_error)}};
-  if (!m.note.empty()) j["note"] = m.note;
-  return j;
-}
-
-json to_json(const tune::KernelReport& k) {
-  json top = json::array();
-  for (const tune::Tried& t : k.top) {
-    json row = to_json(t.measurement);
-    row["value"] = t.value;
-    top.push_back(std::move(row));
+  template <class T>
+  void need(const char* name, const T& value) {
+    if constexpr (std::is_floating_point_v<T>)
+      object_[name] = finite(value);
+    else
+      object_[name] = value;
   }
-  return {{"name", k.name},
-          {"fingerprint", k.fingerprint},
-          {"kind", k.kind},
-          {"count", k.count},
-          {"share", k.share},
-          {"decision", decision_kind_name(k.decision)},
-          {"key", k.key},
-          {"default", k.default_value},
-          {"default_tile", k.default_tile},
-          {"chosen", k.chosen},
-          {"default_ns", finite(k.default_ns)},
-          {"chosen_ns", finite(k.chosen_ns)},
-          {"gain", k.gain},
-          {"gain_interval", {k.gain_low, k.gain_high}},
-          {"options", k.options},
-          {"tried", k.tried},
-          {"known", k.known},
-          {"complete", k.complete},
-          {"kept", k.kept},
-          {"top", std::move(top)}};
-}
-
-json to_json(const tune::Trial& t) {
-  json j = {{"scope", t.scope},
-            {"what", t.what},
-            {"start_s", t.start_s},
-            {"end_s", t.end_s},
-            {"outcome", tune::outcome_name(t.outcome)},
-            {"ratio", finite(t.ratio)},
-            {"interval", {finite(t.ratio_low), finite(t.ratio_high)}},
-            {"candidate_ns", finite(t.candidate_ns)},
-            {"compile_ms", finite(t.compile_ms)},
-            {"rounds", t.rounds}};
-  if (!t.kernel.empty()) j["kernel"] = t.kernel;
-  if (t.scope == "program") {
-    j["against"] = t.against;
-    j["confirms"] = t.confirms;
+  template <class T>
+  void maybe(const char* name, const T& value) {
+    need(name, value);
   }
-  return j;
-}
+  void number(const char* name, double value, double) { object_[name] = finite(value); }
+  void given(const char* name, const std::string& text) {
+    if (!text.empty()) object_[name] = text;
+  }
+  void interval(const char* name, double low, double high) { object_[name] = {finite(low), finite(high)}; }
+  void outcome(const char* name, tune::Outcome outcome) { object_[name] = tune::outcome_name(outcome); }
+  void kind(const char* name, DecisionKind kind) { object_[name] = decision_kind_name(kind); }
+  void target(const char* name, const tune::Target& target) { object_[name] = to_json(target); }
+  template <class T, class Visit>
+  void list(const char* name, const std::vector<T>& items, Visit&& visit) {
+    json& rows = object_[name] = json::array();
+    for (const T& item : items) {
+      FieldWriter row(rows.emplace_back(json::object()));
+      visit(row, item);
+    }
+  }
+  template <class Make>
+  void derived(const char* name, Make&& make) {
+    object_[name] = make();
+  }
+
+ private:
+  static json finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+
+  json& object_;
+};
 
 // At most `width` characters, the end replaced by dots.
 std::string clipped(const std::string& text, size_t width) {
@@ -206,57 +188,24 @@ Decisions decisions_from_list(const json& list, const std::string& where) {
 }
 
 json to_json(const tune::Target& target) {
-  return {{"threads", target.threads},
-          {"seed", target.seed},
-          {"weights", target.weights},
-          {"allow_fast_math", target.allow_fast_math}};
+  json object = json::object();
+  FieldWriter writer(object);
+  visit_target(writer, target);
+  return object;
 }
 
-json summary_json(const TuneReport& r) {
-  json j = {{"program", r.program},
-            {"fingerprint", r.fingerprint},
-            {"default_ns", finite(r.default_ns)},
-            {"tuned_ns", finite(r.tuned_ns)},
-            {"speedup", finite(r.speedup)},
-            {"speedup_interval", {finite(r.speedup_low), finite(r.speedup_high)}},
-            {"verified", r.verified},
-            {"candidates", r.counters.candidates},
-            {"rejected", r.counters.rejected},
-            {"failed", r.counters.failed},
-            {"seconds", r.seconds},
-            {"seed", r.target.seed},
-            {"threads", r.target.threads},
-            {"known", r.known},
-            {"stopped", r.stopped},
-            {"decisions", decisions_object(r.decisions)}};
-  j["output"] = r.output.empty() ? json(nullptr) : json(r.output);
-  if (!r.note.empty()) j["note"] = r.note;
-  return j;
+json summary_json(const TuneReport& report) {
+  json object = json::object();
+  FieldWriter writer(object);
+  visit_summary(writer, report);
+  return object;
 }
 
-json full_json(const TuneReport& r) {
-  json j = summary_json(r);
-  j["tuned_fingerprint"] = r.tuned_fingerprint;
-  j["target"] = to_json(r.target);
-  j["inputs"] = r.inputs;
-  j["xla_version"] = r.xla_version;
-  j["host"] = r.host;
-  j["rounds"] = r.rounds;
-  j["max_error"] = finite(r.max_error);
-  j["interpreted"] = r.interpreted;
-  j["budget_s"] = finite(r.budget_s);
-  j["kernels"] = json::array();
-  for (const tune::KernelReport& k : r.kernels) j["kernels"].push_back(to_json(k));
-  j["steps"] = json::array();
-  for (const tune::Step& s : r.steps) {
-    json row = to_json(s.measurement);
-    row["what"] = s.what;
-    row["kept"] = s.kept;
-    j["steps"].push_back(std::move(row));
-  }
-  j["timeline"] = json::array();
-  for (const tune::Trial& t : r.timeline) j["timeline"].push_back(to_json(t));
-  return j;
+json full_json(const TuneReport& report) {
+  json object = summary_json(report);
+  FieldWriter writer(object);
+  visit_details(writer, report);
+  return object;
 }
 
 std::string report_text(const TuneReport& r) {

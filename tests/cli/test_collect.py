@@ -78,7 +78,7 @@ class Generate(Folder):
 class Collect(Folder):
     def test_collect_resume_export(self):
         options = ["--db", self.db, "--configurations", 1, "--max-options", 6, "--budget", "5m"]
-        first = self.json("collect", "tile", self.program, *options, "--out", self.folder / "tile")
+        first = self.json("collect", "tile", self.program, *options, "--output", self.folder / "tile")
         self.assertTrue(first["complete"])
         self.assertGreater(first["ok"], 1)
         self.assertEqual(first["measured"], first["planned"])
@@ -87,14 +87,14 @@ class Collect(Folder):
         second = self.json("collect", "tile", self.program, *options)
         self.assertEqual(second["measured"], 0)
         self.assertEqual(second["known"], first["measured"])
-        fusion = self.json("collect", "fusion", self.program, *options, "--out", self.folder / "fusion")
+        fusion = self.json("collect", "fusion", self.program, *options, "--output", self.folder / "fusion")
         self.assertGreaterEqual(fusion["out"]["kernels"], 1)
         self.assertEqual(fusion["out"]["options"], fusion["out"]["kernels"])
         out = self.folder / "again"
-        exported = self.json("collect", "export", "--db", self.db, "--kind", "tile", "--out", out)
+        exported = self.json("collect", "export", "--db", self.db, "--kind", "tile", "--output", out)
         self.assertEqual(exported["options"], first["out"]["options"])
         self.assertTrue(list(out.glob("*.shard")))
-        self.assertIn("already", self.error("collect", "export", "--db", self.db, "--out", out)["message"])
+        self.assertIn("already", self.error("collect", "export", "--db", self.db, "--output", out)["message"])
 
     def test_interrupt_keeps_what_was_measured(self):
         made = self.folder / "made"
@@ -135,7 +135,7 @@ class Collect(Folder):
         self.assertEqual(self.error("collect", "tile", self.program, "--budget", "soon")["where"], "--budget")
         self.assertEqual(self.error("collect", "tile", self.program, "--max-options", 1)["where"], "--max-options")
         self.assertEqual(
-            self.error("collect", "export", "--db", self.db, "--out", self.folder / "x")["message"],
+            self.error("collect", "export", "--db", self.db, "--output", self.folder / "x")["message"],
             "there is no database",
         )
         bad = self.folder / "bad.json"
@@ -147,7 +147,7 @@ class Collect(Folder):
             "no program can be lowered", self.error("collect", "tile", self.program, "--db", self.db)["message"]
         )
         self.assertIn(
-            "no kernels", self.error("collect", "export", "--db", self.db, "--out", self.folder / "x")["message"]
+            "no kernels", self.error("collect", "export", "--db", self.db, "--output", self.folder / "x")["message"]
         )
         self.assertFalse((self.folder / "x").exists())
 

@@ -91,7 +91,7 @@ class GoTest(unittest.TestCase):
     def test_placing_is_never_worse_than_the_start_and_online_never_worse_than_before(self):
         online, last = self.tmp / "online.safetensors", float("inf")
         for seed in range(2):
-            use = ["--policy", self.policy, "--online", online, "--iterations", 2, "--seed", seed]
+            use = ["--policy-file", self.policy, "--online", online, "--iterations", 2, "--seed", seed]
             answer = run_json("go", "place", self.graph, "--devices", "gpu2-nvlink", *use)
             self.assertLessEqual(answer["seconds"], answer["start_seconds"])
             self.assertLessEqual(answer["seconds"], last)
@@ -99,14 +99,14 @@ class GoTest(unittest.TestCase):
 
     def test_the_policy_is_a_strategy_of_hone_place(self):
         answer = run_json("place", self.graph, "--devices", "gpu2-nvlink", "--tasks", "placement,schedule,fusion",
-                          "--strategy", "go", "--policy", self.policy)  # fmt: skip
+                          "--strategy", "go", "--policy-file", self.policy)  # fmt: skip
         self.assertTrue(answer["valid"])
         known = [seconds for seconds in answer["baselines"].values() if seconds]
         self.assertLessEqual(answer["step_seconds"], min(known) * 1.0001)
 
     def test_a_policy_decides_the_tasks_that_are_asked_for(self):
-        answer = run_json("go", "place", self.graph, "--devices", "gpu2-nvlink", "--policy", self.policy, "--tasks",
-                          "placement", "-o", self.tmp / "plan.json")  # fmt: skip
+        answer = run_json("go", "place", self.graph, "--devices", "gpu2-nvlink", "--policy-file", self.policy,
+                          "--tasks", "placement", "-o", self.tmp / "plan.json")  # fmt: skip
         self.assertLessEqual(answer["seconds"], answer["start_seconds"])
         plan = json.loads((self.tmp / "plan.json").read_text())
         self.assertEqual(plan["fusion"], [])
@@ -120,7 +120,7 @@ class GoTest(unittest.TestCase):
     def test_the_policy_s_fusion_runs_on_the_real_compiler(self):
         program, package = self.tmp / "two_kernels.hlo", self.tmp / "fused.hone"
         program.write_text(programs.TWO_KERNELS)
-        answer = run_json("go", "fuse", program, "--policy", self.policy, "--samples", 8, "--budget", "5s", "-o",
+        answer = run_json("go", "fuse", program, "--policy-file", self.policy, "--samples", 8, "--budget", "5s", "-o",
                           package, "--db", self.tmp / "fuse.db", "--candidates", 3)  # fmt: skip
         self.assertTrue(answer["verified"])
         self.assertGreaterEqual(answer["speedup"], 1)
@@ -136,9 +136,9 @@ class GoTest(unittest.TestCase):
         program = self.tmp / "again.hlo"
         program.write_text(programs.TWO_KERNELS)
         for arguments, word in (
-            ([program, "--devices", "gpu2-nvlink", "--policy", self.policy], "--devices"),
-            ([program, "--policy", self.tmp / "missing.safetensors"], "missing.safetensors"),
-            ([self.tmp / "missing.hlo", "--policy", self.policy], "missing.hlo"),
+            ([program, "--devices", "gpu2-nvlink", "--policy-file", self.policy], "--devices"),
+            ([program, "--policy-file", self.tmp / "missing.safetensors"], "missing.safetensors"),
+            ([self.tmp / "missing.hlo", "--policy-file", self.policy], "missing.hlo"),
         ):
             with self.subTest(word=word):
                 done = run("go", "fuse", *arguments, "-o", self.tmp / "never.hone", "--db", self.tmp / "f.db", code=2)
@@ -160,7 +160,7 @@ class GoTest(unittest.TestCase):
             (["train", self.graph, "--devices", "gpu2-nvlink", "--tasks", "magic", "-o", out], "magic"),
             (["train", self.graph, "--devices", "gpu2-nvlink", "--start", "magic", "-o", out], "magic"),
             (["train", self.graph, "--devices", "gpu2-nvlink", "--resume", "-o", out], "--checkpoint"),
-            (["place", self.graph, "--devices", "gpu2-nvlink", "--policy", broken, "-o", out], "broken"),
+            (["place", self.graph, "--devices", "gpu2-nvlink", "--policy-file", broken, "-o", out], "broken"),
         ]
         for arguments, word in cases:
             with self.subTest(arguments=arguments):

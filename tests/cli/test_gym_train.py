@@ -79,7 +79,7 @@ class GymTrain(unittest.TestCase):
 
     def test_cost_features_and_graphs(self):
         self.assertEqual(self.train("--steps", 32, "--value-features")["steps"], 32)
-        result = self.train("--steps", 32, "--policy", "gnn", "--gnn-hidden", 8, "--log-dir", self.dir / "log")
+        result = self.train("--steps", 32, "--network", "gnn", "--gnn-hidden", 8, "--log-dir", self.dir / "log")
         self.assertEqual(result["steps"], 32)
         self.assertTrue(pathlib.Path(result["log"]).exists())
 
@@ -125,7 +125,7 @@ class GymTrain(unittest.TestCase):
             ((self.program, "--environment", "hone/Nothing-v0"), "hone/Nothing-v0"),
             ((self.program, "--rollout", "50", "--environments", "8"), "rollout must be a multiple of environments"),
             ((self.program, "--layers", "wide"), "not a list of widths"),
-            ((self.program, "--agent", "trpo", "--policy", "gnn"), "gnn works with a2c and ppo only"),
+            ((self.program, "--agent", "trpo", "--network", "gnn"), "gnn works with a2c and ppo only"),
             ((self.program, "--resume"), "nothing to resume from"),
             ((self.dir / "missing.hlo",), "missing.hlo"),
             ((broken, "--layers", "8"), "broken"),

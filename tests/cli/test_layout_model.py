@@ -100,7 +100,7 @@ class LayoutModel(unittest.TestCase):
                 result = self.train("--model", model, "--seed", seed)
                 self.assertEqual(result["model"], model)
                 self.assertEqual(result["split"], "configs")
-                weights += ["--weights", self.out]
+                weights += ["--model-file", self.out]
         done = self.hone("eval", "layout", self.data, *weights, "--json", "--augment", 2)
         self.assertEqual(done.returncode, 0, done.stderr)
         table = json.loads(done.stdout)
@@ -169,11 +169,11 @@ class LayoutModel(unittest.TestCase):
         words += ["--steps", 30, "--validate-every", 10, "--json", "-q", "-o", self.out]
         done = self.hone(*words)
         self.assertEqual(done.returncode, 0, done.stderr)
-        judged = json.loads(self.hone("eval", "layout", folder, "--weights", self.out, "--json").stdout)
+        judged = json.loads(self.hone("eval", "layout", folder, "--model-file", self.out, "--json").stdout)
         self.assertEqual([g["graph"] for g in judged["graphs"]], ["kernel4", "kernel5"])
         self.assertEqual(judged["held_out"], "graphs")
         self.assertLessEqual(judged["mean"]["tgraph"]["tile_score"], 1)
-        self.refused("eval", "layout", self.data, "--weights", self.out, "--part", "all")  # layouts, not tiles
+        self.refused("eval", "layout", self.data, "--model-file", self.out, "--part", "all")  # layouts, not tiles
         self.refused(*words[:2], folder, "-o", self.out, "--model", "frequent", "--split", "configs")
         self.refused(*words, "--hold-out", 0.2)
         split.write_text("train\tkernel0\n")
@@ -215,7 +215,7 @@ class LayoutModel(unittest.TestCase):
         self.refused("train", "layout", self.data, "-o", self.out, "--split", "graphs")  # one program only
         self.refused("train", "layout", self.dir / "missing.npz", "-o", self.out)
         self.refused("train", "layout", self.data, "-o", self.out, "--resume")
-        self.refused("eval", "layout", self.data, "--weights", self.data)
+        self.refused("eval", "layout", self.data, "--model-file", self.data)
 
 
 if __name__ == "__main__":

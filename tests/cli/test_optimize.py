@@ -42,9 +42,11 @@ class CommandTest(unittest.TestCase):
         cls.dir = pathlib.Path(cls.folder.name)
         (cls.dir / "p.hlo").write_text(TWO_KERNELS)
 
-    def hone(self, *arguments, models=MODELS):
+    def hone(self, *arguments):
         command = [str(HONE), *map(str, arguments)]
-        environment = dict(os.environ, XDG_DATA_HOME=str(self.dir / "data"), HONE_MODELS=str(models))
+        if arguments[0] in ("optimize", "tune") and "--models" not in arguments and MODELS.is_dir():
+            command += ["--models", str(MODELS)]
+        environment = dict(os.environ, XDG_DATA_HOME=str(self.dir / "data"))
         return subprocess.run(
             command, cwd=self.dir, env=environment, capture_output=True, text=True, timeout=300, check=False
         )
@@ -108,7 +110,7 @@ class OptimizeTest(CommandTest):
     def test_a_large_depthwise_convolution_becomes_shifted_slices(self):
         self.need_weights()
         if not (MODELS / "window-gains.json").exists():
-            self.skipTest(f"SKIPPED: no known gains of operations over windows in {MODELS}")
+            self.skipTest(f"SKIPPED: no known gains of rewrites in {MODELS}")
         (self.dir / "depthwise.hlo").write_text(DEPTHWISE)
         answer = self.answer("optimize", "depthwise.hlo", "-o", "depthwise.hone")
         self.assertTrue(answer["verified"])
@@ -117,17 +119,17 @@ class OptimizeTest(CommandTest):
         run = self.answer("run", "depthwise.hone", "--compare", "--budget", "200ms")
         self.assertTrue(run["verified"])
 
-    def test_windows_are_calibrated_on_held_back_programs(self):
+    def test_rewrites_are_calibrated_on_held_back_programs(self):
         (self.dir / "depthwise.hlo").write_text(DEPTHWISE)
         (self.dir / "programs.json").write_text(json.dumps([{"name": "one", "file": "depthwise.hlo"}]))
         (self.dir / "split.txt").write_text("validation\tone\n")
-        arguments = ("optimize", "--calibrate-windows", "programs.json", "--split", "split.txt")
+        arguments = ("optimize", "--calibrate-rewrites", "programs.json", "--split", "split.txt")
         answer = self.answer(*arguments, "-o", "gains.json")
         self.assertEqual(answer["ways"]["grouped convolution"]["seen"], 2)
         self.assertIsNone(answer["ways"]["grouped convolution"]["from"])  # two of one program prove nothing
         self.assertEqual(json.loads((self.dir / "gains.json").read_text()), answer)
         self.assert_refused(self.hone(*arguments, "--part", "test"), "no program")
-        self.assert_refused(self.hone("optimize", "--calibrate-windows", "programs.json"), "--split")
+        self.assert_refused(self.hone("optimize", "--calibrate-rewrites", "programs.json"), "--split")
 
     def test_rank_only_writes_nothing(self):
         before = sorted(self.dir.iterdir())
@@ -138,6 +140,14 @@ class OptimizeTest(CommandTest):
         for kernel in ranked:
             self.assertEqual(len(kernel["order"]), kernel["options"])
             self.assertIn(kernel["default"], kernel["order"])
+
+    def test_models_come_from_the_folder_that_is_named(self):
+        self.need_weights()
+        (self.dir / "models").mkdir()
+        (self.dir / "models" / "tile-gains.json").write_text("{")
+        done = self.hone("optimize", "p.hlo", "--models", self.dir / "models")
+        self.assert_refused(done, "models/tile-gains.json")
+        self.assert_refused(self.hone("optimize", "p.hlo", "--models", "nowhere"), "--models")
 
     def test_refusals(self):
         self.assert_refused(self.hone("optimize"), "PROGRAM")

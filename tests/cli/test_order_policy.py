@@ -48,7 +48,7 @@ class OrderPolicyTest(unittest.TestCase):
 
     def test_a_policy_orders_and_xla_is_never_better(self):
         out = self.dir / "ordered.hlo"
-        result = self.order("--strategy", "ppo", "--policy", self.policy, "-o", out)
+        result = self.order("--strategy", "ppo", "--policy-file", self.policy, "-o", out)
         self.assertEqual(result["strategy"], "ppo")
         self.assertTrue(result["verified"])
         self.assertLessEqual(result["found"]["operations"], result["default"]["operations"])
@@ -59,7 +59,7 @@ class OrderPolicyTest(unittest.TestCase):
         self.assertTrue(out.is_file())
 
     def test_the_same_seed_finds_the_same_order(self):
-        first, second = (self.order("--policy", self.policy, "--seed", "3") for _ in range(2))
+        first, second = (self.order("--policy-file", self.policy, "--seed", "3") for _ in range(2))
         self.assertEqual(first["passes"], second["passes"])
         self.assertEqual(first["applications"], second["applications"])
 
@@ -71,7 +71,7 @@ class OrderPolicyTest(unittest.TestCase):
 
     def test_evaluation_compares_walkers_at_equal_work(self):
         words = (
-            "--policy",
+            "--policy-file",
             self.policy,
             "--strategy",
             "random",
@@ -109,11 +109,11 @@ class OrderPolicyTest(unittest.TestCase):
         broken = self.dir / "broken.safetensors"
         broken.write_bytes(b"no policy")
         for words in (
-            ("order", PROGRAM, "--policy", broken),
-            ("order", PROGRAM, "--policy", self.dir / "missing.safetensors"),
-            ("order", PROGRAM, "--policy", self.policy, "--passes", "cse"),
-            ("order", PROGRAM, "--policy", self.policy, "--strategy", "greedy"),
-            ("gym", "eval", PROGRAM, "--policy", broken),
+            ("order", PROGRAM, "--policy-file", broken),
+            ("order", PROGRAM, "--policy-file", self.dir / "missing.safetensors"),
+            ("order", PROGRAM, "--policy-file", self.policy, "--passes", "cse"),
+            ("order", PROGRAM, "--policy-file", self.policy, "--strategy", "greedy"),
+            ("gym", "eval", PROGRAM, "--policy-file", broken),
             ("gym", "eval", self.dir / "missing.hlo", "--strategy", "random"),
             ("gym", "eval", PROGRAM, "--strategy", "nonsense"),
             ("gym", "eval", PROGRAM, "--strategy", "random", "--start", "nowhere"),

@@ -193,7 +193,7 @@ class CollectLayouts(Folder):
             program,
             "--db",
             self.folder / "l.db",
-            "--out",
+            "--output",
             self.folder / "out",
             "--budget",
             "0",

@@ -81,6 +81,9 @@ TEST_CASE("model options survive JSON, and bad ones are named") {
     options.directed = false;
     CHECK(to_json(model_options_from_json(to_json(options))) == to_json(options));
   }
+  CHECK(std::string(find_model("fast").name) == "late-fusion");  // as weights of older versions call it
+  CHECK(find_model("fast").late_fusion);
+  CHECK(model_options_from_json({{"name", "fast"}}).name == "fast");
   CHECK_THROWS_AS(model_options_from_json({{"name", "sage+gru"}}), Error);
   CHECK_THROWS_AS(model_options_from_json({{"hiden", 4}}), Error);
   CHECK_THROWS_AS(model_options_from_json({{"hidden", "x"}}), Error);
@@ -104,12 +107,12 @@ TEST_CASE("training options: the paper's rows, and what cannot be") {
       CHECK_NOTHROW(options.settle());
       CHECK(to_json(train_options_from_json(to_json(options))) == to_json(options));
     }
-  TrainOptions fusion = paper_options("fusion", "fast");
+  TrainOptions fusion = paper_options("fusion", "late-fusion");
   fusion.loss = "rank-hinge";
   CHECK_THROWS_AS(fusion.settle(), Error);
   CHECK_THROWS_AS(train_options_from_json({{"step", 1}}), Error);
   CHECK_THROWS_AS(train_options_from_json({{"steps", "many"}}), Error);
-  CHECK_THROWS_AS(paper_options("layout", "fast"), Error);
+  CHECK_THROWS_AS(paper_options("layout", "late-fusion"), Error);
   paper.processes = 2;
   CHECK_THROWS_AS(paper.settle(), Error);
 }

@@ -98,7 +98,7 @@ class Fleet:
                 path = pathlib.Path(words[1])
                 files["inputs" + path.suffix] = path.read_bytes()
                 words = ["--inputs", "{folder}/inputs" + path.suffix]
-            elif words[0].endswith("-model") and pathlib.Path(words[1]).exists():
+            elif words[0].endswith(("-model", "--models")) and pathlib.Path(words[1]).exists():
                 words = [words[0], str(pathlib.Path(words[1]).absolute())]
             options.append(words)
         self.everywhere("prepare", files, program.name, options, self.url)

@@ -102,9 +102,9 @@ double explained_variance(const torch::Tensor& values, const torch::Tensor& retu
 void require_fit(const options::AgentOptions& options, const passorder::EnvironmentSpec& spec) {
   options.validate();
   if (options.policy == "gnn" && spec.node_width == 0)
-    throw Error("the environment shows no graph", spec.id, "--policy mlp");
+    throw Error("the environment shows no graph", spec.id, "--network mlp");
   if (options.policy == "mlp" && spec.observation_width == 0)
-    throw Error("the environment shows no vector", spec.id, "--policy gnn");
+    throw Error("the environment shows no vector", spec.id, "--network gnn");
   if (spec.actions < 1) throw Error("the environment has no actions", spec.id);
 }
 

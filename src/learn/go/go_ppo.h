@@ -22,9 +22,11 @@
 #include "base/rng.h"
 #include "learn/go/go_policy.h"
 #include "learn/go/go_problem.h"
-#include "learn/go/go_train_options.h"
+#include "options/go_train_options.h"
 
 namespace hone::learn {
+
+using options::GoTrainOptions;
 
 using GoScalars = std::vector<std::pair<std::string, double>>;
 

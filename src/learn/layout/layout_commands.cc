@@ -83,7 +83,7 @@ std::vector<Column> columns_of(const json& request) {
     if (found == columns.end()) found = columns.insert(columns.end(), {label, {}, {}, 0});
     found->seeds.push_back(std::move(trained));
   }
-  if (columns.empty()) throw Error("no weights to judge", "--weights");
+  if (columns.empty()) throw Error("no weights to judge", "--model-file");
   return columns;
 }
 
@@ -95,7 +95,8 @@ std::vector<LayoutPart> judged(const std::vector<LayoutGraph>& graphs, const std
   for (const Column& column : columns)
     for (const TrainedLayouts& trained : column.seeds)
       if (to_json(trained.split) != to_json(split))
-        throw Error("the weights were trained on different parts of the data", "--weights", "--part all judges on all");
+        throw Error("the weights were trained on different parts of the data", "--model-file",
+                    "--part all judges on all");
   std::vector<LayoutPart> test = options::split_layouts(graphs, split, 0).test;
   if (test.empty())
     throw Error("nothing was held out when these weights were trained", "--part", "--part all with other data");

@@ -20,8 +20,8 @@ std::shared_ptr<Network> make_network(const options::ModelOptions& options, cons
                                       uint64_t seed) {
   options.validate();
   torch::manual_seed(seed);  // libtorch initialises layers from its global generator only
-  return options::find_model(options.name).fast ? make_fast_network(options, widths)
-                                                : make_grid_network(options, widths);
+  return options::find_model(options.name).late_fusion ? make_fast_network(options, widths)
+                                                       : make_grid_network(options, widths);
 }
 
 }  // namespace hone::learn

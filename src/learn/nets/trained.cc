@@ -122,7 +122,7 @@ std::vector<double> batched_scores(const Trained& trained, const KernelView& ker
 class OpenedModel : public cost::LearnedModel {
  public:
   explicit OpenedModel(Trained trained) : trained_(std::move(trained)) {}
-  std::string name() const override { return trained_.options.name; }
+  std::string name() const override { return options::find_model(trained_.options.name).name; }
   std::string task() const override { return trained_.task; }
   bool predicts_runtime() const override { return trained_.loss == "mse"; }
   bool predicts_ratios() const override { return trained_.loss == "ratio"; }

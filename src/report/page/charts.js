@@ -165,7 +165,7 @@ function predictions() {
   const points = model.predictions.filter((p) => p.predicted_ns > 0 && p.measured_ns > 0);
   if (!points.length)
     return section("predictions", "Predicted and measured",
-      "Left out: no model was asked for run times. hone report --weights or --analytical asks one.");
+      "Left out: no model was asked for run times. hone report --model-file or --analytical asks one.");
   model.predictions = points;
   const worst = points.reduce((a, b) => (Math.abs(Math.log(a.predicted_ns / a.measured_ns)) > Math.abs(Math.log(b.predicted_ns / b.measured_ns)) ? a : b));
   const errors = points.map((p) => Math.abs(p.predicted_ns / p.measured_ns - 1)).sort((a, b) => a - b);

@@ -142,9 +142,7 @@ TEST_CASE("orders of a real program's passes are proposed, lower, and combine wi
   CHECK(proposed[0].decisions[0].value == "simplification");
   Session session(with_worker());
   session.load(kProgram, "twice.hlo");
-  Decisions listing = proposed.back().decisions;
-  listing.push_back(kListLayouts);
-  const LayoutSpace space = layout_space_from(session.lower_reply(listing, false));
+  const LayoutSpace space = layout_space_from(session.list_layouts(proposed.back().decisions));
   REQUIRE_FALSE(space.space.dimensions.empty());
   Choice choice = space.space.default_choice();
   choice[0] = 1;

@@ -8,32 +8,35 @@
 #include <set>
 #include <string>
 
-#include "cli/cli.h"
+#include "data/database.h"
+#include "request/program.h"
 #include "tune/kernel/adaption.h"
 #include "tune/kernel/transfer.h"
 #include "tune/program/program_tuner.h"
 
-namespace hone::cli {
+namespace hone::request {
 
-struct JointOptions {
+struct SearchSetupOptions {
   std::string decide = "all", pick = "expectation", layout_model;
   int layouts_measured = 16;
   bool no_transfer = false, no_adaption = false;
+  std::string models;  // folder that is looked into first for the policy of passes; empty = only what is shipped
 
   // Empty = all. Throws Error for an unknown name.
   std::set<DecisionKind> kinds() const;
   bool layouts_alone() const { return decide == "layout"; }
 };
-void add_joint_options(CLI::App& app, JointOptions& options);
 
 // The parts of one search; it must outlive the search and be outlived by what it was made from.
-class Joint {
+class SearchSetup {
  public:
-  // `weights`: a digest of the weights behind `ranker`, which may be null. `budget_s` of the search.
-  Joint(const JointOptions& options, const ProgramOptions& program, OpenedProgram& opened, double budget_s);
+  // `budget_s` of the search.
+  SearchSetup(const SearchSetupOptions& options, OpenedProgram& opened, double budget_s);
 
-  // Sets what the options say; with a database also what it knows.
+  // Sets what the options say.
   void equip(tune::TuneOptions& options);
+  // Adds what the database knows of similar kernels, and lets the search leave there what it learns. `database_file` as
+  // database_path() gives it; `weights`: a digest of the weights behind the options' ranker, which may be null.
   void learn(tune::TuneOptions& options, Database& database, const std::string& database_file,
              const std::string& weights);
   nlohmann::json report() const;  // of the transfer and the adaption; null where neither took part
@@ -43,8 +46,7 @@ class Joint {
   std::vector<tune::Alternative> passes();
   std::vector<tune::Alternative> layouts(const Decisions& under);
 
-  const JointOptions& options_;
-  const ProgramOptions& program_;
+  const SearchSetupOptions& options_;
   OpenedProgram& opened_;
   double budget_s_;
   std::optional<tune::Transfer> transfer_;
@@ -53,4 +55,4 @@ class Joint {
   int similar_ = 0, asked_ = 0;  // kernels with a winner among similar ones; kernels searched
 };
 
-}  // namespace hone::cli
+}  // namespace hone::request

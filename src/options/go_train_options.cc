@@ -1,27 +1,11 @@
-#include "learn/go/go_train_options.h"
+#include "options/go_train_options.h"
 
 #include "base/error.h"
 #include "options/option_json.h"
 
-namespace hone::learn {
+namespace hone::options {
 
 namespace {
-
-template <class O, class Visit>
-void for_each_option(O& o, Visit&& visit) {
-  visit("iterations", o.iterations);
-  visit("samples", o.samples);
-  visit("epochs", o.epochs);
-  visit("seed", o.seed);
-  visit("threads", o.threads);
-  visit("learning_rate", o.learning_rate);
-  visit("clip", o.clip);
-  visit("entropy", o.entropy);
-  visit("imitation", o.imitation);
-  visit("clip_norm", o.clip_norm);
-  visit("invalid_reward", o.invalid_reward);
-  visit("from_best", o.from_best);
-}
 
 void require(bool fine, const char* option, const char* what) {
   if (!fine) throw Error(std::string(option) + " " + what, "training options");
@@ -43,17 +27,13 @@ void GoTrainOptions::validate() const {
   require(from_best >= 0 && from_best <= 1, "from_best", "must be 0 to 1");
 }
 
-nlohmann::json to_json(const GoTrainOptions& options) {
-  nlohmann::json json;
-  for_each_option(options, [&](const char* name, const auto& value) { json[name] = value; });
-  return json;
-}
+nlohmann::json to_json(const GoTrainOptions& options) { return write_options(options); }
 
 GoTrainOptions go_train_options_from_json(const nlohmann::json& json) {
   GoTrainOptions options;
-  options::read_options(json, "training", [&](auto&& visit) { for_each_option(options, visit); });
+  read_options(json, "training", options);
   options.validate();
   return options;
 }
 
-}  // namespace hone::learn
+}  // namespace hone::options

@@ -1,4 +1,4 @@
-#include "cli/tune_joint.h"
+#include "request/search_setup.h"
 
 #include <fmt/core.h>
 
@@ -12,9 +12,11 @@
 #include "base/text.h"
 #include "data/postgres.h"
 #include "graph/layout_choice.h"
+#include "passorder/pass_walk.h"
+#include "request/database_file.h"
 #include "tune/program/outer_search.h"
 
-namespace hone::cli {
+namespace hone::request {
 
 namespace {
 
@@ -33,7 +35,7 @@ std::string adaption_path(const std::string& database_file, const Record& condit
 
 }  // namespace
 
-std::set<DecisionKind> JointOptions::kinds() const {
+std::set<DecisionKind> SearchSetupOptions::kinds() const {
   std::set<DecisionKind> kinds;
   for (size_t at = 0; at <= decide.size();) {
     const size_t end = std::min(decide.find(',', at), decide.size());
@@ -54,29 +56,10 @@ std::set<DecisionKind> JointOptions::kinds() const {
   return kinds;
 }
 
-void add_joint_options(CLI::App& app, JointOptions& options) {
-  app.add_option("--decide", options.decide,
-                 "what takes part: all, or of fusion, tile, library, weights, option, layout and passes, separated by "
-                 "commas. Passes belong to all from a budget of 2m on, layouts where --layout-model ranks them; layout "
-                 "alone searches nothing but layouts and is kept out of the database's results (default all)");
-  app.add_option("--layout-model", options.layout_model,
-                 "ranks layouts: weights of hone train layout, or none for a search that measures, --strategy (default "
-                 "for --decide layout: the weights that come with hone; else none)");
-  app.add_option("--layouts-measured", options.layouts_measured, "of those the model ranks best (default 16)")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--pick", options.pick,
-                 "which option of a kernel is measured next: of the largest expected improvement, which the spread of "
-                 "the model's members decides too, or of the best score (default expectation)")
-      ->check(CLI::IsMember({"expectation", "score"}));
-  app.add_flag("--no-transfer", options.no_transfer, "do not begin with what won on similar kernels of other programs");
-  app.add_flag("--no-adaption", options.no_adaption,
-               "rank as the weights do, whatever this machine's measurements say, and learn nothing from new ones");
-}
+SearchSetup::SearchSetup(const SearchSetupOptions& options, OpenedProgram& opened, double budget_s)
+    : options_(options), opened_(opened), budget_s_(budget_s) {}
 
-Joint::Joint(const JointOptions& options, const ProgramOptions& program, OpenedProgram& opened, double budget_s)
-    : options_(options), program_(program), opened_(opened), budget_s_(budget_s) {}
-
-void Joint::equip(tune::TuneOptions& options) {
+void SearchSetup::equip(tune::TuneOptions& options) {
   options.decide = options_.kinds();
   options.kernel.by_expectation = options_.pick == "expectation";
   const bool asked = options.decide.contains(DecisionKind::Passes);
@@ -86,8 +69,8 @@ void Joint::equip(tune::TuneOptions& options) {
     options.outer.layouts = [this](const Decisions& under) { return layouts(under); };
 }
 
-void Joint::learn(tune::TuneOptions& options, Database& database, const std::string& database_file,
-                  const std::string& weights) {
+void SearchSetup::learn(tune::TuneOptions& options, Database& database, const std::string& database_file,
+                        const std::string& weights) {
   tune::Session& session = *opened_.session;
   Record conditions;
   conditions.program = session.program().program;
@@ -125,14 +108,14 @@ void Joint::learn(tune::TuneOptions& options, Database& database, const std::str
   };
 }
 
-std::vector<tune::Alternative> Joint::passes() {
+std::vector<tune::Alternative> SearchSetup::passes() {
   try {
     passorder::PassSessionOptions session_options;
     session_options.threads = opened_.session->target().threads;
     session_options.seed = opened_.session->target().seed;
     passorder::PassSession session(session_options);
     std::unique_ptr<passorder::OrderPolicy> policy;
-    if (const std::string path = passorder::shipped_order_policy(); !path.empty())
+    if (const std::string path = passorder::shipped_order_policy(options_.models); !path.empty())
       policy = std::make_unique<passorder::OrderPolicy>(path, session);
     tune::PassProposals proposals;
     proposals.budget_s = std::clamp(kProposalShare * budget_s_, 0.5, 6.0);
@@ -145,7 +128,7 @@ std::vector<tune::Alternative> Joint::passes() {
   }
 }
 
-std::vector<tune::Alternative> Joint::layouts(const Decisions& under) {
+std::vector<tune::Alternative> SearchSetup::layouts(const Decisions& under) {
   try {
     const tune::LayoutSpace space = tune::layout_space_from(opened_.session->list_layouts(under));
     const auto& target = opened_.session->target();
@@ -158,7 +141,7 @@ std::vector<tune::Alternative> Joint::layouts(const Decisions& under) {
   }
 }
 
-nlohmann::json Joint::report() const {
+nlohmann::json SearchSetup::report() const {
   nlohmann::json object;
   if (transfer_) object["transfer"] = {{"kernels", asked_}, {"with_similar", similar_}};
   if (adaption_) {
@@ -175,7 +158,7 @@ nlohmann::json Joint::report() const {
   return object;
 }
 
-std::string Joint::text() const {
+std::string SearchSetup::text() const {
   std::string text;
   if (similar_ > 0) text = fmt::format("  {} of {} kernels began with what won on similar ones\n", similar_, asked_);
   if (adaption_ && adaption_->report().used)
@@ -185,4 +168,4 @@ std::string Joint::text() const {
   return text;
 }
 
-}  // namespace hone::cli
+}  // namespace hone::request

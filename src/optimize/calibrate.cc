@@ -1,0 +1,91 @@
+#include "optimize/calibrate.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "collect/collect.h"
+#include "cost/learn_library.h"
+#include "cost/shipped.h"
+#include "data/dataset.h"
+
+namespace hone::optimize {
+
+namespace {
+
+constexpr char kModel[] = "tile-ratio";
+constexpr char kGainsFile[] = "tile-gains.json", kRewriteGainsFile[] = "window-gains.json";
+
+std::unique_ptr<cost::LearnedModel> open_ranking_model(const std::string& path) {
+  std::unique_ptr<cost::LearnedModel> model = cost::load_learned_model(path);
+  if (model->task() != "tile") throw Error("these weights do not rank options", path, "weights of hone train tile do");
+  return model;
+}
+
+}  // namespace
+
+std::string ranking_model(const std::string& given, const std::string& models) {
+  if (given != "shipped") return given;
+  const std::string path = cost::shipped_model(kModel, models);
+  if (path.empty()) throw Error("no model is shipped with this build", "--tile-model", "make models trains one");
+  return path;
+}
+
+tune::Calibration known_gains(const std::string& model, const std::string& file, const std::string& models) {
+  const std::string path = file.empty() ? cost::shipped_model(kGainsFile, models) : file;
+  const char* hint = "hone optimize --calibrate DATASET --split FILE measures it";
+  if (path.empty()) throw Error("the error of this model is not known", model, hint);
+  tune::Calibration gains = tune::Calibration::load(path);
+  if (gains.model != tune::weights_fingerprint(model))
+    throw Error("the error of this model is not known: the file is about another", path, hint);
+  const std::string rewrites = file.empty() ? cost::shipped_model(kRewriteGainsFile, models) : "";
+  if (!rewrites.empty()) gains.by_transition.merge(tune::Calibration::load(rewrites).by_transition);
+  return gains;
+}
+
+std::vector<std::string> held_back_programs(const std::string& split, const std::string& part) {
+  const Split parts = Split::read(split);
+  return part == "test" ? parts.test : parts.validation;
+}
+
+tune::Calibration calibrate(const std::string& model, const std::string& dataset,
+                           const std::vector<std::string>& programs) {
+  const auto opened = open_ranking_model(model);
+  return tune::measure_gains(Dataset::open(dataset), programs, *opened, model);
+}
+
+std::map<std::string, tune::JudgedProgram> judge(const std::string& model, const std::string& dataset,
+                                                 const std::vector<std::string>& programs,
+                                                 const tune::Calibration& gains) {
+  const auto opened = open_ranking_model(model);
+  return tune::judge_gains(Dataset::open(dataset), programs, *opened, gains);
+}
+
+tune::Calibration calibrate_rewrites(const std::string& manifest, const std::vector<std::string>& programs,
+                                    const OpenSession& open, const OnProgram& on_program) {
+  std::vector<collect::CollectProgram> listed = collect::read_manifest(manifest);
+  std::erase_if(listed, [&](const collect::CollectProgram& p) {
+    return std::find(programs.begin(), programs.end(), p.name) == programs.end();
+  });
+  if (listed.empty()) throw Error("no program of this part is in the manifest", manifest);
+  std::map<std::string, std::vector<tune::RankedGain>> measured;
+  tune::Calibration gains;
+  try {
+    for (size_t i = 0; i < listed.size(); ++i) {
+      on_program(i, listed.size(), listed[i].name);
+      const std::unique_ptr<tune::Session> session = open(listed[i].file);
+      const auto found = tune::measure_rewrites(*session, listed[i].name);
+      gains.programs += !found.empty();
+      for (const auto& [way, more] : found) {
+        gains.kernels += static_cast<int>(more.size());
+        measured[way].insert(measured[way].end(), more.begin(), more.end());
+      }
+    }
+  } catch (const tune::Stopped&) {
+    spdlog::warn("interrupted: {} operations of {} programs are measured", gains.kernels, gains.programs);
+  }
+  for (auto& [way, more] : measured) gains.by_transition[way] = tune::acceptance_threshold(std::move(more));
+  return gains;
+}
+
+}  // namespace hone::optimize

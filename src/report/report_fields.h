@@ -1,0 +1,133 @@
+// report.json, field by field: writing (report.cc) and reading (report_read.cc) visit these lists. A visitor has, each with
+// the field's name in JSON and the member:
+//   need      a field that every report has
+//   maybe     one that older versions did not write; the member keeps its value
+//   number    the same for numbers that need not be finite, which are null in JSON; then what a null is read as
+//   given     text that is written only where there is some
+//   interval  two numbers as a list, each read as 0 where it is null
+//   outcome, kind, target   values with names, and an object, of their own
+//   list      a list of objects; then what visits the fields of an item
+//   derived   written from other members, never read
+#pragma once
+
+#include <limits>
+
+#include "report/report.h"
+
+namespace hone::report {
+
+template <class Visitor, class M>
+void visit_measurement(Visitor& v, M& m) {
+  v.outcome("outcome", m.outcome);
+  v.number("ratio", m.ratio, 0);
+  v.interval("interval", m.ratio_low, m.ratio_high);
+  v.number("baseline_ns", m.baseline_ns, 0);
+  v.number("candidate_ns", m.candidate_ns, 0);
+  v.maybe("rounds", m.rounds);
+  v.number("compile_ms", m.compile_ms, 0);
+  v.number("max_error", m.max_error, std::numeric_limits<double>::infinity());
+  v.given("note", m.note);
+}
+
+template <class Visitor, class K>
+void visit_kernel(Visitor& v, K& k) {
+  v.need("name", k.name);
+  v.need("fingerprint", k.fingerprint);
+  v.need("kind", k.kind);
+  v.maybe("count", k.count);
+  v.number("share", k.share, 0);
+  v.kind("decision", k.decision);
+  v.need("key", k.key);
+  v.need("default", k.default_value);
+  v.need("chosen", k.chosen);
+  v.maybe("default_tile", k.default_tile);
+  v.number("default_ns", k.default_ns, 0);
+  v.number("chosen_ns", k.chosen_ns, 0);
+  v.number("gain", k.gain, 1);
+  v.interval("gain_interval", k.gain_low, k.gain_high);
+  v.maybe("options", k.options);
+  v.maybe("tried", k.tried);
+  v.maybe("known", k.known);
+  v.maybe("complete", k.complete);
+  v.maybe("kept", k.kept);
+  v.list("top", k.top, [](auto& item, auto& tried) {
+    item.need("value", tried.value);
+    visit_measurement(item, tried.measurement);
+  });
+}
+
+template <class Visitor, class S>
+void visit_step(Visitor& v, S& s) {
+  v.need("what", s.what);
+  v.maybe("kept", s.kept);
+  visit_measurement(v, s.measurement);
+}
+
+template <class Visitor, class T>
+void visit_trial(Visitor& v, T& t) {
+  v.need("scope", t.scope);
+  v.given("kernel", t.kernel);
+  v.need("what", t.what);
+  v.need("start_s", t.start_s);
+  v.need("end_s", t.end_s);
+  v.outcome("outcome", t.outcome);
+  v.number("ratio", t.ratio, 0);
+  v.interval("interval", t.ratio_low, t.ratio_high);
+  v.number("candidate_ns", t.candidate_ns, 0);
+  v.number("compile_ms", t.compile_ms, 0);
+  v.maybe("rounds", t.rounds);
+  if (v.reads() || t.scope == "program") {  // kernels are compared with their defaults alone
+    v.maybe("against", t.against);
+    v.maybe("confirms", t.confirms);
+  }
+}
+
+template <class Visitor, class T>
+void visit_target(Visitor& v, T& t) {
+  v.maybe("threads", t.threads);
+  v.maybe("seed", t.seed);
+  v.maybe("weights", t.weights);
+  v.maybe("allow_fast_math", t.allow_fast_math);
+}
+
+// What `hone tune --json` prints.
+template <class Visitor, class R>
+void visit_summary(Visitor& v, R& r) {
+  v.need("program", r.program);
+  v.need("fingerprint", r.fingerprint);
+  v.need("default_ns", r.default_ns);
+  v.need("tuned_ns", r.tuned_ns);
+  v.need("speedup", r.speedup);
+  v.interval("speedup_interval", r.speedup_low, r.speedup_high);
+  v.need("verified", r.verified);
+  v.maybe("candidates", r.counters.candidates);
+  v.maybe("rejected", r.counters.rejected);
+  v.maybe("failed", r.counters.failed);
+  v.number("seconds", r.seconds, 0);
+  v.maybe("known", r.known);
+  v.maybe("stopped", r.stopped);
+  v.given("note", r.note);
+  v.derived("seed", [&] { return nlohmann::json(r.target.seed); });
+  v.derived("threads", [&] { return nlohmann::json(r.target.threads); });
+  v.derived("decisions", [&] { return decisions_object(r.decisions); });
+  v.derived("output", [&] { return r.output.empty() ? nlohmann::json() : nlohmann::json(r.output); });
+}
+
+// Everything else.
+template <class Visitor, class R>
+void visit_details(Visitor& v, R& r) {
+  v.maybe("tuned_fingerprint", r.tuned_fingerprint);
+  v.maybe("inputs", r.inputs);
+  v.maybe("xla_version", r.xla_version);
+  v.maybe("host", r.host);
+  v.maybe("rounds", r.rounds);
+  v.number("max_error", r.max_error, std::numeric_limits<double>::infinity());
+  v.maybe("interpreted", r.interpreted);
+  v.number("budget_s", r.budget_s, 0);
+  v.target("target", r.target);
+  v.list("kernels", r.kernels, [](auto& item, auto& kernel) { visit_kernel(item, kernel); });
+  v.list("steps", r.steps, [](auto& item, auto& step) { visit_step(item, step); });
+  v.list("timeline", r.timeline, [](auto& item, auto& trial) { visit_trial(item, trial); });
+}
+
+}  // namespace hone::report

@@ -1,0 +1,40 @@
+#include "request/database_file.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/error.h"
+#include "data/postgres.h"
+
+namespace hone::request {
+
+namespace fs = std::filesystem;
+
+std::string database_path(const std::string& given) {
+  if (!given.empty()) return given;
+  const char* data = std::getenv("XDG_DATA_HOME");
+  const char* home = std::getenv("HOME");
+  if (data && *data) return (fs::path(data) / "hone" / "hone.db").string();
+  if (!home || !*home) throw Error("there is no home folder for the database", "--db", "name a file with --db");
+  return (fs::path(home) / ".local" / "share" / "hone" / "hone.db").string();
+}
+
+Database open_database(const std::string& given) {
+  const std::string path = database_path(given);
+  if (is_postgres_url(path)) return Database::open(path);
+  std::error_code failed;
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty()) fs::create_directories(folder, failed);
+  if (failed)
+    throw Error("cannot make the database's folder: " + failed.message(), folder.string(), "name a file with --db");
+  return Database::open(path);
+}
+
+Database open_existing_database(const std::string& given) {
+  const std::string path = database_path(given);
+  if (!is_postgres_url(path) && !fs::exists(path))
+    throw Error("there is no database", path, "hone tune makes one, --db names another");
+  return Database::open(path, {.read_only = true});
+}
+
+}  // namespace hone::request

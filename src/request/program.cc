@@ -1,0 +1,45 @@
+#include "request/program.h"
+
+#include <unistd.h>
+
+#include "base/text.h"
+#include "data/npz.h"
+
+namespace hone::request {
+
+namespace {
+
+int64_t machine_memory_bytes() { return static_cast<int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGE_SIZE); }
+
+}  // namespace
+
+tune::Target ProgramOptions::target(const std::optional<report::LoadedPackage>& package) const {
+  tune::Target target = package ? package->target : tune::Target{};
+  if (threads) target.threads = *threads;
+  if (seed) target.seed = *seed;
+  if (weights) target.weights = parse_index_list(*weights, "--weights");
+  if (allow_fast_math) target.allow_fast_math = true;
+  target.validate();
+  return target;
+}
+
+OpenedProgram open_program(const ProgramOptions& options, double budget_s) {
+  OpenedProgram opened;
+  opened.file = report::read_program(options.program);
+  std::vector<NamedArray> inputs;
+  if (!options.inputs.empty()) inputs = read_npz(options.inputs);
+  tune::SessionOptions session;
+  session.target = options.target(opened.file.package);
+  session.budget_s = budget_s;
+  session.worker.memory_limit_bytes = options.memory_gib > 0
+                                          ? static_cast<int64_t>(options.memory_gib * (int64_t{1} << 30))
+                                          : machine_memory_bytes() / 5 * 4;
+  opened.session = std::make_unique<tune::Session>(session);
+  opened.session->load(opened.file.bytes, opened.file.name);
+  const auto& snapshot = opened.session->program().snapshot_inputs;
+  opened.inputs = !options.inputs.empty() ? options.inputs : snapshot.empty() ? "generated" : "snapshot";
+  if (!options.inputs.empty()) opened.session->set_inputs(std::move(inputs));
+  return opened;
+}
+
+}  // namespace hone::request

@@ -1,0 +1,86 @@
+// hone tune as one call: a result that is known is checked again; else a search is made ready with models, databases and
+// workers, and run; the winner is written as a package and remembered.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cost/kernel_ranker.h"
+#include "report/report.h"
+#include "request/program.h"
+#include "request/search_setup.h"
+
+namespace hone::request {
+
+struct TuneRequest {
+  ProgramOptions program;
+  std::string database;  // as database_path() takes it
+  std::string output;    // the package; empty = NAME.hone
+  double budget_s = 60;  // of the search
+  std::string strategy;  // searches the program's own decisions; empty = tune::TuneOptions' own
+  std::string models;    // folder that is looked into first for weights; empty = only those that come with the program
+  // Ranks the options of kernels: "shipped", "none", "analytical", or a file or folder of weights.
+  std::string tile_model = "shipped";
+  int top_k = 0;                         // options of a kernel that are measured; 0 = all that seem worth it
+  std::string fusion_model = "shipped";  // predicts run times of fusion configurations, named as above
+  double fusion_budget_s = 0;            // of its search; 0 = a share of what is left
+  int fusion_chains = 4, fusion_workers = 1;
+  bool random_fusion_start = false;
+  SearchSetupOptions setup;
+  bool force = false;             // replace an output that is no package
+  bool fresh = false;             // take nothing from the database
+  bool no_fusion = false;         // leave XLA's fusion as it is
+  bool fusion_only = false;       // decide nothing else
+  bool exhaustive = false;        // measure every option of every kernel, and decide nothing else
+  std::set<std::string> kernels;  // fingerprints, for tune_kernels()
+
+  // Whether the search is a reference for others: it neither takes results from the database nor leaves any there.
+  bool reference() const { return exhaustive || fusion_only || setup.layouts_alone(); }
+  bool learns() const { return !reference() && !fresh; }  // from other programs, and leaves behind for them
+};
+
+struct TuneAnswer {
+  report::TuneReport report;                       // as written to the package
+  std::optional<tune::FusionSearchReport> fusion;  // when a model searched
+  nlohmann::json learned;  // of the transfer from similar kernels and the adaption of the ranking; null without either
+  std::string learned_text;  // the same for people
+};
+
+// What is being tried, the gain over default XLA so far, and how many candidates were measured.
+using TuneProgress = std::function<void(const std::string& what, double gain, int64_t candidates)>;
+
+// One request on its way.
+class Tuning {
+ public:
+  // Checks what cannot end well before the work begins: options, models, the name of the output. Throws Error.
+  explicit Tuning(TuneRequest request);
+  ~Tuning();
+
+  const std::string& package_path() const { return path_; }
+  // Tunes and writes the package. Throws what open_program() and tune::tune_program() throw.
+  TuneAnswer run(const TuneProgress& on_progress);
+  // Instead tunes the request's kernels as default XLA makes them; their measurements and winners are in the database.
+  // Returns what became of each: {"kernels": [{fingerprint, known, complete, tried, gain, chosen}], "host", "xla_version"}.
+  nlohmann::json tune_kernels();
+
+ private:
+  struct Work;  // what the program, once it is open, needs
+  void open();
+  tune::ProgramResult search(const TuneProgress& on_progress, tune::Measurer& bench);
+  tune::ProgramResult search_layouts(const TuneProgress& on_progress, tune::Measurer& bench);
+
+  TuneRequest request_;
+  std::string path_;
+  std::chrono::steady_clock::time_point start_;
+  std::unique_ptr<cost::KernelRanker> ranker_;
+  std::unique_ptr<tune::FusionModel> fusion_model_;
+  tune::TuneOptions options_;
+  std::unique_ptr<Work> work_;
+};
+
+}  // namespace hone::request

@@ -1,0 +1,152 @@
+"""Help texts, what a misspelt command line is told, and old spellings of options, which go on working.
+
+Runs build/hone (or that of $HONE_BUILD_DIR). Needs only the standard library, and no worker.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
+HONE = BUILD / "hone"
+
+GROUPS_OF_TUNE = ["Positionals", "Program", "Search", "Models", "Database", "Output", "Advanced"]
+# What --help does not show: old spellings, and what one process of hone tells another.
+HIDDEN = {
+    ("train", "tile"): ["--out ", "--out,", "--rank", "--rendezvous"],
+    ("gym", "train"): ["--out ", "--policy "],
+    ("gym", "eval"): ["--policy "],
+    ("go", "place"): ["--out ", "--policy "],
+    ("collect", "export"): ["--out "],
+    ("order",): ["--policy "],
+    ("predict",): ["--weights"],
+    ("eval", "layout"): ["--weights"],
+    ("report",): ["--weights"],
+    ("optimize",): ["--calibrate-windows"],
+}
+
+
+class HelpTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not HONE.exists():
+            raise unittest.SkipTest(f"SKIPPED: {HONE} is missing, build it first")
+        folder = tempfile.TemporaryDirectory(prefix="hone-help-test-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.dir = pathlib.Path(folder.name)
+
+    def run_hone(self, *arguments):
+        environment = dict(os.environ, XDG_DATA_HOME=str(self.dir / "data"))
+        return subprocess.run(
+            [str(HONE), *map(str, arguments)],
+            cwd=self.dir,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def help(self, *words):
+        done = self.run_hone(*words, "--help")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def refused(self, *arguments):
+        """The one line on standard error of a command line that is refused."""
+        done = self.run_hone(*arguments)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stdout, "")
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 1, done.stderr)
+        self.assertLess(len(lines[0]), 400)
+        return lines[0]
+
+    def commands(self, *words):
+        """Every command that does something, as words."""
+        text = self.help(*words)
+        listed = text.partition("\nSubcommands:\n")[2]
+        below = re.findall(r"^  ([a-z]\w*) +(\S.*)$", listed, re.MULTILINE)
+        self.assertEqual(len(below), len(listed.strip().splitlines()), listed)  # each has its line
+        if not below:
+            return [words]
+        return [leaf for name, _ in below for leaf in self.commands(*words, name)]
+
+    def test_every_option_is_described(self):
+        for words in self.commands():
+            text = self.help(*words)
+            flat = re.sub(r"\n {12,}", " ", text)
+            for line in flat.splitlines():
+                option = re.match(r"  (-\S+( [A-Z]+)*)( \.\.\.)?( REQUIRED)?( Excludes: \S+)? *(.*)$", line)
+                if not option:
+                    continue
+                with self.subTest(f"{' '.join(words)} {option.group(1)}"):
+                    self.assertGreater(len(option.group(6)), 5)
+                    self.assertNotRegex(option.group(6), r"^(of|at most|which|that|its) ")
+                    self.assertNotIn("TEXT", option.group(1))
+            for line in text.splitlines():
+                self.assertLessEqual(len(line), 120, line)
+
+    def test_options_of_tune_stand_in_groups(self):
+        found = re.findall(r"^(\w.*):$", self.help("tune"), re.MULTILINE)
+        self.assertEqual(found, GROUPS_OF_TUNE)
+        self.assertIn("For maintainers:", self.help("optimize"))
+
+    def test_old_spellings_are_hidden(self):
+        for words, names in HIDDEN.items():
+            text = self.help(*words)
+            for name in names:
+                with self.subTest(f"{' '.join(words)} {name}"):
+                    self.assertNotIn(name, text)
+
+    def test_old_spellings_work(self):
+        cases = [
+            (("predict", "p.hlo", "--weights", "none.safetensors"), "none.safetensors"),
+            (("eval", "tile", "none", "--split", "s", "--weights", "w"), "none"),
+            (("report", "none.hone", "--weights", "w"), "none.hone"),
+            (("report", "none.hone", "--weights", "w", "--analytical", "a"), "--analytical"),  # they exclude each other
+            (("train", "tile", "none", "--split", "s", "--out", "w", "--model", "fast"), "none"),
+            (("train", "layout", "none", "--out", "w"), "none"),
+            (("gym", "train", "p.hlo", "--out", "w", "--policy", "cnn"), "must be mlp or gnn"),
+            (("go", "place", "none.json", "--devices", "cpu1", "--policy", "w", "--out", "p"), "none.json"),
+            (("collect", "export", "--db", "none.db", "--out", "f"), "none.db"),
+            (("optimize", "--calibrate-windows", "m.json"), "--split"),
+        ]
+        for arguments, word in cases:
+            with self.subTest(arguments):
+                line = self.refused(*arguments)
+                self.assertIn(word, line)
+                self.assertNotIn("unknown option", line)
+
+    def test_a_misspelt_word_is_told_what_it_is_near(self):
+        cases = [
+            (("tume", "x"), "unknown command 'tume', did you mean 'tune'?"),
+            (("collect", "tiles"), "unknown command 'tiles', did you mean 'tile'?"),
+            (("spell",), "unknown command 'spell'"),
+            (("tune", "x.hlo", "--budgte", "3s"), "unknown option '--budgte', did you mean '--budget'?"),
+            (("tune", "--fuson-model=none", "x.hlo"), "unknown option '--fuson-model', did you mean '--fusion-model'?"),
+            (("tune", "x.hlo", "--zzz"), "unknown option '--zzz'"),
+            (("tune", "x.hlo", "y.hlo"), "unexpected argument 'y.hlo'"),
+            ((), "no command is given"),
+            (("db",), "no command is given"),
+        ]
+        for arguments, message in cases:
+            with self.subTest(arguments):
+                line = self.refused(*arguments)
+                self.assertIn(message, line)
+                self.assertIn("--help", line)
+        self.assertNotIn("did you mean", self.refused("spell"))
+
+    def test_values_out_of_range_are_told_so(self):
+        self.assertIn("--memory-limit: 0 is not above 0", self.refused("tune", "x.hlo", "--memory-limit", "0"))
+        self.assertIn("'hard' is none of expectation, score", self.refused("tune", "x.hlo", "--pick", "hard"))
+        self.assertIn("cpu2-sockets", self.refused("place", "x.hlo", "--devices", "foo"))
+        self.assertIn("cpu2-sockets", self.help("place"))
+
+
+if __name__ == "__main__":
+    unittest.main()
