@@ -248,7 +248,7 @@ class CommandTest(unittest.TestCase):
 
     def test_bad_input_is_one_line_and_code_2(self):
         for words, arguments in (
-            ("not in", ["many.hlo", "--engine", "spark"]),
+            ("none of local, ray", ["many.hlo", "--engine", "spark"]),
             ("there is no such file", ["missing.hlo", "--engine", "ray"]),
             ("a file", ["-", "--engine", "ray"]),
             ("exhaustive", ["many.hlo", "--engine", "ray", "--exhaustive"]),
