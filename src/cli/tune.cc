@@ -40,7 +40,7 @@ nlohmann::json fusion_search_json(const tune::FusionSearchReport& r) {
           {"model_s", r.model_s},
           {"per_minute", r.per_minute()},
           {"best", candidates(r.best)},
-          {"elsewhere", candidates(r.diverse_starts)}};
+          {"elsewhere", candidates(r.from_diverse_starts)}};
 }
 
 request::TuneRequest request_of(const TuneCommand& command) {
