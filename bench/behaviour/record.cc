@@ -12,20 +12,9 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
-#if __has_include("tune/session/session.h")
 #include "cost/kernel_ranker.h"
-#include "tune/program/layout_tuner.h"
 #include "tune/program/program_tuner.h"
 #include "tune/session/session.h"
-#else
-#include "tune/kernel_ranker.h"
-#include "tune/layout_tuner.h"
-#include "tune/program_tuner.h"
-#include "tune/session.h"
-namespace hone::tune { using Measurer = Bench; }
-namespace hone { using tune::Kernel; using tune::Lowered; }
-namespace hone::cost { using namespace hone::tune; }
-#endif
 
 using namespace hone;
 
@@ -80,7 +69,8 @@ class Replay : public tune::Measurer {
   tune::Measurement measure_kernel(const Kernel& kernel, const std::string& value, const tune::Duel& duel) override {
     left_ -= kKernelSeconds;
     const double u = uniform(kernel.fingerprint + value);
-    tune::Measurement m = duel_of(value == kernel.default_value() ? 1 : std::exp(0.6 * (u - 0.7)), 1e4 + 1e6 * uniform(kernel.fingerprint));
+    tune::Measurement m = duel_of(value == kernel.default_value() ? 1 : std::exp(0.6 * (u - 0.7)),
+                                  1e4 + 1e6 * uniform(kernel.fingerprint));
     if (u < 0.03) m.outcome = tune::Outcome::Mismatch;
     say("kernel", kernel.fingerprint + " " + value, m.ratio);
     (void)duel;
@@ -117,7 +107,8 @@ class Replay : public tune::Measurer {
     return m;
   }
   void say(const char* what, const std::string& text, double number) const {
-    const nlohmann::json row = {{"program", program_}, {"asked", what}, {"text", text}, {"answer", fmt::format("{:.6g}", number)}};
+    const nlohmann::json row = {
+        {"program", program_}, {"asked", what}, {"text", text}, {"answer", fmt::format("{:.6g}", number)}};
     fmt::print("{}\n", row.dump());
   }
 
@@ -149,10 +140,8 @@ int main(int argc, char** argv) {
     const std::string name = example.at("name");
     if (!only.empty() && name != only) continue;
     tune::SessionOptions options;
-    for (const std::string weights = example.value("weights", ""); !weights.empty();) {
-      options.target.weights = parse_index_list(weights, "weights");
-      break;
-    }
+    const std::string weights = example.value("weights", "");
+    if (!weights.empty()) options.target.weights = parse_index_list(weights, "weights");
     const auto open = [&] {
       auto session = std::make_unique<tune::Session>(options);
       session->load(read_file(folder + "/" + example.at("file").get<std::string>()), name);

@@ -24,14 +24,13 @@ int64_t positive(std::string_view text) {
 
 // False when there is anything but positive numbers between the commas.
 bool take_tile(std::string_view text, std::vector<int64_t>& tile) {
-  while (!text.empty()) {
+  while (true) {
     const size_t comma = text.find(',');
     tile.push_back(positive(text.substr(0, comma)));
     if (tile.back() == 0) return false;
-    if (comma == std::string_view::npos) break;
+    if (comma == std::string_view::npos) return true;
     text.remove_prefix(comma + 1);
   }
-  return true;
 }
 
 bool take_flag(std::string_view part, std::string_view name, bool& value) {
@@ -105,7 +104,8 @@ const char* emitter_name(KernelOption::Emitter emitter) { return kEmitterNames.a
 
 std::vector<int64_t> tile_from_text(const std::string& text) {
   std::vector<int64_t> tile;
-  if (!take_tile(text, tile)) throw Error(fmt::format("\"{}\" is no tile", text), "", "positive numbers, as 8,128");
+  if (!text.empty() && !take_tile(text, tile))
+    throw Error(fmt::format("\"{}\" is no tile", text), "", "positive numbers, as 8,128");
   return tile;
 }
 

@@ -49,7 +49,7 @@ std::vector<std::string> held_back_programs(const std::string& split, const std:
 }
 
 tune::Calibration calibrate(const std::string& model, const std::string& dataset,
-                           const std::vector<std::string>& programs) {
+                            const std::vector<std::string>& programs) {
   const auto opened = open_ranking_model(model);
   return tune::measure_gains(Dataset::open(dataset), programs, *opened, model);
 }
@@ -62,7 +62,7 @@ std::map<std::string, tune::JudgedProgram> judge(const std::string& model, const
 }
 
 tune::Calibration calibrate_rewrites(const std::string& manifest, const std::vector<std::string>& programs,
-                                    const OpenSession& open, const OnProgram& on_program) {
+                                     const OpenSession& open, const OnProgram& on_program) {
   std::vector<collect::CollectProgram> listed = collect::read_manifest(manifest);
   std::erase_if(listed, [&](const collect::CollectProgram& p) {
     return std::find(programs.begin(), programs.end(), p.name) == programs.end();

@@ -35,8 +35,7 @@ OptimizedKernel described(const Kernel& kernel, double share) {
 }
 
 bool is_tiled(const Kernel& kernel, const std::string& option) {
-  return option == kernel.default_value() ? !kernel.default_tile.empty()
-                                          : !KernelOption::parse(option).tile.empty();
+  return option == kernel.default_value() ? !kernel.default_tile.empty() : !KernelOption::parse(option).tile.empty();
 }
 
 void take(const std::string& way, const tune::AcceptanceThreshold& threshold, const std::string& option, double lead,

@@ -11,8 +11,7 @@
 #include "base/error.h"
 #include "graph/decision_family.h"
 #include "graph/kernel_option.h"
-#include "graph/decision_family.h"
-#include "tune/program/decision_list.h"
+#include "tune/session/decision_list.h"
 
 namespace hone::report {
 

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "tune/program/decision_list.h"
 #include "report/report_fields.h"
+#include "tune/session/decision_list.h"
 
 namespace hone::report {
 

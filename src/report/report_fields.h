@@ -12,8 +12,6 @@
 
 #include <limits>
 
-#include "report/report.h"
-
 namespace hone::report {
 
 template <class Visitor, class M>

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "report/report.h"
 #include "report/report_fields.h"
 
 namespace hone::report {

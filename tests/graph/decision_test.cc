@@ -97,7 +97,7 @@ TEST_CASE("decisions that do not belong to the space are errors") {
 TEST_CASE("the text of decisions is one line and unambiguous") {
   CHECK(to_text({}) == "");
   CHECK(to_text({{DecisionKind::Fusion, "a>b", "keep"}, {DecisionKind::Codegen, "k", "tile=8,8;slp=0"}}) ==
-        "fusion a>b=keep|kernel k=tile=8,8;slp=0");
+        "fusion a>b=keep|codegen k=tile=8,8;slp=0");
   const Decisions one = {{DecisionKind::Option, "a", "b|option c=d"}};
   const Decisions two = {{DecisionKind::Option, "a", "b"}, {DecisionKind::Option, "c", "d"}};
   CHECK(to_text(one) != to_text(two));

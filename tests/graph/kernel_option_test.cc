@@ -14,8 +14,7 @@ TEST_CASE("options of a kernel read and print in one spelling") {
                                "tile=8,16",     "tile=8,16;unroll=0;slp=0",
                                "partitions=1",  "loop;partitions=4",
                                "eigen",         "ynn",
-                               "llvm",          "naive",
-                               "tile="};
+                               "llvm",          "naive"};
   for (const char* text : texts) CHECK(to_text(KernelOption::parse(text)) == text);
   CHECK(KernelOption::parse("") == KernelOption{});
   CHECK(to_text(KernelOption::parse("tile=4;slp=0;unroll=0")) == "tile=4;unroll=0;slp=0");
@@ -36,8 +35,8 @@ TEST_CASE("options of a kernel say what they are") {
 }
 
 TEST_CASE("what is no option of a kernel is refused with its part named") {
-  for (const char* text : {"shifted", "tile", "tile=0", "tile=8,-1", "tile=8,x", ";loop", "partitions=0", "unroll=2",
-                           "slp", "tile=99999999999999999999"}) {
+  for (const char* text : {"shifted", "tile", "tile=", "tile=0", "tile=8,-1", "tile=8,x", ";loop", "partitions=0",
+                           "unroll=2", "slp", "tile=99999999999999999999"}) {
     INFO(text);
     CHECK_FALSE(KernelOption::try_parse(text));
     CHECK_THROWS_AS(KernelOption::parse(text), Error);

@@ -47,7 +47,7 @@ TEST_CASE("the summary has the fields the command line promises", "[tune]") {
                             "verified", "candidates", "rejected", "failed", "seconds", "seed", "decisions", "output"})
     CHECK(j.contains(field));
   CHECK(j["speedup_interval"] == nlohmann::json({1.24, 1.26}));
-  CHECK(j["decisions"]["kernel"]["k1"] == "tile=8,8");
+  CHECK(j["decisions"]["codegen"]["k1"] == "tile=8,8");
   CHECK(j["decisions"]["weights"]["1"] == "transposed");
   CHECK(j["candidates"] == 120);
   CHECK(j["rejected"] == 3);

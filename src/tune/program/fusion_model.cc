@@ -12,7 +12,7 @@
 #include "cost/ensemble.h"
 #include "cost/kernel_ranker.h"
 #include "search/strategies.h"
-#include "tune/program/decision_list.h"
+#include "tune/session/decision_list.h"
 
 namespace hone::tune {
 

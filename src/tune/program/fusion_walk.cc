@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "graph/strategy.h"
 #include "search/annealing.h"
-#include "tune/program/decision_list.h"
+#include "tune/session/decision_list.h"
 
 namespace hone::tune {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/log.h"
-#include "tune/program/decision_list.h"
 #include "tune/program/tune_steps.h"
+#include "tune/session/decision_list.h"
 
 namespace hone::tune {
 

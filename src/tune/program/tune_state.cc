@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "tune/program/decision_list.h"
+#include "tune/session/decision_list.h"
 
 namespace hone::tune {
 

@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "search/random_fusion.h"
 #include "search/strategies.h"
-#include "tune/program/decision_list.h"
 #include "tune/program/fusion_walk.h"
+#include "tune/session/decision_list.h"
 
 namespace hone::tune {
 

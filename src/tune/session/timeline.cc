@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "tune/program/decision_list.h"
+#include "tune/session/decision_list.h"
 
 namespace hone::tune {
 

@@ -1,21 +1,21 @@
 // Programs and their inputs.
 #include "base/error.h"
 #include "decisions/fingerprints.h"
+#include "service/handlers.h"
 #include "service/load.h"
-#include "service/state.h"
 #include "service/to_wire.h"
 #include "xla/service/hlo_cost_analysis.h"
 #include "xla_pch.h"
 
 namespace hone::xla_side {
 
-Program& Service::State::program(const std::string& key) {
+Program& Handlers::program(const std::string& key) {
   auto it = programs.find(key);
   if (it == programs.end()) throw Error("program " + key + " is not loaded");
   return *it->second;
 }
 
-wire::LoadReplyT Service::State::load(const wire::LoadRequestT& request) {
+wire::LoadReplyT Handlers::load(const wire::LoadRequestT& request) {
   LoadedModule loaded = load_module(std::string(request.bytes.begin(), request.bytes.end()), request.name);
   wire::LoadReplyT reply;
   reply.format = loaded.format;
@@ -52,7 +52,7 @@ wire::LoadReplyT Service::State::load(const wire::LoadRequestT& request) {
   return reply;
 }
 
-wire::InputsReplyT Service::State::inputs(const wire::InputsRequestT& request) {
+wire::InputsReplyT Handlers::inputs(const wire::InputsRequestT& request) {
   if (request.inputs.empty()) return {};
   std::vector<xla::Literal> literals;
   for (size_t i = 0; i < request.inputs.size(); ++i) literals.push_back(to_literal(*request.inputs[i], i));

@@ -7,7 +7,7 @@
 #include "decisions/program_options.h"
 #include "decisions/seam_state.h"
 #include "graph/decision_family.h"
-#include "service/state.h"
+#include "service/handlers.h"
 #include "service/to_wire.h"
 #include "status.h"
 #include "wire/client.h"
@@ -20,14 +20,14 @@ constexpr int kMaxTiles = 96;  // listed of one kernel
 
 }  // namespace
 
-Program& Service::State::to_lower(const std::string& key, const wire::TargetT* target, const Decisions& decisions) {
+Program& Handlers::to_lower(const std::string& key, const wire::TargetT* target, const Decisions& decisions) {
   Program& p = program(key);
   for (const Decision& d : decisions)
     if (d.kind == DecisionKind::Weights && d.value == "constant") p.prepare_inputs(seed_of(target), target_of(target));
   return p;
 }
 
-wire::LowerReplyT Service::State::lower(const wire::LowerRequestT& request) {
+wire::LowerReplyT Handlers::lower(const wire::LowerRequestT& request) {
   const CompileTarget target = target_of(request.target.get());
   const Decisions decisions = wire::from_wire(request.decisions);
   Program& p = to_lower(request.program, request.target.get(), decisions);
@@ -59,7 +59,7 @@ wire::LowerReplyT Service::State::lower(const wire::LowerRequestT& request) {
   return reply;
 }
 
-wire::ListKernelsReplyT Service::State::list_kernels(const wire::ListKernelsRequestT& request) {
+wire::ListKernelsReplyT Handlers::list_kernels(const wire::ListKernelsRequestT& request) {
   const CompileTarget target = target_of(request.target.get());
   const Decisions decisions = wire::from_wire(request.decisions);
   Program& p = to_lower(request.program, request.target.get(), decisions);
@@ -89,7 +89,7 @@ wire::ListKernelsReplyT Service::State::list_kernels(const wire::ListKernelsRequ
   return reply;
 }
 
-wire::ListLayoutsReplyT Service::State::list_layouts(const wire::ListLayoutsRequestT& request) {
+wire::ListLayoutsReplyT Handlers::list_layouts(const wire::ListLayoutsRequestT& request) {
   // What comes before layouts: decisions about them, or about what is made of the module later, play no part.
   Decisions decisions = wire::from_wire(request.decisions);
   std::erase_if(decisions, [](const Decision& d) { return d.kind != DecisionKind::Passes; });

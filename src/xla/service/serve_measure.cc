@@ -4,7 +4,7 @@
 
 #include "measure/inputs.h"
 #include "measure/profile.h"
-#include "service/state.h"
+#include "service/handlers.h"
 #include "service/to_wire.h"
 #include "status.h"
 #include "wire/client.h"
@@ -138,14 +138,14 @@ void check_evaluator(const Program& program, const std::vector<xla::Literal>& re
 
 }  // namespace
 
-KernelBench& Service::State::kernel(const wire::MeasureRequestT& request, const CompileTarget& target) {
+MeasuredKernel& Handlers::kernel(const wire::MeasureRequestT& request, const CompileTarget& target) {
   const std::string key = std::to_string(target.threads) + request.kernel_hlo;
   for (auto it = kernels.begin(); it != kernels.end(); ++it)
     if (it->key == key) {
       kernels.splice(kernels.begin(), kernels, it);
       return kernels.front();
     }
-  KernelBench bench;
+  MeasuredKernel bench;
   bench.key = key;
   const auto start = std::chrono::steady_clock::now();
   bench.baseline = compile_kernel(request.kernel_hlo, "", target);
@@ -162,9 +162,9 @@ KernelBench& Service::State::kernel(const wire::MeasureRequestT& request, const 
   return kernels.front();
 }
 
-wire::MeasureReplyT Service::State::measure_kernel(const wire::MeasureRequestT& request) {
+wire::MeasureReplyT Handlers::measure_kernel(const wire::MeasureRequestT& request) {
   const CompileTarget target = target_of(request.target.get());
-  KernelBench& bench = kernel(request, target);
+  MeasuredKernel& bench = kernel(request, target);
   wire::MeasureReplyT reply;
   reply.baseline_compile_ms = bench.compile_ms;
   about_candidate(reply, [&] {
@@ -179,7 +179,7 @@ wire::MeasureReplyT Service::State::measure_kernel(const wire::MeasureRequestT& 
   return reply;
 }
 
-wire::MeasureReplyT Service::State::measure(const wire::MeasureRequestT& request) {
+wire::MeasureReplyT Handlers::measure(const wire::MeasureRequestT& request) {
   if (!request.kernel_hlo.empty()) return measure_kernel(request);
   Program& p = program(request.program);
   const CompileTarget target = target_of(request.target.get());
@@ -207,7 +207,7 @@ wire::MeasureReplyT Service::State::measure(const wire::MeasureRequestT& request
   return reply;
 }
 
-wire::RunReplyT Service::State::run(const wire::RunRequestT& request) {
+wire::RunReplyT Handlers::run(const wire::RunRequestT& request) {
   Program& p = program(request.program);
   const CompileTarget target = target_of(request.target.get());
   p.prepare_inputs(seed_of(request.target.get()), target);

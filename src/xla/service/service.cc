@@ -6,7 +6,7 @@
 #include "base/stage.h"
 #include "decisions/seam_state.h"
 #include "passes/pass_states.h"
-#include "service/state.h"
+#include "service/handlers.h"
 #include "status.h"
 #include "wire/client.h"
 #include "xla_pch.h"
@@ -26,7 +26,7 @@ std::string cpu_name() {
 
 }  // namespace
 
-wire::HelloReplyT Service::State::hello() {
+wire::HelloReplyT Handlers::hello() {
   wire::HelloReplyT reply;
   reply.xla_version = kXlaVersion;
   reply.cpu = cpu_name();
@@ -41,11 +41,11 @@ wire::HelloReplyT Service::State::hello() {
   return reply;
 }
 
-wire::ApplyReplyT Service::State::apply(const wire::ApplyRequestT& request) {
+wire::ApplyReplyT Handlers::apply(const wire::ApplyRequestT& request) {
   return states.try_emplace(request.program, program(request.program).module()).first->second.apply(request);
 }
 
-Service::Service() : state_(std::make_unique<State>()) {}
+Service::Service() : handlers_(std::make_unique<Handlers>()) {}
 Service::~Service() = default;
 
 wire::ReplyT Service::handle(const wire::RequestT& request) {
@@ -62,25 +62,25 @@ wire::ReplyT Service::handle(const wire::RequestT& request) {
   try {
     const auto& body = request.body;
     if (body.AsHelloRequest())
-      reply.body.Set(state_->hello());
+      reply.body.Set(handlers_->hello());
     else if (auto* r = body.AsLoadRequest())
-      reply.body.Set(at_stage(Stage::Load, [&] { return state_->load(*r); }));
+      reply.body.Set(at_stage(Stage::Load, [&] { return handlers_->load(*r); }));
     else if (auto* r = body.AsInputsRequest())
-      reply.body.Set(state_->inputs(*r));
+      reply.body.Set(handlers_->inputs(*r));
     else if (auto* r = body.AsLowerRequest())
-      reply.body.Set(state_->lower(*r));
+      reply.body.Set(handlers_->lower(*r));
     else if (auto* r = body.AsListKernelsRequest())
-      reply.body.Set(state_->list_kernels(*r));
+      reply.body.Set(handlers_->list_kernels(*r));
     else if (auto* r = body.AsListLayoutsRequest())
-      reply.body.Set(state_->list_layouts(*r));
+      reply.body.Set(handlers_->list_layouts(*r));
     else if (auto* r = body.AsMeasureRequest())
-      reply.body.Set(state_->measure(*r));
+      reply.body.Set(handlers_->measure(*r));
     else if (auto* r = body.AsRunRequest())
-      reply.body.Set(state_->run(*r));
+      reply.body.Set(handlers_->run(*r));
     else if (body.AsPassesRequest())
       reply.body.Set(list_passes());
     else if (auto* r = body.AsApplyRequest())
-      reply.body.Set(state_->apply(*r));
+      reply.body.Set(handlers_->apply(*r));
     else
       fail(1, Error("unknown request"));
   } catch (const StageError& e) {

@@ -6,6 +6,8 @@
 
 namespace hone::xla_side {
 
+struct Handlers;  // handlers.h
+
 class Service {
  public:
   Service();
@@ -14,8 +16,7 @@ class Service {
   wire::ReplyT handle(const wire::RequestT& request);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<Handlers> handlers_;
 };
 
 }  // namespace hone::xla_side

@@ -12,8 +12,8 @@
 #include "cost/ensemble.h"
 #include "tests/tune/fake_measurer.h"
 #include "tests/tune/real_worker.h"
-#include "tune/program/decision_list.h"
 #include "tune/program/program_tuner.h"
+#include "tune/session/decision_list.h"
 
 namespace hone::tune {
 

@@ -6,8 +6,8 @@
 #include "passorder/pass_session.h"
 #include "tests/tune/fake_measurer.h"
 #include "tests/tune/real_worker.h"
-#include "tune/program/decision_list.h"
 #include "tune/program/program_tuner.h"
+#include "tune/session/decision_list.h"
 
 namespace hone::tune {
 namespace {
@@ -72,9 +72,9 @@ TEST_CASE("one run decides passes, layouts, kernels and options, in one list", "
   FakeMeasurer measurer = ordered_measurer();
   const ProgramResult result = tune_program(
       measurer, proposing({{"1 passes first", {kEven}}, {"2 passes first", {kGood}}}, {{"1 layouts", {kLayout}}}));
-  CHECK(
-      result.decisions ==
-      Decisions{{DecisionKind::Codegen, "good", "loop"}, {DecisionKind::Option, "vector_width", "512"}, kLayout, kGood});
+  CHECK(result.decisions ==
+        Decisions{
+            {DecisionKind::Codegen, "good", "loop"}, {DecisionKind::Option, "vector_width", "512"}, kLayout, kGood});
   CHECK(result.measurement.ratio == Approx(1.1 * 1.05 * 1.2 * 1.03));
   CHECK(measurer.confirming);
 }

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "tests/tune/fake_measurer.h"
-#include "tune/program/decision_list.h"
+#include "tune/session/decision_list.h"
 
 namespace hone::tune {
 

@@ -1,4 +1,4 @@
-#include "tune/program/decision_list.h"
+#include "tune/session/decision_list.h"
 
 #include <fmt/core.h>
 
@@ -59,10 +59,13 @@ int current_option(const Decisions& decisions, const Dimension& dimension) {
 }
 
 bool is_broad(const Dimension& dimension) {
-  return dimension.kind == DecisionKind::Option || dimension.key == kAll || (family_of(dimension) && family_of(dimension)->broad);
+  return dimension.kind == DecisionKind::Option || dimension.key == kAll ||
+         (family_of(dimension) && family_of(dimension)->broad);
 }
 
-bool is_reduction_dimension(const Dimension& dimension) { return belongs_to(FamilyId::Reduction, dimension.kind, dimension.key); }
+bool is_reduction_dimension(const Dimension& dimension) {
+  return belongs_to(FamilyId::Reduction, dimension.kind, dimension.key);
+}
 
 bool is_convolution_dimension(const Dimension& dimension) {
   return belongs_to(FamilyId::GroupedConvolution, dimension.kind, dimension.key);
@@ -72,7 +75,9 @@ bool is_weights_gradient_dimension(const Dimension& dimension) {
   return belongs_to(FamilyId::WeightsGradient, dimension.kind, dimension.key);
 }
 
-bool is_pooling_dimension(const Dimension& dimension) { return belongs_to(FamilyId::Pooling, dimension.kind, dimension.key); }
+bool is_pooling_dimension(const Dimension& dimension) {
+  return belongs_to(FamilyId::Pooling, dimension.kind, dimension.key);
+}
 
 bool is_single(const Dimension& dimension) {
   return (dimension.kind == DecisionKind::Weights || family_of(dimension)) && !is_broad(dimension);

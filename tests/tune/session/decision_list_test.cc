@@ -1,4 +1,4 @@
-#include "tune/program/decision_list.h"
+#include "tune/session/decision_list.h"
 
 #include <catch2/catch.hpp>
 

@@ -10,22 +10,21 @@
 #include "decisions/kernels.h"
 #include "measure/program.h"
 #include "passes/pass_states.h"
-#include "service/service.h"
 #include "wire/hone_generated.h"
 
 namespace hone::xla_side {
 
 // A kernel on its own: default executable, its inputs and outputs.
-struct KernelBench {
+struct MeasuredKernel {
   std::string key;
   std::vector<xla::Literal> inputs, reference;
   std::unique_ptr<Executable> baseline;
   double compile_ms = 0;
 };
 
-struct Service::State {
+struct Handlers {
   std::map<std::string, std::unique_ptr<Program>> programs;
-  std::list<KernelBench> kernels;                                // most recent first, at most 3
+  std::list<MeasuredKernel> kernels;                             // most recent first, at most 3
   std::map<std::string, PassStates> states;                      // of programs passes are run on
   std::map<std::tuple<int, int, bool>, KernelMemory> described;  // kernels by threads, most tiles, with protos or not
 
@@ -45,7 +44,7 @@ struct Service::State {
  private:
   // The program a lowering under these decisions is about, with inputs where they are folded into it.
   Program& to_lower(const std::string& key, const wire::TargetT* target, const Decisions& decisions);
-  KernelBench& kernel(const wire::MeasureRequestT& request, const CompileTarget& target);
+  MeasuredKernel& kernel(const wire::MeasureRequestT& request, const CompileTarget& target);
   wire::MeasureReplyT measure_kernel(const wire::MeasureRequestT& request);
 };
 
