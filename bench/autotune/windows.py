@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Single operations over windows, as XLA:CPU computes them and by shifted slices (docs/decisions/0013).
+"""Single convolutions and poolings, as XLA:CPU computes them and by shifted slices (docs/decisions/0013).
 
-Each is a program of its own that `hone tune --decide library` searches; the ratio is that of the duel of shifted slices
+Each is a program of its own that `hone tune --decide rewrite` searches; the ratio is that of the duel of shifted slices
 against default XLA, also where it lost. Each operation is one row of a file; a row that is there is not run again.
 """
 
@@ -114,7 +114,7 @@ def measure(row: dict, options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(prefix="hone-bench-") as folder:
         source, package = Path(folder) / "operation.hlo", Path(folder) / "o.hone"
         source.write_text(OPERATIONS[row["name"]])
-        arguments = ["tune", source, "--decide", "library", "--budget", row["budget"], "--seed", row["seed"], "--quiet"]
+        arguments = ["tune", source, "--decide", "rewrite", "--budget", row["budget"], "--seed", row["seed"], "--quiet"]
         try:
             call_hone(options.hone, [*arguments, "--db", Path(folder) / "o.db", "-o", package], 1800)
             report = json.loads((package / "report.json").read_text())
@@ -164,7 +164,7 @@ def main() -> int:
     names = [name for name in OPERATIONS if options.only in name]
     jobs = [{"name": name, "budget": options.budget, "seed": options.seed} for name in names]
     rows, interrupted = run_missing(jobs, KEYS, lambda row: measure(row, options), options)
-    text = head("Operations over windows, one by one", rows, len(jobs)) + table(rows) + failures(rows, KEYS)
+    text = head("Convolutions and poolings, one by one", rows, len(jobs)) + table(rows) + failures(rows, KEYS)
     return finish(text, options, interrupted)
 
 

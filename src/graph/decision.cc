@@ -18,6 +18,13 @@ constexpr std::array kKinds = {
 #undef DECISION
 };
 
+// By its name of today or of earlier versions; null for any other.
+const DecisionTraits* kind_named(const std::string& name) {
+  for (const DecisionTraits& row : kKinds)
+    if (name == row.name || (*row.former && name == row.former)) return &row;
+  return nullptr;
+}
+
 constexpr double kMaxSize = 1e18;
 
 // Escapes what separates the parts of a line, so that different lists never give equal text.
@@ -50,11 +57,9 @@ const char* decision_kind_name(DecisionKind kind) {
 }
 
 DecisionKind decision_kind_from_name(const std::string& name) {
+  if (const DecisionTraits* kind = kind_named(name)) return kind->kind;
   std::string names;
-  for (const DecisionTraits& row : kKinds) {
-    if (name == row.name || (*row.former && name == row.former)) return row.kind;
-    names += (names.empty() ? "" : ", ") + std::string(row.name);
-  }
+  for (const DecisionTraits& row : kKinds) names += (names.empty() ? "" : ", ") + std::string(row.name);
   throw Error(fmt::format("'{}' is not a kind of decision", name), "", "one of " + names);
 }
 
@@ -144,22 +149,28 @@ std::string unescaped_until(const std::string& text, const char* ends, size_t& a
 
 }  // namespace
 
-Decisions decisions_from_text(const std::string& text) {
+std::optional<Decisions> try_decisions_from_text(const std::string& text) {
   Decisions decisions;
   for (size_t at = 0; at < text.size();) {
     const size_t space = text.find(' ', at);
-    if (space == std::string::npos) throw Error("not a list of decisions", text);
-    Decision decision;
-    decision.kind = decision_kind_from_name(text.substr(at, space - at));
+    if (space == std::string::npos) return std::nullopt;
+    const DecisionTraits* kind = kind_named(text.substr(at, space - at));
+    if (!kind) return std::nullopt;
     at = space + 1;
-    const size_t key_begin = at;
+    Decision decision{kind->kind, "", ""};
     decision.key = unescaped_until(text, "=", at);
-    if (at == key_begin || text[at - 1] != '=') throw Error("a decision without a value", text);
+    if (decision.key.empty() || text[at - 1] != '=') return std::nullopt;
     decision.value = unescaped_until(text, "|", at);
     decisions.push_back(present(std::move(decision)));
   }
   std::sort(decisions.begin(), decisions.end());
   return decisions;
+}
+
+Decisions decisions_from_text(const std::string& text) {
+  std::optional<Decisions> decisions = try_decisions_from_text(text);
+  if (!decisions) throw Error("not a list of decisions", text, "each is \"kind key=value\", with | between them");
+  return *std::move(decisions);
 }
 
 Decision present(Decision decision) {

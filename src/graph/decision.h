@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -76,6 +77,8 @@ struct Space {
 std::string to_text(const Decisions& decisions);
 // The inverse, sorted. Reads what versions before 0.2 wrote as present() does. Throws Error (where = text) for any other text.
 Decisions decisions_from_text(const std::string& text);
+// Nothing for any other text.
+std::optional<Decisions> try_decisions_from_text(const std::string& text);
 // A decision as versions before 0.2 wrote it, in today's terms: rewrites were library decisions, and YNNPACK had a second name.
 Decision present(Decision decision);
 // to_text() of decisions that versions before 0.2 wrote, as it is written today; other texts as they are.

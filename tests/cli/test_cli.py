@@ -77,7 +77,7 @@ class OnePass(WithWorker):
         for field in ("instructions", "kernels", "flops", "bytes", "spaces"):
             self.assertIn(field, found)
         self.assertGreater(sum(kind["total"] for kind in found["kernels"].values()), 0)
-        self.assertGreater(found["spaces"]["kernel"]["dimensions"], 0)
+        self.assertGreater(found["spaces"]["codegen"]["dimensions"], 0)
         self.assertIn(b"opcodes", self.hone("inspect", "softmax.hlo").stdout)
         self.assertEqual(self.json("inspect", "-", stdin=SOFTMAX.encode())["fingerprint"], found["fingerprint"])
 

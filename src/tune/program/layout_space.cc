@@ -98,7 +98,7 @@ features::TuningRun layout_run(const LayoutSpace& layouts, const Choice& choice,
 }
 
 bool layouts_from_text(const std::string& text, Decisions& decisions) {
-  decisions = decisions_from_text(text);
+  decisions = try_decisions_from_text(text).value_or(Decisions{});
   return !decisions.empty() && std::all_of(decisions.begin(), decisions.end(),
                                            [](const Decision& d) { return d.kind == DecisionKind::Layout; });
 }

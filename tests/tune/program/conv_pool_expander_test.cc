@@ -165,7 +165,7 @@ ENTRY main {
   const std::string gone = fmt::format("{}f32[1]*f32[1]->f32[1]", family(FamilyId::GroupedConvolution).prefix);
   CHECK_THROWS_WITH(session.lower({{DecisionKind::Rewrite, found[0].key, "eigen"}}, false), Catch::Contains("eigen"));
   CHECK_THROWS_WITH(session.lower({{DecisionKind::Rewrite, gone, kShifted}}, false),
-                    Catch::Contains("no such operation"));
+                    Catch::Contains("no such convolution or pooling"));
 }
 
 }  // namespace hone::tune

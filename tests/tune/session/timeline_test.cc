@@ -82,7 +82,7 @@ TEST_CASE("what is new about a candidate, in words", "[tune]") {
   CHECK(difference_in_words({}, {kWide}) == "without " + in_words(kWide));
   Decisions many = {kWide, kTransposed};
   for (const char* key : {"a", "b"}) many.push_back({DecisionKind::Codegen, key, "loop"});
-  CHECK(difference_in_words(many, {}) == "4 decisions (2 kernel, 1 option, 1 weights)");
+  CHECK(difference_in_words(many, {}) == "4 decisions (2 codegen, 1 option, 1 weights)");
 }
 
 }  // namespace hone::tune
