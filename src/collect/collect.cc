@@ -326,9 +326,8 @@ std::vector<std::string> planned_options(const StoredKernel& kernel, const Colle
   Rng rng(options.seed ^ hash64(kernel.fingerprint));
   int samples = 2 * size;
   if (options.max_options > 0 && size > options.max_options) {
-    const auto tiles = std::count_if(kernel.options.begin(), kernel.options.end(), [](const std::string& value) {
-      return !KernelOption::parse(value).tile.empty();
-    });
+    const auto tiles = std::count_if(kernel.options.begin(), kernel.options.end(),
+                                     [](const std::string& value) { return !KernelOption::parse(value).tile.empty(); });
     samples = std::max(1, options.max_options - (size - static_cast<int>(tiles)));
   }
   for (int i : tune::first_options(dimension, samples, rng)) values.push_back(kernel.options[i]);

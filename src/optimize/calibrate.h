@@ -28,7 +28,7 @@ std::vector<std::string> held_back_programs(const std::string& split, const std:
 // Gains of the model's choices on kernels that hone collect measured. Throws Error for weights that do not rank options, and
 // when the data set knows none of the programs.
 tune::Calibration calibrate(const std::string& model, const std::string& dataset,
-                           const std::vector<std::string>& programs);
+                            const std::vector<std::string>& programs);
 // What choices by known gains would have done to these kernels, by program.
 std::map<std::string, tune::JudgedProgram> judge(const std::string& model, const std::string& dataset,
                                                  const std::vector<std::string>& programs,
@@ -42,6 +42,6 @@ using OnProgram = std::function<void(size_t done, size_t programs, const std::st
 // collect::read_manifest() takes it) names. An interrupt ends the measuring; what there is then is returned. Throws Error
 // when there is no program.
 tune::Calibration calibrate_rewrites(const std::string& manifest, const std::vector<std::string>& programs,
-                                    const OpenSession& open, const OnProgram& on_program);
+                                     const OpenSession& open, const OnProgram& on_program);
 
 }  // namespace hone::optimize

@@ -48,7 +48,9 @@ class OldFilesTest(unittest.TestCase):
         path = self.dir / "old.db"
         shutil.copy(OLD / "tiny.db", path)
         with sqlite3.connect(path) as old:
-            before = [row[0] for row in old.execute("SELECT decisions FROM records WHERE scope = 'program' ORDER BY id")]
+            before = [
+                row[0] for row in old.execute("SELECT decisions FROM records WHERE scope = 'program' ORDER BY id")
+            ]
         self.assertTrue(any("library convolution:" in text for text in before))
         program = OLD / "tiny.mlir"
         self.hone("tune", program, "--db", path, "--budget", "3s", "--no-fusion", "-o", self.dir / "tiny.hone")

@@ -130,7 +130,8 @@ struct Memory {
 }  // namespace
 
 nlohmann::json run_go_train(const nlohmann::json& request, const cost::LearnHost& host) {
-  const GoTrainOptions options = options::go_train_options_from_json(request.value("training", nlohmann::json::object()));
+  const GoTrainOptions options =
+      options::go_train_options_from_json(request.value("training", nlohmann::json::object()));
   const std::string from = text(request, "from"), out = text(request, "out");
   at::set_num_threads(options.threads);
   std::shared_ptr<GoPolicy> policy =
@@ -183,7 +184,8 @@ nlohmann::json run_go_train(const nlohmann::json& request, const cost::LearnHost
 }
 
 nlohmann::json run_go_place(const nlohmann::json& request, const cost::LearnHost& host) {
-  const GoTrainOptions options = options::go_train_options_from_json(request.value("training", nlohmann::json::object()));
+  const GoTrainOptions options =
+      options::go_train_options_from_json(request.value("training", nlohmann::json::object()));
   at::set_num_threads(request.value("threads", options.threads));
   const std::string online = text(request, "online");
   const bool seen = !online.empty() && std::filesystem::exists(online);

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "base/stage.h"
 #include "base/error.h"
+#include "base/stage.h"
 #include "graph/decision.h"
 #include "graph/kernel.h"
 

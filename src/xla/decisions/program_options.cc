@@ -43,8 +43,10 @@ void set_libraries(xla::DebugOptions& debug, const std::string& value) {
 
 const std::vector<ProgramOption>& program_options() {
   static const std::vector<ProgramOption> options = {
-#define PROGRAM_OPTION(key, needs_fast_math, effect, ...) \
-  {DecisionKind::Option, key, {__VA_ARGS__}, needs_fast_math, [](xla::DebugOptions& debug, const std::string& value) { effect; }},
+#define PROGRAM_OPTION(key, needs_fast_math, effect, ...)                                                              \
+  {DecisionKind::Option, key, {__VA_ARGS__}, needs_fast_math, [](xla::DebugOptions& debug, const std::string& value) { \
+     effect;                                                                                                           \
+   }},
 #include "decisions/program_options.def"
 #undef PROGRAM_OPTION
       {DecisionKind::Library,

@@ -130,7 +130,8 @@ TEST_CASE("a search cut short by its budget keeps its best and is not remembered
 
 TEST_CASE("kernels are tuned most valuable first; those with nothing to decide are left out", "[tune]") {
   FakeMeasurer measurer;
-  const std::vector<Kernel> kernels = {a_kernel("small", {"default", "loop"}, 0, 0.1), a_kernel("none", {"default"}, 0, 0.4),
+  const std::vector<Kernel> kernels = {a_kernel("small", {"default", "loop"}, 0, 0.1),
+                                       a_kernel("none", {"default"}, 0, 0.4),
                                        a_kernel("large", {"default", "loop"}, 0, 0.5)};
   Rng rng(0);
   const auto reports = tune_kernels(kernels, measurer, 100, {}, rng, kNoProgress);

@@ -95,7 +95,9 @@ TEST_CASE("operations over windows are decided first, convolutions apart from po
   measurer.speed = [&](const Decisions& d) { return has(d, depthwise, "shifted") ? 8.0 : 1.0; };
   measurer.outcome = [&](const Decisions& d) { return has(d, pooling, "shifted") ? Outcome::Crashed : Outcome::Ok; };
   TuneOptions options = with_budget(60);
-  options.outer.passes = [] { return std::vector<Alternative>{{"dce first", {{DecisionKind::Passes, "order", "dce"}}}}; };
+  options.outer.passes = [] {
+    return std::vector<Alternative>{{"dce first", {{DecisionKind::Passes, "order", "dce"}}}};
+  };
   const ProgramResult result = tune_program(measurer, options);
   CHECK(result.decisions == Decisions{{DecisionKind::Rewrite, depthwise, "shifted"}});
   REQUIRE(measurer.program_calls.size() > 1);

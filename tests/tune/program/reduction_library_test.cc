@@ -97,8 +97,7 @@ TEST_CASE("one reduction changes hands and the other stays", "[tune]") {
   CHECK(sums.in_library({{DecisionKind::Library, kSumA, "compiled"}, {DecisionKind::Library, kSumB, "compiled"}}) == 0);
   // Where the program leaves all libraries but Eigen out, one reduction can still be given back.
   CHECK(sums.in_library({{DecisionKind::Library, "program", "eigen"}}) == 0);
-  CHECK(sums.in_library(
-            {{DecisionKind::Library, "program", "eigen"}, {DecisionKind::Library, kSumB, "ynn"}}) == 1);
+  CHECK(sums.in_library({{DecisionKind::Library, "program", "eigen"}, {DecisionKind::Library, kSumB, "ynn"}}) == 1);
 }
 
 TEST_CASE("an unknown library for a reduction is refused by name", "[tune]") {
