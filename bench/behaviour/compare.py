@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares what two builds do: hone optimize, hone order and hone place on every example, with fixed seeds and limits.
 
-No limit depends on the clock. Prints one line for each command; exit status 1 when any differs in more than measured times
-and the names of decisions."""
+No limit depends on the clock. Prints one line for each command; exit status 1 when any differs in more than measured
+times and the names of decisions."""
 
 import argparse
 import json
