@@ -189,7 +189,9 @@ std::string present_text(const std::string& text) {
   for (size_t at = 0; at < text.size() && !former; at = std::min(text.find('|', at), text.size() - 1) + 1)
     former = std::any_of(kFormer.begin(), kFormer.end(),
                          [&](const char* begin) { return text.compare(at, std::strlen(begin), begin) == 0; });
-  return former ? to_text(decisions_from_text(text)) : text;
+  if (!former) return text;
+  const std::optional<Decisions> decisions = try_decisions_from_text(text);
+  return decisions ? to_text(*decisions) : text;  // a damaged row must not keep a database from being opened
 }
 
 }  // namespace hone

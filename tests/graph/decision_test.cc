@@ -54,6 +54,14 @@ TEST_CASE("decisions of versions before 0.2 read in today's terms") {
                   {DecisionKind::Passes, "order", "cse"}});
 }
 
+TEST_CASE("texts of decisions are brought up to date where they can be read, and else left as they are") {
+  CHECK(present_text("library convolution:x=shifted|pass order=cse") ==
+        "rewrite convolution:x=shifted|passes order=cse");
+  CHECK(present_text("codegen k=loop") == "codegen k=loop");
+  CHECK(present_text("kernel k") == "kernel k");
+  CHECK(present_text("").empty());
+}
+
 TEST_CASE("a space knows its default, its size and what is legal") {
   const Space space = small_space();
   CHECK(space.default_choice() == Choice{0, 1, 0});
