@@ -41,7 +41,7 @@ tune::Calibration gains_of_model(const OptimizeCommand& c) {
 
 void print_gains(const tune::Calibration& gains) {
   fmt::print("{} kernels of {} programs\n  {:<16} {:>6} {:>10} {:>8} {:>9} {:>10} {:>14}\n", gains.kernels,
-             gains.programs, "way of change", "seen", "lead from", "kernels", "programs", "mean gain", "9 in 10 above");
+             gains.programs, "transition", "seen", "margin from", "kernels", "programs", "mean gain", "9 in 10 above");
   for (const auto& [way, t] : gains.by_transition)
     if (t.kernels > 0)
       fmt::print("  {:<16} {:>6} {:>10.3f} {:>8} {:>9} {:>9.3f}x {:>13.3f}x\n", way, t.seen, t.from, t.kernels,

@@ -19,7 +19,6 @@
 #include "data/zip.h"
 #include "features/opcodes.h"
 #include "graph/hlo_reader.h"
-#include "graph/layout_choice.h"
 #include "tune/program/layout_space.h"
 
 namespace hone::cli {

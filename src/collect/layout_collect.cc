@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "graph/layout_choice.h"
 #include "report/program_file.h"
 #include "tune/program/layout_space.h"
 #include "tune/session/session.h"

@@ -76,7 +76,7 @@ void rank(const Kernel& kernel, cost::KernelRanker& ranker, const tune::Calibrat
   for (size_t i : order) into.order.push_back(options[i]);
 }
 
-// Operations over windows are not ranked: there is one other way to compute them, known to pay from a size on.
+// Rewrites are not ranked: each operation can be computed in one other way, which calibration shows to gain from a size on.
 std::vector<OptimizedKernel> choose_windows(const std::vector<Dimension>& dimensions, const tune::Calibration& gains) {
   std::vector<OptimizedKernel> windows;
   for (const Dimension& d : dimensions) {

@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "cost/shipped.h"
-#include "graph/layout_choice.h"
 #include "report/package.h"
 #include "request/database_file.h"
 #include "request/known_result.h"
