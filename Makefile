@@ -72,7 +72,7 @@ models: dataset
 ORDER_STEPS ?= 204800
 order-policy: build
 	$(BUILD)/hone gym train $$($(PYTHON) bench/pass_order/programs.py training --max-instructions 500) --agent ppo \
-	  --environment hone/XlaPassOrderTaken-v0 --workers 1 --layers 256,256 --rollout 1024 --environments 16 --reward-scale 10 --steps $(ORDER_STEPS) --seed 0 \
+	  --environment hone/XlaPassOrderActionHistory-v0 --workers 1 --layers 256,256 --rollout 1024 --environments 16 --reward-scale 10 --steps $(ORDER_STEPS) --seed 0 \
 	  -o data/models/order/policy.safetensors
 
 # Trains the graph policy on five workloads and several machines (TRAINING in bench/go/runs.py); the shipped one had 622

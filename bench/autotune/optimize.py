@@ -31,9 +31,9 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
             for field in ("instructions", "applied", "verified", "lowering_s", "ranking_s", "verifying_s", "seconds"):
                 row[field] = answer[field]
             row["kernels"] = len(answer["kernels"])
-            row["shifted"] = sum(window["applied"] for window in answer["windows"])
-            row["windows"] = len(answer["windows"])
-            row["ways"] = sorted({kernel["way"] for kernel in answer["kernels"] if kernel["applied"]})
+            row["shifted"] = sum(rewrite["applied"] for rewrite in answer["rewrites"])
+            row["rewrites"] = len(answer["rewrites"])
+            row["transitions"] = sorted({kernel["transition"] for kernel in answer["kernels"] if kernel["applied"]})
             if answer["applied"]:
                 duel = ["run", package, "--compare", "--budget", row["confirm"]]
                 row["duel"] = call_hone(options.hone, duel, 1800)
@@ -58,7 +58,7 @@ def tables(rows: list[dict]) -> str:
                 row["name"],
                 str(row["instructions"]),
                 f"{row['applied'] - row['shifted']}/{row['kernels']}",
-                f"{row['shifted']}/{row['windows']}" if row["windows"] else "",
+                f"{row['shifted']}/{row['rewrites']}" if row["rewrites"] else "",
                 f"{row['lowering_s']:.2f}",
                 f"{row['ranking_s']:.2f}",
                 f"{1000 * model_s / row['instructions']:.2f}",

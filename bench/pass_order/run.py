@@ -34,7 +34,7 @@ AGENTS = {
     "PPO": ["--agent", "ppo"],
     "PPO + shaping": ["--agent", "ppo", "--shaping"],
     "PPO + value features": ["--agent", "ppo", "--environment", "hone/XlaPassOrderCosts-v0", "--value-features"],
-    "PPO + taken": ["--agent", "ppo", "--environment", "hone/XlaPassOrderTaken-v0"],
+    "PPO + taken": ["--agent", "ppo", "--environment", "hone/XlaPassOrderActionHistory-v0"],
     "PPO + GNN": ["--agent", "ppo", "--network", "gnn"],
 }
 GNN = ["--gnn-hidden", "32", "--gnn-layers", "2", "--batch", "64", "--epochs", "4", "--layers", "128"]

@@ -18,7 +18,7 @@ from . import files
 
 LIBRARY = "libhone_gym.so"
 WORKER = "hone-xla"
-IDS = tuple(f"hone/XlaPassOrder{kind}-v0" for kind in ("", "Shaped", "Costs", "Graph", "Taken", "RunTime"))
+IDS = tuple(f"hone/XlaPassOrder{kind}-v0" for kind in ("", "Shaped", "Costs", "Graph", "ActionHistory", "RunTime"))
 
 _HIGH = 1e9  # of counts and costs: more instructions than any module has
 _FUNCTIONS = {  # name: (result, arguments); see src/rl/gym_api.h
@@ -203,5 +203,7 @@ class XlaPassOrder(gymnasium.Env):
         return spaces.GraphInstance(nodes, np.ones((len(links), 1), np.float32), links)
 
 
-for _id in IDS:
+FORMER_IDS = ("hone/XlaPassOrderTaken-v0",)  # XlaPassOrderActionHistory-v0 before version 0.2
+
+for _id in IDS + FORMER_IDS:
     gymnasium.register(_id, entry_point="hone.gym:XlaPassOrder", kwargs={"kind": _id}, order_enforce=True)

@@ -42,12 +42,12 @@ tune::Calibration gains_of_model(const OptimizeCommand& c) {
 void print_gains(const tune::Calibration& gains) {
   fmt::print("{} kernels of {} programs\n  {:<16} {:>6} {:>10} {:>8} {:>9} {:>10} {:>14}\n", gains.kernels,
              gains.programs, "transition", "seen", "margin from", "kernels", "programs", "mean gain", "9 in 10 above");
-  for (const auto& [way, t] : gains.by_transition)
+  for (const auto& [transition, t] : gains.by_transition)
     if (t.kernels > 0)
-      fmt::print("  {:<16} {:>6} {:>10.3f} {:>8} {:>9} {:>9.3f}x {:>13.3f}x\n", way, t.seen, t.from, t.kernels,
+      fmt::print("  {:<16} {:>6} {:>10.3f} {:>8} {:>9} {:>9.3f}x {:>13.3f}x\n", transition, t.seen, t.from, t.kernels,
                  t.programs, std::exp(t.gain), std::exp(t.low));
     else
-      fmt::print("  {:<16} {:>6} {:>10}\n", way, t.seen, "never");
+      fmt::print("  {:<16} {:>6} {:>10}\n", transition, t.seen, "never");
 }
 
 int report_gains(const OptimizeCommand& c, const tune::Calibration& gains) {
@@ -118,8 +118,8 @@ json kernel_json(const optimize::OptimizedKernel& k) {
               {"options", k.options},
               {"default", k.default_value},
               {"chosen", k.chosen},
-              {"way", k.way},
-              {"lead", k.lead},
+              {"transition", k.transition},
+              {"margin", k.margin},
               {"gain", k.gain},
               {"error", k.error},
               {"applied", k.applied},
@@ -129,15 +129,15 @@ json kernel_json(const optimize::OptimizedKernel& k) {
 }
 
 json optimize_json(const optimize::OptimizeReport& r, const report::TuneReport& report, const std::string& model) {
-  json kernels = json::array(), windows = json::array();
+  json kernels = json::array(), rewrites = json::array();
   for (const optimize::OptimizedKernel& k : r.kernels) kernels.push_back(kernel_json(k));
-  for (const optimize::OptimizedKernel& k : r.windows) windows.push_back(kernel_json(k));
+  for (const optimize::OptimizedKernel& k : r.rewrites) rewrites.push_back(kernel_json(k));
   json j = {{"program", report.program},
             {"fingerprint", report.fingerprint},
             {"instructions", r.instructions},
             {"model", model},
             {"kernels", std::move(kernels)},
-            {"windows", std::move(windows)},
+            {"rewrites", std::move(rewrites)},
             {"applied", r.decisions.size()},
             {"verified", r.verified},
             {"lowering_s", r.lowering_s},
@@ -161,15 +161,15 @@ void print_optimized(const optimize::OptimizeReport& r, const report::TuneReport
   std::stable_sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return a->share > b->share; });
   if (!rows.empty())
     fmt::print("  {:<36} {:<14} {:<18} {:>9} {:>8}\n", "kernel", "default", "chosen", "expected", "error");
-  const auto shifted = std::count_if(r.windows.begin(), r.windows.end(), [](auto& k) { return k.applied; });
+  const auto shifted = std::count_if(r.rewrites.begin(), r.rewrites.end(), [](auto& k) { return k.applied; });
   constexpr size_t kShown = 20;
   for (size_t i = 0; i < rows.size() && i < kShown; ++i)
     fmt::print("  {:<36.36} {:<14} {:<18} {:>8.3f}x {:>8.3f}\n", rows[i]->name, rows[i]->default_value, rows[i]->chosen,
                rows[i]->gain, rows[i]->error);
   if (rows.size() > kShown) fmt::print("  and {} more\n", rows.size() - kShown);
-  if (!r.windows.empty())
-    fmt::print("  {} of {} convolutions and poolings rewritten to slices\n", shifted, r.windows.size());
-  fmt::print("  {} of {} kernels compiled in another way; outputs {}\n", rows.size(), r.kernels.size(),
+  if (!r.rewrites.empty())
+    fmt::print("  {} of {} convolutions and poolings rewritten to slices\n", shifted, r.rewrites.size());
+  fmt::print("  {} of {} kernels compiled with another option; outputs {}\n", rows.size(), r.kernels.size(),
              r.verified ? "verified" : "NOT verified");
   if (!r.note.empty()) fmt::print("  note: {}\n", r.note);
   fmt::print("  {:.1f} s: lowering {:.2f}, ranking {:.2f}, check {:.2f}; written to {}\n", report.seconds, r.lowering_s,
@@ -235,7 +235,7 @@ int rank_only(const OptimizeCommand& c) {
   json kernels = json::array();
   for (const optimize::OptimizedKernel& k : result.kernels) {
     kernels.push_back(kernel_json(k));
-    for (const char* about_gains : {"chosen", "way", "lead", "gain", "error", "applied"})
+    for (const char* about_gains : {"chosen", "transition", "margin", "gain", "error", "applied"})
       kernels.back().erase(about_gains);
     if (!c.output->json && k.order.size() > 1) {
       fmt::print("{} ({}, {} options):", k.name, k.default_value, k.order.size());

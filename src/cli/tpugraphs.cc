@@ -16,10 +16,10 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "data/layout_space.h"
 #include "data/zip.h"
 #include "features/opcodes.h"
 #include "graph/hlo_reader.h"
-#include "tune/program/layout_space.h"
 
 namespace hone::cli {
 
@@ -242,13 +242,13 @@ TpuGraph graph_of_program(const TpuGraphsCommand& command, const std::string& pa
   const OpenedProgram opened = open_program(options);
   tune::Session& session = *opened.session;
   if (command.stage == "layout") {
-    const auto layouts = tune::layout_space_from(session.list_layouts());
+    const auto layouts = layout_space_from(session.list_layouts());
     std::vector<Record> rows;
     if (!command.db.empty())
       rows = open_existing_database(command.db)
                  .find_program(session.program().program, session.host(), session.target().threads,
                                session.worker_info().xla_version);
-    return tune::layout_graph(layouts, opened.file.name, rows);
+    return to_tpu_graph(layouts, opened.file.name, rows);
   }
   const auto& proto = opened.session->program().module_proto;
   const HloGraph module = read_hlo_graph({reinterpret_cast<const char*>(proto.data()), proto.size()});

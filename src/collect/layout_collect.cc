@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "data/layout_space.h"
 #include "report/program_file.h"
-#include "tune/program/layout_space.h"
 #include "tune/session/session.h"
 
 namespace hone::collect {
@@ -33,13 +33,13 @@ tune::SessionOptions session_options(const LayoutCollectOptions& options, double
 // A program open in a worker, with what its layouts can be.
 struct Opened {
   tune::Session session;
-  tune::LayoutSpace layouts;
+  LayoutSpace layouts;
 
   Opened(const CollectProgram& program, const LayoutCollectOptions& options, double budget_s)
       : session(session_options(options, budget_s)) {
     session.begin_confirmation();  // the budget is for measuring: on a busy machine opening alone would use it up
     session.load(report::read_program(program.file).bytes, program.name);
-    layouts = tune::layout_space_from(session.list_layouts());
+    layouts = layout_space_from(session.list_layouts());
     session.begin_search();
   }
 
@@ -100,8 +100,7 @@ class Collection {
     say(program);
     Opened opened(program, options_, share_s);
     tune::Session& session = opened.session;
-    const std::vector<Choice> samples =
-        tune::sample_layouts(opened.layouts.space, options_.configurations, options_.seed);
+    const std::vector<Choice> samples = sample_layouts(opened.layouts.space, options_.configurations, options_.seed);
     report_.planned -= options_.configurations - static_cast<int64_t>(samples.size());
     report_.programs_without_choice += samples.empty();
     std::set<std::string> known;
@@ -173,7 +172,7 @@ LayoutExportReport export_layouts(const std::vector<CollectProgram>& programs, c
     TpuGraph graph;
     try {
       Opened opened(program, options, 0);
-      graph = tune::layout_graph(opened.layouts, program.name, opened.rows(database));
+      graph = to_tpu_graph(opened.layouts, program.name, opened.rows(database));
     } catch (const tune::Stopped&) {
       break;
     } catch (const Error& e) {

@@ -27,7 +27,7 @@ class RankCounts {
   std::vector<int64_t> tree_;
 };
 
-FrequentLayouts::Kind kind_of(const options::LayoutGraph& graph, int32_t node) {
+FrequentLayouts::Kind kind_of(const options::ConfigGraph& graph, int32_t node) {
   constexpr int kShapeDims = 21;
   const float* features = &graph.node_feat[int64_t{node} * options::kNodeFeatures];
   int rank = 0;
@@ -100,7 +100,7 @@ nlohmann::json to_json(const LayoutScore& score) {
           {"tile_score", score.tile_score}};
 }
 
-void FrequentLayouts::fit(const options::LayoutGraph& graph, std::span<const int32_t> configs,
+void FrequentLayouts::fit(const options::ConfigGraph& graph, std::span<const int32_t> configs,
                           std::span<const double> runtime_ns) {
   if (configs.size() != runtime_ns.size()) throw InternalError("FrequentLayouts: two lengths");
   if (configs.empty()) return;
@@ -129,7 +129,7 @@ FrequentLayouts FrequentLayouts::from(const std::map<Kind, uint64_t>& chosen) {
   return rule;
 }
 
-std::vector<double> FrequentLayouts::predict(const options::LayoutGraph& graph,
+std::vector<double> FrequentLayouts::predict(const options::ConfigGraph& graph,
                                              std::span<const int32_t> configs) const {
   const std::map<Kind, uint64_t> best = chosen();
   std::vector<const uint64_t*> wanted;  // per configurable node; null = a kind never seen

@@ -34,8 +34,8 @@ nlohmann::json to_json(const LayoutScore& score);
 class FrequentLayouts {
  public:
   // Counts the fastest tenth (at least one) of the given configurations.
-  void fit(const options::LayoutGraph& graph, std::span<const int32_t> configs, std::span<const double> runtime_ns);
-  std::vector<double> predict(const options::LayoutGraph& graph, std::span<const int32_t> configs) const;
+  void fit(const options::ConfigGraph& graph, std::span<const int32_t> configs, std::span<const double> runtime_ns);
+  std::vector<double> predict(const options::ConfigGraph& graph, std::span<const int32_t> configs) const;
 
   using Kind = std::pair<int, int>;         // opcode, rank
   std::map<Kind, uint64_t> chosen() const;  // packed axes; ties: the smaller number

@@ -28,7 +28,7 @@ std::string utc_now() {
 }
 
 constexpr const char* kOldestFirst = "ORDER BY id";
-constexpr const char* kBestOnly = "AND status = 'ok' ORDER BY ratio_low DESC, id LIMIT 1";
+constexpr const char* kBestOnly = "AND status = 'ok' AND baseline = '' ORDER BY ratio_low DESC, id LIMIT 1";
 
 std::optional<Record> first(std::vector<Record> records) {
   if (records.empty()) return std::nullopt;
@@ -80,7 +80,7 @@ std::vector<Record> Database::find(const std::string& scope, const std::string& 
   query.bind(3, threads);
   query.bind(4, xla_version);
   std::vector<Record> records;
-  while (query.step()) records.push_back(read_record(query));
+  while (query.step()) records.push_back(read_record(query, schema_));
   return records;
 }
 
@@ -165,7 +165,7 @@ void Database::export_jsonl(std::ostream& out) const {
   };
   Statement records(*sql_, select_records(schema_, "ORDER BY id"));
   while (records.step()) {
-    const Record record = read_record(records);
+    const Record record = read_record(records, schema_);
     nlohmann::ordered_json line = {{"table", "records"}, {"id", record.id}};
     for_each_record_field(record, [&](const char* name, const auto& field) { line[name] = field; });
     print(line);
@@ -191,7 +191,7 @@ MergeReport Database::merge(const std::string& path, const std::set<std::string>
   Statement insert(*sql_, insert_record_sql());
   Statement records(*other.sql_, select_records(other.schema_, "ORDER BY id"));
   while (records.step()) {
-    const Record record = read_record(records);
+    const Record record = read_record(records, other.schema_);
     if (!wanted(record.program, record.kernel)) continue;
     const bool sound = problems(record).empty();
     const bool added = sound && insert_record(*sql_, insert, record);
@@ -224,13 +224,11 @@ std::vector<std::string> Database::check() const {
     note("file", sql_->damages());
     Statement records(*sql_, select_records(schema_, "ORDER BY id"));
     while (records.step()) {
-      const Record record = read_record(records);
+      const Record record = read_record(records, schema_);
       const std::string where = fmt::format("record {}", record.id);
       note(where, problems(record));
-      // Where an older schema is read, what it says in a note is in a field of which its key knows nothing.
-      Record stored = read_record_as_stored(records);
-      if (schema_ < 3) stored.finished = false;
-      if (read_content_key(records) != content_key(stored)) note(where, {"its content is not what was stored"});
+      if (read_content_key(records) != content_key(read_record_as_stored(records)))
+        note(where, {"its content is not what was stored"});
     }
     Statement results(*sql_, select_tuned(""));
     while (results.step()) {

@@ -26,9 +26,11 @@ struct Record {
   int threads = 1;
   uint64_t seed = 0;
   std::string xla_version;
-  std::string created;    // UTC, 2026-08-01T12:00:00.123Z; filled in by Database::add when empty
-  std::string stage;      // where a candidate stopped that is not ok: stage_name(), empty when nobody knows
-  bool finished = false;  // the best of its kernel's finished search, which may be the default
+  std::string created;      // UTC, 2026-08-01T12:00:00.123Z; filled in by Database::add when empty
+  std::string stage;        // where a candidate stopped that is not ok: stage_name(), empty when nobody knows
+  bool finished = false;    // the best of its kernel's finished search, which may be the default
+  std::string baseline;     // to_text() of what it was timed against, where that is not default XLA
+  std::string output_dims;  // "128x256", in rows about the structure of a kernel (tune/kernel/transfer.h)
   bool operator==(const Record&) const = default;
 };
 
@@ -85,6 +87,8 @@ void for_each_record_field(R& r, Visit&& visit) {
   visit("created", r.created);
   visit("stage", r.stage);
   visit("finished", r.finished);
+  visit("baseline", r.baseline);
+  visit("output_dims", r.output_dims);
 }
 
 template <class T, class Visit>

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -14,8 +16,11 @@ namespace hone {
 
 namespace {
 
-// The note by which version 2 marked the best of a finished search.
-constexpr const char* kFinishedNote = "best of a finished search";
+// What older versions said in the note: 2 about the best of a finished search, 3 about the decisions that a candidate was
+// timed against, "against ...; what else there was to say", and about the output of a kernel whose structure a row is of.
+constexpr std::string_view kFinishedNote = "best of a finished search";
+constexpr std::string_view kBaselineNote = "against ";
+constexpr std::string_view kDimsNote = "won on ";
 
 std::string column_definition(const char* name, const std::string&) { return fmt::format("{} TEXT NOT NULL", name); }
 std::string column_definition(const char* name, double) { return fmt::format("{} REAL NOT NULL", name); }
@@ -34,14 +39,18 @@ struct Columns {
   }
 };
 
-// Columns of records that came with version 3.
-bool is_new(const std::string& name) { return name == "stage" || name == "finished"; }
+// The version that a column of records came with.
+int64_t since(std::string_view name) {
+  if (name == "stage" || name == "finished") return 3;
+  if (name == "baseline" || name == "output_dims") return 4;
+  return 1;
+}
 
 Columns record_columns(int64_t version = kSchemaVersion) {
   Columns columns;
   const Record record;
   for_each_record_field(record, [&](const char* name, const auto& field) {
-    if (version >= 3 || !is_new(name)) columns.add(name, column_definition(name, field));
+    if (since(name) <= version) columns.add(name, column_definition(name, field));
   });
   return columns;
 }
@@ -63,22 +72,60 @@ void create_record_tables(Sql& sql) {
   sql.execute("CREATE TABLE tuned (" + tuned_columns().definitions + ", PRIMARY KEY (" + kTunedKey + "))");
 }
 
-// Decisions in today's terms (graph/decision.h), and the columns of version 3.
-void add_stage_and_finished(Sql& sql) {
-  sql.execute("ALTER TABLE records ADD COLUMN stage TEXT NOT NULL DEFAULT ''");
-  sql.execute("ALTER TABLE records ADD COLUMN finished INTEGER NOT NULL DEFAULT 0");
-  sql.execute(fmt::format("UPDATE records SET finished = 1 WHERE note = '{}'", kFinishedNote));
+// Values of the columns that `version` does not have, as SQL: "'' AS stage, 0 AS finished".
+std::string absent_columns(int64_t version) {
+  std::string text;
+  const Record record;
+  for_each_record_field(record, [&](const char* name, const auto& field) {
+    if (since(name) <= version) return;
+    constexpr bool is_text = std::is_same_v<std::decay_t<decltype(field)>, std::string>;
+    text += fmt::format(", {} AS {}", is_text ? "''" : "0", name);
+  });
+  return text;
+}
+
+// What an older version said in the note goes to its column.
+void read_note(Record& record, int64_t version) {
+  if (version < 3) record.finished = record.note == kFinishedNote;
+  if (version >= 4) return;
+  if (record.scope == "program" && record.note.starts_with(kBaselineNote)) {
+    const size_t end = std::min(record.note.find("; "), record.note.size());
+    record.baseline = present_text(record.note.substr(kBaselineNote.size(), end - kBaselineNote.size()));
+    record.note.erase(0, end + (end < record.note.size() ? 2 : 0));
+  } else if (record.scope == "kernel" && record.note.starts_with(kDimsNote)) {
+    record.output_dims = record.note.substr(kDimsNote.size());
+    record.note.clear();
+  }
+}
+
+// The columns that came after `version`, and all rows in today's terms.
+void add_columns(Sql& sql, int64_t version) {
+  const Record record;
+  for_each_record_field(record, [&](const char* name, const auto& field) {
+    if (since(name) <= version) return;
+    constexpr bool is_text = std::is_same_v<std::decay_t<decltype(field)>, std::string>;
+    sql.execute(fmt::format("ALTER TABLE records ADD COLUMN {} DEFAULT {}", column_definition(name, field),
+                            is_text ? "''" : "0"));
+  });
   std::vector<Record> changed;  // rows that now say something else than when they were stored
   {
-    Statement rows(sql, select_records(kSchemaVersion, "WHERE finished <> 0 OR scope = 'program'"));
-    while (rows.step()) changed.push_back(read_record(rows));
+    Statement rows(sql, select_records(kSchemaVersion, "ORDER BY id"));
+    while (rows.step())
+      if (Record row = read_record(rows, version); row != read_record_as_stored(rows))
+        changed.push_back(std::move(row));
   }
-  Statement update(sql, "UPDATE records SET decisions = ?, content_key = ? WHERE id = ?");
-  for (const Record& record : changed) {
+  Statement update(sql,
+                   "UPDATE records SET decisions = ?, note = ?, finished = ?, baseline = ?, output_dims = ?, "
+                   "content_key = ? WHERE id = ?");
+  for (const Record& row : changed) {
     update.reset();
-    update.bind(0, record.decisions);
-    update.bind(1, content_key(record));
-    update.bind(2, record.id);
+    update.bind(0, row.decisions);
+    update.bind(1, row.note);
+    update.bind(2, row.finished);
+    update.bind(3, row.baseline);
+    update.bind(4, row.output_dims);
+    update.bind(5, content_key(row));
+    update.bind(6, row.id);
     update.step();
   }
 }
@@ -99,26 +146,24 @@ int64_t schema_of(Sql& sql) {
 void migrate(Sql& sql, int64_t version) {
   if (version < 1) create_record_tables(sql);
   if (version < 2) create_kernel_tables(sql);
-  if (version >= 1 && version < 3) add_stage_and_finished(sql);
+  if (version >= 1) add_columns(sql, version);
   sql.set_version(kSchemaVersion);
 }
 
 std::string content_key(const Record& record) {
   std::string text;
   for_each_record_field(record, [&](const char* name, const auto& field) {
-    if (is_new(name) && field == std::decay_t<decltype(field)>{}) return;
+    if (since(name) > 2 && field == std::decay_t<decltype(field)>{}) return;
     text += fmt::format("{}", field) + '\0';
   });
   return hash_hex(text);
 }
 
 std::string select_records(int64_t version, const std::string& rest) {
-  const std::string fields = "id, " + record_columns().names + ", content_key";
-  if (version >= 3) return "SELECT " + fields + " FROM records " + rest;
-  return fmt::format(
-      "SELECT {} FROM (SELECT id, {}, content_key, '' AS stage, CASE WHEN note = '{}' THEN 1 ELSE 0 END AS finished "
-      "FROM records) AS older {}",
-      fields, record_columns(version).names, kFinishedNote, rest);
+  const std::string fields = "SELECT id, " + record_columns().names + ", content_key FROM ";
+  if (version >= kSchemaVersion) return fields + "records " + rest;
+  return fmt::format("{}(SELECT id, {}, content_key{} FROM records) AS older {}", fields, record_columns(version).names,
+                     absent_columns(version), rest);
 }
 
 Record read_record_as_stored(const Statement& row) {
@@ -129,9 +174,10 @@ Record read_record_as_stored(const Statement& row) {
   return record;
 }
 
-Record read_record(const Statement& row) {
+Record read_record(const Statement& row, int64_t version) {
   Record record = read_record_as_stored(row);
   if (record.scope == "program") record.decisions = present_text(record.decisions);
+  read_note(record, version);
   return record;
 }
 

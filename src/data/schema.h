@@ -1,6 +1,7 @@
 // The tables of the record database: how they are made, brought up to date, written and read.
 //
 // Version 1: records and tuned. 2: kernels and programs as well. 3: records have the columns `stage` and `finished`.
+// 4: and `baseline` and `output_dims`. What these columns say stood in the note before.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace hone {
 
-inline constexpr int kSchemaVersion = 3;
+inline constexpr int kSchemaVersion = 4;
 inline constexpr const char* kTunedKey = "program, host, threads, weights, xla_version, options";
 
 // The schema's version, 0 where there is none yet; throws Error for what is not ours or newer.
@@ -27,8 +28,8 @@ std::string content_key(const Record& record);
 // Statements that return records of a place with this schema, for read_record(): id, the fields, content_key. `rest`
 // follows the table. An older place need not be migrated.
 std::string select_records(int64_t version, const std::string& rest);
-// Decisions of versions before 0.2 in today's terms.
-Record read_record(const Statement& row);
+// In today's terms: decisions of versions before 0.2, and what older schemas said in the note.
+Record read_record(const Statement& row, int64_t version);
 Record read_record_as_stored(const Statement& row);
 std::string read_content_key(const Statement& row);
 std::string insert_record_sql();

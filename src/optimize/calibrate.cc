@@ -14,7 +14,7 @@ namespace hone::optimize {
 namespace {
 
 constexpr char kModel[] = "tile-ratio";
-constexpr char kGainsFile[] = "tile-gains.json", kRewriteGainsFile[] = "window-gains.json";
+constexpr char kGainsFile[] = "tile-gains.json", kRewriteGainsFile[] = "rewrite-gains.json";
 
 std::unique_ptr<cost::LearnedModel> open_ranking_model(const std::string& path) {
   std::unique_ptr<cost::LearnedModel> model = cost::load_learned_model(path);

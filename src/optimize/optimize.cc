@@ -38,22 +38,22 @@ bool is_tiled(const Kernel& kernel, const std::string& option) {
   return option == kernel.default_value() ? !kernel.default_tile.empty() : !KernelOption::parse(option).tile.empty();
 }
 
-void take(const std::string& way, const tune::AcceptanceThreshold& threshold, const std::string& option, double lead,
-          OptimizedKernel& into) {
+void take(const std::string& transition, const tune::AcceptanceThreshold& threshold, const std::string& option,
+          double margin, OptimizedKernel& into) {
   into.applied = true;
-  into.way = way;
+  into.transition = transition;
   into.chosen = option;
-  into.lead = lead;
+  into.margin = margin;
   into.gain = std::exp(threshold.gain);
   into.error = into.gain - std::exp(threshold.low);
 }
 
 void choose(const std::map<std::string, tune::PredictedMargin>& margins, const std::vector<std::string>& options,
             const tune::Calibration& gains, OptimizedKernel& into) {
-  const std::optional<std::string> way = gains.choice(margins);
-  if (!way) return;
-  const tune::PredictedMargin& best = margins.at(*way);
-  take(*way, gains.of(*way), options[best.option], best.margin, into);
+  const std::optional<std::string> transition = gains.choice(margins);
+  if (!transition) return;
+  const tune::PredictedMargin& best = margins.at(*transition);
+  take(*transition, gains.of(*transition), options[best.option], best.margin, into);
 }
 
 void rank(const Kernel& kernel, cost::KernelRanker& ranker, const tune::Calibration& gains, int max_options,
@@ -76,24 +76,25 @@ void rank(const Kernel& kernel, cost::KernelRanker& ranker, const tune::Calibrat
   for (size_t i : order) into.order.push_back(options[i]);
 }
 
-// Rewrites are not ranked: each operation can be computed in one other way, which calibration shows to gain from a size on.
-std::vector<OptimizedKernel> choose_windows(const std::vector<Dimension>& dimensions, const tune::Calibration& gains) {
-  std::vector<OptimizedKernel> windows;
+// Rewrites are not ranked: each operation can be computed in one other way, which
+// the calibration shows to gain from a size on.
+std::vector<OptimizedKernel> choose_rewrites(const std::vector<Dimension>& dimensions, const tune::Calibration& gains) {
+  std::vector<OptimizedKernel> rewrites;
   for (const Dimension& d : dimensions) {
     if (d.kind != DecisionKind::Rewrite) continue;
-    const std::string way = tune::rewrite_transition(d);
-    const tune::AcceptanceThreshold& threshold = gains.of(way);
+    const std::string transition = tune::rewrite_transition(d);
+    const tune::AcceptanceThreshold& threshold = gains.of(transition);
     OptimizedKernel o;
     o.name = o.key = d.key;
-    o.kind = way;
+    o.kind = transition;
     o.options = static_cast<int>(d.options.size());
     o.decision = d.kind;
     o.default_value = o.chosen = d.options[d.default_option];
-    o.lead = tune::rewrite_margin(d);
-    if (threshold.accepts(o.lead)) take(way, threshold, kShifted, o.lead, o);
-    windows.push_back(std::move(o));
+    o.margin = tune::rewrite_margin(d);
+    if (threshold.accepts(o.margin)) take(transition, threshold, kShifted, o.margin, o);
+    rewrites.push_back(std::move(o));
   }
-  return windows;
+  return rewrites;
 }
 
 // One program's way from default XLA to checked decisions.
@@ -105,7 +106,7 @@ class Optimizer {
     double start = steady_s();
     Lowered plain = measurer_.lower({}, /*want_fusion=*/false);
     report_.instructions = plain.instructions;
-    report_.windows = choose_windows(plain.dimensions, gains);
+    report_.rewrites = choose_rewrites(plain.dimensions, gains);
     const Decisions before_kernels = applied();
     if (!before_kernels.empty()) plain = measurer_.lower(before_kernels, /*want_fusion=*/false);
     report_.lowering_s = seconds_since(start);
@@ -133,7 +134,7 @@ class Optimizer {
  private:
   Decisions applied() const {
     Decisions decisions;
-    for (const auto* chosen : {&report_.windows, &report_.kernels})
+    for (const auto* chosen : {&report_.rewrites, &report_.kernels})
       for (const OptimizedKernel& k : *chosen)
         if (k.applied) decisions.push_back({k.decision, k.key, k.chosen});
     std::sort(decisions.begin(), decisions.end());
@@ -174,7 +175,7 @@ class Optimizer {
         report_.check = check();
       }
     }
-    for (auto* chosen : {&report_.kernels, &report_.windows}) {
+    for (auto* chosen : {&report_.kernels, &report_.rewrites}) {
       if (!failing()) break;
       for (OptimizedKernel& k : *chosen)
         if (k.applied) drop(k, "the program does not pass with it, and no kernel alone is to blame");

@@ -31,9 +31,9 @@ struct OptimizedKernel {
   std::string key, default_value;
   std::vector<std::string> order;  // all options that were ranked, best first
   std::string chosen;              // the default where nothing is worth a change
-  std::string way;                 // the transition, where there is one (calibration.h)
-  double lead = 0;                 // of the chosen option
-  double gain = 1, error = 0;      // expected default over chosen, and how far below that one in ten falls; ratios
+  std::string transition;      // from the default to the chosen option (calibration.h); empty where nothing is chosen
+  double margin = 0;           // predicted, of the chosen option over the default
+  double gain = 1, error = 0;  // expected default over chosen, and how far below that one in ten falls; ratios
   bool applied = false;
   std::string note;  // why it was not ranked, or why its option was dropped again
 };
@@ -42,7 +42,7 @@ struct OptimizeReport {
   Decisions decisions;                   // sorted; empty = default XLA
   std::vector<OptimizedKernel> kernels;  // of the program with the operations below
   // Grouped convolutions and poolings; name = key, `gain` is the whole program's.
-  std::vector<OptimizedKernel> windows;
+  std::vector<OptimizedKernel> rewrites;
   Lowered lowered;           // under the decisions
   int64_t instructions = 0;  // of default XLA's lowered module
   bool verified = false;     // the outputs were compared, and are default XLA's

@@ -21,11 +21,11 @@ int rank_of(const float* features) {
   return rank;
 }
 
-void require(bool fine, const LayoutGraph& graph, const char* array, const std::string& what) {
+void require(bool fine, const ConfigGraph& graph, const char* array, const std::string& what) {
   if (!fine) throw Error(what, graph.name + ", " + array);
 }
 
-void check_nodes(const LayoutGraph& graph) {
+void check_nodes(const ConfigGraph& graph) {
   const int64_t n = graph.nodes();
   require(n > 0, graph, "node_opcode", "the graph has no node");
   require(static_cast<int64_t>(graph.node_feat.size()) == n * kNodeFeatures, graph, "node_feat",
@@ -60,13 +60,13 @@ PackedConfigs PackedConfigs::hold(std::vector<uint64_t> values) {
   return {kept, *kept};
 }
 
-std::string_view LayoutGraph::config_bytes(int64_t index) const {
+std::string_view ConfigGraph::config_bytes(int64_t index) const {
   if (is_tile()) return {reinterpret_cast<const char*>(&tiles[index * kTileFeatures]), kTileFeatures * sizeof(float)};
   const auto row = config(index);
   return {reinterpret_cast<const char*>(row.data()), row.size_bytes()};
 }
 
-void check(const LayoutGraph& graph) {
+void check(const ConfigGraph& graph) {
   check_nodes(graph);
   std::vector<bool> seen(graph.nodes());
   if (graph.is_tile()) {
@@ -100,7 +100,7 @@ void mark_absent_layouts(std::vector<float>& node_feat) {
   }
 }
 
-LayoutGraph prune(const LayoutGraph& graph) {
+ConfigGraph prune(const ConfigGraph& graph) {
   if (graph.is_tile()) return graph;
   std::vector<bool> configurable(graph.nodes());
   for (int32_t node : graph.config_nodes) configurable[node] = true;
@@ -110,7 +110,7 @@ LayoutGraph prune(const LayoutGraph& graph) {
     if (configurable[user]) kept[operand] = true;
     if (configurable[operand]) kept[user] = true;
   }
-  LayoutGraph small;
+  ConfigGraph small;
   small.name = graph.name;
   std::vector<int32_t> place(graph.nodes(), -1);
   for (int32_t node = 0; node < graph.nodes(); ++node) {
@@ -131,7 +131,7 @@ LayoutGraph prune(const LayoutGraph& graph) {
   return small;
 }
 
-DistinctConfigs distinct_configs(const LayoutGraph& graph) {
+DistinctConfigs distinct_configs(const ConfigGraph& graph) {
   DistinctConfigs found;
   std::unordered_map<std::string_view, size_t> place;
   for (int64_t i = 0; i < graph.configurations(); ++i) {

@@ -31,7 +31,7 @@ struct PackedConfigs {
   static PackedConfigs hold(std::vector<uint64_t> values);
 };
 
-struct LayoutGraph {
+struct ConfigGraph {
   std::string name;
   std::vector<float> node_feat;       // [nodes, 140]; absent axes of the last six are -1, as in configurations
   std::vector<uint8_t> node_opcode;   // [nodes], TpuGraphs' numbers
@@ -56,7 +56,7 @@ struct LayoutGraph {
 
 // Throws Error (where = graph's name and the array) for sizes that do not fit, nodes outside the graph, configurable nodes
 // named twice, unknown opcodes, features and run times that are not finite, run times that are negative.
-void check(const LayoutGraph& graph);
+void check(const ConfigGraph& graph);
 
 // The last six features are padded with 0, which is also an axis (section 2.2.4): axes beyond the rank become -1, and all
 // six where a node of rank two or more has no permutation. Rows that hold a -1 already are left as they are.
@@ -64,13 +64,13 @@ void mark_absent_layouts(std::vector<float>& node_feat);
 
 // Configurable nodes, their neighbours and the edges between one of the former and any other node (section 2.2.1). Nodes
 // keep their order; configurations and run times are shared with the original. A kernel with tiles stays as it is.
-LayoutGraph prune(const LayoutGraph& graph);
+ConfigGraph prune(const ConfigGraph& graph);
 
 // Configurations without repeats (section 2.2.2): the first of equal ones, with the least of their run times.
 struct DistinctConfigs {
   std::vector<int32_t> index;      // ascending
   std::vector<double> runtime_ns;  // empty when the graph has none
 };
-DistinctConfigs distinct_configs(const LayoutGraph& graph);
+DistinctConfigs distinct_configs(const ConfigGraph& graph);
 
 }  // namespace hone::options

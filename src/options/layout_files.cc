@@ -50,8 +50,8 @@ std::vector<T> copied(std::span<const uint8_t> bytes) {
 bool is_layout_file(const fs::path& path) { return path.extension() == ".npz" || path.extension() == kPackedSuffix; }
 
 // What both collections have: nodes and edges. Named after the file until it is checked, for errors.
-LayoutGraph nodes_of(TpuGraph& read, const std::string& path) {
-  LayoutGraph graph;
+ConfigGraph nodes_of(TpuGraph& read, const std::string& path) {
+  ConfigGraph graph;
   graph.name = path;
   graph.node_opcode = std::move(read.node_opcode);
   graph.node_feat = std::move(read.node_feat);
@@ -62,9 +62,9 @@ LayoutGraph nodes_of(TpuGraph& read, const std::string& path) {
 
 // A file of the tile collection. Run times of one kernel were normalised in several sessions: they compare as multiples of
 // their session's default.
-LayoutGraph read_tile_npz(const std::string& path) {
+ConfigGraph read_tile_npz(const std::string& path) {
   TpuGraph read = read_tpu_graph(path);
-  LayoutGraph graph = nodes_of(read, path);
+  ConfigGraph graph = nodes_of(read, path);
   graph.tiles = std::move(read.config_feat);
   if (graph.tiles.empty()) throw Error("no configuration", path + ": array 'config_feat'");
   if (!read.hidden())
@@ -75,8 +75,8 @@ LayoutGraph read_tile_npz(const std::string& path) {
   return graph;
 }
 
-LayoutGraph read_any(const fs::path& path, const std::string& name, const std::string& cache_dir) {
-  LayoutGraph graph;
+ConfigGraph read_any(const fs::path& path, const std::string& name, const std::string& cache_dir) {
+  ConfigGraph graph;
   if (path.extension() == kPackedSuffix) {
     graph = open_packed_layouts(path.string());
   } else if (cache_dir.empty() || NpzFile(path.string()).has("config_feat")) {  // tiles are small
@@ -97,7 +97,7 @@ LayoutGraph read_any(const fs::path& path, const std::string& name, const std::s
 
 }  // namespace
 
-LayoutGraph read_layout_npz(const std::string& path) {
+ConfigGraph read_layout_npz(const std::string& path) {
   const NpzFile file(path);
   if (!file.has("node_config_feat") && file.has("config_feat")) return read_tile_npz(path);
   std::vector<uint64_t> packed;
@@ -108,7 +108,7 @@ LayoutGraph read_layout_npz(const std::string& path) {
       packed.push_back(pack_axes(row));
     }
   });
-  LayoutGraph graph = nodes_of(read, path);
+  ConfigGraph graph = nodes_of(read, path);
   graph.config_nodes.assign(read.node_config_ids.begin(), read.node_config_ids.end());
   graph.configs = PackedConfigs::hold(std::move(packed));
   if (!read.hidden()) graph.runtime_ns = std::move(read.runtime_ns);
@@ -117,7 +117,7 @@ LayoutGraph read_layout_npz(const std::string& path) {
   return graph;
 }
 
-void write_packed_layouts(const std::string& path, const LayoutGraph& graph) {
+void write_packed_layouts(const std::string& path, const ConfigGraph& graph) {
   TensorFile file;
   if (graph.is_tile()) throw InternalError("tiles have no packed form");
   file.metadata = {{"format", kFormat}, {"name", graph.name}};
@@ -136,7 +136,7 @@ void write_packed_layouts(const std::string& path, const LayoutGraph& graph) {
   write_safetensors(path, file);
 }
 
-LayoutGraph open_packed_layouts(const std::string& path) {
+ConfigGraph open_packed_layouts(const std::string& path) {
   const auto file = std::make_shared<const MappedFile>(path);
   const std::span<const uint8_t> bytes = file->bytes();
   uint64_t length = 0;
@@ -149,7 +149,7 @@ LayoutGraph open_packed_layouts(const std::string& path) {
       header.is_object() && header.contains("__metadata__") ? header["__metadata__"] : none;
   if (!metadata.is_object() || metadata.value("format", "") != kFormat) throw Error("not packed layouts", path);
   const std::span<const uint8_t> data = bytes.subspan(8 + length);
-  LayoutGraph graph;
+  ConfigGraph graph;
   graph.name = path;
   const auto configs = mapped_tensor(header, "a_configs", "I64", data, path);
   if (reinterpret_cast<uintptr_t>(configs.data()) % 8 != 0) throw Error("packed layouts are not aligned", path);
@@ -164,9 +164,9 @@ LayoutGraph open_packed_layouts(const std::string& path) {
   return graph;
 }
 
-std::vector<LayoutGraph> read_layout_data(const std::string& path, const std::string& cache_dir) {
+std::vector<ConfigGraph> read_layout_data(const std::string& path, const std::string& cache_dir) {
   std::error_code none;
-  std::vector<LayoutGraph> graphs;
+  std::vector<ConfigGraph> graphs;
   if (!fs::is_directory(path, none)) {
     graphs.push_back(read_any(path, fs::path(path).stem().string(), cache_dir));
     return graphs;

@@ -12,16 +12,16 @@ namespace hone::options {
 // that memory holds 8 bytes for 18 axes. Run times that are all 0, as in the public test files, count as not measured.
 // Tiles: the run time is the multiple of its default's, times the first default's. Throws what stream_layout_graph,
 // read_tpu_graph and check() throw.
-LayoutGraph read_layout_npz(const std::string& path);
+ConfigGraph read_layout_npz(const std::string& path);
 
 // The packed form: a safetensors file of the same arrays, configs [c, nc] as I64. Opening it maps the configurations.
 // Throw RunError when it cannot be written, Error for what is not such a file.
-void write_packed_layouts(const std::string& path, const LayoutGraph& graph);
-LayoutGraph open_packed_layouts(const std::string& path);
+void write_packed_layouts(const std::string& path, const ConfigGraph& graph);
+ConfigGraph open_packed_layouts(const std::string& path);
 
 // A file or all .npz and .layouts files below a folder, by path; graphs are named after their path in it. With a cache
 // folder each .npz is packed into it once (again when it is newer) and mapped from there. Throws Error for a folder without
 // such files.
-std::vector<LayoutGraph> read_layout_data(const std::string& path, const std::string& cache_dir = "");
+std::vector<ConfigGraph> read_layout_data(const std::string& path, const std::string& cache_dir = "");
 
 }  // namespace hone::options

@@ -48,12 +48,12 @@ uint64_t key_of(std::string_view bytes, uint64_t seed) {
   return hash64(std::to_string(seed) + " " + std::string(bytes));
 }
 
-std::string program_of(const LayoutGraph& graph) { return std::filesystem::path(graph.name).filename().string(); }
+std::string program_of(const ConfigGraph& graph) { return std::filesystem::path(graph.name).filename().string(); }
 
 // Measured programs by name.
-std::vector<std::string> programs(const std::vector<LayoutGraph>& graphs) {
+std::vector<std::string> programs(const std::vector<ConfigGraph>& graphs) {
   std::vector<std::string> names;
-  for (const LayoutGraph& graph : graphs)
+  for (const ConfigGraph& graph : graphs)
     if (!graph.runtime_ns.empty()) names.push_back(program_of(graph));
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -73,7 +73,7 @@ std::vector<LayoutPart>& list_of(LayoutParts& parts, Part part) {
   return part == Part::Train ? parts.train : part == Part::Validation ? parts.validation : parts.test;
 }
 
-void split_by_graph(const std::vector<LayoutGraph>& graphs, const LayoutSplit& split, int64_t fold, LayoutParts& out) {
+void split_by_graph(const std::vector<ConfigGraph>& graphs, const LayoutSplit& split, int64_t fold, LayoutParts& out) {
   const std::vector<std::string> names = programs(graphs);
   std::vector<uint64_t> keys;
   for (const std::string& name : names) keys.push_back(key_of(name, split.seed));
@@ -84,7 +84,7 @@ void split_by_graph(const std::vector<LayoutGraph>& graphs, const LayoutSplit& s
   }
 }
 
-void split_by_config(const std::vector<LayoutGraph>& graphs, const LayoutSplit& split, int64_t fold, LayoutParts& out) {
+void split_by_config(const std::vector<ConfigGraph>& graphs, const LayoutSplit& split, int64_t fold, LayoutParts& out) {
   for (const LayoutPart& whole : all_layouts(graphs)) {
     std::vector<uint64_t> keys;
     for (int32_t config : whole.configs) keys.push_back(key_of(graphs[whole.graph].config_bytes(config), split.seed));
@@ -120,7 +120,7 @@ LayoutSplit layout_split_from_json(const nlohmann::json& json) {
   return split;
 }
 
-int64_t folds_of(const std::vector<LayoutGraph>& graphs, const LayoutSplit& split) {
+int64_t folds_of(const std::vector<ConfigGraph>& graphs, const LayoutSplit& split) {
   if (split.by == "configs") return split.folds;
   const std::vector<std::string> names = programs(graphs);
   const std::vector<bool> named = named_tests(names, split);
@@ -129,7 +129,7 @@ int64_t folds_of(const std::vector<LayoutGraph>& graphs, const LayoutSplit& spli
   return std::min(split.folds, static_cast<int64_t>(names.size()) - tested);
 }
 
-std::vector<LayoutPart> all_layouts(const std::vector<LayoutGraph>& graphs) {
+std::vector<LayoutPart> all_layouts(const std::vector<ConfigGraph>& graphs) {
   std::vector<LayoutPart> parts;
   for (size_t i = 0; i < graphs.size(); ++i) {
     if (graphs[i].runtime_ns.empty()) continue;
@@ -139,7 +139,7 @@ std::vector<LayoutPart> all_layouts(const std::vector<LayoutGraph>& graphs) {
   return parts;
 }
 
-LayoutParts split_layouts(const std::vector<LayoutGraph>& graphs, const LayoutSplit& split, int64_t fold) {
+LayoutParts split_layouts(const std::vector<ConfigGraph>& graphs, const LayoutSplit& split, int64_t fold) {
   split.validate();
   if (programs(graphs).empty()) throw Error("no configuration of the data has a run time", "data");
   LayoutParts parts;

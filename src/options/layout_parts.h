@@ -53,12 +53,12 @@ struct LayoutParts {
 };
 
 // How many folds there really are: no more than there are programs to train on.
-int64_t folds_of(const std::vector<LayoutGraph>& graphs, const LayoutSplit& split);
+int64_t folds_of(const std::vector<ConfigGraph>& graphs, const LayoutSplit& split);
 
 // Measured configurations without repeats, split by a hash of what they are: the order in files does not matter. Graphs
 // without run times are left out. Throws Error when one part would be empty.
-LayoutParts split_layouts(const std::vector<LayoutGraph>& graphs, const LayoutSplit& split, int64_t fold);
+LayoutParts split_layouts(const std::vector<ConfigGraph>& graphs, const LayoutSplit& split, int64_t fold);
 // Every measured configuration without repeats.
-std::vector<LayoutPart> all_layouts(const std::vector<LayoutGraph>& graphs);
+std::vector<LayoutPart> all_layouts(const std::vector<ConfigGraph>& graphs);
 
 }  // namespace hone::options

@@ -26,9 +26,11 @@ constexpr Kind kKinds[] = {
     {"hone/XlaPassOrderShaped-v0", [](PassEnvOptions& o) { o.shaping = true; }},
     {"hone/XlaPassOrderCosts-v0", [](PassEnvOptions& o) { o.costs = true; }},
     {"hone/XlaPassOrderGraph-v0", [](PassEnvOptions& o) { o.graph = true; }},
-    {"hone/XlaPassOrderTaken-v0", [](PassEnvOptions& o) { o.taken = o.log_counts = true; }},
+    {"hone/XlaPassOrderActionHistory-v0", [](PassEnvOptions& o) { o.action_history = o.log_counts = true; }},
     {"hone/XlaPassOrderRunTime-v0", [](PassEnvOptions& o) { o.run_time = true; }},
 };
+constexpr const char* kActionHistory = "hone/XlaPassOrderActionHistory-v0";
+constexpr const char* kActionHistoryBefore = "hone/XlaPassOrderTaken-v0";  // as it was called before 0.2
 
 // "dir/bert.mlir.gz" -> "bert"
 std::string name_of(const std::string& path) {
@@ -60,7 +62,7 @@ PassEnv::PassEnv(PassEnvOptions options) : options_(std::move(options)) {
   if (options_.passes.empty()) options_.passes = session_->default_passes();
   spec_.id = options_.id;
   spec_.actions = static_cast<int64_t>(options_.passes.size());
-  spec_.observation_width = options_.graph ? 0 : features::kOpcodeCount + (options_.taken ? spec_.actions : 0);
+  spec_.observation_width = options_.graph ? 0 : features::kOpcodeCount + (options_.action_history ? spec_.actions : 0);
   spec_.cost_width = options_.costs ? kCostWidth : 0;
   spec_.node_width = options_.graph ? features::node_feature_count() : 0;
 }
@@ -93,7 +95,7 @@ Observation PassEnv::reset(uint64_t seed, const ResetOptions& options) {
 
 Observation PassEnv::observe() const {
   return passorder::observe(*session_, program_, *initial_, *state_, history_, seen_.at(state_->fingerprint),
-                            {options_.graph, options_.costs, options_.log_counts, options_.taken});
+                            {options_.graph, options_.costs, options_.log_counts, options_.action_history});
 }
 
 double PassEnv::reward_of(const PassState& before, const PassState& after) const {
@@ -185,7 +187,8 @@ std::string PassEnv::render() const {
 
 std::unique_ptr<Environment> PassEnv::clone() const { return std::unique_ptr<Environment>(new PassEnv(*this)); }
 
-PassEnvOptions pass_env_options(const std::string& id) {
+PassEnvOptions pass_env_options(const std::string& name) {
+  const std::string id = name == kActionHistoryBefore ? kActionHistory : name;
   for (const Kind& kind : kKinds) {
     if (id != kind.id) continue;
     PassEnvOptions options;

@@ -27,7 +27,7 @@ struct PassEnvOptions {
   bool log_counts = false;  // values are log(1 + count)
   // values end with one number per action, 1 where it was taken in this very state before: most of those do nothing again,
   // which counts alone do not tell.
-  bool taken = false;
+  bool action_history = false;
   // Instead of all of the above one reward at the end of the episode, which then terminates: reward_scale * ln(run time of
   // the untouched program / run time now), -reward_scale where the program does not run or its outputs differ.
   bool run_time = false;
@@ -38,7 +38,7 @@ struct PassEnvOptions {
   void validate() const;  // throws Error
 };
 
-// Observation::values, [135]: instructions by opcode (features::opcode_number), behind them [actions] with `taken`. Observation::costs, [6]: log(1 + x) of
+// Observation::values, [135]: instructions by opcode (features::opcode_number), behind them [actions] with `action_history`. Observation::costs, [6]: log(1 + x) of
 // FLOPs, transcendentals and bytes, then each over that of the untouched program.
 class PassEnv : public Environment {
  public:
@@ -81,8 +81,9 @@ class PassEnv : public Environment {
 };
 
 // The environments by id: XlaPassOrder-v0, XlaPassOrderShaped-v0, XlaPassOrderCosts-v0, XlaPassOrderGraph-v0,
-// XlaPassOrderTaken-v0 and XlaPassOrderRunTime-v0, all with the prefix "hone/". Throws Error for another.
-PassEnvOptions pass_env_options(const std::string& id);
+// XlaPassOrderActionHistory-v0 and XlaPassOrderRunTime-v0, all with the prefix "hone/"; XlaPassOrderTaken-v0, the name that
+// XlaPassOrderActionHistory-v0 had before 0.2. Throws Error for another.
+PassEnvOptions pass_env_options(const std::string& name);
 std::vector<std::string> pass_env_ids();
 
 }  // namespace hone::passorder

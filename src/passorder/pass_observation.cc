@@ -18,7 +18,7 @@ Observation observe(PassSession& session, const std::string& program, const Pass
     observation.values.assign(state.counts.begin(), state.counts.end());
     if (view.log_counts)
       for (float& value : observation.values) value = std::log1p(value);
-    if (view.taken) observation.values.insert(observation.values.end(), taken.begin(), taken.end());
+    if (view.action_history) observation.values.insert(observation.values.end(), taken.begin(), taken.end());
   }
   if (view.costs)
     observation.costs = {

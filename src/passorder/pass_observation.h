@@ -12,10 +12,10 @@ namespace hone::passorder {
 inline constexpr int64_t kCostWidth = 6;  // of Observation::costs
 
 struct PassView {
-  bool graph = false;       // Observation::graph instead of values
-  bool costs = false;       // Observation::costs, too
-  bool log_counts = false;  // values are log(1 + count)
-  bool taken = false;       // values end with one number per action: 1 = it was taken in this state
+  bool graph = false;           // Observation::graph instead of values
+  bool costs = false;           // Observation::costs, too
+  bool log_counts = false;      // values are log(1 + count)
+  bool action_history = false;  // values end with one number per action: 1 = it was taken in this state
 };
 
 // Of a state that `history` makes of the program; `initial` is that of the untouched one, `taken` has an element per action.

@@ -126,7 +126,7 @@ OrderPolicy::OrderPolicy(const std::string& path, PassSession& session)
     : session_(session), policy_(load_policy(path)) {
   const PassEnvOptions made = pass_env_options_from_json(policy_->environment());
   passes_ = made.passes;
-  view_ = {made.graph, made.costs, made.log_counts, made.taken};
+  view_ = {made.graph, made.costs, made.log_counts, made.action_history};
   if (passes_.empty()) throw Error("the policy does not say which passes it orders", path);
   if (static_cast<int64_t>(passes_.size()) != policy_->spec().actions)
     throw Error("the policy names another number of passes than it scores", path);
@@ -138,7 +138,7 @@ Draw OrderPolicy::draw() const { return policy_->agent() == "dqn" ? Draw::Mostly
 PassScores OrderPolicy::scores(const std::string& program) {
   return [this, program](const Ordered& place, const std::vector<bool>& taken) {
     std::string key = place.state->fingerprint;
-    if (view_.taken)
+    if (view_.action_history)
       for (const bool was : taken) key += was ? '1' : '0';
     const auto known = known_.find(key);
     if (known != known_.end()) return known->second;

@@ -130,7 +130,7 @@ std::vector<tune::Alternative> SearchSetup::passes() {
 
 std::vector<tune::Alternative> SearchSetup::layouts(const Decisions& under) {
   try {
-    const tune::LayoutSpace space = tune::layout_space_from(opened_.session->list_layouts(under));
+    const LayoutSpace space = layout_space_from(opened_.session->list_layouts(under));
     const auto& target = opened_.session->target();
     if (options_.layout_model.empty()) return tune::propose_layouts(space, {}, 0, kLayoutsWithoutModel, target.seed);
     return tune::propose_layouts(space, tune::learned_layout_ranker(options_.layout_model, target.threads),

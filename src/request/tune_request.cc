@@ -216,7 +216,7 @@ tune::ProgramResult Tuning::search_layouts(const TuneProgress& on_progress, tune
   };
   // The space is no part of the search: its time does not count, and without it there is none.
   session.begin_confirmation();
-  const tune::LayoutSpace layouts = tune::layout_space_from(session.list_layouts());
+  const LayoutSpace layouts = layout_space_from(session.list_layouts());
   session.begin_search();
   return tune::tune_layouts(bench, layouts, options);
 }

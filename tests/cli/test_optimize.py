@@ -99,7 +99,7 @@ class OptimizeTest(CommandTest):
     def test_nothing_is_taken_that_does_not_pay(self):
         self.need_weights()
         gains = json.loads((MODELS / "tile-gains.json").read_text())
-        for trust in gains["ways"].values():
+        for trust in gains["transitions"].values():
             trust["low"] = -1
         (self.dir / "hopeless.json").write_text(json.dumps(gains))
         answer = self.answer("optimize", "p.hlo", "--gains", "hopeless.json", "-o", "none.hone")
@@ -109,12 +109,12 @@ class OptimizeTest(CommandTest):
 
     def test_a_large_depthwise_convolution_becomes_shifted_slices(self):
         self.need_weights()
-        if not (MODELS / "window-gains.json").exists():
+        if not (MODELS / "rewrite-gains.json").exists():
             self.skipTest(f"SKIPPED: no known gains of rewrites in {MODELS}")
         (self.dir / "depthwise.hlo").write_text(DEPTHWISE)
         answer = self.answer("optimize", "depthwise.hlo", "-o", "depthwise.hone")
         self.assertTrue(answer["verified"])
-        chosen = {window["name"].split("*")[0]: window["chosen"] for window in answer["windows"]}
+        chosen = {row["name"].split("*")[0]: row["chosen"] for row in answer["rewrites"]}
         self.assertEqual(chosen, {"convolution:f32[1,28,28,64]": "shifted", "convolution:f32[1,2,2,2]": "default"})
         run = self.answer("run", "depthwise.hone", "--compare", "--budget", "200ms")
         self.assertTrue(run["verified"])
@@ -125,8 +125,8 @@ class OptimizeTest(CommandTest):
         (self.dir / "split.txt").write_text("validation\tone\n")
         arguments = ("optimize", "--calibrate-rewrites", "programs.json", "--split", "split.txt")
         answer = self.answer(*arguments, "-o", "gains.json")
-        self.assertEqual(answer["ways"]["grouped convolution"]["seen"], 2)
-        self.assertIsNone(answer["ways"]["grouped convolution"]["from"])  # two of one program prove nothing
+        self.assertEqual(answer["transitions"]["grouped convolution"]["seen"], 2)
+        self.assertIsNone(answer["transitions"]["grouped convolution"]["from"])  # two of one program prove nothing
         self.assertEqual(json.loads((self.dir / "gains.json").read_text()), answer)
         self.assert_refused(self.hone(*arguments, "--part", "test"), "no program")
         self.assert_refused(self.hone("optimize", "--calibrate-rewrites", "programs.json"), "--split")

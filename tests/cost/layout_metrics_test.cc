@@ -39,7 +39,7 @@ TEST_CASE("metrics of a ranking by hand", "[cost]") {
 }
 
 TEST_CASE("the most-frequent-layout rule finds the layout of the fastest", "[cost]") {
-  options::LayoutGraph graph = chain_graph(1, 40, 1);
+  options::ConfigGraph graph = chain_graph(1, 40, 1);
   std::vector<uint64_t> packed;
   graph.runtime_ns.clear();
   for (int i = 0; i < 40; ++i) {

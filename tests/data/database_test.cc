@@ -156,7 +156,7 @@ TEST_CASE("info counts", "[data]") {
   database.save_tuned(tuned_result());
   const DatabaseInfo info = database.info();
   CHECK(info.path == path);
-  CHECK(info.schema_version == 3);
+  CHECK(info.schema_version == 4);
   CHECK(info.records == 4);
   CHECK(info.kernel_records == 3);
   CHECK(info.program_records == 1);
@@ -259,55 +259,6 @@ TEST_CASE("the stage and whether a search is finished are stored and merged", "[
   CHECK(found[1].stage.empty());
   CHECK(found[2].stage == "codegen");
   CHECK(here.check().empty());
-}
-
-TEST_CASE("files of the older schema are read as they are and brought up to date to write", "[data]") {
-  const int version = GENERATE(1, 2);
-  const TempDir folder;
-  const std::string path = folder.path() / "old.db";
-  Record measured = kernel_record("k1"), best = measured, failed = failed_record("run_failed");
-  measured.created = best.created = failed.created = "2026-08-01T12:00:00.000Z";
-  best.note = kFinishedNote;
-  execute_sql(path, kSchema1);
-  if (version == 2) execute_sql(path, kSchema2);
-  for (const Record& record : {measured, best, failed}) execute_sql(path, old_insert(record));
-  const auto check_rows = [&](const Database& database) {
-    const auto found = database.find_kernel("k1", "cpu x 2", 1, "2.21.0");
-    REQUIRE(found.size() == 3);
-    CHECK_FALSE(found[0].finished);
-    CHECK(found[1].finished);
-    CHECK_FALSE(found[2].finished);
-    for (const Record& record : found) CHECK(record.stage.empty());
-    CHECK(found[0].note == measured.note);
-    CHECK(found[1].ratio == best.ratio);
-    REQUIRE(database.best_kernel("k1", "cpu x 2", 1, "2.21.0"));
-    CHECK(database.check().empty());
-    std::ostringstream out;
-    database.export_jsonl(out);
-    CHECK_THAT(out.str(), Catch::Contains("\"finished\":true"));
-  };
-  Database merged = Database::open(folder.path() / "merged.db");
-  {
-    const Database old = Database::open(path, {.read_only = true});
-    CHECK(old.info().schema_version == version);
-    check_rows(old);
-    CHECK(merged.merge(path).records_added == 3);
-    CHECK(Database::open(path, {.read_only = true}).info().schema_version == version);  // left as it was
-  }
-  {
-    Database database = Database::open(path);
-    CHECK(database.info().schema_version == 3);
-    check_rows(database);
-    CHECK_FALSE(database.add(measured));  // an older row equals the new one that says the same
-    best.finished = true;
-    CHECK_FALSE(database.add(best));
-    failed.stage = "run";
-    CHECK(database.add(failed));
-    CHECK(database.check().empty());
-  }
-  CHECK(merged.merge(path).records_known == 3);  // the same rows, before and after
-  CHECK(merged.info().records == 4);
-  CHECK(merged.check().empty());
 }
 
 TEST_CASE("files that are not ours are refused", "[data]") {

@@ -6,6 +6,8 @@
 
 #include <catch2/catch.hpp>
 #include <string>
+#include <string_view>
+#include <type_traits>
 
 #include "base/text.h"
 #include "data/record.h"
@@ -55,6 +57,13 @@ CREATE TABLE programs (name TEXT PRIMARY KEY, family TEXT NOT NULL, fingerprint 
 PRAGMA user_version = 2;
 )";
 
+// What the third version added.
+inline constexpr char kSchema3[] = R"(
+ALTER TABLE records ADD COLUMN stage TEXT NOT NULL DEFAULT '';
+ALTER TABLE records ADD COLUMN finished INTEGER NOT NULL DEFAULT 0;
+PRAGMA user_version = 3;
+)";
+
 inline constexpr char kFinishedNote[] = "best of a finished search";  // how versions 1 and 2 marked it
 
 inline std::string sql_literal(const std::string& text) {
@@ -68,14 +77,18 @@ std::string sql_literal(Integer number) {
   return fmt::format("{}", static_cast<int64_t>(number));
 }
 
-// The statement by which versions 1 and 2 stored a row, with a key over the fields they knew. `created` must be set.
-inline std::string old_insert(const Record& record) {
+// The statement by which an earlier version stored a row, with a key over the fields that it knew and, of those that came
+// with version 3, that say something. `created` must be set.
+inline std::string old_insert(const Record& record, int version = 2) {
   std::string names, values, content;
   for_each_record_field(record, [&](const char* name, const auto& field) {
-    if (std::string(name) == "stage" || std::string(name) == "finished") return;
+    const std::string_view column = name;
+    if (column == "baseline" || column == "output_dims") return;
+    const bool third = column == "stage" || column == "finished";
+    if (third && version < 3) return;
     names += std::string(name) + ", ";
     values += sql_literal(field) + ", ";
-    content += fmt::format("{}", field) + '\0';
+    if (!third || field != std::decay_t<decltype(field)>{}) content += fmt::format("{}", field) + '\0';
   });
   return "INSERT INTO records (" + names + "content_key) VALUES (" + values + sql_literal(hash_hex(content)) + ")";
 }

@@ -110,7 +110,7 @@ TEST_CASE("PostgreSQL: results replace, equal rows are stored once, info counts"
   database.add(failed_record("crashed"));
   const DatabaseInfo info = database.info();
   CHECK(info.path == url);
-  CHECK(info.schema_version == 3);
+  CHECK(info.schema_version == 4);
   CHECK(info.records == 2);
   CHECK(info.kernel_records == 2);
   CHECK(info.verified == 1);
@@ -149,7 +149,7 @@ TEST_CASE("PostgreSQL: an older schema is read as it is and brought up to date t
     CHECK(Database::open(folder.path() / "r.db").merge(url).records_added == 2);
   }
   Database database = Database::open(url);
-  CHECK(database.info().schema_version == 3);
+  CHECK(database.info().schema_version == 4);
   CHECK(database.find_kernel("k1", kHost, 1, kVersion).at(0).finished);
   CHECK_FALSE(database.find_kernel("k2", kHost, 1, kVersion).at(0).finished);
   CHECK(database.check().empty());

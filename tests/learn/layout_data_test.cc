@@ -102,10 +102,10 @@ TEST_CASE("absent layouts become -1, present ones stay") {
 }
 
 TEST_CASE("pruning keeps configurable nodes, their neighbours and the edges between") {
-  options::LayoutGraph graph = chain_graph(12, 4, 1);
+  options::ConfigGraph graph = chain_graph(12, 4, 1);
   graph.config_nodes = {5};
   graph.configs = options::PackedConfigs::hold({1, 2, 3, 4});
-  const options::LayoutGraph small = options::prune(graph);
+  const options::ConfigGraph small = options::prune(graph);
   CHECK(small.nodes() == 3);  // 4, 5, 6
   CHECK(small.config_nodes == std::vector<int32_t>{1});
   CHECK(small.edges == std::vector<int32_t>{1, 0, 2, 1});
@@ -117,7 +117,7 @@ TEST_CASE("pruning keeps configurable nodes, their neighbours and the edges betw
 }
 
 TEST_CASE("equal configurations count once, with the least run time") {
-  options::LayoutGraph graph = chain_graph(4, 5, 1);
+  options::ConfigGraph graph = chain_graph(4, 5, 1);
   graph.configs = options::PackedConfigs::hold({1, 2, 3, 4, 1, 2, 5, 6, 3, 4});
   graph.runtime_ns = {50, 40, 30, 20, 10};
   const options::DistinctConfigs distinct = options::distinct_configs(graph);
@@ -130,7 +130,7 @@ TEST_CASE("a layout file is read, packed and mapped to the same graph") {
   const std::string path = (folder.path() / "small.npz").string();
   for (bool compressed : {false, true}) {
     write_npz(path, small_arrays(), compressed);
-    const options::LayoutGraph graph = options::read_layout_npz(path);
+    const options::ConfigGraph graph = options::read_layout_npz(path);
     CHECK(graph.name == "small");
     CHECK(graph.nodes() == 3);
     CHECK(graph.configurations() == 2);
@@ -142,7 +142,7 @@ TEST_CASE("a layout file is read, packed and mapped to the same graph") {
     for (int i = 0; i < options::kConfigAxes; ++i) CHECK(axes[i] == (36 + i) % 7 - 1);
     const std::string packed = (folder.path() / "small.layouts").string();
     options::write_packed_layouts(packed, graph);
-    const options::LayoutGraph again = options::open_packed_layouts(packed);
+    const options::ConfigGraph again = options::open_packed_layouts(packed);
     CHECK(again.name == "small");
     CHECK(again.node_feat == graph.node_feat);
     CHECK(again.node_opcode == graph.node_opcode);
@@ -161,7 +161,7 @@ TEST_CASE("a folder is read in order, through a cache too") {
   write_npz((folder.path() / "data/a.npz").string(), small_arrays());
   const std::string data = (folder.path() / "data").string(), cache = (folder.path() / "cache").string();
   for (const std::string& by : {std::string(), cache, cache}) {
-    const std::vector<options::LayoutGraph> graphs = options::read_layout_data(data, by);
+    const std::vector<options::ConfigGraph> graphs = options::read_layout_data(data, by);
     REQUIRE(graphs.size() == 2);
     CHECK(graphs[0].name == "a");
     CHECK(graphs[1].name == "b/x");
@@ -214,7 +214,7 @@ TEST_CASE("layout files that cannot be right are refused by file and array") {
 }
 
 TEST_CASE("parts are shares of distinct things and do not depend on order") {
-  std::vector<options::LayoutGraph> graphs = {chain_graph(12, 300, 1)};
+  std::vector<options::ConfigGraph> graphs = {chain_graph(12, 300, 1)};
   options::LayoutSplit split;
   split.by = "configs";
   split.hold_out = 0.2;
@@ -250,7 +250,7 @@ TEST_CASE("parts are shares of distinct things and do not depend on order") {
 }
 
 TEST_CASE("programs are held out by name") {
-  std::vector<options::LayoutGraph> graphs;
+  std::vector<options::ConfigGraph> graphs;
   for (uint64_t seed = 1; seed <= 8; ++seed) graphs.push_back(chain_graph(12, 20, seed));
   graphs[2].name = "other/chain3";
   options::LayoutSplit split;
@@ -276,10 +276,10 @@ TEST_CASE("programs are held out by name") {
 }
 
 TEST_CASE("tiles of a kernel: distinct ones, parts, nothing to prune") {
-  options::LayoutGraph graph = tile_kernel(60, 3);
+  options::ConfigGraph graph = tile_kernel(60, 3);
   options::check(graph);
   CHECK(graph.configurations() == 60);
-  const options::LayoutGraph pruned = options::prune(graph);
+  const options::ConfigGraph pruned = options::prune(graph);
   CHECK(pruned.nodes() == 3);
   const options::DistinctConfigs distinct = options::distinct_configs(graph);
   CHECK(distinct.index.size() < 60);  // of 49 there can be
@@ -306,7 +306,7 @@ TEST_CASE("a tile file is read with run times as multiples of their own default"
   arrays.push_back(array_of<int64_t>("config_runtime_normalizers", "s64", {2}, {200, 100}));
   write_npz(path, arrays, true);
   for (const std::string& cache : {std::string(), (folder.path() / "cache").string()}) {
-    const options::LayoutGraph graph = options::read_layout_data(path, cache).at(0);
+    const options::ConfigGraph graph = options::read_layout_data(path, cache).at(0);
     CHECK(graph.is_tile());
     CHECK(graph.nodes() == 3);
     CHECK(graph.tiles == tiles);
@@ -323,7 +323,7 @@ TEST_CASE("the shipped layouts are those of the split's programs") {
   std::vector<std::string> programs = split.train;
   programs.insert(programs.end(), split.test.begin(), split.test.end());
   std::sort(programs.begin(), programs.end());
-  const std::vector<options::LayoutGraph> graphs = options::read_layout_data((data / "layouts").string());
+  const std::vector<options::ConfigGraph> graphs = options::read_layout_data((data / "layouts").string());
   REQUIRE(graphs.size() >= 40);
   REQUIRE(graphs.size() == programs.size());
   for (size_t i = 0; i < graphs.size(); ++i) {
@@ -344,7 +344,7 @@ TEST_CASE("public layout files are read") {
     WARN("skipped: no corpus at " << path);
     return;
   }
-  const options::LayoutGraph graph = options::read_layout_npz(path);
+  const options::ConfigGraph graph = options::read_layout_npz(path);
   CHECK(graph.nodes() == 3163);
   CHECK(graph.configurable() == 62);
   CHECK(graph.configurations() == 481);
@@ -353,7 +353,7 @@ TEST_CASE("public layout files are read") {
     const int opcode = graph.node_opcode[node];
     CHECK((opcode == 26 || opcode == 34 || opcode == 75));  // convolution, dot, reshape
   }
-  const options::LayoutGraph small = options::prune(graph);
+  const options::ConfigGraph small = options::prune(graph);
   CHECK(small.nodes() < graph.nodes() / 4);
   // Packing loses nothing: the axes are those of the file.
   const std::vector<NamedArray> arrays = read_npz(path);
@@ -367,7 +367,7 @@ TEST_CASE("public layout files are read") {
     for (int a = 0; a < options::kConfigAxes; ++a) different += values[i * options::kConfigAxes + a] != axes[a];
   }
   CHECK(different == 0);
-  const options::LayoutGraph unmeasured =
+  const options::ConfigGraph unmeasured =
       options::read_layout_npz(corpus_file("xla/random/test/cd708819d3f5103afd6460b15e74eaf3.npz"));
   CHECK(unmeasured.runtime_ns.empty());
 }

@@ -12,9 +12,9 @@ namespace hone::learn {
 
 // A chain of nodes 0 <- 1 <- 2 ... (each uses the one before) of opcodes dot and reshape in turn; every third node is
 // configurable with one of three layouts. The run time is 1000 plus what the chosen layouts cost by node, in ns.
-inline options::LayoutGraph chain_graph(int64_t nodes, int64_t configs, uint64_t seed) {
+inline options::ConfigGraph chain_graph(int64_t nodes, int64_t configs, uint64_t seed) {
   Rng rng(seed);
-  options::LayoutGraph graph;
+  options::ConfigGraph graph;
   graph.name = "chain" + std::to_string(seed);
   graph.node_feat.assign(nodes * options::kNodeFeatures, 0);
   for (int64_t i = 0; i < nodes; ++i) {
@@ -45,9 +45,9 @@ inline options::LayoutGraph chain_graph(int64_t nodes, int64_t configs, uint64_t
 }
 
 // A kernel of a chain of three nodes with tiles of 24 numbers; the run time is least where the first is 8 and the second 4.
-inline options::LayoutGraph tile_kernel(int64_t configs, uint64_t seed) {
+inline options::ConfigGraph tile_kernel(int64_t configs, uint64_t seed) {
   Rng rng(seed);
-  options::LayoutGraph graph = chain_graph(3, 1, seed);
+  options::ConfigGraph graph = chain_graph(3, 1, seed);
   graph.name = "kernel" + std::to_string(seed);
   graph.config_nodes.clear();
   graph.configs = {};

@@ -15,7 +15,7 @@
 
 using namespace hone;
 using namespace hone::learn;
-using options::LayoutGraph;
+using options::ConfigGraph;
 
 namespace {
 
@@ -48,7 +48,7 @@ std::string bytes_of(const TrainedLayouts& trained) {
 
 TEST_CASE("a layout run is a function of data, options and seed, and resumes to the same bits") {
   const TempDir folder;
-  const std::vector<LayoutGraph> graphs = {chain_graph(12, 80, 1), chain_graph(9, 60, 2)};
+  const std::vector<ConfigGraph> graphs = {chain_graph(12, 80, 1), chain_graph(9, 60, 2)};
   for (const char* model : {"tgraph", "tgraph-code"}) {
     const options::LayoutTrainOptions options = small_run(model);
     const LayoutTrainReport once = train_layouts(graphs, options, {}, kNeverStop, kSilent);
@@ -77,7 +77,7 @@ TEST_CASE("a layout run is a function of data, options and seed, and resumes to 
 }
 
 TEST_CASE("every model learns a graph whose layouts decide") {
-  const std::vector<LayoutGraph> graphs = {chain_graph(12, 150, 1)};
+  const std::vector<ConfigGraph> graphs = {chain_graph(12, 150, 1)};
   for (const char* model : {"tgraph", "tgraph-code", "sage", "linear"}) {
     options::LayoutTrainOptions options = small_run(model);
     options.steps = 300;
@@ -93,7 +93,7 @@ TEST_CASE("every model learns a graph whose layouts decide") {
 }
 
 TEST_CASE("tiles of kernels are learned, and not mixed with layouts") {
-  std::vector<LayoutGraph> graphs;
+  std::vector<ConfigGraph> graphs;
   for (uint64_t seed = 1; seed <= 9; ++seed) graphs.push_back(tile_kernel(40, seed));
   for (const char* model : {"tgraph", "tgraph-code"}) {
     options::LayoutTrainOptions options = small_run(model);
@@ -117,7 +117,7 @@ TEST_CASE("tiles of kernels are learned, and not mixed with layouts") {
 }
 
 TEST_CASE("patience ends a fold") {
-  const std::vector<LayoutGraph> graphs = {chain_graph(12, 80, 1)};
+  const std::vector<ConfigGraph> graphs = {chain_graph(12, 80, 1)};
   options::LayoutTrainOptions options = small_run("tgraph");
   options.learning_rate = 1e-12;  // nothing becomes better
   options.validate_every = 1;

@@ -51,8 +51,8 @@ options::LayoutModelOptions small_layout_options(const std::string& name) {
   return options;
 }
 
-LayoutInputs inputs_of(const options::LayoutGraph& graph, const options::LayoutModelOptions& options) {
-  const options::LayoutGraph used = options.prune ? options::prune(graph) : graph;
+LayoutInputs inputs_of(const options::ConfigGraph& graph, const options::LayoutModelOptions& options) {
+  const options::ConfigGraph used = options.prune ? options::prune(graph) : graph;
   return {used, NodeScale::fit(std::span(&used, 1)), neighbourhood_of(options)};
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("instance norm is over the nodes of one configuration and channel") {
 }
 
 TEST_CASE("neighbours are summed, averaged or normalised") {
-  options::LayoutGraph graph = chain_graph(3, 1, 1);  // 1 uses 0, 2 uses 1
+  options::ConfigGraph graph = chain_graph(3, 1, 1);  // 1 uses 0, 2 uses 1
   graph.edges.insert(graph.edges.end(), {2, 0});
   // Own part 100, 200, 300; neighbours' part 1, 2, 4.
   const torch::Tensor z = torch::tensor({100.0f, 1.0f, 200.0f, 2.0f, 300.0f, 4.0f}).view({1, 3, 2});
@@ -118,7 +118,7 @@ TEST_CASE("neighbours are summed, averaged or normalised") {
   const float third = 7.0f / 3;
   CHECK(near(result(Neighbourhood::Symmetric), torch::tensor({100 + third, 200 + third, 300 + third})));
 
-  const options::LayoutGraph chain = chain_graph(6, 1, 2);
+  const options::ConfigGraph chain = chain_graph(6, 1, 2);
   for (Neighbourhood rule : {Neighbourhood::Sum, Neighbourhood::MeanOfUsers, Neighbourhood::Symmetric}) {
     const LayoutAdjacency adjacency(chain, rule);
     check_gradient([&](const torch::Tensor& v) { return add_neighbours(v, adjacency); }, random({2, 6, 4}, 3));
@@ -162,7 +162,7 @@ TEST_CASE("without gradients scores are the same up to rounding") {
             for (torch::Tensor& parameter : network->parameters())
               parameter.add_(0.2 * random(parameter.sizes().vec(), ++seed));
           }
-          const options::LayoutGraph graph = chain_graph(15, 37, 5);
+          const options::ConfigGraph graph = chain_graph(15, 37, 5);
           const LayoutInputs inputs = inputs_of(graph, options);
           for (const int32_t count : {1, 16, 37}) {
             INFO(hidden << " wide, " << channels << across << edges << ", " << count << " configurations");
@@ -178,7 +178,7 @@ TEST_CASE("without gradients scores are the same up to rounding") {
 }
 
 TEST_CASE("scores follow their configurations through any permutation") {
-  const options::LayoutGraph graph = chain_graph(15, 24, 5);
+  const options::ConfigGraph graph = chain_graph(15, 24, 5);
   std::vector<int32_t> order(24), mixed;
   std::iota(order.begin(), order.end(), 0);
   mixed = order;
@@ -197,7 +197,7 @@ TEST_CASE("scores follow their configurations through any permutation") {
 }
 
 TEST_CASE("only cross attention lets one configuration see another") {
-  const options::LayoutGraph graph = chain_graph(15, 24, 5);
+  const options::ConfigGraph graph = chain_graph(15, 24, 5);
   std::vector<int32_t> few = {0, 1, 2, 3}, more = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
   for (const char* name : {"tgraph", "tgraph-code"})
     for (bool cross : {true, false}) {
@@ -211,7 +211,7 @@ TEST_CASE("only cross attention lets one configuration see another") {
 }
 
 TEST_CASE("every parameter of a network learns, and edges matter") {
-  const options::LayoutGraph graph = chain_graph(15, 24, 5);
+  const options::ConfigGraph graph = chain_graph(15, 24, 5);
   std::vector<int32_t> all(24);
   std::iota(all.begin(), all.end(), 0);
   for (const char* name : {"tgraph", "tgraph-code", "sage"}) {
@@ -231,7 +231,7 @@ TEST_CASE("every parameter of a network learns, and edges matter") {
 }
 
 TEST_CASE("tiles: one network, permutations, who sees whom, gradients") {
-  const options::LayoutGraph graph = tile_kernel(12, 5);
+  const options::ConfigGraph graph = tile_kernel(12, 5);
   for (const char* name : {"tgraph", "tgraph-code", "linear"})
     for (bool cross : {true, false}) {
       options::LayoutModelOptions options = small_layout_options(name);
@@ -259,10 +259,10 @@ TEST_CASE("tiles: one network, permutations, who sees whom, gradients") {
 TEST_CASE("weights come back from their file") {
   const TempDir folder;
   const std::string path = (folder.path() / "w.safetensors").string();
-  const options::LayoutGraph graph = chain_graph(15, 30, 5);
+  const options::ConfigGraph graph = chain_graph(15, 30, 5);
   std::vector<int32_t> all(30);
   std::iota(all.begin(), all.end(), 0);
-  const options::LayoutGraph pruned = options::prune(graph);
+  const options::ConfigGraph pruned = options::prune(graph);
   for (const char* name : {"tgraph", "tgraph-code", "sage", "linear", "frequent"}) {
     TrainedLayouts trained;
     trained.options = small_layout_options(name);
@@ -293,7 +293,7 @@ TEST_CASE("weights come back from their file") {
 }
 
 TEST_CASE("augmentation averages over permutations, batches are even") {
-  const options::LayoutGraph graph = chain_graph(15, 30, 5);
+  const options::ConfigGraph graph = chain_graph(15, 30, 5);
   std::vector<int32_t> all(30);
   std::iota(all.begin(), all.end(), 0);
   options::LayoutModelOptions options = small_layout_options("tgraph-code");

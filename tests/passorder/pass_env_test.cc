@@ -274,7 +274,7 @@ TEST_CASE("graph and cost observations fit their spec", "[rl][passes]") {
 
 TEST_CASE("an observation tells which passes were taken in the present state", "[rl][passes]") {
   const Files files;
-  PassEnvOptions options = pass_env_options("hone/XlaPassOrderTaken-v0");
+  PassEnvOptions options = pass_env_options("hone/XlaPassOrderActionHistory-v0");
   options.programs = {files.path};
   options.session = session_options();
   options.passes = {"zero_sized_hlo_elimination", "dce", "tuple-simplifier"};
@@ -323,6 +323,7 @@ TEST_CASE("bad options are named", "[rl][passes]") {
   CHECK_THROWS_AS(PassEnv(options), Error);
   CHECK_THROWS_AS(pass_env_options("hone/Nonsense-v0"), Error);
   CHECK(pass_env_ids().size() == 6);
+  CHECK(pass_env_options("hone/XlaPassOrderTaken-v0").id == "hone/XlaPassOrderActionHistory-v0");  // before 0.2
 }
 
 TEST_CASE("an order is never worse than XLA's own, and its outputs agree", "[rl][passes]") {

@@ -34,7 +34,7 @@ WeightedEdges compress(std::vector<Edge> edges, int64_t nodes) {
 }
 
 // Both directions where asked for, each pair once.
-std::vector<Edge> edges_of(const options::LayoutGraph& graph, Neighbourhood rule) {
+std::vector<Edge> edges_of(const options::ConfigGraph& graph, Neighbourhood rule) {
   std::vector<Edge> edges;
   const bool both = rule != Neighbourhood::MeanOfUsers;
   for (size_t e = 0; e < graph.edges.size(); e += 2) {
@@ -58,17 +58,17 @@ torch::Tensor longs(const std::vector<int64_t>& values, std::vector<int64_t> sha
 
 }  // namespace
 
-NodeScale NodeScale::fit(std::span<const options::LayoutGraph> graphs) {
+NodeScale NodeScale::fit(std::span<const options::ConfigGraph> graphs) {
   std::vector<double> sum(options::kNumericFeatures), squares(options::kNumericFeatures);
   double rows = 0;
-  for (const options::LayoutGraph& graph : graphs) {
+  for (const options::ConfigGraph& graph : graphs) {
     rows += static_cast<double>(graph.nodes());
     for (int64_t i = 0; i < graph.nodes(); ++i)
       for (int f = 0; f < options::kNumericFeatures; ++f) sum[f] += graph.node_feat[i * options::kNodeFeatures + f];
   }
   if (rows == 0) throw Error("no graph to fit node features on", "data");
   for (double& value : sum) value /= rows;
-  for (const options::LayoutGraph& graph :
+  for (const options::ConfigGraph& graph :
        graphs)  // a second pass: products reach 1e9, whose squares would swallow the rest
     for (int64_t i = 0; i < graph.nodes(); ++i)
       for (int f = 0; f < options::kNumericFeatures; ++f)
@@ -82,7 +82,7 @@ NodeScale NodeScale::fit(std::span<const options::LayoutGraph> graphs) {
   return scale;
 }
 
-LayoutAdjacency::LayoutAdjacency(const options::LayoutGraph& graph, Neighbourhood rule) {
+LayoutAdjacency::LayoutAdjacency(const options::ConfigGraph& graph, Neighbourhood rule) {
   std::vector<Edge> edges;
   if (rule != Neighbourhood::None) edges = edges_of(graph, rule);
   std::vector<float> degree(graph.nodes());
@@ -96,7 +96,7 @@ LayoutAdjacency::LayoutAdjacency(const options::LayoutGraph& graph, Neighbourhoo
   back = compress(edges, graph.nodes());
 }
 
-LayoutInputs::LayoutInputs(options::LayoutGraph given, const NodeScale& scale, Neighbourhood rule)
+LayoutInputs::LayoutInputs(options::ConfigGraph given, const NodeScale& scale, Neighbourhood rule)
     : graph(std::move(given)), adjacency(graph, rule) {
   const int64_t n = graph.nodes();
   if (graph.configurable() >= kMostPlaces) throw Error("more than 8,191 configurable nodes", graph.name);

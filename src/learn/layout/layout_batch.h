@@ -16,7 +16,7 @@ namespace hone::learn {
 // never vary are not divided; scaled values end at +-10, so that a program with other sizes cannot drown the rest.
 struct NodeScale {
   std::vector<float> mean, deviation;  // [134]
-  static NodeScale fit(std::span<const options::LayoutGraph> graphs);
+  static NodeScale fit(std::span<const options::ConfigGraph> graphs);
   bool operator==(const NodeScale&) const = default;
 };
 
@@ -33,12 +33,12 @@ struct WeightedEdges {
 struct LayoutAdjacency {
   WeightedEdges in, back;
   LayoutAdjacency() = default;
-  LayoutAdjacency(const options::LayoutGraph& graph, Neighbourhood rule);
+  LayoutAdjacency(const options::ConfigGraph& graph, Neighbourhood rule);
 };
 
 struct LayoutInputs {
-  LayoutInputs(options::LayoutGraph graph, const NodeScale& scale, Neighbourhood rule);
-  options::LayoutGraph graph;
+  LayoutInputs(options::ConfigGraph graph, const NodeScale& scale, Neighbourhood rule);
+  options::ConfigGraph graph;
   torch::Tensor numeric;    // [nodes, 134], scaled
   torch::Tensor opcode;     // [nodes], int64
   torch::Tensor layout;     // [nodes, 6], int64: axis + 1

@@ -18,7 +18,7 @@ namespace {
 
 using cost::LayoutScore;
 using nlohmann::json;
-using options::LayoutGraph;
+using options::ConfigGraph;
 using options::LayoutPart;
 
 std::string text(const json& request, const char* name) { return request.value(name, std::string()); }
@@ -88,7 +88,7 @@ std::vector<Column> columns_of(const json& request) {
 }
 
 // What is judged: the part held out in training, or everything. All weights must have been trained on the same part.
-std::vector<LayoutPart> judged(const std::vector<LayoutGraph>& graphs, const std::vector<Column>& columns,
+std::vector<LayoutPart> judged(const std::vector<ConfigGraph>& graphs, const std::vector<Column>& columns,
                                const std::string& part) {
   if (part == "all") return options::all_layouts(graphs);
   const options::LayoutSplit& split = columns[0].seeds[0].split;
@@ -103,7 +103,7 @@ std::vector<LayoutPart> judged(const std::vector<LayoutGraph>& graphs, const std
   return test;
 }
 
-json table(const std::vector<LayoutGraph>& graphs, const std::vector<LayoutPart>& parts, std::vector<Column>& columns) {
+json table(const std::vector<ConfigGraph>& graphs, const std::vector<LayoutPart>& parts, std::vector<Column>& columns) {
   json rows = json::array();
   for (size_t i = 0; i < parts.size(); ++i) {
     json models = json::object();
@@ -135,7 +135,7 @@ json table(const std::vector<LayoutGraph>& graphs, const std::vector<LayoutPart>
 nlohmann::json run_train_layout(const nlohmann::json& request, const cost::LearnHost& host) {
   keep_freed_memory();
   const options::LayoutTrainOptions options = options::layout_train_options_from_json(request.at("options"));
-  const std::vector<LayoutGraph> graphs = options::read_layout_data(text(request, "data"), text(request, "cache"));
+  const std::vector<ConfigGraph> graphs = options::read_layout_data(text(request, "data"), text(request, "cache"));
   const LayoutTrainFiles files{text(request, "checkpoint"), request.value("checkpoint_every", int64_t{500}),
                                request.value("resume", false), text(request, "log_dir"), text(request, "command")};
   ProgressOptions shown;
@@ -178,7 +178,7 @@ nlohmann::json run_train_layout(const nlohmann::json& request, const cost::Learn
 nlohmann::json run_eval_layout(const nlohmann::json& request, const cost::LearnHost& host) {
   keep_freed_memory();
   at::set_num_threads(request.value("threads", 1));
-  const std::vector<LayoutGraph> graphs = options::read_layout_data(text(request, "data"), text(request, "cache"));
+  const std::vector<ConfigGraph> graphs = options::read_layout_data(text(request, "data"), text(request, "cache"));
   std::vector<Column> columns = columns_of(request);
   const std::string part = request.value("part", "test");
   const std::vector<LayoutPart> parts = judged(graphs, columns, part);
@@ -212,11 +212,11 @@ nlohmann::json run_eval_layout(const nlohmann::json& request, const cost::LearnH
 nlohmann::json run_rank_layout(const nlohmann::json& request, const cost::LearnHost&) {
   keep_freed_memory();
   at::set_num_threads(request.value("threads", 1));
-  const std::vector<LayoutGraph> graphs = options::read_layout_data(text(request, "data"), text(request, "cache"));
+  const std::vector<ConfigGraph> graphs = options::read_layout_data(text(request, "data"), text(request, "cache"));
   const TrainedLayouts trained = load_layout_weights(text(request, "weights"));
   json rows = json::array();
   const double from_s = steady_s();
-  for (const LayoutGraph& graph : graphs) {
+  for (const ConfigGraph& graph : graphs) {
     std::vector<int32_t> all(graph.configurations());
     std::iota(all.begin(), all.end(), 0);
     rows.push_back({{"graph", graph.name}, {"scores", predict_layouts(trained, graph, all, prediction(request))}});

@@ -140,7 +140,7 @@ std::vector<double> predict_layouts(LayoutNetwork& network, const LayoutInputs& 
   return sum;
 }
 
-std::vector<double> predict_layouts(const TrainedLayouts& trained, const options::LayoutGraph& graph,
+std::vector<double> predict_layouts(const TrainedLayouts& trained, const options::ConfigGraph& graph,
                                     std::span<const int32_t> configs, const PredictLayouts& options) {
   if (configs.empty()) return {};
   if (options.batch < 1 || options.augmentations < 1) throw Error("must be at least 1", "--batch or --augment");

@@ -37,7 +37,7 @@ struct PredictLayouts {
 
 // Scores of configurations of a graph, lower = faster, averaged over members and permutations. Which configurations share a
 // batch is drawn from the seed, never from their order in the file, which can tell how a search found them.
-std::vector<double> predict_layouts(const TrainedLayouts& trained, const options::LayoutGraph& graph,
+std::vector<double> predict_layouts(const TrainedLayouts& trained, const options::ConfigGraph& graph,
                                     std::span<const int32_t> configs, const PredictLayouts& options);
 // The same by one network, for a graph that is prepared already.
 std::vector<double> predict_layouts(LayoutNetwork& network, const LayoutInputs& inputs,

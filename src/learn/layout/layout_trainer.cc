@@ -54,11 +54,11 @@ void copy_parameters(const LayoutNetwork& from, LayoutNetwork& to) {
 }
 
 // What must be equal for a run to go on.
-std::string identity(options::LayoutTrainOptions options, const std::vector<options::LayoutGraph>& graphs) {
+std::string identity(options::LayoutTrainOptions options, const std::vector<options::ConfigGraph>& graphs) {
   options.patience = 0;
   options.threads = 1;
   std::string text = to_json(options).dump();
-  for (const options::LayoutGraph& graph : graphs)
+  for (const options::ConfigGraph& graph : graphs)
     text += " " + graph.name + " " + std::to_string(graph.configurations());
   return text;
 }
@@ -92,7 +92,7 @@ Standing standing_from(const nlohmann::json& json) {
 
 class Run {
  public:
-  Run(const std::vector<options::LayoutGraph>& graphs, const options::LayoutTrainOptions& options,
+  Run(const std::vector<options::ConfigGraph>& graphs, const options::LayoutTrainOptions& options,
       const LayoutTrainFiles& files)
       : graphs_(graphs), options_(options), files_(files), identity_(identity(options, graphs)) {
     folds_ = std::min(options.train_folds, options::folds_of(graphs, options.split));
@@ -135,7 +135,7 @@ class Run {
 
  private:
   void prepare() {
-    std::vector<options::LayoutGraph> used;  // of all folds; what is tested on stays unseen
+    std::vector<options::ConfigGraph> used;  // of all folds; what is tested on stays unseen
     std::vector<int64_t> index;
     for (const auto* list : {&parts_.train, &parts_.validation})
       for (const LayoutPart& part : *list) {
@@ -301,7 +301,7 @@ class Run {
     }
   }
 
-  const std::vector<options::LayoutGraph>& graphs_;
+  const std::vector<options::ConfigGraph>& graphs_;
   options::LayoutTrainOptions options_;
   LayoutTrainFiles files_;
   std::string identity_;
@@ -318,15 +318,15 @@ class Run {
   double validating_s_ = 0;
 };
 
-bool are_tiles(const std::vector<options::LayoutGraph>& graphs) {
-  for (const options::LayoutGraph& graph : graphs)
+bool are_tiles(const std::vector<options::ConfigGraph>& graphs) {
+  for (const options::ConfigGraph& graph : graphs)
     if (graph.is_tile() != graphs[0].is_tile())
       throw Error("layouts and tiles are ranked by different networks", graph.name,
                   "train on one collection at a time");
   return !graphs.empty() && graphs[0].is_tile();
 }
 
-LayoutTrainReport fit_rule(const std::vector<options::LayoutGraph>& graphs, const options::LayoutTrainOptions& options,
+LayoutTrainReport fit_rule(const std::vector<options::ConfigGraph>& graphs, const options::LayoutTrainOptions& options,
                            const LayoutTrainFiles& files) {
   LayoutTrainReport report;
   TrainedLayouts& trained = report.trained;
@@ -345,7 +345,7 @@ LayoutTrainReport fit_rule(const std::vector<options::LayoutGraph>& graphs, cons
 
 }  // namespace
 
-LayoutTrainReport train_layouts(const std::vector<options::LayoutGraph>& graphs,
+LayoutTrainReport train_layouts(const std::vector<options::ConfigGraph>& graphs,
                                 const options::LayoutTrainOptions& options, const LayoutTrainFiles& files,
                                 const std::function<bool()>& interrupted, const LayoutProgress& progress) {
   options::LayoutTrainOptions settled = options;

@@ -39,7 +39,7 @@ using LayoutProgress = std::function<void(int64_t done, int64_t fold, double los
 // The network is one of tiles when the graphs are; all must be of one collection. Trains until every fold is done or `interrupted` says so; then what the begun fold has reached counts as a member. With
 // one thread the result is a function of data and options: a run resumed from its checkpoint ends with the same bits. Throws
 // Error for data that cannot be split, a checkpoint of other options, and a loss that is no longer finite.
-LayoutTrainReport train_layouts(const std::vector<options::LayoutGraph>& graphs,
+LayoutTrainReport train_layouts(const std::vector<options::ConfigGraph>& graphs,
                                 const options::LayoutTrainOptions& options, const LayoutTrainFiles& files,
                                 const std::function<bool()>& interrupted, const LayoutProgress& progress);
 

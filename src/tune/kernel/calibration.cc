@@ -142,7 +142,7 @@ json Calibration::to_json() const {
           {"quantile", AcceptanceThreshold::kQuantile},
           {"kernels", kernels},
           {"programs", programs},
-          {"ways", std::move(transitions)}};
+          {"transitions", std::move(transitions)}};
 }
 
 Calibration Calibration::load(const std::string& path) {
@@ -154,7 +154,8 @@ Calibration Calibration::load(const std::string& path) {
   calibration.programs = field<int>(object, "programs", path);
   if (field<int>(object, "feature_version", path) != features::kFeatureVersion)
     throw Error("known gains of another feature version", path, "hone optimize --calibrate writes them again");
-  const json transitions = field<json>(object, "ways", path);
+  // Versions before 0.2 called them ways.
+  const json transitions = field<json>(object, object.contains("ways") ? "ways" : "transitions", path);
   for (const auto& [transition, t] : transitions.items()) {
     AcceptanceThreshold threshold;
     if (!field<json>(t, "from", path).is_null()) threshold.from = field<double>(t, "from", path);

@@ -58,7 +58,7 @@ struct AcceptanceThreshold {
 // The least margin such that the expected gain is larger than the error among all kernels from any larger margin on.
 AcceptanceThreshold acceptance_threshold(std::vector<RankedGain> kernels);
 
-// The thresholds of all transitions, for one model. Files keep the name "ways" for the transitions.
+// The thresholds of all transitions, for one model.
 struct Calibration {
   std::string model;  // weights_fingerprint() of the model they are about
   std::map<std::string, AcceptanceThreshold> by_transition;

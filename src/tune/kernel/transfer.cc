@@ -21,7 +21,6 @@ namespace hone::tune {
 namespace {
 
 constexpr double kWorthTelling = 1.03;  // smaller gains are half noise, and the next kernel's are others
-constexpr char kNote[] = "won on ";     // then the output's sizes, "128x256"
 
 std::string numbers(const std::vector<int64_t>& values) { return fmt::format("{}", fmt::join(values, ",")); }
 
@@ -43,14 +42,15 @@ std::string node_text(const Node& node) {
   return text;
 }
 
-std::vector<int64_t> sizes_of_note(const std::string& note) {
-  std::vector<int64_t> sizes;
-  for (size_t at = std::string(kNote).size(); at < note.size();) {
-    const size_t end = std::min(note.find('x', at), note.size());
-    sizes.push_back(std::max<int64_t>(1, std::atoll(note.substr(at, end - at).c_str())));
+// "128x256", as Record::output_dims.
+std::vector<int64_t> dims_from_text(const std::string& text) {
+  std::vector<int64_t> dims;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('x', at), text.size());
+    dims.push_back(std::max<int64_t>(1, std::atoll(text.substr(at, end - at).c_str())));
     at = end + 1;
   }
-  return sizes;
+  return dims;
 }
 
 double doublings(int64_t a, int64_t b) {
@@ -134,7 +134,7 @@ void Transfer::remember(const Kernel& kernel, const std::string& value, const Me
   row.ratio_low = winner.ratio_low;
   row.ratio_high = winner.ratio_high;
   row.rounds = std::max(1, winner.rounds);
-  row.note = fmt::format("{}{}", kNote, fmt::join(structure.dims, "x"));
+  row.output_dims = fmt::format("{}", fmt::join(structure.dims, "x"));
   for (const std::string& key : {structure.exact, structure.rough}) {
     row.kernel = key;
     if (problems(row).empty()) database_.add(row);
@@ -151,8 +151,7 @@ std::vector<int> Transfer::winners(const std::string& structure, const Kernel& k
   std::vector<Winner> rows;
   for (const Record& row :
        database_.find_kernel(structure, conditions_.host, conditions_.threads, conditions_.xla_version)) {
-    if (row.note.rfind(kNote, 0) != 0) continue;
-    std::vector<int64_t> of = sizes_of_note(row.note);
+    std::vector<int64_t> of = dims_from_text(row.output_dims);
     const double far = distance(of, dims);
     rows.push_back({far, row.ratio_low, row.decisions, std::move(of)});
   }

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "data/layout_space.h"
 #include "tune/program/confirm.h"
-#include "tune/program/layout_space.h"
 
 namespace hone::tune {
 

@@ -115,10 +115,10 @@ Measurement Session::measure_program(const Decisions& candidate, const Decisions
   // Default XLA and the final duels are no candidates: a worker killed from outside must not decide them.
   for (int kills = 1; killed_ && kills < wire::kKills && (candidate.empty() || confirming_); ++kills) m = once();
   if (!candidate.empty()) count(to_text(candidate), m);
-  // Rows of the database compare with default XLA; a duel against another baseline says so in its note.
-  std::string note = m.note;
-  if (!baseline.empty()) note = "against " + to_text(baseline) + (note.empty() ? "" : "; " + note);
-  if (!candidate.empty()) record(row_about("program", to_text(candidate), note), m);
+  if (candidate.empty()) return m;
+  Record row = row_about("program", to_text(candidate), m.note);
+  row.baseline = to_text(baseline);
+  record(std::move(row), m);
   return m;
 }
 

@@ -5,11 +5,11 @@
 
 namespace hone::xla_side {
 
-LayoutSpace layout_space(const xla::HloModule& program, const CompileTarget& target, const Decisions& under) {
+LayoutListing layout_listing(const xla::HloModule& program, const CompileTarget& target, const Decisions& under) {
   require_layout_seam();
-  LayoutSpace space;
+  LayoutListing space;
   struct Recording {
-    explicit Recording(LayoutSpace* space) { layout_table().space = space; }
+    explicit Recording(LayoutListing* space) { layout_table().space = space; }
     ~Recording() { layout_table().space = nullptr; }
   } recording(&space);
   lower(program, target, under, nullptr, false);

@@ -171,8 +171,8 @@ void LayoutScope::check_all_met() const {
                   "the decisions belong to another program or another version");
 }
 
-void record_layout_space(const xla::HloModule& module) {
-  LayoutSpace* space = layout_table().space;
+void record_layout_listing(const xla::HloModule& module) {
+  LayoutListing* space = layout_table().space;
   if (space == nullptr || !space->module_proto.empty()) return;
   xla::HloModuleProto proto = module.ToProto();
   for (auto& computation : *proto.mutable_computations())

@@ -11,7 +11,7 @@
 
 namespace hone::xla_side {
 
-struct LayoutSpace {
+struct LayoutListing {
   std::string module_proto;           // the module when XLA assigns layouts, every array row-major
   std::vector<Dimension> dimensions;  // by instruction of that module; the first option is XLA's own
 };
@@ -20,7 +20,7 @@ struct LayoutSpace {
 struct LayoutTable {
   std::unordered_map<std::string, LayoutChoice> decided;  // by instruction name
   std::set<std::string> met;                              // out: decided instructions that XLA asked about
-  LayoutSpace* space = nullptr;                           // out, when wanted
+  LayoutListing* space = nullptr;                         // out, when wanted
 };
 LayoutTable& layout_table();
 
@@ -34,7 +34,7 @@ class LayoutScope {
 };
 
 // Called by the seam before the first layout of a module is assigned.
-void record_layout_space(const xla::HloModule& module);
+void record_layout_listing(const xla::HloModule& module);
 
 // Throws Error when this XLA does not ask for layouts.
 void require_layout_seam();

@@ -360,7 +360,7 @@ absl::Status CpuLayoutAssignment::AddBackendConstraints(LayoutConstraints* const
   static Fn fn = original<Fn>(
       kLayout, "_ZN3xla3cpu19CpuLayoutAssignment21AddBackendConstraintsEPNS_16LayoutAssignment17LayoutConstraintsE");
   ++state(kLayout).calls;
-  record_layout_space(*constraints->computation()->parent());
+  record_layout_listing(*constraints->computation()->parent());
   absl::Status status = fn(this, constraints);
   LayoutTable& table = layout_table();
   if (table.decided.empty() || !state(kLayout).on) return status;

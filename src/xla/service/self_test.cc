@@ -101,7 +101,7 @@ void test_reductions(const xla::HloModule& program, const std::vector<xla::Liter
 // Some layout of the first instruction that can have one changes the module. Lowered only: results are compared wherever a
 // decision is measured.
 void test_layouts(const xla::HloModule& program) try {
-  const LayoutSpace space = layout_space(program, {});
+  const LayoutListing space = layout_listing(program, {});
   if (space.dimensions.empty()) return turn_off("layout", "XLA does not ask it");
   const std::string before = module_fingerprint(*lower(program, {}, {}, nullptr, false).module);
   const Dimension& dimension = space.dimensions.front();

@@ -94,8 +94,8 @@ wire::ListLayoutsReplyT Handlers::list_layouts(const wire::ListLayoutsRequestT& 
   Decisions decisions = wire::from_wire(request.decisions);
   std::erase_if(decisions, [](const Decision& d) { return d.kind != DecisionKind::Passes; });
   const Program& p = program(request.program);
-  const LayoutSpace space =
-      at_stage(Stage::Passes, [&] { return layout_space(p.module(), target_of(request.target.get()), decisions); });
+  const LayoutListing space =
+      at_stage(Stage::Passes, [&] { return layout_listing(p.module(), target_of(request.target.get()), decisions); });
   wire::ListLayoutsReplyT reply;
   reply.module_proto.assign(space.module_proto.begin(), space.module_proto.end());
   for (const Dimension& dimension : space.dimensions) reply.dimensions.push_back(to_wire_dimension(dimension));

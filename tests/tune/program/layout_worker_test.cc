@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
+#include "data/layout_space.h"
 #include "graph/layout_choice.h"
-#include "tune/program/layout_space.h"
 #include "tune/session/session.h"
 
 namespace hone::tune {

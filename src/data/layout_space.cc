@@ -1,4 +1,4 @@
-#include "tune/program/layout_space.h"
+#include "data/layout_space.h"
 
 #include <algorithm>
 #include <map>
@@ -10,7 +10,7 @@
 #include "graph/hlo_reader.h"
 #include "graph/layout_choice.h"
 
-namespace hone::tune {
+namespace hone {
 
 namespace {
 
@@ -103,12 +103,12 @@ bool layouts_from_text(const std::string& text, Decisions& decisions) {
                                            [](const Decision& d) { return d.kind == DecisionKind::Layout; });
 }
 
-TpuGraph layout_graph(const LayoutSpace& layouts, const std::string& name, const std::vector<Record>& rows) {
+TpuGraph to_tpu_graph(const LayoutSpace& layouts, const std::string& name, const std::vector<Record>& rows) {
   std::map<Choice, std::vector<double>> ratios;
   std::vector<double> defaults;
   for (const Record& row : rows) {
     Decisions decisions;
-    if (row.status != "ok" || !(row.ratio > 0) || row.note.rfind("against ", 0) == 0) continue;
+    if (row.status != "ok" || !(row.ratio > 0) || !row.baseline.empty()) continue;
     if (!layouts_from_text(row.decisions, decisions)) continue;
     Choice choice;
     try {
@@ -133,4 +133,4 @@ TpuGraph layout_graph(const LayoutSpace& layouts, const std::string& name, const
   return tpu_graph_of(module, name, name);
 }
 
-}  // namespace hone::tune
+}  // namespace hone

@@ -155,7 +155,7 @@ def main() -> int:
     parser.add_argument("--budget", default="4s", help="of each search (default 4s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="the table in Markdown (default: only printed)")
-    parser.add_argument("--jsonl", type=Path, default=ROOT / "build" / "bench" / "autotune-windows.jsonl")
+    parser.add_argument("--jsonl", type=Path, default=ROOT / "build" / "bench" / "autotune-rewrites.jsonl")
     parser.add_argument("--retry", action="store_true", help="run again what failed before")
     parser.add_argument("--hone", type=Path, default=ROOT / "build" / "hone")
     options = parser.parse_args()

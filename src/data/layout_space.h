@@ -12,7 +12,7 @@
 #include "graph/hlo_graph.h"
 #include "wire/client.h"
 
-namespace hone::tune {
+namespace hone {
 
 struct LayoutSpace {
   HloGraph graph;              // the program as it is when XLA assigns layouts
@@ -34,9 +34,9 @@ features::TuningRun layout_run(const LayoutSpace& layouts, const Choice& choice,
 
 // The program's graph with the choices measured: XLA's own layouts (the median default of the rows), then one
 // configuration per distinct choice among the sound rows. Rows of other decisions are passed over.
-TpuGraph layout_graph(const LayoutSpace& layouts, const std::string& name, const std::vector<Record>& rows);
+TpuGraph to_tpu_graph(const LayoutSpace& layouts, const std::string& name, const std::vector<Record>& rows);
 
 // The decisions of a record's text; false when they are no layouts alone.
 bool layouts_from_text(const std::string& text, Decisions& decisions);
 
-}  // namespace hone::tune
+}  // namespace hone

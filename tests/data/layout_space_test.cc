@@ -1,4 +1,4 @@
-#include "tune/program/layout_space.h"
+#include "data/layout_space.h"
 
 #include <catch2/catch.hpp>
 #include <set>
@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 
-namespace hone::tune {
+namespace hone {
 namespace {
 
 Dimension dimension(const std::string& key, std::vector<std::string> options, double weight) {
@@ -79,7 +79,7 @@ TEST_CASE("records of layouts become a graph with run times", "[tune]") {
       row("layout dot.3=-/0,1/-", 1),           row("layout dot.3=-/-/0,1|layout t.2=0,1/-/-", 2),
       row("layout t.2=0,1/-/-", 2, "mismatch"), row("layout gone.9=-/0,1/-", 2),
       row("option vector_width=512", 2)};
-  const TpuGraph graph = layout_graph(layouts, "small", rows);
+  const TpuGraph graph = to_tpu_graph(layouts, "small", rows);
   CHECK(graph.node_config_ids == std::vector<int64_t>{2, 3});
   REQUIRE(graph.configurations() == 3);  // XLA's own and two
   CHECK(graph.runtime_ns[0] == 1000);
@@ -89,7 +89,7 @@ TEST_CASE("records of layouts become a graph with run times", "[tune]") {
   const std::string path = (folder.path() / "small.npz").string();
   write_tpu_graph(path, graph);
   CHECK(read_tpu_graph(path) == graph);
-  CHECK(layout_graph(layouts, "small", {}).configurations() == 0);
+  CHECK(to_tpu_graph(layouts, "small", {}).configurations() == 0);
 }
 
 TEST_CASE("decisions of records that are layouts alone", "[tune]") {
@@ -102,4 +102,4 @@ TEST_CASE("decisions of records that are layouts alone", "[tune]") {
   CHECK_FALSE(layouts_from_text("layout a.1", decisions));
 }
 
-}  // namespace hone::tune
+}  // namespace hone
