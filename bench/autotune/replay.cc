@@ -50,6 +50,7 @@ class Replay : public tune::Measurer {
   tune::Measurement measure_program(const Decisions&, const Decisions&, const tune::Duel&) override { return {}; }
   tune::KnownKernel known(const Kernel&) override { return {}; }
   void remember(const Kernel&, const tune::KnownKernel::Best&) override {}
+  std::map<std::string, double> instruction_times(const Decisions&, int) override { return {}; }
   double seconds_left() const override { return 1e9; }
   void fresh_process() override {}
   void begin_confirmation() override {}

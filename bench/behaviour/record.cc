@@ -88,6 +88,7 @@ class Replay : public tune::Measurer {
   void remember(const Kernel& kernel, const tune::KnownKernel::Best& best) override {
     say("remember", kernel.fingerprint + " " + best.value, best.measurement.ratio);
   }
+  std::map<std::string, double> instruction_times(const Decisions&, int) override { return {}; }
   double seconds_left() const override { return std::max(0.0, left_); }
   void fresh_process() override {}
   void begin_confirmation() override { say("confirm", "", 0); }

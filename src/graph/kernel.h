@@ -18,6 +18,7 @@ struct Kernel {
   double bytes_read = 0, bytes_written = 0, transcendentals = 0;
   std::string module;  // HloModuleProto, for models; may be empty
   std::string default_tile;
+  std::vector<std::string> instructions;  // that run it, by name in the lowered module
   Dimension dimension;
 
   const std::string& default_value() const { return dimension.options.at(dimension.default_option); }

@@ -167,7 +167,7 @@ json graph_model(const DrawnGraph& graph) {
 // Each instruction's time per run, the least of the runs: what else the machine does only adds.
 json profile_model(const RunProfile& profile) {
   std::map<std::string, std::vector<double>> times;
-  for (const ProfileSlice& slice : profile.slices) {
+  for (const RunSlice& slice : profile.slices) {
     std::vector<double>& runs = times[slice.name];
     runs.resize(profile.runs);
     if (slice.run >= 0 && slice.run < profile.runs) runs[slice.run] += slice.duration_ns;

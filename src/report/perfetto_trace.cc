@@ -37,8 +37,8 @@ std::string arguments_of(const tune::Trial& t, const std::string& kernel) {
 void add_profile(TraceWriter& trace, const std::string& name, const RunProfile& profile, uint64_t first_track,
                  double at_s) {
   trace.track(first_track, name, 0, false);
-  std::map<int, std::vector<const ProfileSlice*>> threads;
-  for (const ProfileSlice& slice : profile.slices) threads[slice.thread].push_back(&slice);
+  std::map<int, std::vector<const RunSlice*>> threads;
+  for (const RunSlice& slice : profile.slices) threads[slice.thread].push_back(&slice);
   uint64_t track = first_track;
   for (const auto& [thread, slices] : threads) {
     trace.track(++track, "thread " + std::to_string(thread), first_track, false);
@@ -46,7 +46,7 @@ void add_profile(TraceWriter& trace, const std::string& name, const RunProfile& 
     const auto close_until = [&](double ns) {
       for (; !open.empty() && open.back() <= ns; open.pop_back()) trace.end(track, at_s + open.back() / 1e9);
     };
-    for (const ProfileSlice* slice : slices) {
+    for (const RunSlice* slice : slices) {
       close_until(slice->start_ns);
       std::string arguments;
       TraceWriter::argument(arguments, "run", slice->run);
@@ -60,7 +60,7 @@ void add_profile(TraceWriter& trace, const std::string& name, const RunProfile& 
 
 double length_s(const RunProfile& profile) {
   double end_ns = 0;
-  for (const ProfileSlice& slice : profile.slices) end_ns = std::max(end_ns, slice.start_ns + slice.duration_ns);
+  for (const RunSlice& slice : profile.slices) end_ns = std::max(end_ns, slice.start_ns + slice.duration_ns);
   return end_ns / 1e9;
 }
 

@@ -19,6 +19,7 @@ using nlohmann::json;
 
 constexpr size_t kTableKernels = 15;
 constexpr size_t kTableDecisions = 12;
+constexpr double kWorthMoreTime = 1.005;
 
 // Writes the fields it visits (report_fields.h) into an object.
 class FieldWriter {
@@ -156,6 +157,8 @@ TuneReport make_report(tune::Session& session, const tune::ProgramResult& result
   report.note = result.note;
   report.kernels = result.kernels;
   report.steps = result.steps;
+  report.schedule = result.schedule;
+  report.untried = result.untried;
   return report;
 }
 
@@ -213,6 +216,10 @@ std::string report_text(const TuneReport& r) {
   text += fmt::format("\n  {} candidates, {} rejected, {} failed, {:.1f} s, seed {}{}{}\n", r.counters.candidates,
                       r.counters.rejected, r.counters.failed, r.seconds, r.target.seed,
                       r.known ? ", known from the database" : "", r.stopped ? ", stopped early" : "");
+  if (r.untried.experiments > 0 && r.untried.gain >= kWorthMoreTime)
+    text += fmt::format(
+        "  not tried: {} experiments, {} of them about one kernel; with {} more about {:.2f}x is to be had\n",
+        r.untried.experiments, r.untried.kernels, human_ns(r.untried.seconds * 1e9), r.untried.gain);
   if (!r.output.empty()) text += fmt::format("  written to {}\n", r.output);
   return text;
 }

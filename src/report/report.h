@@ -35,8 +35,10 @@ struct TuneReport {
   std::string note;
   std::vector<tune::KernelReport> kernels;
   std::vector<tune::Step> steps;
-  std::vector<tune::Trial> timeline;  // every candidate measured; empty in packages of older versions
-  std::string output;                 // the package, empty when none was written
+  std::vector<tune::ScheduledExperiment> schedule;  // in the order of beginning; empty in packages of older versions
+  tune::Untried untried;                            // what the search had no time for
+  std::vector<tune::Trial> timeline;                // every candidate measured; empty in packages of older versions
+  std::string output;                               // the package, empty when none was written
 };
 
 TuneReport make_report(tune::Session& session, const tune::ProgramResult& result);

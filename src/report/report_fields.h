@@ -61,6 +61,17 @@ void visit_step(Visitor& v, S& s) {
   visit_measurement(v, s.measurement);
 }
 
+template <class Visitor, class E>
+void visit_experiment(Visitor& v, E& e) {
+  v.need("step", e.step);
+  v.need("what", e.what);
+  v.number("share", e.share, 1);
+  v.number("expected", e.expected, 0);
+  v.number("gain", e.gain, 0);
+  v.number("predicted_s", e.predicted_s, 0);
+  v.number("took_s", e.took_s, 0);
+}
+
 template <class Visitor, class T>
 void visit_trial(Visitor& v, T& t) {
   v.need("scope", t.scope);
@@ -105,6 +116,12 @@ void visit_summary(Visitor& v, R& r) {
   v.maybe("known", r.known);
   v.maybe("stopped", r.stopped);
   v.given("note", r.note);
+  if (v.reads() || r.untried.experiments > 0) {
+    v.maybe("untried_experiments", r.untried.experiments);
+    v.maybe("untried_kernels", r.untried.kernels);
+    v.number("untried_gain", r.untried.gain, 1);
+    v.number("untried_seconds", r.untried.seconds, 0);
+  }
   v.derived("seed", [&] { return nlohmann::json(r.target.seed); });
   v.derived("threads", [&] { return nlohmann::json(r.target.threads); });
   v.derived("decisions", [&] { return decisions_object(r.decisions); });
@@ -125,6 +142,7 @@ void visit_details(Visitor& v, R& r) {
   v.target("target", r.target);
   v.list("kernels", r.kernels, [](auto& item, auto& kernel) { visit_kernel(item, kernel); });
   v.list("steps", r.steps, [](auto& item, auto& step) { visit_step(item, step); });
+  v.list("schedule", r.schedule, [](auto& item, auto& experiment) { visit_experiment(item, experiment); });
   v.list("timeline", r.timeline, [](auto& item, auto& trial) { visit_trial(item, trial); });
 }
 

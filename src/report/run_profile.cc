@@ -16,22 +16,6 @@ constexpr std::array<std::string_view, 6> kLibraryOpcodes = {"dot", "convolution
                                                              "fft", "sort",        "triangular-solve"};
 constexpr char kLibraryFusion[] = "fusion of a library";
 
-// Time of each slice without the slices inside it; those of one thread nest and come by start.
-std::vector<double> own_times(const std::vector<ProfileSlice>& slices) {
-  std::vector<double> own;
-  std::map<int, std::vector<size_t>> open;  // by thread: slices around the current one
-  for (size_t i = 0; i < slices.size(); ++i) {
-    const ProfileSlice& slice = slices[i];
-    own.push_back(slice.duration_ns);
-    std::vector<size_t>& around = open[slice.thread];
-    while (!around.empty() && slices[around.back()].start_ns + slices[around.back()].duration_ns <= slice.start_ns)
-      around.pop_back();
-    if (!around.empty()) own[around.back()] -= slice.duration_ns;
-    around.push_back(i);
-  }
-  return own;
-}
-
 std::string opcode_of(const Node& node) {
   return node.opcode == "fusion" && node.fusion_kind == "kCustom" ? kLibraryFusion : node.opcode;
 }
@@ -46,10 +30,9 @@ bool is_library(const std::string& opcode) {
 RunProfile profile_runs(tune::Session& session, const Decisions& decisions, int runs) {
   RunProfile profile;
   profile.runs = runs;
-  const wire::RunReplyT reply = session.profile(decisions, runs);
-  if (!reply.times_ns.empty()) profile.run_ns = *std::min_element(reply.times_ns.begin(), reply.times_ns.end());
-  for (const auto& event : reply.events)
-    profile.slices.push_back({event->name, event->run, event->thread, event->start_ns, event->duration_ns});
+  const tune::TimedRuns timed = session.profile(decisions, runs);
+  if (!timed.times_ns.empty()) profile.run_ns = *std::min_element(timed.times_ns.begin(), timed.times_ns.end());
+  profile.slices = timed.slices;
   return profile;
 }
 

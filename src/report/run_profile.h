@@ -6,6 +6,7 @@
 
 #include "graph/decision.h"
 #include "graph/hlo_graph.h"
+#include "graph/run_slice.h"
 
 namespace hone::tune {
 class Session;
@@ -13,17 +14,10 @@ class Session;
 
 namespace hone::report {
 
-// One instruction of one run. Loops and calls contain the instructions of their bodies.
-struct ProfileSlice {
-  std::string name;  // as in the lowered module
-  int run = 0, thread = 0;
-  double start_ns = 0, duration_ns = 0;  // from the beginning of the first run
-};
-
 struct RunProfile {
   int runs = 0;
-  double run_ns = 0;                 // the least time of a run without the profiler
-  std::vector<ProfileSlice> slices;  // by start; empty where there is no profiler
+  double run_ns = 0;             // the least time of a run without the profiler
+  std::vector<RunSlice> slices;  // by start; empty where there is no profiler
 };
 
 // So many runs without the profiler and with it. Throws what the session throws.

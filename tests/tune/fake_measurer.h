@@ -35,9 +35,12 @@ class FakeMeasurer : public Measurer {
   std::function<double(const Decisions&)> speed = [](auto&) { return 1.0; };
   std::function<Outcome(const Decisions&)> outcome = [](auto&) { return Outcome::Ok; };
   std::function<Lowered(const Decisions&, bool)> lowering = [](auto&, bool) { return Lowered{}; };
+  std::map<std::string, double> times;  // of instructions, as the profiler would say
   double left_s = 1e9;
-  double each_s = 0;    // simulated time of one measurement
-  int stop_after = -1;  // throws Stopped at this measurement; -1 = never
+  double each_s = 0;                    // simulated time of one measurement
+  double program_s = 0;                 // and of one of a whole program
+  double run_ns = 1e6, compile_ms = 0;  // of default XLA
+  int stop_after = -1;                  // throws Stopped at this measurement; -1 = never
 
   std::vector<std::string> kernel_calls, program_calls;
   std::vector<double> limits;  // in seconds, of each of program_calls
@@ -47,26 +50,31 @@ class FakeMeasurer : public Measurer {
 
   Lowered lower(const Decisions& decisions, bool want_fusion) override { return lowering(decisions, want_fusion); }
   Measurement measure_kernel(const Kernel& k, const std::string& value, const Duel&) override {
-    spend();
+    spend(0);
     kernel_calls.push_back(k.fingerprint + " " + value);
     return kernel(k, value);
   }
   Measurement measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& duel) override {
-    spend();
+    spend(program_s);
     limits.push_back(duel.limit_s);
     program_calls.push_back(to_text(candidate));
     if (const Outcome o = outcome(candidate); o != Outcome::Ok) return failed(o);
-    return measured(speed(candidate) / speed(baseline));
+    Measurement m = measured(speed(candidate) / speed(baseline));
+    m.baseline_ns = run_ns / speed(baseline);
+    m.candidate_ns = run_ns / speed(candidate);
+    m.compile_ms = m.baseline_compile_ms = compile_ms;
+    return m;
   }
   KnownKernel known(const Kernel& k) override { return database[k.fingerprint]; }
   void remember(const Kernel& k, const KnownKernel::Best& best) override { database[k.fingerprint].best = best; }
+  std::map<std::string, double> instruction_times(const Decisions&, int) override { return times; }
   double seconds_left() const override { return left_s > 0 ? left_s : 0; }
   void fresh_process() override { ++processes; }
   void begin_confirmation() override { confirming = true; }
 
  private:
-  void spend() {
-    left_s -= each_s;
+  void spend(double more_s) {
+    left_s -= each_s + more_s;
     if (!confirming && stop_after >= 0 && stop_after-- == 0) throw Stopped();
   }
 };

@@ -284,6 +284,16 @@ KernelReport tune_kernel(const Kernel& kernel, Measurer& measurer, double budget
   return Search(kernel, measurer, budget_s, options, rng).run();
 }
 
+double kernel_cost_s(const Kernel& kernel, double run_s, const KernelOptions& options) {
+  constexpr double kCompileSeconds = 0.03, kFinalists = 1.5, kEnough = 0.4;  // as a rule; of a careful duel's budget
+  const auto count = static_cast<double>(kernel.dimension.options.size() - 1);
+  const double tried = std::min(count, options.top_k > 0 ? options.top_k : static_cast<double>(options.samples));
+  const auto seconds = [&](const Duel& duel) {
+    return std::max(2 * (duel.min_rounds + 1) * run_s, kEnough * duel.budget_ms / 1e3);
+  };
+  return tried * (kCompileSeconds + seconds(options.quick)) + kFinalists * seconds(options.careful);
+}
+
 std::vector<KernelReport> known_kernels(const std::vector<Kernel>& kernels, Measurer& measurer) {
   const std::vector<double> shares = kernel_shares(kernels);
   const KernelOptions options;

@@ -78,6 +78,9 @@ struct KernelReport {
 KernelReport tune_kernel(const Kernel& kernel, Measurer& measurer, double budget_s, const KernelOptions& options,
                          Rng& rng);
 
+// Seconds that a search over the options of a kernel is expected to take, one run of which takes `run_s`.
+double kernel_cost_s(const Kernel& kernel, double run_s, const KernelOptions& options);
+
 // What the database knows about kernels, most valuable first, measuring nothing; unknown kernels are missing.
 std::vector<KernelReport> known_kernels(const std::vector<Kernel>& kernels, Measurer& measurer);
 

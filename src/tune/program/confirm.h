@@ -20,12 +20,31 @@ struct Step {
   bool kept = false;
 };
 
+// One experiment of the schedule (experiments.h), as it was begun and as it came out.
+struct ScheduledExperiment {
+  std::string step;      // its row in the table of steps
+  std::string what;      // "kernel fusion.12", "option multi_output_fusion 1"
+  double share = 1;      // of the program's time that it touches
+  double expected = 0;   // gain of the program, a logarithm
+  double gain = 0;       // of what it touches, a logarithm; 0 = nothing was kept
+  double predicted_s = 0, took_s = 0;
+};
+
+// What a search left when its time was over.
+struct Untried {
+  int experiments = 0, kernels = 0;  // of all experiments those about one kernel
+  double gain = 1;                   // that all of them are expected to bring, a ratio
+  double seconds = 0;                // that they would take
+};
+
 struct ProgramResult {
   Decisions decisions;      // sorted; empty = default XLA
   Measurement measurement;  // of the final duel against default XLA; ratio 1 when the decisions are empty
   Lowered lowered;          // under the decisions, with its HLO
   std::vector<KernelReport> kernels;
   std::vector<Step> steps;
+  std::vector<ScheduledExperiment> schedule;  // in the order of beginning
+  Untried untried;
   std::optional<FusionSearchReport> fusion;  // when a model searched
   bool stopped = false;                      // by the user or the end of the budget
   std::string note;                          // why nothing could be gained, when that has a reason

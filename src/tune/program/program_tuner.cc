@@ -1,120 +1,179 @@
 #include "tune/program/program_tuner.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "base/log.h"
-#include "tune/program/tune_steps.h"
+#include "search/yield_belief.h"
+#include "tune/program/experiments.h"
 #include "tune/session/decision_list.h"
 
 namespace hone::tune {
 
 namespace {
 
-// What a step may take of the time left when it begins.
-struct Share {
-  double of = 1;
-  bool reserve_kept = false;   // of the time without fusion's reserve, which stays
-  bool with_previous = false;  // together with the step above: counted from where that began
-};
-
+// A kind of experiment. `prior`: what is known about it before the first of a run, from tunes of programs that are not for
+// testing (docs/decisions/0016).
 struct TuneStep {
   const char* name;
-  StepFunction run;
+  Propose propose;
   bool (*applies)(const TuneOptions&);
-  Share share;
+  YieldPrior prior;
+  bool about_kernels = false;  // of one kernel each
+  bool adopts = false;         // what other experiments found
 };
 
-// ---- which steps a tune takes
+// ---- which experiments a tune may take
 
-bool always(const TuneOptions&) { return true; }
-bool kernels_alone(const TuneOptions& o) { return o.kernels_only; }
-bool fusion_alone(const TuneOptions& o) { return !o.kernels_only && o.fusion_plan.only; }
-bool jointly(const TuneOptions& o) { return !o.kernels_only && !o.fusion_plan.only; }
+bool with_kernels(const TuneOptions& o) { return !o.fusion_plan.only; }
+bool jointly(const TuneOptions& o) { return with_kernels(o) && !o.kernels_only; }
 bool greedily(const TuneOptions& o) { return jointly(o) && o.strategy.empty(); }
-bool by_strategy(const TuneOptions& o) { return jointly(o) && !o.strategy.empty(); }
+bool with_strategy(const TuneOptions& o) { return jointly(o) && !o.strategy.empty(); }
 bool with_passes(const TuneOptions& o) { return jointly(o) && o.outer.passes && o.decides(DecisionKind::Passes); }
 bool with_layouts(const TuneOptions& o) { return jointly(o) && o.outer.layouts && o.decides(DecisionKind::Layout); }
-bool with_fusion(const TuneOptions& o) { return jointly(o) && o.fusion && o.decides(DecisionKind::Fusion); }
+bool with_fusion(const TuneOptions& o) {
+  return o.fusion_plan.only || (jointly(o) && o.fusion && o.decides(DecisionKind::Fusion));
+}
+bool any_dimension(const Dimension&) { return true; }
 
-// ---- the steps
+constexpr double kAlmostAll = 2.7;  // logarithm: of what is saved, which is the share that adopting kernels touches
 
-constexpr Share kRest{};                                        // all that is left
-constexpr Share kRestButFusion{.of = 1, .reserve_kept = true};  // the same, fusion's time kept back
-constexpr Share share_of(double of) { return {.of = of}; }
-constexpr Share same_share(double of) { return {.of = of, .with_previous = true}; }
-
-// The whole tune, in its order. docs/decisions/0005 holds the measurements behind it, 0014 says how to change it.
+// What a tune can do. Rows stand in the order in which they are tried where they promise the same per second.
 const std::vector<TuneStep>& tune_steps() {
   static const std::vector<TuneStep> steps = {
-      // What XLA makes of the program by itself: its kernels, and the dimensions there are to decide.
-      {"lower default XLA", lower_default, always, kRest},
-
-      // Tunes of one part of the program end here.
-      {"kernels alone", tune_kernels_of_lowering, kernels_alone, kRest},
-      {"fusion alone", tune_fusion, fusion_alone, kRest},
-
-      // Convolutions and poolings as shifted slices, before all else: a gain of ten times makes every later duel shorter.
-      // All grouped convolutions at once, then the gradients of their weights, then all poolings: each may pay alone.
-      {"grouped convolutions", move_groups(is_convolution_dimension), greedily, share_of(0.25)},
-      {"gradients of weights", move_groups(is_weights_gradient_dimension), greedily, same_share(0.25)},
-      {"poolings", move_groups(is_pooling_dimension), greedily, same_share(0.25)},
-      {"lower the best", lower_best, jointly, kRest},
-
-      // What comes ahead of XLA's own pipeline decides which kernels and dimensions there are, so whole programs are
-      // compared first. The layouts are proposed for the best order of passes.
-      {"orders of passes", order_passes, with_passes, share_of(0.15)},
-      {"layouts", choose_layouts, with_layouts, same_share(0.15)},
-      {"lower the best", lower_best, jointly, kRest},
-      // Listed here and not again: later decisions are about this program.
-      {"list the dimensions", list_dimensions, jointly, kRest},
-
-      // The largest gains of some programs are in fusion, which stands last but must not be left without time.
-      {"keep time for fusion", reserve_fusion_time, with_fusion, share_of(0.35)},
-
-      // Broad moves before kernels: one duel each, large gains, and they decide which kernels there are to tune. Libraries
-      // come later: dots are kernels, and one library for all of them hides that each has its own best.
-      {"reductions", move_groups(is_reduction_dimension), greedily, share_of(0.25)},
-      {"broad moves", broad_moves_but_libraries, greedily, same_share(0.25)},
-      {"lower the best", lower_best, jointly, kRest},
-
-      // Each kernel by itself, most expensive first, then the winners together.
-      {"kernels", tune_kernels_of_lowering, jointly, {.of = 0.45, .reserve_kept = true}},
-
-      // Again where the best has changed, now with one library for all: what is kept must beat each dot's own best.
-      {"broad moves again", broad_moves, greedily, kRestButFusion},
-      // Weights and libraries come in dozens: one duel of all tells more than dozens of duels below the noise.
-      {"single dimensions, grouped", move_groups(is_single), greedily, kRestButFusion},
-      {"coordinate descent", descend, greedily, kRestButFusion},
+      // Convolutions and poolings as shifted slices: gains of ten times and more where XLA has no library.
+      {"grouped convolutions", groups_of(is_convolution_dimension), greedily, {.kept = 0.7, .gain = 1.5}},
+      {"gradients of weights", groups_of(is_weights_gradient_dimension), greedily, {.kept = 0.5, .gain = 1.0}},
+      {"poolings", groups_of(is_pooling_dimension), greedily, {.kept = 0.4, .gain = 0.5}},
+      // They decide which kernels and dimensions there are.
+      {"orders of passes", orders_of_passes, with_passes, {.kept = 0.1, .gain = 0.08}},
+      {"layouts", layouts_of_program, with_layouts, {.kept = 0.1, .gain = 0.08}},
+      // One duel each, for everything of a kind.
+      {"reductions", groups_of(is_reduction_dimension), greedily, {.kept = 0.3, .gain = 0.15}},
+      {"broad moves", single_options(is_broad, /*again=*/false), greedily, {.kept = 0.12, .gain = 0.1}},
+      // By itself: its cost does not depend on the program's.
+      {"kernels", kernels_of_program, with_kernels, {.kept = 0.35, .gain = 0.25}, true},
+      {"winning kernels", winning_kernels, with_kernels, {.kept = 0.85, .gain = kAlmostAll}, false, true},
+      {"parts of groups", parts_of_groups, with_kernels, {.kept = 0.3, .gain = 0.15}},
+      // Weights and libraries come in dozens.
+      {"single dimensions, grouped", groups_of(is_single), greedily, {.kept = 0.15, .gain = 0.12}},
+      {"single options", single_options(any_dimension, /*again=*/false), greedily, {.kept = 0.06, .gain = 0.15}},
+      {"options again", single_options(any_dimension, /*again=*/true), greedily, {.kept = 0.02, .gain = 0.08}},
       // In place of the three above.
-      {"strategy", search_by_strategy, by_strategy, kRestButFusion},
-
-      // Configurations of fusion are compared on the program that is run in the end.
-      {"fusion", tune_fusion, with_fusion, kRest},
+      {"strategy", by_strategy, with_strategy, {.kept = 0.9, .gain = 2}},
+      // Some of the largest gains, for dozens of duels.
+      {"fusion", fusion_of_program, with_fusion, {.kept = 0.5, .gain = 0.12}},
       // Orders of passes and layouts that nearly won may win with what was decided since.
-      {"contenders", retry_contenders, jointly, share_of(0.5)},
-      // The dimensions that had no time before fusion.
-      {"coordinate descent again", descend, greedily, kRest},
+      {"contenders", contenders_again, jointly, {.kept = 0.15, .gain = 0.05}},
   };
   return steps;
 }
 
-StepTime time_of(const Share& share, double left_s, double reserve_s) {
-  const double kept_s = share.reserve_kept ? reserve_s : 0;
-  const double free_s = left_s - kept_s;
-  return {.until_s = kept_s + (1 - share.of) * free_s, .budget_s = share.of * free_s};
+// ---- the schedule
+
+// What an experiment may take, in predictions: one that goes on for longer is worth less than what comes next.
+constexpr double kPatience = 3;
+constexpr double kAdoption = 1.3;  // duels that are kept back for what won on kernels
+
+struct Next {
+  size_t step = 0;
+  Experiment experiment;
+  double rate = -1;
+};
+
+class Schedule {
+ public:
+  explicit Schedule(TuneState& state) : state_(state) {
+    for (const TuneStep& step : tune_steps()) beliefs_.emplace_back(step.prior);
+  }
+
+  // Always the experiment of the largest expected gain per second, until none is open that fits into the time left.
+  void run() {
+    while (state_.left() > 0) {
+      const std::optional<Next> next = choose();
+      if (!next) return;
+      begin(*next);
+      state_.refresh();
+    }
+  }
+
+  // What is open and was not begun.
+  Untried untried() const {
+    Untried rest;
+    double gain = 0;
+    for (size_t i = 0; i < beliefs_.size(); ++i)
+      for (const Experiment& e : open(i)) {
+        ++rest.experiments;
+        rest.kernels += tune_steps()[i].about_kernels;
+        rest.seconds += beliefs_[i].cost_s(e.cost_s);
+        gain += beliefs_[i].expected(e.share);
+      }
+    rest.gain = std::exp(gain);
+    return rest;
+  }
+
+ private:
+  std::vector<Experiment> open(size_t step) const {
+    const TuneStep& row = tune_steps()[step];
+    return row.applies(state_.options) ? row.propose(state_) : std::vector<Experiment>();
+  }
+
+  // Winning kernels are adopted before the time ends, whatever else promises more: their gains are known.
+  std::optional<Next> choose() const {
+    std::optional<Next> best;
+    const double kept_s = winning_kernels(state_).empty() ? 0 : kAdoption * state_.duel_s();
+    for (size_t i = 0; i < beliefs_.size(); ++i) {
+      const double left_s = state_.left() - (tune_steps()[i].adopts ? 0 : kept_s);
+      for (Experiment& e : open(i)) {
+        const double rate = beliefs_[i].rate(e.share, e.cost_s);
+        if (beliefs_[i].cost_s(e.cost_s) <= left_s && (!best || rate > best->rate)) best = Next{i, std::move(e), rate};
+      }
+    }
+    return best;
+  }
+
+  void begin(const Next& next) {
+    const TuneStep& step = tune_steps()[next.step];
+    YieldBelief& belief = beliefs_[next.step];
+    ScheduledExperiment row{.step = step.name,
+                            .what = next.experiment.what,
+                            .share = next.experiment.share,
+                            .expected = belief.expected(next.experiment.share),
+                            .predicted_s = belief.cost_s(next.experiment.cost_s)};
+    spdlog::debug("tune: {}: {}, {:.1f} s left, {:.2f} s for {:.4f} expected", row.step, row.what, state_.left(),
+                  row.predicted_s, row.expected);
+    const double before_s = state_.run.measurer.seconds_left();
+    row.gain = next.experiment.run(state_, std::min(state_.left(), kPatience * row.predicted_s));
+    row.took_s = before_s - state_.run.measurer.seconds_left();
+    belief.observe(row.gain, next.experiment.cost_s, row.took_s);
+    state_.run.result.schedule.push_back(std::move(row));
+  }
+
+  TuneState& state_;
+  std::vector<YieldBelief> beliefs_;
+};
+
+// Winners that no duel could be afforded for: the confirmation decides about them.
+void keep_winners(TuneState& state) {
+  const TuneState::Group group = state.winners();
+  if (group.decisions.empty() || state.begun("group " + to_text(group.decisions))) return;
+  state.run.found.push_back({merged(state.best, group.decisions), state.run.gain / (1 - 0.9 * group.share)});
 }
 
 void search(TuneState& state) {
-  double left_s = state.left();
-  for (const TuneStep& step : tune_steps()) {
-    if (!step.share.with_previous) left_s = state.left();
-    if (!step.applies(state.options)) continue;
-    const StepTime time = time_of(step.share, left_s, state.fusion_reserve_s);
-    spdlog::debug("tune: {}, {:.1f} s left, at most {:.1f} s for it", step.name, state.left(), time.budget_s);
-    step.run(state, time);
+  state.lower_default();
+  if (state.options.fusion_plan.only) return tune_fusion(state, state.left());
+  Schedule schedule(state);
+  try {
+    schedule.run();
+  } catch (const Stopped&) {
+    state.run.result.stopped = true;
   }
+  state.run.result.untried = schedule.untried();
+  keep_winners(state);
 }
 
 // ---- the end

@@ -3,20 +3,34 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "tune/kernel/kernel_moves.h"
 #include "tune/session/decision_list.h"
 
 namespace hone::tune {
 
 namespace {
 
-constexpr double kNewKernelBudgetShare = 0.2;  // of what is left, for kernels that a kept step made new
-constexpr double kInvisibleShare = 0.003;      // of the program's run time: a kernel below cannot be seen in a duel
-constexpr int kGroupTrials = 12;               // candidates spent on one group and its parts
-constexpr int kSecondLook = 4;                 // times the effort of a trial
+constexpr double kInvisibleShare = 0.003;  // of the program's run time: a kernel below cannot be seen in a duel
+constexpr int kSecondLook = 4;             // times the effort of a trial
+constexpr int kProfiledRuns = 2;
+constexpr int kRunsOfProfile = 8;       // that profiling takes in all, warming up included
+constexpr double kProfileShare = 0.03;  // of the time left, for looking where the program's goes
+constexpr double kLeastOutside = 0.02;
+
+bool decides_structure(const Decision& decision) {
+  return decision.kind == DecisionKind::Passes || decision.kind == DecisionKind::Layout ||
+         decision.kind == DecisionKind::Rewrite;
+}
+
+Decisions structure_of(Decisions decisions) {
+  std::erase_if(decisions, [](const Decision& d) { return !decides_structure(d); });
+  return decisions;
+}
 
 }  // namespace
 
@@ -25,6 +39,15 @@ TuneState::TuneState(Measurer& measurer, const TuneOptions& tune_options)
       run{measurer, tune_options.on_progress},
       rng(tune_options.seed),
       confirmation_s(std::clamp(0.12 * tune_options.budget_s, 1.0, 20.0)) {}
+
+double TuneState::duel_s() const {
+  const Measurement& m = run.default_run.measurement;
+  const Duel& trial = run.default_run.trial;
+  const double compile_s = std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
+  // Two sides; the outputs are compared and both sides warmed up in one further run of each.
+  const double runs_s = 2 * (trial.min_rounds + 1) * m.baseline_ns / 1e9 / run.gain;
+  return compile_s + std::max(runs_s, trial.budget_ms / 2e3);
+}
 
 bool TuneState::try_step(const std::string& what, const Decisions& candidate) {
   if (left() <= 0 || candidate == best || !tried_.insert(to_text(best) + " | " + to_text(candidate)).second)
@@ -50,21 +73,31 @@ bool TuneState::try_step(const std::string& what, const Decisions& candidate) {
   return true;
 }
 
-bool TuneState::adopt_group(const std::string& what, const Decisions& group) {
-  int trials = kGroupTrials;
-  return adopt_part(what, group, trials);
+bool TuneState::adopt_group(const Group& group) {
+  if (group.decisions.empty()) return false;
+  const bool single = group.decisions.size() == 1;
+  if (try_step(single ? in_words(group.decisions[0]) : group.what, merged(best, group.decisions))) return true;
+  if (single) {
+    refused_.insert(to_text(group.decisions));
+    return false;
+  }
+  const auto middle = group.decisions.begin() + (group.decisions.size() + 1) / 2;
+  parts.push_back({group.what, Decisions(group.decisions.begin(), middle), group.share / 2});
+  parts.push_back({group.what, Decisions(middle, group.decisions.end()), group.share / 2});
+  return false;
 }
 
-bool TuneState::adopt_part(const std::string& what, const Decisions& group, int& trials) {
-  if (group.empty() || trials-- <= 0 || left() <= 0) return false;
-  if (try_step(group.size() == 1 ? in_words(group[0]) : what, merged(best, group))) return true;
-  if (group.size() == 1) return false;
-  const auto middle = group.begin() + (group.size() + 1) / 2;
-  const std::string part = what.rfind("part of ", 0) == 0 ? what : "part of " + what;
-  const bool first = adopt_part(part, Decisions(group.begin(), middle), trials);
-  const bool second = adopt_part(part, Decisions(middle, group.end()), trials);
-  return first || second;
+bool TuneState::begun(const std::string& experiment) const {
+  const auto found = begun_.find(experiment);
+  return found != begun_.end() && found->second == to_text(best);
 }
+
+bool TuneState::begun_before(const std::string& experiment) const {
+  const auto found = begun_.find(experiment);
+  return found != begun_.end() && found->second != to_text(best);
+}
+
+// ---- lowering
 
 std::optional<Lowered> TuneState::try_lower(const Decisions& decisions, bool want_fusion) const {
   try {
@@ -75,53 +108,113 @@ std::optional<Lowered> TuneState::try_lower(const Decisions& decisions, bool wan
   }
 }
 
-void TuneState::lower_best() {
-  if (std::exchange(lowered_under_, best) != best) lowered = try_lower(best, false).value_or(lowered);
-  tuned_lowering = lowered.fingerprint;
+void TuneState::lower_default() {
+  say("lowering");
+  lowered = run.measurer.lower({}, false);
+  measured_programs.insert(lowered.fingerprint);
+  dimensions = by_promise(lowered.dimensions);
+  std::erase_if(dimensions, [&](const Dimension& d) { return !options.decides(d.kind); });
+  look_where_time_goes();
 }
 
-void TuneState::lowering_changed(DecisionKind kind) {
-  if (kind == DecisionKind::Codegen || options.fusion_plan.only || left() <= 0) return;
-  const std::optional<Lowered> now = try_lower(without_kernels(best), false);
-  if (!now || now->fingerprint == tuned_lowering) return;
-  tuned_lowering = now->fingerprint;
-  tune_new_kernels(*now, kNewKernelBudgetShare * left());
+void TuneState::refresh() {
+  const Decisions now = without_kernels(best);
+  if (now == lowered_under_) return;
+  const bool other_dimensions = structure_of(now) != structure_of(std::exchange(lowered_under_, now));
+  const std::optional<Lowered> found = try_lower(now, false);
+  if (!found || found->fingerprint == lowered.fingerprint) return;
+  lowered = *found;
+  measured_programs.insert(lowered.fingerprint);
+  if (other_dimensions) {
+    dimensions = by_promise(lowered.dimensions);
+    std::erase_if(dimensions, [&](const Dimension& d) { return !options.decides(d.kind); });
+  }
+  look_where_time_goes();
 }
 
-void TuneState::tune_new_kernels(const Lowered& of, double budget_s) {
-  std::vector<Kernel> fresh;
-  for (const Kernel& kernel : of.kernels)
-    if (options.decides(kernel.dimension.kind) && seen_kernels.insert(kernel.fingerprint).second)
-      fresh.push_back(kernel);
-  if (fresh.empty() || budget_s <= 0) return;
-  ProgramResult& result = run.result;
-  const double default_ns = run.default_run.measurement.baseline_ns;
-  const auto on_kernel = [&](const KernelsProgress& progress) {
-    result.kernels.push_back(*progress.report);  // at once, so that an interrupt loses only the kernel in flight
-    KernelReport& kernel = result.kernels.back();
-    if (kernel.default_ns > 0)  // measured: better than the estimate that ordered the search
-      kernel.share = std::min(1.0, kernel.count * kernel.default_ns / default_ns);
-    say(fmt::format("kernels {}/{}", progress.index, progress.total));
-  };
-  say(fmt::format("kernels 0/{}", fresh.size()));
-  const size_t before = result.kernels.size();
+// ---- where the time goes
+
+void TuneState::look_where_time_goes() {
+  const std::vector<double> estimated = kernel_shares(lowered.kernels);
+  const double run_s = run.default_run.measurement.baseline_ns / 1e9 / run.gain;
+  std::map<std::string, double> times;
+  if (kRunsOfProfile * run_s < kProfileShare * left()) times = run.measurer.instruction_times(best, kProfiledRuns);
+  double total = 0;
+  for (const auto& [name, ns] : times) total += ns;
+  std::map<std::string, double> earlier = std::exchange(kernel_share_, {});
+  double libraries = 0;
+  for (size_t i = 0; i < lowered.kernels.size(); ++i) {
+    const Kernel& kernel = lowered.kernels[i];
+    double ns = 0;
+    for (const std::string& name : kernel.instructions)
+      if (const auto found = times.find(name); found != times.end()) ns += found->second;
+    const auto before = earlier.find(kernel.fingerprint);
+    const double share = ns > 0 ? ns / total : before != earlier.end() ? before->second : estimated[i];
+    kernel_share_[kernel.fingerprint] = std::min(1.0, share);
+    if (kernel.kind != "fusion") libraries += share;
+  }
+  outside_libraries_ = std::clamp(1 - libraries, kLeastOutside, 1.0);
+  dimensions_of_.clear();
+  for (const Dimension& d : dimensions) ++dimensions_of_[d.kind];
+}
+
+double TuneState::share_of(const Kernel& kernel) const {
+  const auto found = kernel_share_.find(kernel.fingerprint);
+  return found == kernel_share_.end() ? 0 : found->second;
+}
+
+double TuneState::share_of(const Dimension& dimension) const {
+  for (const Kernel& kernel : lowered.kernels)
+    if (kernel.dimension.kind == dimension.kind && kernel.dimension.key == dimension.key) return share_of(kernel);
+  if (is_broad(dimension)) return 1;
+  const auto count = dimensions_of_.find(dimension.kind);
+  const double each = 1.0 / (count == dimensions_of_.end() ? 1 : count->second);
+  if (dimension.kind == DecisionKind::Weights) return each;  // of a dot's operand, or of what reads it
+  return dimension.kind == DecisionKind::Rewrite ? 0.5 : outside_libraries_ * each;
+}
+
+// ---- kernels
+
+double TuneState::tune_one_kernel(const Kernel& kernel, double budget_s) {
+  seen_kernels.insert(kernel.fingerprint);
+  const double default_ns = run.default_run.measurement.baseline_ns / run.gain;
   KernelOptions kernel_options = options.kernel;
   kernel_options.negligible_ns = kInvisibleShare * default_ns;
-  tune_kernels(fresh, run.measurer, budget_s, kernel_options, rng, on_kernel);
-  adopt_kernels(before);
+  KernelReport report = tune_kernel(kernel, run.measurer, budget_s, kernel_options, rng);
+  report.share = share_of(kernel);
+  if (report.default_ns > 0 && kernel.instructions.empty())  // measured: better than an estimate
+    report.share = std::min(1.0, report.count * report.default_ns / default_ns);
+  const double gain = report.improved() ? std::log(report.gain) : 0;
+  run.result.kernels.push_back(std::move(report));
+  say(fmt::format("kernels {}", run.result.kernels.size()));
+  return gain;
 }
 
-// The winners among the reports from index `first` on, most saved time first.
-void TuneState::adopt_kernels(size_t first) {
-  std::vector<const KernelReport*> winners;
-  for (size_t i = first; i < run.result.kernels.size(); ++i)
-    if (run.result.kernels[i].improved()) winners.push_back(&run.result.kernels[i]);
-  std::stable_sort(winners.begin(), winners.end(), [](const KernelReport* a, const KernelReport* b) {
+TuneState::Group TuneState::winners() const {
+  std::set<std::string> present;
+  for (const Kernel& kernel : lowered.kernels) present.insert(kernel.fingerprint);
+  const auto waits = [&](const Decision& decision) {
+    return std::any_of(parts.begin(), parts.end(), [&](const Group& part) {
+      return std::find(part.decisions.begin(), part.decisions.end(), decision) != part.decisions.end();
+    });
+  };
+  std::vector<const KernelReport*> won;
+  for (const KernelReport& k : run.result.kernels) {
+    const Decision decision{k.decision, k.key, k.chosen};
+    if (!k.improved() || !present.contains(k.fingerprint) || refused_.contains(to_text(Decisions{decision}))) continue;
+    if (std::find(best.begin(), best.end(), decision) == best.end() && !waits(decision)) won.push_back(&k);
+  }
+  std::stable_sort(won.begin(), won.end(), [](const KernelReport* a, const KernelReport* b) {
     return a->share * (1 - 1 / a->gain) > b->share * (1 - 1 / b->gain);
   });
-  Decisions group;
-  for (const KernelReport* k : winners) group.push_back({k->decision, k->key, k->chosen});
-  adopt_group(fmt::format("{} tuned kernels", group.size()), group);
+  Group group{.share = 0};
+  for (const KernelReport* k : won) {
+    group.decisions.push_back({k->decision, k->key, k->chosen});
+    group.share += k->share * (1 - 1 / k->gain);
+  }
+  group.share = std::min(group.share, 1.0);
+  group.what = fmt::format("{} tuned kernels", group.decisions.size());
+  return group;
 }
 
 bool TuneState::measured_as_kernel(const Dimension& dimension) const {

@@ -1,7 +1,7 @@
-// What one tune of a program knows, and the moves that change it. The steps of a tune (tune_steps.h) are functions of this
-// state.
+// What one tune of a program knows, and the moves that change it. Experiments (experiments.h) are functions of this state.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,7 +17,14 @@ struct TuneState {
   // A proposal of passes or layouts that came near the best without beating it.
   struct Contender {
     Alternative alternative;
-    double ratio = 0;  // to the best when it was measured
+    double ratio = 0;   // to the best when it was measured
+    std::string under;  // that best
+  };
+  // Decisions that are tried together. `share`: of the program's time that they change.
+  struct Group {
+    std::string what;
+    Decisions decisions;
+    double share = 1;
   };
 
   // Both must outlive the state.
@@ -27,6 +34,8 @@ struct TuneState {
 
   // Seconds the search may still take, the confirmation's time kept back; may be below 0.
   double left() const { return run.measurer.seconds_left() - confirmation_s; }
+  // Seconds that one duel of whole programs is expected to take, the compilation of the candidate included.
+  double duel_s() const;
   void say(const std::string& what) const { run.say(what); }
 
   // ---- candidates
@@ -34,47 +43,65 @@ struct TuneState {
   // Measures the candidate against the best so far, a promising one a second time with more effort, and makes it the best
   // when it is surely faster. False also where it was tried before on the same best or no time is left.
   bool try_step(const std::string& what, const Decisions& candidate);
-  // Tries the best with all of the group (what is expected to gain most first), else with its halves, and so on down to
-  // single decisions. True when any of them was kept.
-  bool adopt_group(const std::string& what, const Decisions& group);
+  // Tries the best with all of the group. Where that fails, its halves join `parts`.
+  bool adopt_group(const Group& group);
+  // True when this experiment was begun under the present best, `before`: under an earlier one. begin() says that it is.
+  bool begun(const std::string& experiment) const;
+  bool begun_before(const std::string& experiment) const;
+  void begin(const std::string& experiment) { begun_[experiment] = to_text(best); }
 
   // ---- lowering
 
   // Nothing where XLA fails: that costs the part of the search that wanted to know, not its result.
   std::optional<Lowered> try_lower(const Decisions& decisions, bool want_fusion) const;
-  // Makes `lowered` that of the best so far; asks only where the best has changed.
-  void lower_best();
-  // After a kept step about `kind` other kernels may exist: tunes those that are new.
-  void lowering_changed(DecisionKind kind);
+  // Lowers default XLA, lists what there is to decide and where the time goes. Throws Error when XLA cannot lower it.
+  void lower_default();
+  // The same of the best, where other decisions than those about single kernels have changed since. The dimensions are
+  // listed anew after passes, layouts and rewrites only: later decisions are about the program that these make.
+  void refresh();
+
+  // ---- where the time goes: shares of the best's run time, as far as known
+
+  double share_of(const Kernel& kernel) const;
+  double share_of(const Dimension& dimension) const;
+  // Of everything but dots and convolutions, whose code is a library's.
+  double share_outside_libraries() const { return outside_libraries_; }
 
   // ---- kernels
 
-  // Tunes the kernels that were not seen before, then adopts the winners as a group.
-  void tune_new_kernels(const Lowered& of, double budget_s);
+  // Looks for the best option of one kernel. The gain of the kernel, a logarithm; 0 where the default is kept.
+  double tune_one_kernel(const Kernel& kernel, double budget_s);
+  // What won on kernels of the present lowering and is not in the best yet, most saved time first.
+  Group winners() const;
   // Dots and convolutions are tuned as kernels, their library being the option.
   bool measured_as_kernel(const Dimension& dimension) const;
 
   const TuneOptions& options;
   SearchRun run;  // the measurer, default XLA, the gain so far, what is worth a confirmation, the result
   Rng rng;
-  double confirmation_s;        // kept back for the confirmation
-  double fusion_reserve_s = 0;  // of the search, kept back for fusion
+  double confirmation_s;  // kept back for the confirmation
 
   Decisions best;
-  Lowered lowered;                    // of the best as lower_best() last saw it
+  Lowered lowered;                    // of the best without its decisions about kernels, as refresh() last saw it
   std::vector<Dimension> dimensions;  // to decide, what is expected to gain most first
-  std::string tuned_lowering;         // fingerprint of the lowering whose kernels were last looked at
+  std::vector<Group> parts;           // of groups that failed as a whole
   std::vector<Contender> contenders;
+  std::optional<std::vector<Alternative>> passes, layouts;  // proposed; nothing before the first is asked for
   std::set<std::string>
       measured_programs;  // fingerprints: those of other passes or layouts that XLA makes equal are skipped
   std::set<std::string> seen_kernels;  // fingerprints
+  int fusion_runs = 0;
 
  private:
-  bool adopt_part(const std::string& what, const Decisions& group, int& trials);
-  void adopt_kernels(size_t first);
+  void look_where_time_goes();
 
   Decisions lowered_under_;
-  std::set<std::string> tried_;  // pairs of best and candidate
+  std::map<std::string, double> kernel_share_;  // by fingerprint
+  double outside_libraries_ = 1;
+  std::map<DecisionKind, int> dimensions_of_;  // of each kind
+  std::set<std::string> tried_;                // pairs of best and candidate
+  std::set<std::string> refused_;              // winners that made the program no faster
+  std::map<std::string, std::string> begun_;   // experiments, and the best when they were last begun
 };
 
 }  // namespace hone::tune

@@ -79,6 +79,8 @@ class Measurer {
   virtual KnownKernel known(const Kernel& kernel) = 0;
   // A kernel's search is complete; `best` may hold the default value.
   virtual void remember(const Kernel& kernel, const KnownKernel::Best& best) = 0;
+  // Nanoseconds by instruction of a run under the decisions, from so many runs under the profiler; empty where there is none.
+  virtual std::map<std::string, double> instruction_times(const Decisions& decisions, int runs) = 0;
   // Seconds of the search budget that remain, always finite; 0 after an interrupt.
   virtual double seconds_left() const = 0;
   // The next measurement runs in a process of its own, with memory laid out anew.

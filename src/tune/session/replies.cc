@@ -56,6 +56,7 @@ Kernel kernel_of(const wire::KernelT& from) {
   kernel.transcendentals = from.transcendentals;
   kernel.module.assign(from.module_proto.begin(), from.module_proto.end());
   kernel.default_tile = from.default_tile;
+  kernel.instructions = from.instructions;
   if (from.dimension) kernel.dimension = wire::from_wire(*from.dimension);
   return kernel;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/interrupt.h"
+#include "base/log.h"
 #include "base/scoped_flag.h"
 #include "base/text.h"
 #include "tune/session/replies.h"
@@ -215,13 +216,26 @@ wire::RunReplyT Session::run(const Decisions& decisions, int repeat, bool want_o
   });
 }
 
-wire::RunReplyT Session::profile(const Decisions& decisions, int runs) {
-  return despite_kills([&] {
+TimedRuns Session::profile(const Decisions& decisions, int runs) {
+  const auto reply = despite_kills([&] {
     auto request = request_about<wire::RunRequestT>(program_, wire_target(), decisions);
     request.repeat = runs;
     request.profile = true;
     return worker_.call<wire::RunReplyT>(std::move(request), kRunLimitSeconds);
   });
+  TimedRuns timed{.times_ns = reply.times_ns, .slices = {}};
+  for (const auto& event : reply.events)
+    timed.slices.push_back({event->name, event->run, event->thread, event->start_ns, event->duration_ns});
+  return timed;
+}
+
+std::map<std::string, double> Session::instruction_times(const Decisions& decisions, int runs) {
+  try {
+    return time_by_instruction(profile(decisions, runs).slices);
+  } catch (const RunError& failed) {
+    spdlog::warn("no profile: {}", failed.what());
+    return {};
+  }
 }
 
 }  // namespace hone::tune

@@ -11,6 +11,7 @@
 
 #include "data/database.h"
 #include "data/npz.h"
+#include "graph/run_slice.h"
 #include "tune/session/measurer.h"
 #include "wire/client.h"
 
@@ -33,6 +34,12 @@ struct SessionOptions {
   Target target;
   wire::WorkerOptions worker;
   double budget_s = 0;  // of the search, from begin_search() or else the start of the session; 0 = no limit
+};
+
+// Runs of a program one after the other, the second half of them under XLA's profiler.
+struct TimedRuns {
+  std::vector<double> times_ns;  // without the profiler
+  std::vector<RunSlice> slices;  // by start; empty where XLA has no profiler
 };
 
 // Distinct candidates: kernel options and decision lists.
@@ -81,7 +88,7 @@ class Session : public Measurer {
   Lowered lower_kernels(const Decisions& decisions);
   wire::RunReplyT run(const Decisions& decisions, int repeat, bool want_outputs);
   // The same, and so many runs under XLA's profiler; no events where there is none.
-  wire::RunReplyT profile(const Decisions& decisions, int runs);
+  TimedRuns profile(const Decisions& decisions, int runs);
 
   Lowered lower(const Decisions& decisions, bool want_fusion) override;
   Measurement measure_kernel(const Kernel& kernel, const std::string& value, const Duel& duel) override;
@@ -89,6 +96,7 @@ class Session : public Measurer {
   KnownKernel known(const Kernel& kernel) override;
   void remember(const Kernel& kernel, const KnownKernel::Best& best) override;
   double seconds_left() const override;
+  std::map<std::string, double> instruction_times(const Decisions& decisions, int runs) override;
   void fresh_process() override { worker_.kill(); }
   void begin_confirmation() override { confirming_ = true; }
   // The budget counts from here; undoes begin_confirmation().

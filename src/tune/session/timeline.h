@@ -39,6 +39,9 @@ class Timeline : public Measurer {
   Measurement measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& duel) override;
   KnownKernel known(const Kernel& kernel) override { return measurer_.known(kernel); }
   void remember(const Kernel& kernel, const KnownKernel::Best& best) override { measurer_.remember(kernel, best); }
+  std::map<std::string, double> instruction_times(const Decisions& decisions, int runs) override {
+    return measurer_.instruction_times(decisions, runs);
+  }
   double seconds_left() const override { return measurer_.seconds_left(); }
   void fresh_process() override { measurer_.fresh_process(); }
   void begin_confirmation() override;

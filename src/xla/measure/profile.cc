@@ -1,5 +1,6 @@
 #include "measure/profile.h"
 
+#include <chrono>
 #include <set>
 
 #include "status.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr char kRun[] = "hone run";  // our own event around each run, on the profiler's clock
 constexpr int kThunks = 3;           // the level at which the host tracer sees every thunk
+constexpr std::chrono::milliseconds kWarm(20);
 
 std::set<std::string> instruction_names(const xla::HloModule& module) {
   std::set<std::string> names;
@@ -34,7 +36,10 @@ std::vector<ProfileEvent> profile_runs(Executable& executable, int runs) {
     if (executable.has_donated()) executable.refresh_donated();
     executable.run();
   };
-  for (int i = 0; i < 3; ++i) once();
+  const auto begin = std::chrono::steady_clock::now();
+  do {
+    once();
+  } while (std::chrono::steady_clock::now() - begin < kWarm);
   auto options = tsl::ProfilerSession::DefaultOptions();
   options.set_host_tracer_level(kThunks);
   options.set_device_tracer_level(0);
