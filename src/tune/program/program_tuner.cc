@@ -57,9 +57,9 @@ const std::vector<TuneStep>& tune_steps() {
 
       // Convolutions and poolings as shifted slices, before all else: a gain of ten times makes every later duel shorter.
       // All grouped convolutions at once, then the gradients of their weights, then all poolings: each may pay alone.
-      {"grouped convolutions", move_groups(is_convolution_dimension), greedily, share_of(0.25)},
-      {"gradients of weights", move_groups(is_weights_gradient_dimension), greedily, same_share(0.25)},
-      {"poolings", move_groups(is_pooling_dimension), greedily, same_share(0.25)},
+      {"grouped convolutions", move_family(FamilyId::GroupedConvolution), greedily, share_of(0.25)},
+      {"gradients of weights", move_family(FamilyId::WeightsGradient), greedily, same_share(0.25)},
+      {"poolings", move_family(FamilyId::Pooling), greedily, same_share(0.25)},
       {"lower the best", lower_best, jointly, kRest},
 
       // What comes ahead of XLA's own pipeline decides which kernels and dimensions there are, so whole programs are
@@ -75,7 +75,7 @@ const std::vector<TuneStep>& tune_steps() {
 
       // Broad moves before kernels: one duel each, large gains, and they decide which kernels there are to tune. Libraries
       // come later: dots are kernels, and one library for all of them hides that each has its own best.
-      {"reductions", move_groups(is_reduction_dimension), greedily, share_of(0.25)},
+      {"reductions", move_family(FamilyId::Reduction), greedily, share_of(0.25)},
       {"broad moves", broad_moves_but_libraries, greedily, same_share(0.25)},
       {"lower the best", lower_best, jointly, kRest},
 

@@ -52,17 +52,17 @@ bool TuneState::try_step(const std::string& what, const Decisions& candidate) {
 
 bool TuneState::adopt_group(const std::string& what, const Decisions& group) {
   int trials = kGroupTrials;
-  return adopt_part(what, group, trials);
+  return adopt_part(what, group, /*whole=*/true, trials);
 }
 
-bool TuneState::adopt_part(const std::string& what, const Decisions& group, int& trials) {
+bool TuneState::adopt_part(const std::string& what, const Decisions& group, bool whole, int& trials) {
   if (group.empty() || trials-- <= 0 || left() <= 0) return false;
-  if (try_step(group.size() == 1 ? in_words(group[0]) : what, merged(best, group))) return true;
+  const std::string name = group.size() == 1 ? in_words(group[0]) : whole ? what : "part of " + what;
+  if (try_step(name, merged(best, group))) return true;
   if (group.size() == 1) return false;
   const auto middle = group.begin() + (group.size() + 1) / 2;
-  const std::string part = what.rfind("part of ", 0) == 0 ? what : "part of " + what;
-  const bool first = adopt_part(part, Decisions(group.begin(), middle), trials);
-  const bool second = adopt_part(part, Decisions(middle, group.end()), trials);
+  const bool first = adopt_part(what, Decisions(group.begin(), middle), /*whole=*/false, trials);
+  const bool second = adopt_part(what, Decisions(middle, group.end()), /*whole=*/false, trials);
   return first || second;
 }
 

@@ -70,7 +70,8 @@ struct TuneState {
   std::set<std::string> seen_kernels;  // fingerprints
 
  private:
-  bool adopt_part(const std::string& what, const Decisions& group, int& trials);
+  // `whole`: all of what the group was called after, not a part of it.
+  bool adopt_part(const std::string& what, const Decisions& group, bool whole, int& trials);
   void adopt_kernels(size_t first);
 
   Decisions lowered_under_;

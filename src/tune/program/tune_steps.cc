@@ -66,7 +66,7 @@ void move_broadly(TuneState& state, double until_s, bool libraries) {
 }
 
 // The dimensions of the kind that belong, offer the option and are not yet at it.
-Decisions group_of(const TuneState& state, bool (*belongs)(const Dimension&), DecisionKind kind,
+Decisions group_of(const TuneState& state, const std::function<bool(const Dimension&)>& belongs, DecisionKind kind,
                    const std::string& option) {
   Decisions group;
   for (const Dimension& d : state.dimensions)
@@ -214,8 +214,8 @@ void retry_contenders(TuneState& state, const StepTime& time) {
   }
 }
 
-StepFunction move_groups(bool (*belongs)(const Dimension&)) {
-  return [belongs](TuneState& state, const StepTime& time) {
+StepFunction move_groups(std::function<bool(const Dimension&)> belongs) {
+  return [belongs = std::move(belongs)](TuneState& state, const StepTime& time) {
     std::set<std::pair<DecisionKind, std::string>> moves;
     for (const Dimension& d : state.dimensions)
       if (belongs(d))
@@ -227,6 +227,10 @@ StepFunction move_groups(bool (*belongs)(const Dimension&)) {
         lowering_changed_if_tuned(state, kind);
     }
   };
+}
+
+StepFunction move_family(FamilyId family) {
+  return move_groups([family](const Dimension& d) { return belongs_to(family, d.kind, d.key); });
 }
 
 void broad_moves(TuneState& state, const StepTime& time) { move_broadly(state, time.until_s, /*libraries=*/true); }

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "graph/decision_family.h"
 #include "tune/program/tune_state.h"
 
 namespace hone::tune {
@@ -42,7 +43,9 @@ void retry_contenders(TuneState& state, const StepTime& time);
 
 // The dimensions that `belongs` picks and that offer the same option, moved at once: weights and libraries come in dozens,
 // and one duel of all tells more than dozens of duels below the noise.
-StepFunction move_groups(bool (*belongs)(const Dimension&));
+StepFunction move_groups(std::function<bool(const Dimension&)> belongs);
+// The same for the dimensions of one family (graph/decision_families.def).
+StepFunction move_family(FamilyId family);
 // Every option of the dimensions that decide much at once, one duel each.
 void broad_moves(TuneState& state, const StepTime& time);
 // The same without the dimensions that put one library in place of all kernels.
