@@ -5,8 +5,8 @@
     scripts/make_reference.py --hone build/hone --check   writes nothing; exit code 1 and the names of pages out of date
 
 commands.md comes from the help texts, python.md from the docstrings of python/hone, passes.md from `hone passes` and
-the measured effects in passes.csv, features.md from the tables in src/features. json.md is written by hand; it is only
-checked to have a section for every command with --json.
+the measured effects in passes.csv, features.md from the tables in src/features, decisions.md from those in src/graph.
+json.md is written by hand; it is only checked to have a section for every command with --json.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from reference import commands, python_api
+from reference import commands, decisions, python_api
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = Path("docs/reference")
@@ -122,6 +122,7 @@ def pages(hone, root):
         REFERENCE / "python.md": python_api.page(root / "python" / "hone"),
         REFERENCE / "passes.md": passes_page(json.loads(done.stdout)["passes"], effects),
         REFERENCE / "features.md": features_page(root / "src" / "features"),
+        REFERENCE / "decisions.md": decisions.page(root / "src" / "graph"),
     }
     made = {path: MADE + "\n" + text.rstrip("\n") + "\n" for path, text in made.items()}
     readme = Path("README.md")

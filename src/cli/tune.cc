@@ -89,15 +89,28 @@ int tune_command(const TuneCommand& command) {
   return 0;
 }
 
+// "fusion (which producers are fused into which consumers), codegen (...), ... and passes (...)".
+std::string kinds_in_words() {
+  const auto kinds = decision_kinds();
+  std::string text;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const char* between = i == 0 ? "" : i + 1 == kinds.size() ? " and " : ", ";
+    text += fmt::format("{}{} ({})", between, kinds[i].name, kinds[i].words);
+  }
+  return text;
+}
+
 void add_search_options(CLI::App& app, TuneCommand& command) {
   request::TuneRequest& r = command.request;
   begin_group(app, "Search");
   app.add_option("--budget", command.budget, "time of the search, as 90s or 2m (default 60s)")->type_name("TIME");
   app.add_option(
          "--decide", r.setup.decide,
-         "kinds of decisions that take part, separated by commas: all, or of fusion, tile, library, weights, "
-         "option, layout and passes. all includes passes from a budget of 2m on, and layout with --layout-model. "
-         "layout alone searches nothing but layouts, and its result is kept out of the database (default all)")
+         fmt::format(
+             "kinds of decisions that take part, separated by commas: all, or of {}. all includes passes from a "
+             "budget of 2m on, and layout with --layout-model. layout alone searches nothing but layouts, and "
+             "its result is kept out of the database (default all)",
+             kinds_in_words()))
       ->type_name("LIST");
   app.add_option(
       "--strategy", r.strategy,

@@ -11,11 +11,12 @@
 namespace hone {
 
 enum class DecisionKind : int8_t {
-#define DECISION(kind, name, former, scope, stage, words) kind,
+#define DECISION(kind, ...) kind,
 #include "graph/decisions.def"
 #undef DECISION
 };
-// What one key of a kind stands for.
+// What one key stands for: an edge from a producer to a consumer, a kernel of the lowered program (by fingerprint), all
+// operations of one form, a parameter, the whole program, or an instruction (by name).
 enum class DecisionScope : int8_t { Edge, Kernel, Operation, Parameter, Program, Instruction };
 // When the worker applies a decision: to the program as loaded, as an option of XLA's compiler, in layout assignment, in the
 // fusion pass, or to the kernels of the lowered module.
@@ -25,18 +26,20 @@ enum class DecisionStage : int8_t { Program, Options, Layouts, Fusion, Kernels }
 struct DecisionTraits {
   DecisionKind kind;
   const char* name;
-  const char* former;  // what versions before 0.2 wrote, empty where it is the same
-  DecisionScope scope;
+  const char* former;   // what versions before 0.2 wrote or took, separated by blanks
+  DecisionScope scope;  // of keys outside the kind's families, as `stage`: ask scope_of() and stage_of()
   DecisionStage stage;
+  bool grouped;  // there are dozens, which the search moves together
   const char* words;
 };
 std::span<const DecisionTraits> decision_kinds();  // in the order of the enumerators
 inline constexpr int kDecisionKinds = 0
-#define DECISION(kind, name, former, scope, stage, words) +1
+#define DECISION(...) +1
 #include "graph/decisions.def"
 #undef DECISION
     ;
 
+const DecisionTraits& decision_traits(DecisionKind kind);       // throws InternalError
 const char* decision_kind_name(DecisionKind kind);              // "fusion", "codegen", ...
 DecisionKind decision_kind_from_name(const std::string& name);  // former names, too; throws Error
 

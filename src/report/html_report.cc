@@ -188,6 +188,17 @@ json decisions_model(const TuneReport& report, const std::set<std::string>& tran
   return list;
 }
 
+// The kinds of the report's decisions: what each is about, and how many there are.
+json kinds_model(const Decisions& decisions) {
+  json list = json::array();
+  for (const DecisionTraits& kind : decision_kinds()) {
+    const auto count =
+        std::count_if(decisions.begin(), decisions.end(), [&](const Decision& d) { return d.kind == kind.kind; });
+    if (count) list.push_back({{"kind", kind.name}, {"words", kind.words}, {"count", count}});
+  }
+  return list;
+}
+
 // JSON between script tags: no "<" may stand in it.
 std::string script_text(const json& model) {
   std::string text;
@@ -249,6 +260,7 @@ json page_model(const ReportInput& input) {
                 {"stopped", r.stopped},
                 {"note", r.note},
                 {"decisions", decisions_model(r, transposing)},
+                {"kinds", kinds_model(r.decisions)},
                 {"kernels", std::move(kernels)},
                 {"search", search_model(r)},
                 {"no_graphs", input.no_graphs},

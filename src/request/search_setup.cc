@@ -42,10 +42,6 @@ std::set<DecisionKind> SearchSetupOptions::kinds() const {
     const std::string name = decide.substr(at, end - at);
     at = end + 1;
     if (name == "all") return {};
-    if (name == "tile") {  // as versions before 0.2 called it
-      kinds.insert(DecisionKind::Codegen);
-      continue;
-    }
     try {
       kinds.insert(decision_kind_from_name(name));
     } catch (const Error& unknown) {

@@ -7,7 +7,7 @@ namespace hone::wire {
 namespace {
 
 // One row of decisions.def after the other, by number and by name.
-#define DECISION(kind, name, former, scope, stage, words) \
+#define DECISION(kind, ...) \
   static_assert(static_cast<int>(DecisionKind::kind) == static_cast<int>(hone::DecisionKind::kind));
 #include "graph/decisions.def"
 #undef DECISION

@@ -7,12 +7,16 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
 HONE = BUILD / "hone"
+
+sys.path.insert(0, str(ROOT / "scripts"))
+from reference import decisions  # noqa: E402
 
 GROUPS_OF_TUNE = ["Positionals", "Program", "Search", "Models", "Database", "Output", "Advanced"]
 # What --help does not show: old spellings, and what one process of hone tells another.
@@ -95,6 +99,13 @@ class HelpTest(unittest.TestCase):
         found = re.findall(r"^(\w.*):$", self.help("tune"), re.MULTILINE)
         self.assertEqual(found, GROUPS_OF_TUNE)
         self.assertIn("For maintainers:", self.help("optimize"))
+
+    def test_every_kind_of_decision_is_named_with_what_it_decides(self):
+        text = " ".join(self.help("tune").split())
+        kinds, _ = decisions.tables(ROOT / "src" / "graph")
+        self.assertGreater(len(kinds), 5)
+        for kind in kinds:
+            self.assertIn(f"{kind['name']} ({kind['words']})", text)
 
     def test_old_spellings_are_hidden(self):
         for words, names in HIDDEN.items():

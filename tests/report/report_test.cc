@@ -82,6 +82,22 @@ TEST_CASE("the table fits a terminal and tells the story", "[tune]") {
   CHECK_THAT(report_text(nothing), Catch::Contains("default XLA is the best found") && Catch::Contains("NOT verified"));
 }
 
+TEST_CASE("decisions stand under the words of their kind, a dozen of all, kernels only counted", "[tune]") {
+  TuneReport r = a_report();
+  r.decisions = {{DecisionKind::Codegen, "k1", "tile=8,8"}, {DecisionKind::Codegen, "k2", "loop"}};
+  for (int i = 10; i < 25; ++i) r.decisions.push_back({DecisionKind::Weights, std::to_string(i), "transposed"});
+  r.decisions.push_back({DecisionKind::Option, "vector_width", "512"});
+  const std::string text = report_text(r);
+  const auto heading = [](DecisionKind kind, int count) {
+    return "\n    " + std::string(decision_traits(kind).words) + ": " + std::to_string(count) + "\n";
+  };
+  CHECK_THAT(text, Catch::Contains(heading(DecisionKind::Codegen, 2)) && !Catch::Contains("codegen k1"));
+  CHECK_THAT(text, Catch::Contains(heading(DecisionKind::Weights, 15) + "      weights 10 transposed\n"));
+  CHECK_THAT(text, Catch::Contains("weights 21 transposed\n      and 3 more\n") && !Catch::Contains("weights 22"));
+  CHECK_THAT(text, Catch::Contains(heading(DecisionKind::Option, 1) + "      and 1 more\n"));
+  CHECK_THAT(text, !Catch::Contains(decision_traits(DecisionKind::Layout).words));
+}
+
 TEST_CASE("decision lists read back, and bad ones are refused", "[tune]") {
   const Decisions decisions = a_report().decisions;
   CHECK(decisions_from_list(decisions_list(decisions), "x") == decisions);

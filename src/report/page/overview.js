@@ -39,12 +39,13 @@ function overview() {
 function decisions() {
   if (!model.decisions.length)
     return section("decisions", "Decisions", "None: no other way of compiling this program was surely faster.");
+  const words = new Map(model.kinds.map((k) => [k.kind, k.words]));
   const items = model.decisions.map((d) =>
     h("li", {}, h("span", {}, d.text, d.gain ? [", ", h("b", { class: d.gain < 1 ? "slow" : "accent" }, faster(d.gain))] : null),
-      d.kernel ? h("span", { class: "mono faint" }, d.kernel, shape_of(d.kernel)) : h("span", { class: "faint" }, d.gain ? "whole program" : d.kind)));
+      d.kernel ? h("span", { class: "mono faint" }, d.kernel, shape_of(d.kernel)) : h("span", { class: "faint" }, d.gain ? "whole program" : words.get(d.kind))));
   const alone = model.decisions.some((d) => !d.gain);
   return section("decisions", "Decisions",
-    "What was decided otherwise than XLA does by itself. Gains of kernels are of the kernel alone, measured against its default." +
+    `What was decided otherwise than XLA does by itself: ${model.kinds.map((k) => `${k.words} (${k.count})`).join("; ")}. Gains of kernels are of the kernel alone, measured against its default.` +
     (alone ? " Decisions without a gain were tried together with others." : ""),
     folded(h("ol", { class: "decisions" }), items, 12));
 }

@@ -210,8 +210,8 @@ std::map<std::string, JudgedProgram> judge_gains(const Dataset& dataset, const s
 
 std::string rewrite_transition(const Dimension& operation) {
   const DecisionFamily* family = family_of(operation);
-  if (!family || !*family->word) throw InternalError("no transition of " + operation.key);
-  return family->word;
+  if (!family || !*family->transition) throw InternalError("no transition of " + operation.key);
+  return family->transition;
 }
 
 double rewrite_margin(const Dimension& operation) { return std::log(std::max(1.0, operation.weight)); }

@@ -22,11 +22,11 @@ struct Step {
 
 // One experiment of the schedule (experiments.h), as it was begun and as it came out.
 struct ScheduledExperiment {
-  std::string step;      // its row in the table of steps
-  std::string what;      // "kernel fusion.12", "option multi_output_fusion 1"
-  double share = 1;      // of the program's time that it touches
-  double expected = 0;   // gain of the program, a logarithm
-  double gain = 0;       // of what it touches, a logarithm; 0 = nothing was kept
+  std::string step;     // its row in the table of steps
+  std::string what;     // "kernel fusion.12", "option multi_output_fusion 1"
+  double share = 1;     // of the program's time that it touches
+  double expected = 0;  // gain of the program, a logarithm
+  double gain = 0;      // of what it touches, a logarithm; 0 = nothing was kept
   double predicted_s = 0, took_s = 0;
 };
 

@@ -91,7 +91,8 @@ std::vector<Alternative> ask_for_layouts(TuneState& state) {
 // ---- dimensions of the program
 
 // The dimensions of the kind that belong, offer the option and are not yet at it.
-TuneState::Group group_of(const TuneState& state, Belongs belongs, DecisionKind kind, const std::string& option) {
+TuneState::Group group_of(const TuneState& state, const Belongs& belongs, DecisionKind kind,
+                          const std::string& option) {
   TuneState::Group group{.what = "", .decisions = {}, .share = 0};
   for (const Dimension& d : state.dimensions) {
     if (d.kind != kind || !belongs(d) || d.options[current_option(state.best, d)] == option ||
@@ -246,6 +247,10 @@ Propose groups_of(Belongs belongs) {
     }
     return experiments;
   };
+}
+
+Propose groups_of_family(FamilyId family) {
+  return groups_of([family](const Dimension& d) { return belongs_to(family, d.kind, d.key); });
 }
 
 std::vector<Experiment> parts_of_groups(const TuneState& state) {

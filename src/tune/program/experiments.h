@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/decision_family.h"
 #include "tune/program/tune_state.h"
 
 namespace hone::tune {
@@ -22,7 +23,7 @@ struct Experiment {
 // The experiments of one kind that are open now. Measures nothing.
 using Propose = std::function<std::vector<Experiment>(const TuneState& state)>;
 // Which dimensions an experiment is about.
-using Belongs = bool (*)(const Dimension&);
+using Belongs = std::function<bool(const Dimension&)>;
 
 // ---- whole programs
 
@@ -39,6 +40,8 @@ std::vector<Experiment> contenders_again(const TuneState& state);
 // The dimensions that belong and offer the same option, moved at once: weights and libraries come in dozens, and one duel
 // of all tells more than dozens of duels below the noise.
 Propose groups_of(Belongs belongs);
+// The same of the dimensions of one family (graph/decision_families.def).
+Propose groups_of_family(FamilyId family);
 // The halves of groups that failed.
 std::vector<Experiment> parts_of_groups(const TuneState& state);
 // One option of one dimension, all others as in the best. `again`: those that were tried under an earlier best.

@@ -45,14 +45,14 @@ constexpr double kAlmostAll = 2.7;  // logarithm: of what is saved, which is the
 const std::vector<TuneStep>& tune_steps() {
   static const std::vector<TuneStep> steps = {
       // Convolutions and poolings as shifted slices: gains of ten times and more where XLA has no library.
-      {"grouped convolutions", groups_of(is_convolution_dimension), greedily, {.kept = 0.7, .gain = 1.5}},
-      {"gradients of weights", groups_of(is_weights_gradient_dimension), greedily, {.kept = 0.5, .gain = 1.0}},
-      {"poolings", groups_of(is_pooling_dimension), greedily, {.kept = 0.4, .gain = 0.5}},
+      {"grouped convolutions", groups_of_family(FamilyId::GroupedConvolution), greedily, {.kept = 0.7, .gain = 1.5}},
+      {"gradients of weights", groups_of_family(FamilyId::WeightsGradient), greedily, {.kept = 0.5, .gain = 1.0}},
+      {"poolings", groups_of_family(FamilyId::Pooling), greedily, {.kept = 0.4, .gain = 0.5}},
       // They decide which kernels and dimensions there are.
       {"orders of passes", orders_of_passes, with_passes, {.kept = 0.1, .gain = 0.08}},
       {"layouts", layouts_of_program, with_layouts, {.kept = 0.1, .gain = 0.08}},
       // One duel each, for everything of a kind.
-      {"reductions", groups_of(is_reduction_dimension), greedily, {.kept = 0.3, .gain = 0.15}},
+      {"reductions", groups_of_family(FamilyId::Reduction), greedily, {.kept = 0.3, .gain = 0.15}},
       {"broad moves", single_options(is_broad, /*again=*/false), greedily, {.kept = 0.12, .gain = 0.1}},
       // By itself: its cost does not depend on the program's.
       {"kernels", kernels_of_program, with_kernels, {.kept = 0.35, .gain = 0.25}, true},

@@ -59,29 +59,10 @@ int current_option(const Decisions& decisions, const Dimension& dimension) {
 }
 
 bool is_broad(const Dimension& dimension) {
-  return dimension.kind == DecisionKind::Option || dimension.key == kAll ||
-         (family_of(dimension) && family_of(dimension)->broad);
+  return dimension.key == kAll || scope_of(dimension.kind, dimension.key) == DecisionScope::Program;
 }
 
-bool is_reduction_dimension(const Dimension& dimension) {
-  return belongs_to(FamilyId::Reduction, dimension.kind, dimension.key);
-}
-
-bool is_convolution_dimension(const Dimension& dimension) {
-  return belongs_to(FamilyId::GroupedConvolution, dimension.kind, dimension.key);
-}
-
-bool is_weights_gradient_dimension(const Dimension& dimension) {
-  return belongs_to(FamilyId::WeightsGradient, dimension.kind, dimension.key);
-}
-
-bool is_pooling_dimension(const Dimension& dimension) {
-  return belongs_to(FamilyId::Pooling, dimension.kind, dimension.key);
-}
-
-bool is_single(const Dimension& dimension) {
-  return (dimension.kind == DecisionKind::Weights || family_of(dimension)) && !is_broad(dimension);
-}
+bool is_single(const Dimension& dimension) { return decision_traits(dimension.kind).grouped && !is_broad(dimension); }
 
 Decisions without_kernels(Decisions decisions) {
   std::erase_if(decisions, [](const Decision& d) { return d.kind == DecisionKind::Codegen; });

@@ -26,13 +26,9 @@ std::string in_words(const Decision& decision);
 
 // Order in which program dimensions are tried: those known to move most first, then by weight.
 std::vector<Dimension> by_promise(std::vector<Dimension> dimensions);
-// Decides much at once: an option of the program, or everything of a kind.
+// Decides much at once: something of the whole program, or everything of a kind.
 bool is_broad(const Dimension& dimension);
-bool is_reduction_dimension(const Dimension& dimension);
-bool is_convolution_dimension(const Dimension& dimension);  // of a grouped convolution, its weights' gradient apart
-bool is_weights_gradient_dimension(const Dimension& dimension);
-bool is_pooling_dimension(const Dimension& dimension);
-// One of dozens: a weight, or the library of a dot, a convolution or a reduction.
+// One of dozens of its kind (`grouped` in graph/decisions.def): a weight, or how one operation is computed.
 bool is_single(const Dimension& dimension);
 
 // The decisions that say which kernels there are.

@@ -142,7 +142,7 @@ std::unique_ptr<xla::HloModule> FusionSnapshot::fuse(const Decisions& decisions)
   const SeamScope scope;
   answers_.clear();
   seam_table().answers = &answers_;
-  fill_fusion_table(decisions, /*record_edges=*/false);
+  fill_fusion_table(decisions, decisions, /*record_edges=*/false);
   seam_table().tagged = true;
   run_tail(*module);
   return module;

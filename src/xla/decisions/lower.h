@@ -30,8 +30,9 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
               const std::vector<xla::Literal>* inputs, bool record_edges,
               std::unique_ptr<xla::HloModule>* snapshot = nullptr);
 
-// Tells the fusion seam what was decided, until the SeamScope around it ends.
-void fill_fusion_table(const Decisions& decisions, bool record_edges);
+// Tells the fusion seam what was decided, until the SeamScope around it ends: edges by the decisions of the stage Fusion,
+// whether producers may be copied by those of the stage Options. Decisions about anything else are passed over.
+void fill_fusion_table(const Decisions& at_fusion, const Decisions& options, bool record_edges);
 
 // Applies one kernel's decision value ("loop", "tile=8,8;unroll=0", "eigen") to its instruction.
 void annotate(xla::HloInstruction& kernel, const std::string& value);

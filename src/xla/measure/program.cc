@@ -20,7 +20,7 @@ constexpr size_t kKeptSnapshots = 4;
 bool fits_snapshot(const CompileTarget& target, const Decisions& decisions) {
   return target.threads == 1 && seam_on("fusion") && seam_on("fusion-start") &&
          std::none_of(decisions.begin(), decisions.end(), [](const Decision& d) {
-           return decides_kernel(d.kind, d.key) || d.kind == DecisionKind::Weights ||
+           return stage_of(d.kind, d.key) == DecisionStage::Kernels || d.kind == DecisionKind::Weights ||
                   (d.kind == DecisionKind::Option && d.key == "multi_output_fusion" && d.value == "on");
          });
 }

@@ -123,6 +123,28 @@ TEST_CASE("one kernel that spoils the program is found by halving the group", "[
   CHECK_FALSE(has(result.decisions, "c", "tile=8"));
 }
 
+TEST_CASE("parts of a group are named after the whole group, however small they get", "[tune]") {
+  FakeMeasurer measurer;
+  measurer.lowering = [](auto&, bool) {
+    Lowered l;
+    for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"})
+      l.kernels.push_back(a_kernel(name, {"loop", "tile=8"}, 0, 0.125));
+    return l;
+  };
+  measurer.kernel = [](auto&, auto&) { return measured(1.5); };
+  measurer.outcome = [](const Decisions& d) { return has(d, "c", "tile=8") ? Outcome::Mismatch : Outcome::Ok; };
+  measurer.speed = [](const Decisions& d) { return 1 + 0.1 * static_cast<double>(d.size()); };
+  int groups = 0, parts = 0, singles = 0;
+  for (const Step& step : tune_program(measurer, with_budget(60)).steps) {
+    groups += step.what == "8 tuned kernels";
+    parts += step.what == "part of 8 tuned kernels";
+    singles += step.what.rfind("codegen ", 0) == 0;
+  }
+  CHECK(groups == 1);
+  CHECK(parts == 4);  // both halves, and both halves of the one with the spoiler
+  CHECK(singles == 2);
+}
+
 TEST_CASE("gains that the confirmation does not see end in default XLA", "[tune]") {
   FakeMeasurer measurer;
   measurer.lowering = [](auto&, bool) {
