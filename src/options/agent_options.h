@@ -38,13 +38,13 @@ struct AgentOptions {
   int64_t batch = 256;
   double clip_norm = 0.5;  // of all gradients together; 0 = none
 
-  // On-policy: A2C, PPO, TRPO.
+  // On-policy: REINFORCE, A2C, TRPO, PPO.
   int64_t rollout = 2048;  // steps of all environments per update, a multiple of `environments`
   double lambda = 0.95;    // of generalised advantage estimation
   double entropy = 0;      // coefficient of the entropy bonus
   double value_coefficient = 0.5;
   bool normalize_advantage = true;
-  int64_t epochs = 10;  // PPO: passes over a rollout; TRPO: those of the value function
+  int64_t epochs = 10;  // PPO: passes over a rollout; REINFORCE, TRPO: those of the value function
   double clip = 0.2;    // PPO; 0 = none
   // TRPO.
   double max_kl = 0.01, damping = 0.1, shrink = 0.8;
@@ -82,13 +82,13 @@ void for_each_option(ListOf<AgentOptions>, Visit&& visit) {
   visit({"discount", "discount factor gamma of future rewards"}, &O::discount);
   visit({"batch", "rows of one gradient step"}, &O::batch);
   visit({"clip_norm", "largest norm of all gradients together, 0 = no clipping (default 0.5; dqn: 10)"}, &O::clip_norm);
-  visit({"rollout", "a2c, trpo, ppo: steps per update, a multiple of --environments (default 2048; a2c: 256)"},
+  visit({"rollout", "all but dqn: steps per update, a multiple of --environments (default 2048; a2c: 256)"},
         &O::rollout);
-  visit({"lambda", "a2c, trpo, ppo: lambda of generalised advantage estimation"}, &O::lambda);
-  visit({"entropy", "a2c, trpo, ppo: coefficient of the entropy bonus"}, &O::entropy);
+  visit({"lambda", "all but dqn: lambda of generalised advantage estimation (default 0.95; reinforce: 1)"}, &O::lambda);
+  visit({"entropy", "all but dqn: coefficient of the entropy bonus"}, &O::entropy);
   visit({"value_coefficient", "a2c, ppo: coefficient of the value loss"}, &O::value_coefficient);
   visit({"normalize_advantage"}, &O::normalize_advantage);
-  visit({"epochs", "ppo: passes over a rollout; trpo: passes of the value function over it"}, &O::epochs);
+  visit({"epochs", "ppo: passes over a rollout; reinforce, trpo: passes of the value function over it"}, &O::epochs);
   visit({"clip", "ppo: clipping range of the probability ratio, 0 = no clipping"}, &O::clip);
   visit({"max_kl", "trpo: largest KL divergence of one update"}, &O::max_kl);
   visit({"damping"}, &O::damping);

@@ -104,6 +104,7 @@ TEST_CASE("agent options keep their values through JSON and name what is wrong")
   options.value_features = true;
   CHECK(to_json(options::agent_options_from_json(to_json(options))) == to_json(options));
   CHECK(options::agent_options_from_json({{"agent", "a2c"}}).rollout == options::paper_options("a2c").rollout);
+  CHECK(options::agent_options_from_json({{"agent", "reinforce"}}).lambda == 1);
   const auto message = [](const nlohmann::json& json) {
     try {
       options::agent_options_from_json(json).validate();

@@ -1,4 +1,4 @@
-// Agents: what all have in common, and the table of them. One file each: dqn.cc, a2c.cc, trpo.cc, ppo.cc.
+// Agents: what all have in common. The algorithms have one file each.
 #pragma once
 
 #include <torch/optim.h>
@@ -61,6 +61,7 @@ struct Learner {
 
 // An on-policy agent is its update: it learns from one rollout, which it may change (the advantages are normalised).
 using Update = Scalars (*)(Learner& learner, Rollout& rollout, Rng& rng);
+Scalars update_reinforce(Learner& learner, Rollout& rollout, Rng& rng);
 Scalars update_a2c(Learner& learner, Rollout& rollout, Rng& rng);
 Scalars update_ppo(Learner& learner, Rollout& rollout, Rng& rng);
 Scalars update_trpo(Learner& learner, Rollout& rollout, Rng& rng);
@@ -72,6 +73,10 @@ struct PolicyTerms {
   torch::Tensor values;     // [rows]
 };
 PolicyTerms evaluate(ActorCritic& model, const Inputs& inputs, const torch::Tensor& actions);
+
+// Regression of the value function on the returns: options.epochs passes of minibatches. Gives the mean squared error. The
+// policy stays as it is.
+double fit_values(Learner& learner, const Rollout& rollout, Rng& rng);
 
 torch::Tensor normalized(const torch::Tensor& advantages);                             // mean 0, deviation 1
 torch::Tensor shuffled(int64_t rows, Rng& rng);                                        // a permutation, int64

@@ -1,4 +1,4 @@
-// What A2C, PPO and TRPO share: collect a rollout, update, then let the input statistics see it.
+// What on-policy agents share: collect a rollout, update, then let the input statistics see it.
 #include <cmath>
 #include <cstring>
 
@@ -14,6 +14,7 @@ namespace {
 enum Stream : uint64_t { kActing = 11, kLearning = 12 };
 
 Update update_of(const std::string& agent) {
+  if (agent == "reinforce") return update_reinforce;
   if (agent == "a2c") return update_a2c;
   if (agent == "ppo") return update_ppo;
   if (agent == "trpo") return update_trpo;
@@ -79,6 +80,24 @@ void Learner::step(const torch::Tensor& loss) {
 PolicyTerms evaluate(ActorCritic& model, const Inputs& inputs, const torch::Tensor& actions) {
   const torch::Tensor log_p = model.log_probabilities(inputs);  // [rows, actions]
   return {log_p.gather(1, actions.unsqueeze(1)).squeeze(1), -(log_p.exp() * log_p).sum(1).mean(), model.value(inputs)};
+}
+
+double fit_values(Learner& learner, const Rollout& rollout, Rng& rng) {
+  const options::AgentOptions& options = learner.options;
+  double sum = 0, count = 0;
+  for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {
+    const torch::Tensor order = shuffled(rollout.rows(), rng);
+    for (int64_t first = 0; first < rollout.rows(); first += options.batch) {
+      const torch::Tensor index = order.narrow(0, first, std::min(options.batch, rollout.rows() - first));
+      const Inputs inputs = learner.model->scale->forward(rollout.observations.select(index));
+      const torch::Tensor loss =
+          (learner.model->value(inputs) - rollout.returns.index_select(0, index)).square().mean();
+      learner.step(loss);  // the policy has no gradient, so its parameters stay
+      sum += loss.item<double>();
+      ++count;
+    }
+  }
+  return sum / count;
 }
 
 torch::Tensor normalized(const torch::Tensor& advantages) {

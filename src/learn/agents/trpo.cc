@@ -119,24 +119,6 @@ Scalars trust_region_step(Learner& learner, const Rollout& rollout, const torch:
           {"train/entropy", entropy}};
 }
 
-double fit_values(Learner& learner, const Rollout& rollout, Rng& rng) {
-  const options::AgentOptions& options = learner.options;
-  double sum = 0, count = 0;
-  for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {
-    const torch::Tensor order = shuffled(rollout.rows(), rng);
-    for (int64_t first = 0; first < rollout.rows(); first += options.batch) {
-      const torch::Tensor index = order.narrow(0, first, std::min(options.batch, rollout.rows() - first));
-      const Inputs inputs = learner.model->scale->forward(rollout.observations.select(index));
-      const torch::Tensor loss =
-          (learner.model->value(inputs) - rollout.returns.index_select(0, index)).square().mean();
-      learner.step(loss);  // the policy has no gradient, so its parameters stay
-      sum += loss.item<double>();
-      ++count;
-    }
-  }
-  return sum / count;
-}
-
 }  // namespace
 
 Scalars update_trpo(Learner& learner, Rollout& rollout, Rng& rng) {
