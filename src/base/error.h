@@ -25,7 +25,7 @@ class RunError : public Error {
   using Error::Error;
 };
 
-// Our own bug.
+// A bug in Hone.
 class InternalError : public std::logic_error {
  public:
   using std::logic_error::logic_error;
