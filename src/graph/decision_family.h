@@ -1,5 +1,5 @@
-// What library and rewrite decisions are about, told by their keys (decision_families.def): single reductions, grouped
-// convolutions and poolings are decided before there are kernels, dots and convolutions by the fingerprints of their kernels.
+// The operations that library and rewrite decisions apply to, by their keys (decision_families.def). Single reductions, grouped
+// convolutions and poolings are decided before kernels exist; dots and convolutions by the fingerprints of their kernels.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ struct DecisionFamily {
   FamilyId id;
   DecisionKind kind;
   const char* prefix;  // of the key
-  const char* infix;   // that the key holds; empty = any
+  const char* infix;   // contained in the key; empty = any
   DecisionStage stage;
   bool broad;         // one decision about the whole program
   const char* word;   // name of its transition in calibrations; empty where none is calibrated
@@ -40,7 +40,7 @@ inline bool belongs_to(FamilyId id, DecisionKind kind, const std::string& key) {
 // The key is the fingerprint of a kernel of the lowered program.
 bool decides_kernel(DecisionKind kind, const std::string& key);
 
-// Values of a rewrite: whatever XLA makes of the operation, or elementwise operations on shifted slices of its input.
+// Values of a rewrite: XLA's own lowering of the operation, or elementwise operations on shifted slices of its input.
 inline constexpr char kNotRewritten[] = "default";
 inline constexpr char kShifted[] = "shifted";
 // Values of a reduction: compiled and fused with its neighbours, or computed by YNNPACK.

@@ -190,10 +190,11 @@ TEST_CASE("encode_option: tiles, emitters, flags") {
   CHECK(at(encode_option(output, "naive", false, "", "dot"), "library_naive") == 1);
   CHECK(at(encode_option({kF32, {64, 100}, {0, 1}, {}}, "tile=64,4", false, ""), "covers_minor") == 1);
 
-  CHECK_THROWS_WITH(encode_option(output, "tile=8,x", false, ""), Contains("\"tile=8,x\" is no option of a kernel"));
+  CHECK_THROWS_WITH(encode_option(output, "tile=8,x", false, ""),
+                    Contains("\"tile=8,x\" is not an option of a kernel"));
   CHECK_THROWS_AS(encode_option(output, "tile=0,8", false, ""), Error);
   CHECK_THROWS_AS(encode_option(output, "tile=", false, ""), Error);
-  CHECK_THROWS_WITH(encode_option(output, "turbo", false, ""), Contains("\"turbo\" is no option of a kernel"));
+  CHECK_THROWS_WITH(encode_option(output, "turbo", false, ""), Contains("\"turbo\" is not an option of a kernel"));
 }
 
 TEST_CASE("encode_graph: edges from users to operands and from callers to roots; splits by name") {

@@ -149,12 +149,12 @@ TEST_CASE("hlo reader: ids that carry their computation in the upper half") {
 
 TEST_CASE("hlo reader: broken modules say where") {
   CHECK_THAT(message_of(""), Contains("no instructions"));
-  CHECK_THAT(message_of("HloModule text"), Contains("the bytes are no HLO module"));
+  CHECK_THAT(message_of("HloModule text"), Contains("the bytes are not an HLO module"));
   int64_t next = 1;
   ComputationProto wild("main", 1, next);
   wild.add("lonely", "negate", array(kF32, {2}), {77});
   CHECK(message_of(module("m", {&wild})) ==
-        "computation main, instruction lonely: the HLO module is broken: operand id 77 names nothing");
+        "computation main, instruction lonely: the HLO module is broken: operand id 77 does not exist");
   ComputationProto late("main", 1, next = 1);
   late.add("early", "negate", array(kF32, {2}), {2});
   late.parameter(0, array(kF32, {2}));
