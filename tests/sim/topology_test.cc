@@ -70,7 +70,7 @@ TEST_CASE("bad topologies are refused with the place", "[sim]") {
             .starts_with("no device or switch is called 'd7'"));
   CHECK(refusal(kDevice + "[[link]]\nbetween = [\"d0\"]\ngb_per_s = 1\n").starts_with("a link needs two ends"));
   CHECK(refusal(kDevice + "[[link]]\nkind = \"tree\"\nbetween = [\"d0\", \"d1\"]\ngb_per_s = 1\n")
-            .starts_with("no kind of link"));
+            .starts_with("unknown kind of link"));
   CHECK(refusal(kDevice + kDevice + kLink).starts_with("the name 'd0' is given twice"));
   CHECK(refusal("name = [").starts_with("not a TOML file"));
   CHECK(refusal("device = 3\n").starts_with("must be written as [[device]]"));
