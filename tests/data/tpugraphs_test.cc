@@ -146,7 +146,7 @@ TEST_CASE("TpuGraphs files that make no sense are refused with file and array", 
           [](auto& arrays) { set<int64_t>(array_named(arrays, "node_splits"), 1, 9); });
   refused(layout, "config_runtime", "negative",
           [](auto& arrays) { set<int64_t>(array_named(arrays, "config_runtime"), 0, -5); });
-  refused(layout, "config_runtime", "value 1 is no number", [](auto& arrays) {
+  refused(layout, "config_runtime", "value 1 is not a number", [](auto& arrays) {
     NamedArray& array = array_named(arrays, "config_runtime");
     array.type = "f64";
     set(array, 0, 1.0), set(array, 1, std::numeric_limits<double>::quiet_NaN());
@@ -240,10 +240,10 @@ TEST_CASE("answers of the competition", "[data]") {
   refused("id;configs\nx", "first line", "a.csv, line 1");
   refused("ID,TopConfigs\n", "no rows", "a.csv");
   refused("ID,TopConfigs\nk1,3;0", "no ID");
-  refused("ID,TopConfigs\ntile:xla:k1,3;x", "'x' is no configuration index");
+  refused("ID,TopConfigs\ntile:xla:k1,3;x", "'x' is not a configuration index");
   refused("ID,TopConfigs\ntile:xla:k1,-3", "'-3'");
   refused("ID,TopConfigs\ntile:xla:k1,3;3", "twice");
-  refused("ID,TopConfigs\ntile:xla:k1,", "names no configuration");
+  refused("ID,TopConfigs\ntile:xla:k1,", "has no configuration");
   refused("ID,TopConfigs\ntile:xla:k1,1\ntile:xla:k1,2", "twice", "a.csv, line 3");
   CHECK_THROWS_WITH(check_kaggle_row({"layout", "small", {0, 2}, 2}, small_layout(), "a.csv"),
                     Catch::Contains("configuration 2 is out of range"));
