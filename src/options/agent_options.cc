@@ -38,7 +38,7 @@ void AgentOptions::validate() const {
   require(environments >= 1 && environments <= 1024, "environments", "must be 1 to 1024");
   require(threads >= 1 && threads <= 1024, "threads", "must be 1 to 1024");
   require(policy == "mlp" || policy == "gnn", "policy", "must be mlp or gnn");
-  // Their updates differentiate twice, or keep a million observations; graphs allow neither.
+  // TRPO differentiates twice and DQN stores a million observations, which graphs do not support.
   require(policy == "mlp" || agent == "a2c" || agent == "ppo", "policy", "gnn works with a2c and ppo only");
   require(layers.size() <= 16, "layers", "must be at most 16");
   for (int64_t width : layers) require(width >= 1 && width <= 65536, "layers", "must be 1 to 65536 wide");
