@@ -31,7 +31,8 @@ struct LayoutTrainOptions {
 };
 
 // The options of the paper for TGraph (arXiv 2405.16623), of TpuGraphs for "sage" (baselines/layout of
-// github.com/google-research-datasets/tpu_graphs), Hone's own for the others. "small" is 64 wide instead of 256, without dropout, at three times the learning rate.
+// github.com/google-research-datasets/tpu_graphs), Hone's own for the others. "small" is 64 wide instead of 256,
+// without dropout, at three times the learning rate.
 LayoutTrainOptions layout_defaults(const std::string& model, bool small);
 
 // Without the members of the model and of the split, which have their own lists.
