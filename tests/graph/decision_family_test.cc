@@ -31,7 +31,7 @@ TEST_CASE("every library and rewrite key belongs to one family") {
   CHECK(family_of(DecisionKind::Rewrite, "dot:f32[8,8]") == nullptr);
 }
 
-TEST_CASE("rows of the families stand at their ids and have their kinds") {
+TEST_CASE("rows of the families are in the order of their ids and have their kinds") {
   for (const DecisionFamily& row : decision_families()) {
     CHECK(&family(row.id) == &row);
     CHECK((row.kind == DecisionKind::Library || row.kind == DecisionKind::Rewrite));

@@ -12,7 +12,7 @@ namespace {
 using namespace hone::test;
 using Catch::Contains;
 
-// A module of one instruction on two f32[8,8] parameters, with the attributes given.
+// A module of one instruction with the given attributes on two f32[8,8] parameters.
 Node read_one(const std::string& opcode, const ComputationProto::Fill& attributes) {
   int64_t next = 1;
   ComputationProto entry("main", 1, next);
@@ -174,7 +174,7 @@ TEST_CASE("hlo reader: broken modules say where") {
   CHECK_THAT(message_of(module("m", {&deep})), Contains("nested too deeply"));
 }
 
-TEST_CASE("hlo reader: truncated and damaged bytes are read or refused, never worse") {
+TEST_CASE("hlo reader: truncated and damaged bytes are read or refused without a crash") {
   const std::string good = fusion_module() + dot_module();
   int refused = 0;
   for (size_t length = 0; length < fusion_module().size(); ++length)

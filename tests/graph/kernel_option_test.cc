@@ -7,7 +7,7 @@
 using namespace hone;
 using Emitter = KernelOption::Emitter;
 
-TEST_CASE("options of a kernel read and print in one spelling") {
+TEST_CASE("options of a kernel are parsed and printed in canonical form") {
   const char* const texts[] = {"default",       "loop",
                                "loop;unroll=0", "loop;slp=0",
                                "loop;size=1",   "tile=8",
@@ -21,7 +21,7 @@ TEST_CASE("options of a kernel read and print in one spelling") {
   CHECK(to_text(KernelOption::parse("loop;unroll=1;size=0")) == "loop");
 }
 
-TEST_CASE("options of a kernel say what they are") {
+TEST_CASE("options of a kernel know their properties") {
   const KernelOption option = KernelOption::parse("tile=8,16;unroll=0;slp=0");
   CHECK(option.emitter == Emitter::Tiled);
   CHECK(option.tile == std::vector<int64_t>{8, 16});
