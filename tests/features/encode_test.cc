@@ -44,7 +44,7 @@ TEST_CASE("feature tables: names are unique, widths agree, TpuGraphs' columns co
     std::map<std::string, int> seen;
     for (const Column& c : *columns) CHECK(++seen[c.name] == 1);
   }
-  // Places given by the data set's documentation.
+  // Positions from the data set's documentation.
   for (const auto& [name, place] : std::map<std::string, int>{{"is_root", 0},
                                                               {"is_bf16", 15},
                                                               {"shape_dims_0", 21},
@@ -64,7 +64,7 @@ TEST_CASE("feature tables: names are unique, widths agree, TpuGraphs' columns co
     CHECK(column(node_columns(), name) == place);
 }
 
-TEST_CASE("opcodes: TpuGraphs' numbers, ours after them, unknown is 0") {
+TEST_CASE("opcodes: TpuGraphs' numbers, then Hone's, unknown is 0") {
   CHECK(opcode_number("abs") == 1);
   CHECK(opcode_number("fusion") == 41);
   CHECK(opcode_number("parameter") == 63);
@@ -168,7 +168,7 @@ TEST_CASE("encode_option: tiles, emitters, flags") {
   CHECK(at(tile, "loop_emitter") == 0);
   CHECK(at(tile, "is_default") == 0);
 
-  // The default spelled out differs from the same tile only in its flag.
+  // The default differs from the same explicit tile only in its flag.
   EncodedTile by_default = encode_option(output, "default", true, "8,32");
   CHECK(at(by_default, "is_default") == 1);
   by_default[column(tile_columns(), "is_default")] = 0;
