@@ -27,7 +27,7 @@ Split Split::read(const std::string& path) {
                                          : part == "test"       ? &split.test
                                                                 : nullptr;
     if (programs == nullptr) throw Error("unknown part '" + part + "'", where, "train, validation or test");
-    if (!seen.insert(program).second) throw Error("program '" + program + "' stands in the split twice", where);
+    if (!seen.insert(program).second) throw Error("program '" + program + "' is in the split twice", where);
     programs->push_back(program);
   }
   return split;

@@ -93,7 +93,7 @@ TEST_CASE("TpuGraphs files come back as they were written", "[data]") {
   CHECK(none.hidden());
 }
 
-TEST_CASE("TpuGraphs arrays may have other widths than the description says", "[data]") {
+TEST_CASE("TpuGraphs arrays may have other widths than in the description", "[data]") {
   std::vector<NamedArray> arrays = tpu_graph_arrays(small_layout());
   NamedArray& opcodes = array_named(arrays, "node_opcode");
   opcodes.type = "s32";
@@ -110,7 +110,7 @@ TEST_CASE("TpuGraphs arrays may have other widths than the description says", "[
   CHECK(decode_tpu_graph(arrays, "small", "f") == small_layout());
 }
 
-TEST_CASE("TpuGraphs files that make no sense are refused with file and array", "[data]") {
+TEST_CASE("invalid TpuGraphs files are refused with file and array", "[data]") {
   const TpuGraph layout = small_layout(), tile = small_tile();
   for (const char* name :
        {"node_feat", "node_opcode", "edge_index", "node_config_ids", "node_splits", "config_runtime"})
@@ -162,7 +162,7 @@ TEST_CASE("TpuGraphs files that make no sense are refused with file and array", 
   CHECK_THROWS_WITH(decode_tpu_graph(other, "x", "x.npz"), Catch::Contains("node_config_feat"));
 }
 
-TEST_CASE("the tuning file and the data set's file of one program hold the same graph", "[data]") {
+TEST_CASE("the tuning file and the data set's file of one program have the same graph", "[data]") {
   const fs::path file = kArrays / "layout/xla/default/valid/unet_3d.4x4.bf16.npz";
   if (missing(kProtos / "module_tuning_data_layout.pb") || missing(file)) return;
   const std::string bytes = read_file((kProtos / "module_tuning_data_layout.pb").string());
@@ -218,7 +218,7 @@ TEST_CASE("tiles of the tuning file become graphs of the tile collection", "[dat
   CHECK(configurations > 700);
 }
 
-TEST_CASE("answers of the competition", "[data]") {
+TEST_CASE("submissions to the competition", "[data]") {
   const std::string text = "ID,TopConfigs\ntile:xla:k1,3;0;1\nlayout:nlp:random:small,1;0\n";
   const std::vector<KaggleRow> rows = decode_kaggle_csv(text, "a.csv");
   REQUIRE(rows.size() == 2);
