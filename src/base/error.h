@@ -1,4 +1,4 @@
-// Errors of the product: what went wrong, where in the input, and what to do about it.
+// Errors with a message, the place in the input, and a hint.
 #pragma once
 
 #include <stdexcept>

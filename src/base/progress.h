@@ -14,7 +14,7 @@ struct ProgressOptions {
   std::function<double()> now_s;  // clock in seconds; empty = the steady clock
 };
 
-// On a terminal rewrites one line, about ten times a second; elsewhere prints a line about every five seconds.
+// On a terminal rewrites one line about ten times a second; otherwise prints a line about every five seconds.
 class Progress {
  public:
   Progress(std::string label, ProgressOptions options);

@@ -20,7 +20,7 @@ struct StoredKernel {
   int default_option = 0;
   std::string default_tile;  // XLA's own, "8,128", when its tiled emitter is the default; else empty
   double flops = 0, transcendentals = 0, bytes_read = 0, bytes_written = 0;  // of one run, by XLA's cost analysis
-  std::string hlo, module_proto;  // a module of its own, as text and as a serialised HloModuleProto
+  std::string hlo, module_proto;  // the kernel as a module, as text and as a serialised HloModuleProto
 };
 
 // The properties of a stored kernel that a collection needs for planning.
@@ -29,7 +29,7 @@ struct StoredKernelSummary {
   int options = 0;
 };
 
-// One program kernels were taken from.
+// A program that kernels come from.
 struct StoredProgram {
   std::string name, family, fingerprint;
   std::string content;         // hash of its file

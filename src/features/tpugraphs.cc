@@ -120,7 +120,7 @@ TuningModule read_module(Reader in) {
 
 // clang-format on
 
-// TuningData's field 1 is a list of modules; ModuleTuningData's is the HLO, and fields 2 to 4 stand beside it.
+// TuningData's field 1 is a list of modules; ModuleTuningData's is the HLO, and fields 2 to 4 are further data.
 bool is_one_module(Reader in) {
   while (in.next()) {
     if (in.tag() != 1) return true;

@@ -16,7 +16,7 @@ namespace hone {
 inline constexpr double kFailed = std::numeric_limits<double>::infinity();
 
 // Maps choices of one space (fixed at construction, with its program or kernel) to cost, in batches. Costs are run
-// times in ns, or ratios to the default where the implementation says so; kFailed where a choice does not compile, is
+// times in ns, or ratios to the default if the implementation says so; kFailed if a choice does not compile, is
 // wrong, or takes too long. Implementations: analytical, measured, learned.
 class CostModel {
  public:

@@ -10,7 +10,7 @@
 
 namespace hone::passorder {
 
-// XLA:CPU's own target-independent simplification as one row of the table of passes: what orders are compared with.
+// XLA:CPU's target-independent simplification as one row of the table of passes: the baseline of orders.
 inline constexpr char kDefaultOrder[] = "simplification";
 
 struct OrderOptions {

@@ -21,7 +21,7 @@ struct Member {
   bool own = true;     // also read at the kernel's own index
 };
 
-enum class Role : uint8_t { Root, Fused, Input };  // Root: its result is written by a kernel of its own
+enum class Role : uint8_t { Root, Fused, Input };  // Root: a kernel writes its result
 
 // How the members of a kernel that read an operation use it.
 struct Want {

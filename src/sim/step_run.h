@@ -1,4 +1,4 @@
-// One step of a planned graph: a queue of events over the devices and links (simulator.h says how a step runs).
+// One step of a planned graph: a queue of events over the devices and links (described in simulator.h).
 #pragma once
 
 #include <cstdint>

@@ -239,7 +239,7 @@ TEST_CASE("submissions to the competition", "[data]") {
   };
   refused("id;configs\nx", "first line", "a.csv, line 1");
   refused("ID,TopConfigs\n", "no rows", "a.csv");
-  refused("ID,TopConfigs\nk1,3;0", "no ID");
+  refused("ID,TopConfigs\nk1,3;0", "not an ID");
   refused("ID,TopConfigs\ntile:xla:k1,3;x", "'x' is not a configuration index");
   refused("ID,TopConfigs\ntile:xla:k1,-3", "'-3'");
   refused("ID,TopConfigs\ntile:xla:k1,3;3", "twice");
