@@ -155,7 +155,7 @@ TEST_CASE("only gains beyond the error are taken", "[tune]") {
   REQUIRE(report.kernels.size() == 3);
   CHECK(report.kernels[0].order == std::vector<std::string>{"tile=8", "loop", "default"});
   CHECK(report.kernels[0].gain == Approx(1.2));
-  CHECK(report.kernels[0].way == "loop to tiled");
+  CHECK(report.kernels[0].transition == "loop to tiled");
   CHECK(report.kernels[1].order.front() == "tile=8");
   CHECK(report.kernels[1].chosen == "default");
   CHECK_FALSE(report.kernels[1].applied);
