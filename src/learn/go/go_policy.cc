@@ -55,8 +55,8 @@ GoAttention::GoAttention(const options::GoOptions& options)
       norm1_(register_module("norm1", layer_norm(hidden_))),
       norm2_(register_module("norm2", layer_norm(hidden_))) {}
 
-// [segments, length, hidden], [segments, length, 2 * hidden], undefined or [segments, memory, 2 * hidden] -> like
-// queries.
+// [segments, length, hidden], [segments, length, 2 * hidden], undefined or [segments, memory, 2 * hidden] -> [segments,
+// length, hidden]
 torch::Tensor GoAttention::attend(const torch::Tensor& queries, const torch::Tensor& own, const torch::Tensor& memory) {
   const torch::Tensor seen = memory.defined() ? torch::cat({memory, own}, 1) : own;
   const auto split = [&](const torch::Tensor& x) {  // [segments, heads, length, hidden / heads]

@@ -198,8 +198,7 @@ class Run {
     return loss;
   }
 
-  // One step of Adam with decoupled weight decay (Loshchilov and Hutter 2019), except on biases; returns the loss
-  // before the step.
+  // One step of Adam with decoupled weight decay (Loshchilov and Hutter 2019), not on biases; returns the loss before.
   double descend(const LayoutInputs& inputs, const std::vector<int32_t>& configs, const std::vector<int32_t>& places,
                  const std::vector<double>& runtime_ns, double rate) {
     LayoutRows distinct(inputs);

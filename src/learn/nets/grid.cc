@@ -47,8 +47,7 @@ struct GridNetwork : Network {
     if (o.tile_join == options::Join::Kernel) tile_output = register_module("tile_output", linear(widths.option(), 1));
   }
 
-  // f1 of (opcode embedding, node features, kernel features): the part independent of options is computed once per
-  // kernel.
+  // f1 of (opcode embedding, node features, kernel features): parts independent of options are computed per kernel.
   torch::Tensor first_layer(const GraphBatch& batch, const Rows& rows) {
     const torch::Tensor by_opcode = torch::mm(embedding->weight, opcode_input->weight.t());  // [opcodes, hidden]
     torch::Tensor nodes =

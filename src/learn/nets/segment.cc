@@ -54,8 +54,7 @@ HONE_WIDE void keep_larger(const float* x, int32_t row, float* best, int32_t* wh
   }
 }
 
-// Selects the values to drop: a 32-bit mix of key and index (constants of Wellons' lowbias32), compared with the
-// threshold.
+// Selects values to drop: a 32-bit mix of key and index (constants of Wellons' lowbias32), compared with the threshold.
 struct Drop {
   Drop(double probability, uint64_t key)
       : threshold(static_cast<uint32_t>(probability * 4294967296.0)),

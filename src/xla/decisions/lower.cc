@@ -21,7 +21,8 @@ double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// Single reductions: those left to YNNPACK need reductions among its fusion types, and then the others must say no.
+// Decisions about single reductions: to give one to YNNPACK, reductions must be among its fusion types; the seam then
+// has to decline for all others.
 void fill_reduce_table(xla::DebugOptions& debug, const Decisions& decisions) {
   SeamTable& table = seam_table();
   for (const Decision& d : decisions) {
@@ -94,7 +95,7 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
   for (const FusionEdge& edge : seam_table().edges)
     if (seen.emplace(edge.key, true).second) out.edges.push_back(edge);
   out.reductions = seam_table().reductions;
-  // Who asked for the edges finds the names in them again: op_type="@name before fusion". Fingerprints leave metadata out.
+  // Recorded edges name instructions by these tags (op_type="@name before fusion"). Fingerprints ignore metadata.
   if (!record_edges) strip_tags(*out.module);
 
   std::unordered_map<std::string, std::string> kernels;
