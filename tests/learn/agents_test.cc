@@ -28,7 +28,7 @@ options::AgentOptions small(const std::string& agent, int64_t steps) {
   return options;
 }
 
-// Mean return of episodes under the best action by the policy's own file.
+// Mean return of episodes with the most probable actions of the saved policy.
 double greedy_return(const AgentReport& report, const options::AgentOptions& options,
                      passorder::Environment& environment) {
   const TempDir folder;
@@ -64,7 +64,7 @@ TEST_CASE("every agent solves the identity environment") {
   }
 }
 
-TEST_CASE("every agent walks the chain past the wall that pays") {
+TEST_CASE("every agent reaches the end of the chain in spite of the reward at the wall") {
   for (const options::AgentName& name : options::agent_names()) {
     options::AgentOptions options = small(name.name, 12000);
     const AgentReport report = train_agent([](int64_t) { return std::make_unique<passorder::ChainEnvironment>(); },
@@ -181,8 +181,8 @@ TEST_CASE("a2c is ppo with one epoch, one batch and no clipping") {
       CHECK(torch::allclose(parameter.value(), other, 1e-5, 1e-6));
       largest = std::max(largest, parameter.value().grad().abs().max().item<double>());
     }
-    CHECK(largest > 1e-3);  // there was something to be equal
-    // With clipping, or a second epoch, it is not.
+    CHECK(largest > 1e-3);  // the comparison is not trivial
+    // With clipping or a second epoch they differ.
     Learner third(ppo, environments.spec());
     third.options.epochs = 2;
     Rollout again = *rollout;
@@ -204,7 +204,7 @@ TEST_CASE("clipping keeps ppo from following a ratio past its range") {
   Rng acting(1), learning(2);
   auto rollout = collect(environments, *learner.model, options, acting, kNeverStop);
   rollout->advantages = torch::ones({64});
-  rollout->log_probs = rollout->log_probs - std::log(1.5);  // every ratio is 1.5 > 1.2, every advantage good
+  rollout->log_probs = rollout->log_probs - std::log(1.5);  // every ratio is 1.5 > 1.2, every advantage positive
   update_ppo(learner, *rollout, learning);
   for (const torch::Tensor& parameter : learner.model->policy->parameters())
     CHECK(parameter.grad().abs().max().item<double>() == 0);
@@ -216,7 +216,7 @@ TEST_CASE("targets of deep Q-learning by hand") {
   batch.terminated = torch::tensor({0.0f, 1.0f, 0.0f});
   const torch::Tensor online = torch::tensor({{1.0f, 5.0f}, {0.0f, 9.0f}, {4.0f, 2.0f}});
   const torch::Tensor target = torch::tensor({{30.0f, 20.0f}, {7.0f, 7.0f}, {10.0f, 40.0f}});
-  // Double: the online network chooses 1, -, 0; the target network says what that is worth.
+  // Double: the online network chooses 1, -, 0; the target network gives the values.
   CHECK(torch::allclose(q_target(batch, online, target, 0.5, true), torch::tensor({11.0f, 2.0f, 8.0f})));
   CHECK(torch::allclose(q_target(batch, online, target, 0.5, false), torch::tensor({16.0f, 2.0f, 23.0f})));
 }
@@ -245,7 +245,7 @@ TEST_CASE("the memory forgets the oldest first and survives a checkpoint") {
   CHECK_THROWS_AS(smaller.restore(file), Error);
 }
 
-TEST_CASE("exploration falls in a line and stays") {
+TEST_CASE("exploration falls linearly to its end and stays there") {
   CHECK(exploration(0, 1000, 0.5, 0.1) == 1);
   CHECK(exploration(250, 1000, 0.5, 0.1) == Approx(0.55));
   CHECK(exploration(500, 1000, 0.5, 0.1) == Approx(0.1));

@@ -37,7 +37,7 @@ class OnPolicyAgent : public Agent {
     const double explained = explained_variance(rollout->values, rollout->returns);
     done.scalars = update_(learner_, *rollout, learning);
     done.scalars.emplace_back("train/explained_variance", explained);
-    // Only now: during the update the policy that acted must be the one whose probabilities were kept.
+    // After the update: until then the stored probabilities must be those of the policy that acted.
     learner_.model->scale->update(rollout->observations);
     return done;
   }
@@ -121,9 +121,9 @@ double explained_variance(const torch::Tensor& values, const torch::Tensor& retu
 void require_fit(const options::AgentOptions& options, const passorder::EnvironmentSpec& spec) {
   options.validate();
   if (options.policy == "gnn" && spec.node_width == 0)
-    throw Error("the environment shows no graph", spec.id, "--network mlp");
+    throw Error("the environment provides no graph observation", spec.id, "--network mlp");
   if (options.policy == "mlp" && spec.observation_width == 0)
-    throw Error("the environment shows no vector", spec.id, "--network gnn");
+    throw Error("the environment provides no vector observation", spec.id, "--network gnn");
   if (spec.actions < 1) throw Error("the environment has no actions", spec.id);
 }
 

@@ -1,5 +1,6 @@
 // Trust region policy optimisation (Schulman et al. 2015): the natural gradient by conjugate gradients on Fisher-vector
-// products, as long as a mean KL of max_kl allows, shortened until the objective is better and the KL truly holds.
+// products, scaled to a mean KL of max_kl, then shortened until the objective improves and the measured KL is within
+// it.
 #include "learn/agents/trpo.h"
 
 #include <torch/csrc/autograd/autograd.h>
@@ -25,7 +26,7 @@ void assign(const torch::Tensor& flat, const std::vector<torch::Tensor>& paramet
     parameter.copy_(flat.narrow(0, first, parameter.numel()).view_as(parameter));
     first += parameter.numel();
   }
-  if (first != flat.numel()) throw InternalError("assign: another number of parameters");
+  if (first != flat.numel()) throw InternalError("assign: wrong number of elements");
 }
 
 torch::Tensor mean_kl(const torch::Tensor& old_log_p, const torch::Tensor& new_log_p) {

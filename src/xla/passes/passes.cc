@@ -81,7 +81,7 @@
 namespace hone::xla_side {
 namespace {
 
-using namespace xla;  // the table names XLA's passes and nothing else
+using namespace xla;  // the table uses only names of XLA's passes
 using MadePass = std::unique_ptr<HloPassInterface>;
 
 bool always(HloInstruction*) { return true; }
@@ -161,7 +161,7 @@ void add_simplification(HloPassPipeline& body) {
 MadePass simplification() {
   auto pipeline = std::make_unique<HloPassPipeline>("simplification");
   pipeline->AddPass<CallInliner>(/*single_call_site=*/true);
-  // The body's gather simplifier fails on batch dimensions, which XLA:CPU has normalised long before.
+  // The body's gather simplifier fails on batch dimensions, which XLA:CPU normalises before this point.
   pipeline->AddPass<BatchedGatherScatterNormalizer>();
   add_simplification(pipeline->AddPass<HloPassFix<HloPassPipeline>>("simplification-body"));
   pipeline->AddPass<HloCSE>(/*is_layout_sensitive=*/false);
