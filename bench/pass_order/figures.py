@@ -7,7 +7,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 import summary  # noqa: E402
 
-ALGORITHMS = ("DQN", "A2C", "TRPO", "PPO", "random", "greedy")
+ALGORITHMS = ("DQN", "REINFORCE", "A2C", "TRPO", "PPO", "random", "greedy")
 ENHANCEMENTS = ("PPO", "PPO + taken", "PPO + value features", "PPO + GNN", "PPO + shaping")
 
 

@@ -29,6 +29,7 @@ import hone.files  # noqa: E402
 # rewards are ten times as large for all, since a whole program's are below one.
 AGENTS = {
     "DQN": ["--agent", "dqn"],
+    "REINFORCE": ["--agent", "reinforce"],
     "A2C": ["--agent", "a2c"],
     "TRPO": ["--agent", "trpo"],
     "PPO": ["--agent", "ppo"],
@@ -54,7 +55,7 @@ def parse(arguments=None):
     parser.add_argument("--layers", default="256,256", help="hidden layers; the paper has 2048,2048")
     parser.add_argument("--max-instructions", type=int, default=500, help="of training programs")
     parser.add_argument("--test-max-instructions", type=int, default=10**9)
-    parser.add_argument("--rollout", type=int, help="steps per update of TRPO and PPO (default: hone's own, 2048)")
+    parser.add_argument("--rollout", type=int, help="steps per update of all but DQN and A2C (default: hone's, 2048)")
     parser.add_argument("--workers", type=int, help="processes that run XLA in training (default: hone's own)")
     parser.add_argument("--walks", type=int, default=10, help="orders of 45 passes per program; the first is zero-shot")
     parser.add_argument("--programs", type=int, help="at most, of each test set")
@@ -122,7 +123,7 @@ def train(options):
                     del words[at : at + 2]
                 words += ["--steps", steps, "--seed", seed, "--reward-scale", 10, "-o", policy.with_suffix(".part")]
                 words += ["--workers", options.workers] if options.workers else []
-                if options.rollout and ("ppo" in AGENTS[name] or "trpo" in AGENTS[name]):
+                if options.rollout and "dqn" not in AGENTS[name] and "a2c" not in AGENTS[name]:
                     words += ["--rollout", options.rollout]
                 words += ["--checkpoint", policy.with_suffix(".run"), "--resume", "--log-dir", options.out / "logs"]
                 said = call(options, *words)

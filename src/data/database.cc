@@ -35,9 +35,9 @@ std::optional<Record> first(std::vector<Record> records) {
   return std::move(records.front());
 }
 
-// Throws InternalError: what our own code stores must make sense.
+// Throws InternalError: Hone must store only valid rows.
 void require_sound(const std::vector<std::string>& found) {
-  if (!found.empty()) throw InternalError("a row for the database makes no sense: " + found.front());
+  if (!found.empty()) throw InternalError("a row for the database is invalid: " + found.front());
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ Database::Database(std::unique_ptr<Sql> sql, int64_t schema) : sql_(std::move(sq
 Database::~Database() = default;
 Database::Database(Database&&) noexcept = default;
 Database& Database::operator=(Database&& other) noexcept {
-  insert_.swap(other.insert_);  // swapped, so that statements go before the connection they belong to
+  insert_.swap(other.insert_);  // swapped, so that statements are destroyed before their connection
   sql_.swap(other.sql_);
   std::swap(schema_, other.schema_);
   return *this;
@@ -63,13 +63,13 @@ Database Database::open(const std::string& path, const DatabaseOptions& options)
   sql->prepare_writing();
   if (version < kSchemaVersion) {
     Transaction transaction(*sql);
-    migrate(*sql, schema_of(*sql));  // asked again: another process may have been faster
+    migrate(*sql, schema_of(*sql));  // read again: another process may have migrated it meanwhile
     transaction.commit();
   }
   return Database(std::move(sql), kSchemaVersion);
 }
 
-// Rows of one kernel or program under equal conditions; `scope` is also the column where the fingerprint stands.
+// Rows of one kernel or program under equal conditions; `scope` is also the name of the fingerprint's column.
 std::vector<Record> Database::find(const std::string& scope, const std::string& fingerprint, const std::string& host,
                                    int threads, const std::string& xla_version, const char* rest) const {
   const std::string where = "WHERE scope = ? AND " + scope + " = ? AND host = ? AND threads = ? AND xla_version = ? ";

@@ -38,7 +38,7 @@ const DecisionTraits* kind_named(std::string_view name) {
 
 constexpr double kMaxSize = 1e18;
 
-// Escapes what separates the parts of a line, so that different lists never give equal text.
+// Escapes the separators, so that different lists never give equal text.
 std::string escape(const std::string& text, const std::string& special) {
   std::string result;
   result.reserve(text.size());
@@ -119,7 +119,7 @@ Choice Space::choice(const Decisions& decisions) const {
       return d.kind == decision.kind && d.key == decision.key;
     });
     if (dimension == dimensions.end())
-      throw Error("there is nothing of this kind and key to decide", in_words(decision),
+      throw Error("the program has no decision of this kind and key", in_words(decision),
                   "the decisions belong to another program or another version");
     const auto option = std::find(dimension->options.begin(), dimension->options.end(), decision.value);
     if (option == dimension->options.end())
@@ -145,7 +145,7 @@ std::string to_text(const Decisions& decisions) {
 
 namespace {
 
-// The text up to the next of `ends` that is not escaped, unescaped; `at` then stands behind it.
+// The unescaped text up to the next character of `ends` that is not escaped; moves `at` past that character.
 std::string unescaped_until(const std::string& text, const char* ends, size_t& at) {
   std::string part;
   for (; at < text.size(); ++at) {
@@ -182,7 +182,7 @@ std::optional<Decisions> try_decisions_from_text(const std::string& text) {
 
 Decisions decisions_from_text(const std::string& text) {
   std::optional<Decisions> decisions = try_decisions_from_text(text);
-  if (!decisions) throw Error("not a list of decisions", text, "each is \"kind key=value\", with | between them");
+  if (!decisions) throw Error("not a list of decisions", text, "write each as \"kind key=value\", with | between them");
   return *std::move(decisions);
 }
 

@@ -49,7 +49,7 @@ Decisions of_stage(const Decisions& decisions, DecisionStage stage);
 // The key is the fingerprint of a kernel of the lowered program.
 bool decides_kernel(DecisionKind kind, const std::string& key);
 
-// Values of a rewrite: whatever XLA makes of the operation, or elementwise operations on shifted slices of its input.
+// Values of a rewrite: XLA's own lowering of the operation, or elementwise operations on shifted slices of its input.
 inline constexpr char kNotRewritten[] = "default";
 inline constexpr char kShifted[] = "shifted";
 // Values of a reduction: compiled and fused with its neighbours, or computed by YNNPACK.

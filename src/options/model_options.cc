@@ -50,10 +50,10 @@ const char* join_name(Join join) {
 Join join_from_name(const std::string& name) {
   for (Join join : {Join::None, Join::Node, Join::Kernel})
     if (name == join_name(join)) return join;
-  throw Error("no such place for kernel features: " + name, "", "one of none, node, kernel");
+  throw Error("kernel features cannot be joined at: " + name, "", "one of none, node, kernel");
 }
 
-// Found by nlohmann::json.
+// Called by nlohmann::json.
 static void to_json(nlohmann::json& json, Join join) { json = join_name(join); }
 static void from_json(const nlohmann::json& json, Join& join) { join = join_from_name(json.get<std::string>()); }
 

@@ -232,7 +232,7 @@ class BadInputTest(PlaceTest):
             ('{"ops": [{"name": "a", "flop": 1}]}', ["flop", "op 0"]),
             ('{"ops": [{"name": "a", "kind": "tensor"}]}', ["tensor"]),
             ('{"ops": [{"name": "a"}], "edges": [["a", "b"]]}', ["edge 0"]),
-            ('{"ops": [{"name": "a"}, {"name": "a"}]}', ["one name"]),
+            ('{"ops": [{"name": "a"}, {"name": "a"}]}', ["same name"]),
         ]:
             with self.subTest(text=text):
                 (self.dir / "bad.json").write_text(text)

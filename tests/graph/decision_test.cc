@@ -56,7 +56,7 @@ TEST_CASE("decision lists read back from their text") {
   CHECK_THROWS_AS(decisions_from_text("nothing a=b"), Error);
 }
 
-TEST_CASE("decisions of versions before 0.2 read in today's terms") {
+TEST_CASE("decisions of versions before 0.2 are converted") {
   CHECK(decisions_from_text("kernel k=loop|library convolution:x=shifted|library reduce:add:y=ynnpack|library "
                             "reduce-window:maximum:z=shifted|library program=eigen|pass order=cse") ==
         Decisions{{DecisionKind::Codegen, "k", "loop"},
@@ -67,7 +67,7 @@ TEST_CASE("decisions of versions before 0.2 read in today's terms") {
                   {DecisionKind::Passes, "order", "cse"}});
 }
 
-TEST_CASE("texts of decisions are brought up to date where they can be read, and else left as they are") {
+TEST_CASE("old texts of decisions are converted if they are valid, else returned unchanged") {
   CHECK(present_text("library convolution:x=shifted|pass order=cse") ==
         "rewrite convolution:x=shifted|passes order=cse");
   CHECK(present_text("codegen k=loop") == "codegen k=loop");

@@ -1,4 +1,4 @@
-// Layers and reductions of networks beside their definitions, written out with dense matrices.
+// Compares layers and reductions of networks with their definitions in dense matrices.
 #include <torch/csrc/autograd/autograd.h>
 
 #include "learn/nets/network.h"
@@ -13,7 +13,7 @@ using namespace hone::learn;
 TEST_CASE("segment operations equal their definition, gradients too") {
   const auto kernels = synthetic_kernels(8, 3, 6, 2);
   const auto views = views_of(kernels);
-  const auto batch = batch_of(views, fitted_scale(views), 2);  // a cap that bites
+  const auto batch = batch_of(views, fitted_scale(views), 2);  // a cap below some node degrees
   const Rows& rows = batch->per_option;
   const int64_t width = 5;
   // [rows, rows] mean aggregation, [copies, rows] membership, as dense matrices.
@@ -49,7 +49,7 @@ TEST_CASE("segment operations equal their definition, gradients too") {
   same(sum_of_nodes(x, rows), member.mm(x), {x});
   const torch::Tensor largest = std::get<0>((x.unsqueeze(0) + (member - 1).unsqueeze(2) * 1e9).max(1));
   same(mean_and_max_of_nodes(x, rows), torch::cat({member.mm(x) / size, largest}, 1), {x});
-  // Run times add, their logarithms do not; one far above the others must not overflow.
+  // Run times are added, not their logarithms; one far above the others must not overflow.
   const auto per_node = make_per_node_reduction(small_model("none+per-node"));
   const torch::Tensor wide = torch::randn({rows.rows(), small_model("none+per-node").hidden}) * 100;
   const torch::Tensor scores = wide.mm(per_node->named_parameters()["score.weight"].t());

@@ -19,7 +19,7 @@ std::shared_ptr<ReductionLayer> make_reduction(options::Reduction kind, const op
     case options::Reduction::Transformer:
       return make_transformer_reduction(options);
   }
-  throw InternalError("make_reduction: no such kind");
+  throw InternalError("make_reduction: unknown kind");
 }
 
 struct GridNetwork : Network {
@@ -40,14 +40,14 @@ struct GridNetwork : Network {
     for (int64_t l = 0; l < o.node_final_layers; ++l)
       final_layers.push_back(register_module("final" + std::to_string(l), linear(hidden, hidden)));
     reduction = register_module("reduction", make_reduction(row.reduction, o));
-    // The per-node reduction is a prediction already; of the others a linear layer makes one.
+    // The per-node reduction already yields a prediction; the others need a linear layer.
     if (row.reduction != options::Reduction::PerNode) output = register_module("output", linear(reduction->width(), 1));
     if (o.static_join == options::Join::Kernel)
       static_output = register_module("static_output", linear(widths.static_, 1));
     if (o.tile_join == options::Join::Kernel) tile_output = register_module("tile_output", linear(widths.option(), 1));
   }
 
-  // f1 of (opcode embedding, node features, kernel features): what an option does not change is computed once per kernel.
+  // f1 of (opcode embedding, node features, kernel features): parts independent of options are computed per kernel.
   torch::Tensor first_layer(const GraphBatch& batch, const Rows& rows) {
     const torch::Tensor by_opcode = torch::mm(embedding->weight, opcode_input->weight.t());  // [opcodes, hidden]
     torch::Tensor nodes =

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 
-// Rows are hundreds of floats wide: worth the machine's widest registers, chosen when the library is loaded. Without fused
-// multiply-add: loops have it for some widths of registers only, so where a row lies in memory would decide its last bits.
+// Rows are hundreds of floats wide, so the widest registers pay off; the version is chosen when the library is loaded.
+// No fused multiply-add: loops use it for some register widths only, so results would depend on a row's address.
 #define HONE_WIDE __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3", "fp-contract=off")))
 
 namespace hone::learn {
@@ -54,7 +54,7 @@ HONE_WIDE void keep_larger(const float* x, int32_t row, float* best, int32_t* wh
   }
 }
 
-// Which values are dropped: a 32-bit mix of key and index (constants of Wellons' lowbias32), compared with the threshold.
+// Selects values to drop: a 32-bit mix of key and index (constants of Wellons' lowbias32), compared with the threshold.
 struct Drop {
   Drop(double probability, uint64_t key)
       : threshold(static_cast<uint32_t>(probability * 4294967296.0)),
@@ -87,7 +87,7 @@ HONE_WIDE void pass_where_positive(const float* y, float scale, const float* g, 
   for (int64_t i = 0; i < n; ++i) out[i] = y[i] > 0 ? g[i] * scale : 0.0f;
 }
 
-// visit(kernel, copy, first row of the copy)
+// Calls visit(kernel, copy, first row of the copy).
 template <class Visit>
 void for_each_copy(const Rows& rows, Visit&& visit) {
   for (int64_t k = 0; k < rows.kernels(); ++k)
@@ -146,7 +146,7 @@ struct DropValues : torch::autograd::Function<DropValues> {
     torch::Tensor out = torch::empty_like(g);
     const Drop drop(context->saved_data["probability"].toDouble(),
                     static_cast<uint64_t>(context->saved_data["key"].toInt()));
-    if (context->saved_data["relu"].toBool())  // what was dropped or negative is 0 in y
+    if (context->saved_data["relu"].toBool())  // dropped and negative values are 0 in y
       pass_where_positive(context->get_saved_variables()[0].data_ptr<float>(), drop.scale, g.data_ptr<float>(),
                           out.data_ptr<float>(), g.numel());
     else

@@ -11,7 +11,7 @@ struct CompileTarget {
   std::vector<int> weights;  // parameters the user declared constant between calls
 };
 
-// What happened to each parameter on its way in.
+// How each parameter is stored for the tuned program.
 enum class Storage { AsIs, Transposed, Constant };
 
 }  // namespace hone::xla_side

@@ -98,7 +98,7 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
   for (const FusionEdge& edge : seam_table().edges)
     if (seen.emplace(edge.key, true).second) out.edges.push_back(edge);
   out.reductions = seam_table().reductions;
-  // Who asked for the edges finds the names in them again: op_type="@name before fusion". Fingerprints leave metadata out.
+  // Recorded edges name instructions by these tags (op_type="@name before fusion"). Fingerprints ignore metadata.
   if (!record_edges) strip_tags(*out.module);
 
   std::unordered_map<std::string, std::string> kernels;

@@ -25,12 +25,12 @@ struct MeasuredKernel {
 struct Handlers {
   std::map<std::string, std::unique_ptr<Program>> programs;
   std::list<MeasuredKernel> kernels;                             // most recent first, at most 3
-  std::map<std::string, PassStates> states;                      // of programs passes are run on
+  std::map<std::string, PassStates> states;                      // of programs that passes are run on
   std::map<std::tuple<int, int, bool>, KernelMemory> described;  // kernels by threads, most tiles, with protos or not
 
   Program& program(const std::string& key);  // throws Error when it is not loaded
 
-  // Each throws Error for what is wrong with the request, StageError or RunError for what failed.
+  // Each throws Error for invalid requests, StageError or RunError for failures.
   wire::HelloReplyT hello();
   wire::LoadReplyT load(const wire::LoadRequestT& request);
   wire::InputsReplyT inputs(const wire::InputsRequestT& request);
@@ -42,7 +42,7 @@ struct Handlers {
   wire::ApplyReplyT apply(const wire::ApplyRequestT& request);
 
  private:
-  // The program a lowering under these decisions is about, with inputs where they are folded into it.
+  // The program to lower under these decisions, with inputs if they are folded into it.
   Program& to_lower(const std::string& key, const wire::TargetT* target, const Decisions& decisions);
   MeasuredKernel& kernel(const wire::MeasureRequestT& request, const CompileTarget& target);
   wire::MeasureReplyT measure_kernel(const wire::MeasureRequestT& request);
