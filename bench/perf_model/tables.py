@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import harness  # noqa: E402
 
-GNNS = ["none", "sage", "gat"]
+GNNS = ["none", "sage", "gat", "gin"]
 REDUCTIONS = ["per-node", "column-wise", "lstm", "transformer"]
 # Label -> model and flags; the last one's model is that of the ablations.
 MAIN = {

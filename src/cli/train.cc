@@ -92,9 +92,10 @@ void add_train_options(CLI::App& app, TrainCommand& c) {
   app.add_flag("--resume", c.resume, "go on from the checkpoint, if it exists");
   app.add_option("--log-dir", c.log_dir, "folder for TensorBoard events")->type_name("FOLDER");
   begin_group(app, "Network");
-  app.add_option("--model", c.model,
-                 "kind of network: none, sage or gat + per-node, column-wise, lstm or transformer, as sage+lstm, or "
-                 "late-fusion (default sage+lstm)");
+  app.add_option(
+      "--model", c.model,
+      "kind of network: none, sage, gat or gin + per-node, column-wise, lstm or transformer, as sage+lstm, or "
+      "late-fusion (default sage+lstm)");
   app.add_option("--preset", c.preset,
                  "width of the network: small (128) or paper (what the paper tuned) (default small)")
       ->check(one_of({"small", "paper"}));
