@@ -73,6 +73,7 @@ const std::vector<Command>& commands() {
       {"eval", "judge a trained model on programs it has not seen", declare_eval},
       {"tpugraphs", "inspect, import and export files of the TpuGraphs data set", declare_tpugraphs},
       {"db", "inspect, export, merge and check the database of measured candidates", declare_db},
+      {"doctor", "check whether hone works on this machine, and suggest fixes", declare_doctor},
       {"worker", "start a worker and show what its XLA offers", declare_worker},
   };
   return table;
