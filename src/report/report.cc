@@ -112,7 +112,7 @@ std::string kernels_text(const TuneReport& r) {
   return text;
 }
 
-// Kernel decisions are in the kernel table; here the rest, in words, and how many kernels.
+// All decisions in words except those about kernels, which are in the kernel table and only counted here.
 std::string decisions_text(const TuneReport& r) {
   if (r.decisions.empty()) return "";
   std::string text = "\n  decisions\n";
