@@ -79,8 +79,7 @@ def outside_parentheses(text: str) -> str:
 
 
 def scope_of(head: str) -> str:
-    """The scope that a brace opens after `head`, at namespace or class scope: "namespace", "type", "function",
-    "value"."""
+    """What a brace after `head` opens, at namespace or class scope: "namespace", "type", "function" or "value"."""
     head = without_template(head[ACCESS.match(head).end() :])
     if NAMESPACE.match(head):
         return "namespace"
