@@ -58,7 +58,7 @@ void search_by_strategy(TuneState& state, const StepTime& time);
 // Tunes each new kernel of `lowered` by itself, then tries the winners together.
 void tune_kernels_of_lowering(TuneState& state, const StepTime& time);
 
-// ---- fusion: takes all the time left, whatever its StepTime
+// ---- fusion: takes all the time left and ignores its StepTime
 
 // Searches fusion by annealing over the edges of XLA's own fusion, or with a model (TuneOptions::fusion_plan).
 void tune_fusion(TuneState& state, const StepTime& time);
