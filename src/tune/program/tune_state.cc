@@ -13,10 +13,10 @@ namespace hone::tune {
 
 namespace {
 
-constexpr double kNewKernelBudgetShare = 0.2;  // of what is left, for kernels that a kept step made new
-constexpr double kInvisibleShare = 0.003;      // of the program's run time: a kernel below cannot be seen in a duel
-constexpr int kGroupTrials = 12;               // candidates spent on one group and its parts
-constexpr int kSecondLook = 4;                 // times the effort of a trial
+constexpr double kNewKernelBudgetShare = 0.2;  // of the time left, for new kernels after a kept step
+constexpr double kInvisibleShare = 0.003;      // of the program's run time: below it a duel shows no gain of a kernel
+constexpr int kGroupTrials = 12;               // candidates measured for one group and its parts
+constexpr int kSecondLook = 4;                 // multiple of the effort of a trial
 
 }  // namespace
 
@@ -111,7 +111,7 @@ void TuneState::tune_new_kernels(const Lowered& of, double budget_s) {
   adopt_kernels(before);
 }
 
-// The winners among the reports from index `first` on, most saved time first.
+// Adopts the winners among the reports from index `first` on, those that save the most time first.
 void TuneState::adopt_kernels(size_t first) {
   std::vector<const KernelReport*> winners;
   for (size_t i = first; i < run.result.kernels.size(); ++i)
