@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the pages of docs/reference/ that come from the code, and the table of commands in README.md.
+"""Writes the pages of docs/reference/ that are generated from the code, and the table of commands in README.md.
 
     scripts/make_reference.py --hone build/hone           writes what has changed
     scripts/make_reference.py --hone build/hone --check   writes nothing; exit code 1 and the names of pages out of date
@@ -66,7 +66,7 @@ def passes_page(table, effects):
 
 
 def feature_width(kind, arguments):
-    """How many columns one row of a feature table makes (the rules stand at the head of each table)."""
+    """The number of columns of one row of a feature table (the rules are at the top of each table)."""
     width = int(arguments[0]) if kind in ("LIST", "AXES", "FLAGS") else 1
     return width + 2 if kind in ("LIST", "FLAGS") else width
 
@@ -131,7 +131,7 @@ def pages(hone, root):
 
 
 def faults_of_json_page(hone, root):
-    """What json.md lacks, one line each: it is written by hand."""
+    """The sections missing in json.md, which is written by hand, one line each."""
     path = REFERENCE / "json.md"
     headings = re.findall(r"^#+ (.*)$", (root / path).read_text(), re.MULTILINE)
     named = {name for heading in headings for name in re.findall(r"`(hone [^`]*)`", heading)}

@@ -40,7 +40,7 @@ def _bars(folder, rows, names, sets, title, name):
 
 
 def _per_program(folder, rows, by, sets):
-    """Each program's gain over XLA's own order, greatest first, mean over seeds."""
+    """Each program's gain over XLA's own order, largest first, mean over seeds."""
     gains = {}
     for row in rows:
         if row["by"] == by and row["set"] in sets and row.get("best_ratio") is not None:

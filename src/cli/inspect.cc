@@ -15,7 +15,7 @@ using nlohmann::json;
 
 constexpr size_t kShown = 15;  // rows of a table on the terminal
 
-// The decision spaces of one kind, taken together.
+// The size of all decision spaces of one kind.
 struct SpaceSize {
   int dimensions = 0;
   double log10_size = 0;
@@ -37,7 +37,7 @@ struct Inspection {
   std::map<DecisionKind, SpaceSize> spaces;    // every kind has one
 };
 
-// `decisions`: those of a tuned package; none for a plain program.
+// `decisions`: those of a tuned package; empty for a program.
 Inspection inspect(tune::Session& session, const Decisions& decisions) {
   Inspection result{session.program(), session.lower_reply(decisions, /*want_fusion=*/true), {}, {}};
   for (const DecisionTraits& kind : decision_kinds()) result.spaces[kind.kind];

@@ -35,6 +35,10 @@ std::optional<Record> first(std::vector<Record> records) {
   return std::move(records.front());
 }
 
+std::unique_ptr<Sql> open_engine(const std::string& path, bool read_only, int busy_timeout_ms) {
+  return (is_postgres_url(path) ? open_postgres : open_sqlite)(path, read_only, busy_timeout_ms);
+}
+
 // Throws InternalError: Hone must store only valid rows.
 void require_sound(const std::vector<std::string>& found) {
   if (!found.empty()) throw InternalError("a row for the database is invalid: " + found.front());
@@ -53,7 +57,6 @@ Database& Database::operator=(Database&& other) noexcept {
 }
 
 Database Database::open(const std::string& path, const DatabaseOptions& options) {
-  const auto open_engine = is_postgres_url(path) ? open_postgres : open_sqlite;
   std::unique_ptr<Sql> sql = open_engine(path, options.read_only, options.busy_timeout_ms);
   const int64_t version = schema_of(*sql);
   if (options.read_only) {
@@ -67,6 +70,13 @@ Database Database::open(const std::string& path, const DatabaseOptions& options)
     transaction.commit();
   }
   return Database(std::move(sql), kSchemaVersion);
+}
+
+void Database::try_writing(const std::string& path, int busy_timeout_ms) {
+  const std::unique_ptr<Sql> sql = open_engine(path, /*read_only=*/false, busy_timeout_ms);
+  const bool unclaimed = schema_of(*sql) == 0;
+  const Transaction rolled_back(*sql);
+  if (unclaimed) sql->claim();
 }
 
 // Rows of one kernel or program under equal conditions; `scope` is also the name of the fingerprint's column.

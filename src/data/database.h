@@ -59,6 +59,9 @@ class Database {
   // postgresql://user@host/name. Throws Error when the file is not a database, belongs to another program, or has a newer
   // schema, and when the server cannot be reached.
   static Database open(const std::string& path, const DatabaseOptions& options = {});
+  // Checks that an existing database is writable, in a transaction that is rolled back. Throws the errors of open() and of
+  // the first write.
+  static void try_writing(const std::string& path, int busy_timeout_ms = 2000);
   ~Database();
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;

@@ -21,6 +21,10 @@ const std::vector<ModelName>& model_names() {
       {"gat+column-wise", Gnn::Gat, Reduction::ColumnWise, false},
       {"gat+lstm", Gnn::Gat, Reduction::Lstm, false},
       {"gat+transformer", Gnn::Gat, Reduction::Transformer, false},
+      {"gin+per-node", Gnn::Gin, Reduction::PerNode, false},
+      {"gin+column-wise", Gnn::Gin, Reduction::ColumnWise, false},
+      {"gin+lstm", Gnn::Gin, Reduction::Lstm, false},
+      {"gin+transformer", Gnn::Gin, Reduction::Transformer, false},
       {"late-fusion", Gnn::Sage, Reduction::ColumnWise, true},
   };
   return table;

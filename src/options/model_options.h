@@ -11,13 +11,14 @@
 
 namespace hone::options {
 
-enum class Gnn { None, Sage, Gat };
+enum class Gnn { None, Sage, Gat, Gin };
 enum class Reduction { PerNode, ColumnWise, Lstm, Transformer };
 // Where features of the whole kernel are concatenated: nowhere, to every node's features (the paper's option 1), or to the
 // kernel embedding (option 2).
 enum class Join { None, Node, Kernel };
 
-// The twelve networks of Kaufman et al. 2021, Table 4, and Hone's own late-fusion network.
+// The twelve networks of Kaufman et al. 2021, Table 4, the same with GIN as a control of the aggregation, and Hone's own
+// late-fusion network.
 struct ModelName {
   const char* name;
   Gnn gnn;

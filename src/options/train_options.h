@@ -77,7 +77,8 @@ nlohmann::json to_json(const TrainOptions& options);
 TrainOptions train_options_from_json(const nlohmann::json& json);
 
 // The tuned hyperparameters of Kaufman et al. 2021, Table 6 (tile) and 7 (fusion), for one of its twelve models, and Hone's
-// own for late-fusion. The paper does not specify the norm at which gradients are clipped, nor how often the rate decays.
+// own for late-fusion and GIN. The paper does not specify the norm at which gradients are clipped, nor how often the rate
+// decays.
 TrainOptions paper_options(const std::string& task, const std::string& model);
 
 }  // namespace hone::options

@@ -158,7 +158,7 @@ std::vector<DecisionWords> decisions_in_words(const TuneReport& report, const st
     }
     list.push_back(std::move(words));
   }
-  // The part of the program's time a decision saved: all of it for a step, the kernel's share for a kernel.
+  // The share of the program's time that a decision saved. A kernel's gain counts for its share only.
   const auto saved = [](const DecisionWords& w) {
     if (w.gain <= 0) return 0.0;
     return (w.kernel.empty() ? 1 : w.share) * (1 - 1 / w.gain);

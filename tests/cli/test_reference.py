@@ -1,4 +1,4 @@
-"""The pages of docs/reference agree with the program: what is made from the code, and the keys of --json by hand."""
+"""The pages of docs/reference agree with the program: the generated ones, and the keys of --json in json.md."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def documented_keys():
 
 
 def anchors(page):
-    """What a link to a heading of the page may say, by the rules of GitHub."""
+    """The anchors of the page's headings, by the rules of GitHub."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

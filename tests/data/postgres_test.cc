@@ -90,6 +90,17 @@ TEST_CASE("records come back from PostgreSQL as they were stored", "[data]") {
   CHECK(database.check().empty());
 }
 
+TEST_CASE("PostgreSQL: trying to write changes nothing", "[data]") {
+  if (server() == nullptr) return;
+  const std::string url = server()->create_database();
+  Database::try_writing(url);
+  CHECK_THROWS_WITH(Database::open(url, {.read_only = true}), Catch::Contains("empty"));
+  Database::open(url).add(kernel_record());
+  Database::try_writing(url);
+  CHECK(Database::open(url, {.read_only = true}).info().records == 1);
+  CHECK_THROWS_AS(Database::try_writing("postgresql://u@/d?host=/nonexistent"), Error);
+}
+
 TEST_CASE("PostgreSQL: results replace, equal rows are stored once, info counts", "[data]") {
   if (server() == nullptr) return;
   const std::string url = server()->create_database();

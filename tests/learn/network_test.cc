@@ -168,7 +168,7 @@ TEST_CASE("graph networks see edges, directed ones their direction") {
   const cost::FeatureScale scale = fitted_scale({kernel.view()});
   const auto a = batch_of({kernel.view()}, scale), b = batch_of({reversed.view()}, scale),
              c = batch_of({bare.view()}, scale);
-  for (const std::string name : {"none+column-wise", "sage+column-wise", "gat+column-wise"})
+  for (const std::string name : {"none+column-wise", "sage+column-wise", "gat+column-wise", "gin+column-wise"})
     for (bool directed : {true, false}) {
       options::ModelOptions options = small_model(name);
       options.directed = directed;

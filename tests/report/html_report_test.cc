@@ -103,7 +103,7 @@ TEST_CASE("report.json reads back what was written", "[tune]") {
   CHECK(full_json(again) == full_json(wrote));
 }
 
-TEST_CASE("a report of an older version reads, a damaged one says where", "[tune]") {
+TEST_CASE("a report of an older version reads, the error for a damaged one names the place", "[tune]") {
   json old = full_json(an_input().report);
   old.erase("timeline");
   for (json& kernel : old["kernels"]) kernel.erase("default_tile");

@@ -41,7 +41,7 @@ TuneReport a_report() {
 
 }  // namespace
 
-TEST_CASE("the summary has the fields the command line promises", "[tune]") {
+TEST_CASE("the summary has the documented fields", "[tune]") {
   const auto j = summary_json(a_report());
   for (const char* field : {"program", "fingerprint", "default_ns", "tuned_ns", "speedup", "speedup_interval",
                             "verified", "candidates", "rejected", "failed", "seconds", "seed", "decisions", "output"})
@@ -67,7 +67,7 @@ TEST_CASE("numbers that are not finite become null", "[tune]") {
   CHECK(j["kernels"].size() == 20);
 }
 
-TEST_CASE("the table fits a terminal and tells the story", "[tune]") {
+TEST_CASE("the table fits a terminal and has the main results", "[tune]") {
   const std::string text = report_text(a_report());
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);

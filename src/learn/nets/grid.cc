@@ -22,6 +22,20 @@ std::shared_ptr<ReductionLayer> make_reduction(options::Reduction kind, const op
   throw InternalError("make_reduction: unknown kind");
 }
 
+std::shared_ptr<GnnLayer> make_gnn_layer(options::Gnn kind, const options::ModelOptions& options) {
+  switch (kind) {
+    case options::Gnn::None:
+      break;
+    case options::Gnn::Sage:
+      return make_sage_layer(options);
+    case options::Gnn::Gat:
+      return make_gat_layer(options);
+    case options::Gnn::Gin:
+      return make_gin_layer(options);
+  }
+  throw InternalError("make_gnn_layer: no such kind");
+}
+
 struct GridNetwork : Network {
   GridNetwork(const options::ModelOptions& o, const options::FeatureWidths& widths)
       : options(o), embedding(register_module("opcode", torch::nn::Embedding(kOpcodes, o.opcode_embedding))) {
@@ -35,8 +49,7 @@ struct GridNetwork : Network {
     for (int64_t l = 0; l < o.module_layers; ++l)
       module_layers.push_back(register_module("module" + std::to_string(l), linear(hidden, hidden)));
     for (int64_t l = 0; row.gnn != options::Gnn::None && l < o.gnn_layers; ++l)
-      gnn.push_back(register_module("gnn" + std::to_string(l),
-                                    row.gnn == options::Gnn::Gat ? make_gat_layer(o) : make_sage_layer(o)));
+      gnn.push_back(register_module("gnn" + std::to_string(l), make_gnn_layer(row.gnn, o)));
     for (int64_t l = 0; l < o.node_final_layers; ++l)
       final_layers.push_back(register_module("final" + std::to_string(l), linear(hidden, hidden)));
     reduction = register_module("reduction", make_reduction(row.reduction, o));

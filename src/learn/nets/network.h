@@ -44,6 +44,7 @@ struct GnnLayer : torch::nn::Module {
 };
 std::shared_ptr<GnnLayer> make_sage_layer(const options::ModelOptions& options);
 std::shared_ptr<GnnLayer> make_gat_layer(const options::ModelOptions& options);
+std::shared_ptr<GnnLayer> make_gin_layer(const options::ModelOptions& options);
 
 // Node embeddings to kernel embeddings.
 struct ReductionLayer : torch::nn::Module {

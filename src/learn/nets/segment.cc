@@ -183,6 +183,39 @@ struct SumOfNodes : torch::autograd::Function<SumOfNodes> {
   }
 };
 
+// y[i] = sum of x[j] over the nodes j that `begin` and `node` list for i (as in Adjacency), within each copy.
+torch::Tensor sum_of_listed(const torch::Tensor& x, const std::vector<int32_t>& begin, const std::vector<int32_t>& node,
+                            const Rows& rows) {
+  const torch::Tensor in = x.contiguous();
+  torch::Tensor y = torch::zeros_like(in);
+  const int64_t width = in.size(1);
+  const float* px = in.data_ptr<float>();
+  float* py = y.data_ptr<float>();
+  for_each_copy(rows, [&](int64_t k, int64_t, int64_t first) {
+    const int64_t node0 = rows.node_begin[k];
+    for (int64_t i = 0; i < rows.nodes_of(k); ++i)
+      for (int32_t e = begin[node0 + i]; e < begin[node0 + i + 1]; ++e)
+        add_scaled(px + (first + node[e] - node0) * width, 1, py + (first + i) * width, width);
+  });
+  return y;
+}
+
+struct SumOfNeighbours : torch::autograd::Function<SumOfNeighbours> {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x, int64_t adjacency_address,
+                               int64_t rows_address) {
+    const Adjacency& adjacency = *reinterpret_cast<const Adjacency*>(adjacency_address);
+    context->saved_data["adjacency"] = adjacency_address;
+    context->saved_data["rows"] = rows_address;
+    return sum_of_listed(x, adjacency.begin, adjacency.neighbour, *reinterpret_cast<const Rows*>(rows_address));
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const Adjacency& adjacency = object_at<Adjacency>(context->saved_data["adjacency"]);
+    const Rows& rows = object_at<Rows>(context->saved_data["rows"]);
+    return {sum_of_listed(gradients[0], adjacency.back_begin, adjacency.back_node, rows), torch::Tensor(),
+            torch::Tensor()};
+  }
+};
+
 struct MeanAndMax : torch::autograd::Function<MeanAndMax> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x, int64_t rows_address) {
     const Rows& rows = *reinterpret_cast<const Rows*>(rows_address);
@@ -268,6 +301,11 @@ void mean_of_neighbours_gradient(const torch::Tensor& x, const torch::Tensor& gr
       relu_gradient(px + (first + j) * x_stride, row, width);
     }
   });
+}
+
+torch::Tensor sum_of_neighbours(const torch::Tensor& x, const Adjacency& adjacency, const Rows& rows) {
+  if (x.size(0) != rows.rows()) throw InternalError("sum_of_neighbours: rows do not match");
+  return SumOfNeighbours::apply(x, address(adjacency), address(rows));
 }
 
 torch::Tensor drop_values(const torch::Tensor& x, double probability, uint64_t key, bool relu) {

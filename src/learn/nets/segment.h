@@ -20,6 +20,9 @@ void mean_of_neighbours(const torch::Tensor& x, const Adjacency& adjacency, cons
 void mean_of_neighbours_gradient(const torch::Tensor& x, const torch::Tensor& gradient, const Adjacency& adjacency,
                                  const Rows& rows, torch::Tensor at_x);
 
+// Within each copy of each kernel: y[node] = sum over its neighbours j of x[j]. [rows, width] -> [rows, width]
+torch::Tensor sum_of_neighbours(const torch::Tensor& x, const Adjacency& adjacency, const Rows& rows);
+
 // Dropout, after relu if `relu`: the remaining values are scaled up. The key determines which values are dropped.
 torch::Tensor drop_values(const torch::Tensor& x, double probability, uint64_t key, bool relu);
 

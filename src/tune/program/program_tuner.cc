@@ -189,7 +189,7 @@ FinalDuels final_duels(const TuneState& state) {
   return duels;
 }
 
-// Drops decisions about kernels that other decisions made disappear, and marks the kernels in use.
+// Drops decisions about kernels that other decisions removed, and marks the kernels in use.
 void drop_unused_decisions(SearchRun& run) {
   ProgramResult& result = run.result;
   const Lowered plain = run.measurer.lower(without_kernels(result.decisions), false);

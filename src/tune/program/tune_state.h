@@ -14,7 +14,7 @@
 namespace hone::tune {
 
 struct TuneState {
-  // A proposal of passes or layouts that came near the best without beating it.
+  // A proposal of passes or layouts that was close to the best without beating it.
   struct Contender {
     Alternative alternative;
     double ratio = 0;   // to the best when it was measured
@@ -41,7 +41,7 @@ struct TuneState {
   // ---- candidates
 
   // Measures the candidate against the best so far, a promising one a second time with more effort, and makes it the best
-  // when it is surely faster. False also where it was tried before on the same best or no time is left.
+  // if it is surely faster. Also false if it was tried before against the same best or no time is left.
   bool try_step(const std::string& what, const Decisions& candidate);
   // Tries the best with all of the group. Where that fails, its halves join `parts`.
   bool adopt_group(const Group& group);
@@ -52,7 +52,7 @@ struct TuneState {
 
   // ---- lowering
 
-  // Nothing where XLA fails: that costs the part of the search that wanted to know, not its result.
+  // Nothing if XLA fails: the failure is logged and the search goes on.
   std::optional<Lowered> try_lower(const Decisions& decisions, bool want_fusion) const;
   // Lowers default XLA, lists what there is to decide and where the time goes. Throws Error when XLA cannot lower it.
   void lower_default();
@@ -77,7 +77,7 @@ struct TuneState {
   bool measured_as_kernel(const Dimension& dimension) const;
 
   const TuneOptions& options;
-  SearchRun run;  // the measurer, default XLA, the gain so far, what is worth a confirmation, the result
+  SearchRun run;  // the measurer, default XLA, the gain so far, candidates for the confirmation, the result
   Rng rng;
   double confirmation_s;  // kept back for the confirmation
 
@@ -88,7 +88,7 @@ struct TuneState {
   std::vector<Contender> contenders;
   std::optional<std::vector<Alternative>> passes, layouts;  // proposed; nothing before the first is asked for
   std::set<std::string>
-      measured_programs;  // fingerprints: those of other passes or layouts that XLA makes equal are skipped
+      measured_programs;               // fingerprints; other passes or layouts that lower to one of them are skipped
   std::set<std::string> seen_kernels;  // fingerprints
   int fusion_runs = 0;
 

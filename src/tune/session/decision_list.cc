@@ -36,7 +36,7 @@ Decision as_decision(const Dimension& dimension, int option) {
 Decisions with_option(const Decisions& base, const Dimension& dimension, int option) {
   const Decision decision = as_decision(dimension, option);
   Decisions result;
-  bool overrides = false;  // a decision about all of the kind: then the default must be said
+  bool overrides = false;  // a decision about all of the kind exists: the default must then be written out
   for (const Decision& d : base) {
     overrides = overrides || (d.kind == dimension.kind && d.key == kAll && dimension.key != kAll);
     if (!same_subject(d, decision)) result.push_back(d);

@@ -1,14 +1,16 @@
 #include "service/service.h"
 
-#include <fstream>
+#include <algorithm>
 #include <thread>
 
+#include "base/machine.h"
 #include "base/stage.h"
 #include "decisions/seam_state.h"
 #include "passes/pass_states.h"
 #include "service/handlers.h"
 #include "status.h"
 #include "wire/client.h"
+#include "xla/backends/cpu/codegen/cpu_features.h"
 #include "xla_pch.h"
 
 namespace hone::xla_side {
@@ -16,12 +18,15 @@ namespace {
 
 constexpr char kXlaVersion[] = "tensorflow-cpu 2.21.0";
 
-std::string cpu_name() {
-  std::ifstream info("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(info, line))
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
-  return "unknown CPU";
+// The widest vector extension among the features of XLA's compile target.
+std::string instruction_set() {
+  const auto most = xla::cpu::CpuFeatureFromString(xla::GetDebugOptionsFromFlags().xla_cpu_max_isa());
+  const std::vector<std::string> features = xla::cpu::DetectMachineAttributes(most).features;
+  const std::pair<const char*, const char*> names[] = {
+      {"+avx512f", "avx512"}, {"+avx2", "avx2"}, {"+avx", "avx"}, {"+sse4.2", "sse4.2"}};
+  for (const auto& [feature, name] : names)
+    if (std::find(features.begin(), features.end(), feature) != features.end()) return name;
+  return "";
 }
 
 }  // namespace
@@ -29,8 +34,9 @@ std::string cpu_name() {
 wire::HelloReplyT Handlers::hello() {
   wire::HelloReplyT reply;
   reply.xla_version = kXlaVersion;
-  reply.cpu = cpu_name();
+  reply.cpu = this_machine().cpu;
   reply.cores = std::thread::hardware_concurrency();
+  reply.isa = instruction_set();
   for (const SeamState& seam : seam_states()) {
     auto out = std::make_unique<wire::SeamT>();
     out->name = seam.name;

@@ -79,7 +79,7 @@ TEST_CASE("libraries of reductions are decided before the kernels they make", "[
   for (const std::string& call : measurer.kernel_calls) CHECK(call.rfind("sum in its producer", 0) == 0);
 }
 
-TEST_CASE("operations over windows are decided first, convolutions apart from poolings", "[tune]") {
+TEST_CASE("convolutions and poolings are decided first, one kind after the other", "[tune]") {
   const std::string depthwise = "convolution:f32[1,8,8,4]*f32[3,3,1,4]->f32[1,8,8,4]:b01f_01io->b01f:size=3x3:groups 4";
   const std::string pooling = "reduce-window:maximum:f32[1,8,8,4]->f32[1,4,4,4]:size=1x2x2x1";
   FakeMeasurer measurer;
@@ -104,7 +104,7 @@ TEST_CASE("operations over windows are decided first, convolutions apart from po
   CHECK(measurer.program_calls[1].find("convolution:") != std::string::npos);  // after default XLA itself
   CHECK(measurer.program_calls[1].find("reduce-window:") == std::string::npos);
   for (const std::string& call : measurer.kernel_calls) CHECK(call.rfind("slices", 0) == 0);
-  // The order of passes makes no other program of what was decided so far, and is not measured.
+  // The order of passes lowers to the same program under the decisions so far, so it is not measured.
   for (const std::string& call : measurer.program_calls) CHECK(call.find("dce") == std::string::npos);
 }
 
@@ -197,7 +197,7 @@ TEST_CASE("an interrupt at any measurement leaves a confirmed result", "[tune]")
   }
 }
 
-TEST_CASE("an interrupt before default XLA is known waits for it no longer than some seconds", "[tune]") {
+TEST_CASE("after an interrupt default XLA is measured for no longer than a few seconds", "[tune]") {
   FakeMeasurer measurer;
   measurer.stop_after = 0;
   measurer.outcome = [&](auto&) { return measurer.limits.back() <= 30 ? Outcome::TimedOut : Outcome::Ok; };
@@ -221,7 +221,7 @@ TEST_CASE("the budget ends the search with time left for the confirmation", "[tu
   CHECK(result.decisions.empty());
 }
 
-TEST_CASE("a program default XLA cannot run is an error; one that proves nothing is left alone", "[tune]") {
+TEST_CASE("a program default XLA cannot run is an error; one that cannot be verified is not tuned", "[tune]") {
   FakeMeasurer measurer;
   measurer.outcome = [](auto&) { return Outcome::RunFailed; };
   CHECK_THROWS_AS(tune_program(measurer, with_budget(60)), RunError);
