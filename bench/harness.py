@@ -27,6 +27,7 @@ class Program:
     set: str  # "examples" or "corpus"
     path: Path
     weights: str = ""  # parameters that stay constant between calls, as for --weights
+    run_ms: float | None = None  # of default XLA, where the corpus says it
 
 
 def example_programs() -> list[Program]:
@@ -59,9 +60,12 @@ def corpus_programs(corpus: Path) -> list[Program]:
         return []
     with listing.open(newline="") as lines:
         rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        files = [row["file"] for row in rows if row["compile_ok"] == "1"]
-    names = short_names(files)
-    return [Program(name, "corpus", corpus / file) for name, file in zip(names, files, strict=True)]
+        runnable = [row for row in rows if row["compile_ok"] == "1"]
+    names = short_names([row["file"] for row in runnable])
+    return [
+        Program(name, "corpus", corpus / row["file"], run_ms=float(row["run_ms"]))
+        for name, row in zip(names, runnable, strict=True)
+    ]
 
 
 class HoneError(Exception):

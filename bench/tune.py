@@ -48,6 +48,9 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--only", default="", metavar="SUBSTRING", help="programs whose name or path contains it")
     parser.add_argument("--set", choices=["examples", "corpus", "all"], default="all")
     parser.add_argument("--max-programs", type=int, metavar="N", help="the first N")
+    parser.add_argument(
+        "--run-ms", default="", metavar="LEAST,MOST", help="programs whose listed run time is in between"
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "bench" / f"tune-{today}.md", help="the table")
     parser.add_argument("--jsonl", type=Path, help="raw rows (default: in build/bench/, named like the table)")
     parser.add_argument("--db", type=Path, help="the tune database (default: beside the raw rows)")
@@ -60,6 +63,9 @@ def parse_options() -> argparse.Namespace:
         options.budget_s = seconds_of(options.budget)
         seconds_of(options.confirm)
         options.thread_counts = [int(text) for text in options.threads.split(",")]
+        options.run_ms = [float(text) for text in options.run_ms.split(",")] if options.run_ms else []
+        if len(options.run_ms) not in (0, 2):
+            raise ValueError("--run-ms: two numbers, as 50,2000")
     except ValueError as error:
         parser.error(str(error))
     if min(options.thread_counts) < 1:
@@ -77,6 +83,9 @@ def select_programs(options: argparse.Namespace) -> list[Program]:
     if options.set != "examples":
         programs += corpus_programs(options.corpus)
     chosen = [program for program in programs if options.only in program.name or options.only in str(program.path)]
+    if options.run_ms:
+        least, most = options.run_ms
+        chosen = [program for program in chosen if program.run_ms is not None and least <= program.run_ms <= most]
     return chosen[: options.max_programs]
 
 
@@ -96,6 +105,29 @@ def new_row(program: Program, threads: int, options: argparse.Namespace) -> dict
     }
 
 
+def best_so_far(timeline: list[dict]) -> list[list[float]]:
+    """Seconds and gain over default XLA whenever a duel of the search found a surely faster program."""
+    gains, curve = [], []
+    for trial in timeline:
+        gain = 0.0
+        if trial["scope"] == "program" and trial.get("outcome", "ok") == "ok" and trial.get("ratio"):
+            against = trial.get("against", -1)
+            gain = trial["ratio"] * (1.0 if against == -1 else gains[against] if against >= 0 else 0.0)
+            surely = trial.get("interval", [0, 0])[0] > 1
+            if surely and not trial.get("confirms") and gain > (curve[-1][1] if curve else 1.0):
+                curve.append([round(trial["end_s"], 2), round(gain, 4)])
+        gains.append(gain)
+    return curve
+
+
+def seconds_to(share: float, curve: list[list[float]]) -> float | None:
+    """When the search had that share of its final gain, on a logarithmic scale; None without a gain."""
+    if not curve:
+        return None
+    wanted = share * math.log(curve[-1][1])
+    return next(seconds for seconds, gain in curve if math.log(gain) >= wanted)
+
+
 def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
     """Tunes and confirms one program, into `row`; "error" says why there is no result."""
     start = time.monotonic()
@@ -111,6 +143,9 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
             row["tune"] = call_hone(options.hone, arguments, options.timeout)
             report = json.loads((package / "report.json").read_text())
             row["kernels"] = sorted({kernel["fingerprint"] for kernel in report["kernels"]})
+            row["kernel_options"] = sum(kernel.get("tried", 0) for kernel in report["kernels"])
+            row["curve"] = best_so_far(report["timeline"])
+            row["schedule"] = report.get("schedule", [])
             duel = ["run", package, "--compare", "--budget", options.confirm]
             row["confirm"] = call_hone(options.hone, duel, options.timeout)
             if not row["confirm"]["speedup"] > 0:
@@ -152,7 +187,9 @@ def result_line(row: dict) -> list[str]:
     times = [milliseconds(duel["default_ns"]), milliseconds(duel["tuned_ns"])]
     counts = [str(tune[field]) for field in ("candidates", "rejected", "failed")]
     seconds = f"{tune['seconds']:.0f}" + ("*" if tune["known"] else "")
-    return [row["name"], *times, speedup_text(row), yes_or_no(verified(row)), *counts, seconds]
+    to_most = seconds_to(0.9, row.get("curve", []))
+    most = [str(row.get("kernel_options", "-")), "-" if to_most is None else f"{to_most:.1f}"]
+    return [row["name"], *times, speedup_text(row), yes_or_no(verified(row)), *counts, *most, seconds]
 
 
 def set_table(rows: list[dict], counts: list[int]) -> str:
@@ -166,6 +203,8 @@ def set_table(rows: list[dict], counts: list[int]) -> str:
         "candidates",
         "rejected",
         "failed",
+        "kernel options",
+        "s to 90 %",
         "seconds",
     ]
     for threads in counts[1:]:
@@ -175,7 +214,7 @@ def set_table(rows: list[dict], counts: list[int]) -> str:
         by_name.setdefault(row["name"], {})[row["threads"]] = row
     lines = []
     for name, columns in by_name.items():
-        line = result_line(columns[counts[0]]) if counts[0] in columns else [name] + ["-"] * 8
+        line = result_line(columns[counts[0]]) if counts[0] in columns else [name] + ["-"] * 10
         for threads in counts[1:]:
             row = columns.get(threads)
             line += [*result_line(row)[1:5]] if row else ["-"] * 4
@@ -236,7 +275,7 @@ def document(rows: list[dict], wanted: int, options: argparse.Namespace) -> str:
         " with its confidence interval: medians over the rounds, while milliseconds are the fastest run. Verified: the"
         " outputs equal default XLA's in the search and in that duel; an"
         " unverified gain counts as 1 in the means. Seconds are those of the search, * where the result was known from"
-        " the database. Programs without a result are listed at the end and are in no mean.\n\n"
+        " the database; s to 90 %: when the search had nine tenths of the gain it ended with. Programs without a result are listed at the end and are in no mean.\n\n"
     )
     text += summary_table(rows, options.thread_counts)
     good = [row for row in rows if "error" not in row]
