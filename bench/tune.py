@@ -275,7 +275,8 @@ def document(rows: list[dict], wanted: int, options: argparse.Namespace) -> str:
         " with its confidence interval: medians over the rounds, while milliseconds are the fastest run. Verified: the"
         " outputs equal default XLA's in the search and in that duel; an"
         " unverified gain counts as 1 in the means. Seconds are those of the search, * where the result was known from"
-        " the database; s to 90 %: when the search had nine tenths of the gain it ended with. Programs without a result are listed at the end and are in no mean.\n\n"
+        " the database; s to 90 %: when the search had nine tenths of the gain it ended with. Programs without a result"
+        " are listed at the end and are in no mean.\n\n"
     )
     text += summary_table(rows, options.thread_counts)
     good = [row for row in rows if "error" not in row]
