@@ -11,6 +11,8 @@ namespace hone::tune {
 
 namespace {
 
+constexpr double kSlowRunNs = 1e8;  // a run of a program whose trials are made of fewer rounds
+
 DefaultRun measure_default(Measurer& measurer, double limit_s) {
   DefaultRun run;
   const Duel duel{.min_rounds = 3, .max_rounds = 5, .budget_ms = 500, .precision = 0.02, .limit_s = limit_s};
@@ -24,13 +26,19 @@ DefaultRun measure_default(Measurer& measurer, double limit_s) {
   run.measurement.rounds = std::max(1, m.rounds);
   const double budget_ms = std::clamp(60 * m.baseline_ns / 1e6, 300.0, 2000.0);
   const double compile_s = std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
-  run.trial = {.min_rounds = 5,
+  run.trial = {.min_rounds = m.baseline_ns > kSlowRunNs ? 3 : 5,
                .max_rounds = 60,
                .budget_ms = budget_ms,
                .precision = 0.008,
                .abandon_ratio = 0.93,
                .limit_s = 10 + 6 * compile_s + 3 * budget_ms / 1e3 + 60 * m.baseline_ns / 1e9};
   return run;
+}
+
+// As many as fit into these seconds, but so many that their spread says something.
+int affordable_rounds(const Measurement& default_run, double seconds, int asked) {
+  constexpr double kLeast = 6;
+  return std::min(asked, static_cast<int>(std::clamp(seconds / (2 * default_run.baseline_ns / 1e9), kLeast, 1e6)));
 }
 
 // Takes the first candidate that is confirmed.
@@ -40,9 +48,12 @@ void confirm_first_that_holds(SearchRun& run, const std::vector<SearchRun::Found
   const int processes =
       duels.seconds > 0 ? affordable_processes(default_run, duels.seconds, duels.processes) : duels.processes;
   run.result.measurement = against_itself(default_run);
+  Duel effort = duels.effort;
+  if (duels.seconds > 0)
+    effort.min_rounds = affordable_rounds(default_run, duels.seconds / processes, effort.min_rounds);
   for (const SearchRun::Found& candidate : candidates) {
     run.say("confirmation");
-    const Confirmation confirmation = confirm(run.measurer, candidate.decisions, duels.effort, processes);
+    const Confirmation confirmation = confirm(run.measurer, candidate.decisions, effort, processes);
     for (const Measurement& duel : confirmation.duels)
       run.result.steps.push_back({"confirmation", duel, confirmation.holds});
     if (!confirmation.holds) continue;
