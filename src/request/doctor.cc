@@ -45,7 +45,7 @@ constexpr const char* kModels[] = {"tile",
                                    "order/policy.safetensors",
                                    "go/policy.safetensors",
                                    "tile-gains.json",
-                                   "window-gains.json"};
+                                   "rewrite-gains.json"};
 
 std::string described(const Error& error) {
   return error.what() + (error.where().empty() ? "" : " (" + error.where() + ")");
