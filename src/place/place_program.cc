@@ -116,9 +116,9 @@ Decisions fusion_decisions(const PlacedProgram& program, const sim::Kernels& ker
 }
 
 std::vector<double> measured_seconds(tune::Session& session, const PlacedProgram& program, int runs) {
-  const wire::RunReplyT reply = session.profile(program.keep_all, runs);
+  const tune::TimedRuns timed = session.profile(program.keep_all, runs);
   std::map<std::string, std::map<int, double>> by_run;
-  for (const auto& event : reply.events) by_run[event->name][event->run] += event->duration_ns * 1e-9;
+  for (const RunSlice& slice : timed.slices) by_run[slice.name][slice.run] += slice.duration_ns * 1e-9;
   std::vector<double> out;
   for (const std::string& instruction : program.program.instructions) {
     const auto found = by_run.find(instruction);
