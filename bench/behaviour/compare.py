@@ -16,12 +16,17 @@ ROOT = Path(__file__).resolve().parents[2]
 # Fields that depend on the clock, and paths.
 VARYING = {"seconds", "output", "run_ns", "speedup", "speedup_interval", "cpu_seconds", "elapsed_seconds"}
 NAMES = {"kernel": "codegen", "pass": "passes"}  # kinds of decisions before version 0.2
+FIELDS = {"way": "transition", "lead": "margin", "windows": "rewrites"}  # of hone optimize before version 0.2
 
 
 def settled(value, key=""):
     """Without fields that vary from run to run, with current names of kinds, and rewrites separate from libraries."""
     if isinstance(value, dict):
-        out = {k: settled(v, k) for k, v in value.items() if k not in VARYING and not k.endswith(("_ms", "_s"))}
+        out = {
+            FIELDS.get(k, k): settled(v, k)
+            for k, v in value.items()
+            if k not in VARYING and not k.endswith(("_ms", "_s"))
+        }
         if key == "decisions" and set(out) <= {
             *NAMES,
             *NAMES.values(),

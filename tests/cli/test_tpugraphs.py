@@ -101,7 +101,7 @@ class Inspect(Folder):
             ("node_opcode", npy("|u1", (3,), [63, 250, 34]), "unknown opcode id 250"),
             ("node_opcode", npy("<f4", (3,), [63.0, 63.0, 34.0]), "f32"),
             ("node_config_ids", npy("<i8", (1,), [3]), "there are 3 nodes"),
-            ("config_runtime", npy("<f8", (2,), [1.0, float("nan")]), "no number"),
+            ("config_runtime", npy("<f8", (2,), [1.0, float("nan")]), "not a number"),
             ("config_runtime", npy("<i8", (1,), [1]), "[1]"),
         ]
         for name, content, why in spoiled:

@@ -339,7 +339,7 @@ TEST_CASE("another program of the same name is not taken for the first", "[colle
   FakeCollectMeasurer again = fixture.measurer();
   CHECK(fixture.run(again).programs_failed == 1);
   fixture.programs[1].name = "first";
-  CHECK(message_of([&] { fixture.run(again); }).find("called 'first'") != std::string::npos);
+  CHECK(message_of([&] { fixture.run(again); }).find("the name 'first'") != std::string::npos);
 }
 
 TEST_CASE("planned options begin with the default and are the same each time", "[collect]") {

@@ -145,10 +145,13 @@ TEST_CASE("PostgreSQL: an older schema is read unchanged and migrated for writin
   {
     Database database = Database::open(url);
     database.add(best);
-    database.add(kernel_record("k2"));
+    Record won = kernel_record("k2");
+    won.note = "won on 128x256";
+    database.add(won);
   }
   REQUIRE(server()->execute(url,
-                            "ALTER TABLE hone.records DROP COLUMN stage, DROP COLUMN finished; "
+                            "ALTER TABLE hone.records DROP COLUMN stage, DROP COLUMN finished, DROP COLUMN baseline, "
+                            "DROP COLUMN output_dims; "
                             "UPDATE hone.about SET version = 2"));
   const TempDir folder;
   {
@@ -156,6 +159,7 @@ TEST_CASE("PostgreSQL: an older schema is read unchanged and migrated for writin
     CHECK(old.info().schema_version == 2);
     CHECK(old.find_kernel("k1", kHost, 1, kVersion).at(0).finished);
     CHECK_FALSE(old.find_kernel("k2", kHost, 1, kVersion).at(0).finished);
+    CHECK(old.find_kernel("k2", kHost, 1, kVersion).at(0).output_dims == "128x256");
     CHECK(old.check().empty());
     CHECK(Database::open(folder.path() / "r.db").merge(url).records_added == 2);
   }
@@ -163,6 +167,7 @@ TEST_CASE("PostgreSQL: an older schema is read unchanged and migrated for writin
   CHECK(database.info().schema_version == 4);
   CHECK(database.find_kernel("k1", kHost, 1, kVersion).at(0).finished);
   CHECK_FALSE(database.find_kernel("k2", kHost, 1, kVersion).at(0).finished);
+  CHECK(database.find_kernel("k2", kHost, 1, kVersion).at(0).output_dims == "128x256");
   CHECK(database.check().empty());
   Record failed = failed_record("compile_failed");
   failed.stage = "passes";

@@ -219,11 +219,11 @@ TEST_CASE("grouped convolutions that are large enough become shifted slices, the
   const Decision large{DecisionKind::Rewrite, "convolution:large", kShifted};
   CHECK(report.decisions ==
         Decisions{{DecisionKind::Codegen, "sure", "tile=8"}, {DecisionKind::Codegen, "taps", "tile=8"}, large});
-  REQUIRE(report.windows.size() == 2);
-  CHECK(report.windows[0].applied);
-  CHECK(report.windows[0].gain == Approx(3));
-  CHECK_FALSE(report.windows[1].applied);
-  CHECK(report.windows[1].chosen == "default");
+  REQUIRE(report.rewrites.size() == 2);
+  CHECK(report.rewrites[0].applied);
+  CHECK(report.rewrites[0].gain == Approx(3));
+  CHECK_FALSE(report.rewrites[1].applied);
+  CHECK(report.rewrites[1].chosen == "default");
 
   // Without known gains they are not rewritten.
   TableRanker again = ranker_of_three();
@@ -239,8 +239,8 @@ TEST_CASE("convolutions that fail the check are dropped after the kernels", "[tu
   const OptimizeReport report = optimize_program(measurer, ranker, gains_of_convolutions(), {});
   CHECK(report.decisions.empty());
   CHECK(report.verified);
-  CHECK_FALSE(report.windows[0].applied);
-  CHECK_FALSE(report.windows[0].note.empty());
+  CHECK_FALSE(report.rewrites[0].applied);
+  CHECK_FALSE(report.rewrites[0].note.empty());
   REQUIRE(measurer.program_calls.size() >= 3);
   CHECK(measurer.program_calls[measurer.program_calls.size() - 2] == "rewrite convolution:large=shifted");
 }

@@ -47,7 +47,7 @@ TEST_CASE("a decision that cannot be applied is refused at its stage", "[tune]")
       {{DecisionKind::Library, "program", "gone"}, DecisionStage::Options, "no option program = gone"},
       {{DecisionKind::Layout, "gone.1", "0,1/-/-"}, DecisionStage::Layouts, "gone.1"},
       {{DecisionKind::Library, "reduce:add:x", "gone"}, DecisionStage::Fusion, "no library 'gone'"},
-      {{DecisionKind::Codegen, kernel, "gone"}, DecisionStage::Kernels, "no option of a kernel"},
+      {{DecisionKind::Codegen, kernel, "gone"}, DecisionStage::Kernels, "not an option of a kernel"},
       {{DecisionKind::Library, kernel, "eigen"}, DecisionStage::Kernels, "does not fit"},
   };
   for (const Refused& refused : all) {
