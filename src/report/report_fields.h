@@ -86,6 +86,7 @@ void visit_target(Visitor& v, T& t) {
   v.maybe("seed", t.seed);
   v.maybe("weights", t.weights);
   v.maybe("allow_fast_math", t.allow_fast_math);
+  v.given("max_isa", t.max_isa);
 }
 
 // What `hone tune --json` prints.
@@ -107,6 +108,7 @@ void visit_summary(Visitor& v, R& r) {
   v.given("note", r.note);
   v.derived("seed", [&] { return nlohmann::json(r.target.seed); });
   v.derived("threads", [&] { return nlohmann::json(r.target.threads); });
+  v.given("isa", r.isa);
   v.derived("decisions", [&] { return decisions_object(r.decisions); });
   v.derived("output", [&] { return r.output.empty() ? nlohmann::json() : nlohmann::json(r.output); });
 }
