@@ -41,8 +41,9 @@ class FusionModel {
   std::atomic<int64_t> kernels_ = 0, spent_ns_ = 0;
 };
 
-// Weights of hone train fusion, a folder of them, or "analytical". Throws what opening them throws.
-std::unique_ptr<FusionModel> open_fusion_model(const std::string& path, int threads);
+// Weights of hone train fusion, a folder of them, or "analytical", for which `max_isa` limits the vectors (base/isa.h; empty
+// = no limit). Throws what opening them throws.
+std::unique_ptr<FusionModel> open_fusion_model(const std::string& path, int threads, const std::string& max_isa = "");
 
 // One worker the search may ask; lanes are asked in parallel, each by one thread.
 struct FusionLane {
