@@ -72,7 +72,7 @@ class XlaPassOrder(gymnasium.Env):
     programs: a file or a list of files, one of which the seed of an episode chooses
     (`reset(options={"program": NAME})` names one). passes: names of the actions; None is the default action set.
     Further options are those of PassEnvOptions (src/rl/pass_env.h): traj_limit, reward_scale, gamma, shaping_scale,
-    log_counts, taken, failure_penalty, measure_ms, threads.
+    log_counts, taken, failure_penalty, measure_ms, threads, max_isa.
     """
 
     metadata = {"render_modes": ["ansi", "human"], "render_fps": 4}

@@ -66,6 +66,9 @@ cost::LearnHost learn_host(const OutputOptions& output);
 // PROGRAM, --threads and what else says how a program is compiled and run: every command that opens one.
 std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app);
 
+// --max-isa: every command that compiles programs; of those that open one it is among the options above.
+void add_max_isa_option(CLI::App& app, std::string& max_isa);
+
 // --db. The default lies in the user's data folder, which is made on demand.
 std::shared_ptr<std::string> add_database_option(CLI::App& app);
 
