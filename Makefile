@@ -34,7 +34,7 @@ build: setup
 	@cmake -S . -B $(BUILD) -G Ninja $(if $(CMAKE_BUILD_TYPE),-DCMAKE_BUILD_TYPE=$(CMAKE_BUILD_TYPE)) >/dev/null
 	@cmake --build $(BUILD)
 
-# Tunes one example and prints what was gained.
+# Tunes one example and prints the gain.
 demo: build
 	$(BUILD)/hone tune $(DEMO) --weights $(DEMO_WEIGHTS) --budget $(DEMO_BUDGET) --seed 0 --db $(BUILD)/demo.db -o $(BUILD)/demo.hone
 
@@ -44,7 +44,7 @@ test: setup-test build
 bench: build
 	bench/run.sh
 
-# Exports the programs of data/programs.json that are missing there, then reads every program of the corpus and says
+# Exports the programs of data/programs.json that are missing there, then reads every program of the corpus and prints
 # which ones load, and how fast.
 corpus: setup-models build
 	$(PYTHON) scripts/export_models.py --hone $(BUILD)/hone
@@ -56,8 +56,8 @@ dataset: build
 	for kind in tile fusion; do rm -rf $(BUILD)/data/$$kind; \
 	  $(BUILD)/hone collect export --db $(BUILD)/data/kernels.db --kind $$kind -o $(BUILD)/data/$$kind || exit 1; done
 
-# Trains the shipped weights again, ensembles of three seeds each, and measures what choices by the one for compile-time mode
-# gain (hone optimize): about twenty-five minutes on one idle core.
+# Trains the shipped weights again, ensembles of three seeds each, and measures the gains of choices by the one for
+# compile-time mode (hone optimize): about twenty-five minutes on one idle core.
 SPLIT = --split data/splits/random.txt
 models: dataset
 	for seed in 0 1 2; do \
@@ -76,7 +76,7 @@ order-policy: build
 	  -o data/models/order/policy.safetensors
 
 # Trains the graph policy on five workloads and several machines (TRAINING in bench/go/runs.py); the shipped one had 622
-# iterations: four and a half minutes on a core of its own.
+# iterations: four and a half minutes on one idle core.
 GO_WORKLOADS = bert transformer_xl2 rnnlm2 resnet50 inception_v3
 GO_TRAINING = bert transformer_xl2 rnnlm2 resnet50 inception_v3 transformer_xl2 bert
 GO_DEVICES = gpu2-nvlink,gpu2-nvlink,gpu2-nvlink,gpu4-nvlink,gpu2-nvlink,gpu4-nvlink,cpu1
@@ -91,7 +91,7 @@ go-policy: setup-models build
 examples: setup-examples
 	$(PYTHON) scripts/export_examples.py
 
-# Writes the pages of docs/reference that come from the code, and the table of commands in README.md.
+# Writes the pages of docs/reference that are generated from the code, and the table of commands in README.md.
 reference: build
 	$(PYTHON) scripts/make_reference.py --hone $(BUILD)/hone
 
@@ -102,7 +102,7 @@ lint: setup-dev
 	$(PYTHON) scripts/check_layers.py
 	$(PYTHON) scripts/check_size.py
 
-# Slow, and needs a build: static analysis of all that does not include XLA.
+# Slow, and needs a build: static analysis of all code that does not include XLA.
 tidy: setup-dev build
 	.venv/bin/clang-tidy -p $(BUILD) --quiet $(filter-out src/xla/%,$(filter src/%.cc,$(CPP)))
 

@@ -22,7 +22,7 @@ import gymnasium  # noqa: E402
 import hone.gym  # noqa: E402, F401
 from harness import machine  # noqa: E402
 
-# What a step of the worker is made of: a row's name, and the function whose callees it counts.
+# The parts of a worker's step: a row's name, and the function whose callees it counts.
 PARTS = {
     "passes": "hone::xla_side::run_pass",
     "copying modules": "xla::HloModule::Clone",
@@ -39,7 +39,7 @@ def workers():
 
 
 def cpu_seconds():
-    """Processor time of this process and of its worker so far: what the steps cost whatever else the machine does."""
+    """CPU time of this process and of its worker so far: independent of other load on the machine."""
     own = time.process_time()
     for pid in workers():
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
@@ -80,7 +80,7 @@ class Profile:
 
 
 def measure(path, options):
-    """One row: steps/s of the first episodes (nothing known) and of all, by the clock and by processor time."""
+    """One row: steps/s of the first episodes (nothing cached) and of all, by wall time and by CPU time."""
     kwargs = {"programs": [path], "info": False, "kind": options.id}
     if options.build:
         kwargs["build"] = options.build

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Is what the kernel search finds the best there is? Tunes programs twice: as a user would, and with --exhaustive,
-which measures every option of every kernel with care. For each kernel that both finished, the careful time of the
-option the first search chose is compared with the careful time of the best option. Another process, another duel: both
-are noisy."""
+"""Compares the kernel search with exhaustive measurement. Tunes programs twice: with the defaults, and with
+--exhaustive, which measures every option of every kernel with careful duels. For each kernel that both finished, the
+careful time of the option that the first search chose is compared with that of the best option. Both times are
+noisy."""
 
 import argparse
 import datetime
@@ -85,7 +85,7 @@ def compare(hone: Path, program, options: argparse.Namespace, folder: Path) -> l
 
 
 def generated_programs(hone: Path, options: argparse.Namespace, folder: Path) -> list[Program]:
-    """Small graphs of random operations: kernels of few microseconds and one or two at a time, unlike the examples'."""
+    """Small graphs of random operations, with one or two kernels of a few microseconds, unlike the examples."""
     arguments = ["--count", options.generated, "--seed", options.seed, "--max-elements", 262144]
     call_hone(hone, ["generate", "--kind", "kernel", *arguments, "-o", folder, "--quiet"], 60)
     return [Program(path.stem, "generated", path) for path in sorted(folder.glob("*.hlo"))]
@@ -155,7 +155,7 @@ def main() -> int:
                 continue
             rows += fresh
             print(f"{program.name}: {len(fresh)} kernels, {len(rows)} in all", file=sys.stderr, flush=True)
-            if fresh:  # a run that is cut off leaves a table
+            if fresh:  # a stopped run leaves a table
                 within = write(rows, options)
     if not rows:
         print("exhaustive.py: no kernel was finished by both searches", file=sys.stderr)

@@ -1,4 +1,5 @@
-// How long the features of a program take: a module of about 5,000 instructions, from its serialised form to arrays.
+// The time to compute the features of a program: a module of about 5,000 instructions, from its serialised form to
+// arrays.
 //   build/bench_features [INSTRUCTIONS [ROUNDS]]
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-"""What the benchmarks share: calling hone, listing programs, describing the machine, and small statistics."""
+"""Shared by the benchmarks: calling hone, listing programs, describing the machine, and small statistics."""
 
 import argparse
 import csv
@@ -19,7 +19,7 @@ CORPUS = ROOT.parent / "shared" / "corpus"
 GRACE_S = 5  # between asking a process to end and ending it
 ISAS = {"avx512": "avx512f", "avx2": "avx2", "avx": "avx", "sse4.2": "sse4_2"}  # the widest first, and the CPU's flag
 LIMITS = ("sse4.2", "avx2", "avx512")  # what --max-isa takes
-REASON_LENGTH = 300  # characters kept of why there is no answer
+REASON_LENGTH = 300  # characters kept of an error
 
 
 @dataclass
@@ -40,7 +40,7 @@ def example_programs() -> list[Program]:
 
 
 def short_names(files: list[str]) -> list[str]:
-    """For each path its shortest ending that no other path shares, of two parts or more."""
+    """For each path its shortest unique ending of two parts or more."""
 
     def ending(file: str, parts: int) -> str:
         return "/".join(file.split("/")[-parts:])
@@ -178,7 +178,7 @@ def markdown_table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def read_jsonl(path: Path) -> list[dict]:
-    """The objects of a file of lines; a line that was cut off is left out, with a word on standard error."""
+    """The objects of a file of lines; an incomplete line is left out, with a message on standard error."""
     rows = []
     for line in path.read_text().splitlines() if path.exists() else []:
         try:
@@ -189,7 +189,7 @@ def read_jsonl(path: Path) -> list[dict]:
 
 
 def append_row(path: Path, row: dict) -> None:
-    """A line more, on the disk before this returns; begins a new line behind one that was cut off."""
+    """Appends a line and syncs it to disk; begins a new line after an incomplete one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+") as lines:
         if lines.tell() > 0:
@@ -221,8 +221,8 @@ class Progress:
 def measure_programs(
     programs: list[Program], log: Path, measure: Callable[[Program], dict], said: Callable[[dict], str]
 ) -> list[dict]:
-    """The rows of `log` and one more for each program that has none there, kept as soon as it is measured; `said` is a
-    row in a few words. A program that fails is left out, saying so."""
+    """The rows of `log` and one more for each program that has none there, stored as soon as it is measured; `said`
+    describes a row in a few words. A program that fails is left out with a message."""
     log.parent.mkdir(parents=True, exist_ok=True)
     rows = read_jsonl(log)
     done = {row["program"] for row in rows}

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What tuning gains on single kernels: the geometric mean of the best verified ratio of each distinct kernel that the
+"""The gain of tuning on single kernels: the geometric mean of the best verified ratio of each distinct kernel that the
 tiled emitter takes, read from the database that bench/tune.py filled.
 
 A kernel counts when default XLA needs more than --least-us for it and at least one of its tiles was timed. Its best is
 the largest default/candidate ratio among its verified candidates, each candidate taken from its longest duel and only
-if that had --rounds rounds or more (short duels screen candidates, and the best of many short ones is mostly luck).
+if that had --rounds rounds or more (short duels screen candidates, and the best of many short ones is mostly noise).
 Default XLA is a candidate too, so no kernel counts below 1.
 """
 
@@ -22,7 +22,7 @@ from harness import ROOT, add_max_isa, commit, geometric_mean, machine, markdown
 
 @dataclass
 class Kernel:
-    """All that the database knows of one kernel at one thread count."""
+    """All records of one kernel at one thread count."""
 
     fingerprint: str
     baselines_ns: list[float] = field(default_factory=list)
@@ -127,7 +127,7 @@ def top_table(counted: list[Kernel], options: argparse.Namespace) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--db", type=Path, required=True, help="the tune database")
-    parser.add_argument("--jsonl", type=Path, help="raw rows of bench/tune.py, which say whose kernel is whose")
+    parser.add_argument("--jsonl", type=Path, help="raw rows of bench/tune.py, which list the kernels of each program")
     parser.add_argument("--set", choices=["examples", "corpus", "all"], default="corpus", help="needs --jsonl")
     parser.add_argument("--threads", type=int, default=1)
     add_max_isa(parser)

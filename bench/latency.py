@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How soon hone answers: the start of the program, the first measured candidate of a tune, and how many candidates of
-small kernels a search compiles, runs and verifies in a second."""
+"""Latency of hone: the start of the program, the first measured candidate of a tune, and the number of candidates of
+small kernels that a search compiles, runs and verifies in a second."""
 
 import argparse
 import datetime
@@ -53,7 +53,7 @@ def first_candidate_s(hone: Path, program: Path, folder: Path, limit_s: float) -
 
 
 def candidate_gaps(hone: Path, program: Path, folder: Path, budget: str) -> list[tuple[float, float]]:
-    """(seconds from row to row, of these compiling) of one kernel's candidates in a search, kernels below 50 us."""
+    """(seconds between rows, compile seconds of these) of one kernel's candidates in a search, kernels below 50 us."""
     database = folder / f"{program.name}.db"
     arguments = [
         "tune",

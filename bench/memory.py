@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How much memory tuning takes: the main process, the worker against a worker that only runs default XLA, and the
-worker's resident memory over the candidates of one long search."""
+"""Memory of tuning: the main process, the worker against a worker that only runs default XLA, and the worker's resident
+memory over the candidates of one long search."""
 
 import argparse
 import datetime
@@ -40,7 +40,7 @@ def children(pid: int) -> list[int]:
 
 
 def peaks_of(command: list[str]) -> tuple[float, float, str]:
-    """Peak MiB of the main process, of its largest worker, and what it wrote to standard error."""
+    """Peak MiB of the main process and of its largest worker, and the text on standard error."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     peaks = [0, 0]
     done = threading.Event()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Random orders of XLA's passes over many programs: steps that end a process, fail, or change what a program computes.
+"""Random orders of XLA's passes over many programs: counts steps that crash a process, fail, or change outputs.
 
 Each episode takes 45 random passes of the default action set on one program; the result is compiled, run and compared
 with the untouched program on equal inputs. Programs take turns until --steps are done. Every episode is a line of
---jsonl; a run that was cut off goes on behind the last one. Prints Markdown.
+--jsonl; a stopped run continues after the last one. Prints Markdown.
 """
 
 import argparse
@@ -95,7 +95,7 @@ def main():
                 f"{done}/{options.steps} steps, {rate:.1f}/s, {left:.0f} s left: {rows[-1]['program']}", file=sys.stderr
             )
     except KeyboardInterrupt:
-        print("interrupted; give --jsonl again to go on", file=sys.stderr)
+        print("interrupted; give --jsonl again to continue", file=sys.stderr)
     print(summary(rows))
 
 

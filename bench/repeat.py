@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How well the measuring protocol repeats: the same program measured by independent processes.
+"""Repeatability of the measuring protocol: the same program measured by independent processes.
 
 Two figures per program. Runs: each process times the program --repeat times and keeps the least; the spread is
 (largest - smallest) / median over the processes. Duels: each process duels default XLA against itself; the error is

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every benchmark, into build/bench/: programs, kernels, repeatability; last, the time features take, printed. Arguments
-# go to bench/tune.py. Takes hours with the default budget; Ctrl-C keeps what was done, and the next call of the same day
-# goes on from there. The pages of docs/results are changed by hand from these tables.
+# are passed to bench/tune.py. Takes hours with the default budget; Ctrl-C keeps finished parts, and the next call of
+# the same day continues. The pages of docs/results are updated by hand from these tables.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 if [[ " $* " == *" --out"* || " $* " == *" --jsonl"* || " $* " == *" --db"* ]]; then
@@ -11,12 +11,12 @@ fi
 python=.venv/bin/python
 [[ -x $python ]] || python=python3
 day=$(date +%F)
-# Under a limit of the instruction set all are, and their files are of their own.
+# A limit of the instruction set holds for all of them, which then write files of their own.
 isa=()
 [[ " $* " =~ \ --max-isa[=\ ]([a-z0-9.]+)\  ]] && isa=(--max-isa "${BASH_REMATCH[1]}")
 name=$day${isa[1]:+-${isa[1]}}
 raw=build/bench/tune-$name
-# Kernels below tell where the gain comes from; a fall-short there (exit 1: none counted) is no reason to stop.
+# The kernels show where the gain comes from; exit code 1 there (no kernel counted) is no reason to stop.
 "$python" bench/tune.py --out "$raw.md" --jsonl "$raw.jsonl" "$@"
 "$python" bench/kernels.py --db "$raw.db" --jsonl "$raw.jsonl" --out "build/bench/kernels-$name.md" "${isa[@]}" ||
   echo "kernels: no kernel counted" >&2

@@ -3,7 +3,7 @@
 
 Every program is tuned, then the package is confirmed by a duel against default XLA in another process
 (`hone run PACKAGE --compare`): the speed-ups of the table are those of this second duel. Each program is one row of a
-JSONL file, written as soon as it is known; a row already there is not run again. Ctrl-C keeps what was done.
+JSONL file, written as soon as it is known; finished rows are not run again. Ctrl-C keeps them.
 """
 
 import argparse
@@ -133,7 +133,7 @@ def verified(row: dict) -> bool:
 
 
 def credited(row: dict) -> float:
-    """The speed-up that counts: without verified outputs a gain is none."""
+    """The speed-up for the means: 1 for a gain without verified outputs."""
     speedup = row["confirm"]["speedup"]
     return speedup if verified(row) else min(1.0, speedup)
 
@@ -295,7 +295,7 @@ def main() -> int:
         run_missing(jobs, done, options)
     except KeyboardInterrupt:
         interrupted = True
-        print("interrupted: what was done is kept", file=sys.stderr)
+        print("interrupted: finished rows are kept", file=sys.stderr)
     rows = [done[key_of(row)] for row, _ in jobs if key_of(row) in done]
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(document(rows, len(jobs), options))

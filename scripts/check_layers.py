@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the order of the source tree: who may include whom, and that what is linked is what is included.
+"""Checks the order of the source tree: which folders may include which, and that links match includes.
 
 A folder of src/ includes itself and folders of lower rank, and so do the rooms of a folder that has any. XLA's headers
-stay in src/xla, torch's in src/learn. No circle of files includes each other. Prints one line per fault; exit status 1
-when there is any. How long files and functions may be: check_size.py.
+stay in src/xla, torch's in src/learn. There are no include cycles. Prints one line per fault; exit status 1 when there
+is any. Limits of files and functions: check_size.py.
 """
 
 import argparse
@@ -35,7 +35,7 @@ RANKS = {
     "cli": 11,
 }
 SAME_RANK = {("wire", "graph")}  # beside each folder's own headers
-# Folders of folders. A header directly in one includes no room of it, a source directly in one any.
+# Folders with subfolders (rooms). A header directly in such a folder includes none of its rooms, a source includes any.
 ROOMS = {
     "xla": {"shim": 0, "passes": 0, "decisions": 1, "measure": 2, "service": 3},
     "learn": {"nets": 0, "train": 1, "layout": 2, "go": 2, "agents": 2},
@@ -43,7 +43,7 @@ ROOMS = {
 }
 XLA_PREFIXES = ("xla/", "tsl/", "tensorflow/", "mlir/", "absl/", "stablehlo/", "llvm/")
 TORCH_PREFIXES = ("torch/", "ATen/", "c10/")
-# Where a folder's links are said, and how.
+# Where a folder's links are declared, and how.
 LINKS_OF = {
     "learn": ("src/learn/CMakeLists.txt", re.compile(r"\bset\(learn_links\s+([^)]*)\)")),
     "xla": ("src/xla/CMakeLists.txt", re.compile(r"\bset\(xla_links\s+([^)]*)\)")),
@@ -55,7 +55,7 @@ SOURCES = {".h", ".cc", ".def"}
 
 @dataclass(frozen=True)
 class Include:
-    """An #include line: which file of src/ (a path below it) includes what."""
+    """An #include line: the file (a path below src/) and its target."""
 
     source: Path
     line: int
@@ -72,7 +72,7 @@ class Include:
 
 
 def own_header(folder: str, target: str) -> Path | None:
-    """Which file below src/ an include of `target` from src/`folder` means; None for a header of others."""
+    """The file below src/ that an include of `target` from src/`folder` refers to; None for other headers."""
     if "/" not in target:
         return None
     first = target.split("/")[0]
@@ -100,7 +100,7 @@ def may_include(folder: str, other: str) -> bool:
 
 
 def room_fault(include: Include) -> str | None:
-    """What is wrong with an include of a header of the same folder."""
+    """The fault in an include of a header of the same folder, or None."""
     ranks = ROOMS.get(include.folder, {})
     room, other = (path.parts[1] if len(path.parts) > 2 else None for path in (include.source, include.own))
     if other is None or room == other or (room is None and include.source.suffix == ".cc"):
@@ -116,7 +116,7 @@ def room_fault(include: Include) -> str | None:
 
 
 def include_fault(include: Include) -> str | None:
-    """What is wrong with an include; None when nothing is."""
+    """The fault in an include, or None."""
     folder, target = include.folder, include.target
     if target.startswith(XLA_PREFIXES):
         return None if folder == "xla" else f"{target} is XLA's: only src/xla may include it"
@@ -133,7 +133,7 @@ def include_fault(include: Include) -> str | None:
 
 
 def find_circle(includes: list[Include]) -> list[str] | None:
-    """Modules (foo.h, foo.cc and foo.def are one) that include each other in a circle, the first also last."""
+    """An include cycle of modules (foo.h, foo.cc and foo.def are one), with the first module repeated at the end."""
     graph: dict[str, set[str]] = {}
     for include in includes:
         if include.own is not None:
@@ -157,7 +157,7 @@ def find_circle(includes: list[Include]) -> list[str] | None:
 
 
 def links_of(root: Path) -> dict[str, tuple[str, set[str]]]:
-    """Folder -> (the file that says so, the folders it links)."""
+    """Folder -> (the file that declares its links, the folders it links)."""
     links = {}
     top = root / "CMakeLists.txt"
     for match in LIBRARY.finditer(top.read_text(encoding="utf-8") if top.is_file() else ""):
@@ -177,7 +177,7 @@ def links_of(root: Path) -> dict[str, tuple[str, set[str]]]:
 
 
 def link_faults(root: Path, includes: list[Include]) -> list[str]:
-    """Folders that link what they do not include, or include what they do not link."""
+    """Links without includes, and includes without links."""
     first: dict[tuple[str, str], str] = {}  # (folder, folder it includes) -> where first
     for include in includes:
         if include.own is not None and include.own.parts[0] != include.folder:

@@ -46,7 +46,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def link_fault(page: Path, link: str) -> str | None:
-    """What is wrong with a link of `page`; None when nothing is or it leaves the repository's files."""
+    """The fault in a link of `page`; None when there is none or it points outside the repository."""
     if ELSEWHERE.match(link):
         return None
     name, _, anchor = link.partition("#")

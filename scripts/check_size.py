@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks how long the files and functions of the project are: what outgrows a limit should have been several things.
+"""Checks the length of the project's files and functions; one that exceeds a limit should be split.
 
 Prints one line per fault; exit status 1 when there is any.
 """
@@ -15,11 +15,11 @@ from pathlib import Path
 FOLDERS = ("src", "tests", "python", "scripts", "bench")
 KINDS = {".h", ".cc", ".def", ".py", ".sh", ".fbs", ".js", ".cmake"}
 MAX_LINES = 400
-MAX_HEADER_LINES = 150  # a warning: a header that outgrows it may still be one promise
+MAX_HEADER_LINES = 150  # a warning: a longer header may still have one purpose
 MAX_FUNCTION_LINES = 60  # from the first line of its signature to its closing brace
 MAX_TEST_CASE_LINES = 80
 
-# Comments, literals and preprocessor lines: what may hold braces that are none.
+# Comments, literals and preprocessor lines, whose braces do not count.
 TEXT = re.compile(
     r"""//[^\n]*
     |/\*.*?\*/
@@ -29,7 +29,7 @@ TEXT = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
-ACCESS = re.compile(r"\s*(?:(?:public|private|protected)\s*:\s*)*")  # what may stand before a declaration
+ACCESS = re.compile(r"\s*(?:(?:public|private|protected)\s*:\s*)*")  # before a declaration
 TEMPLATE = re.compile(r"^\s*template\s*<")
 TYPE = re.compile(r"^\s*(?:typedef\s+)?(?:class|struct|union|enum)\b")
 NAMESPACE = re.compile(r"^\s*(?:inline\s+)?(?:namespace\b|extern\s*\"\")")
@@ -51,7 +51,7 @@ class Function:
 
 
 def blank(match: re.Match) -> str:
-    """As many lines as there were, nothing else; string literals stay visible as such."""
+    """The newlines of the match, after "" if it is a string literal."""
     return ('""' if match.group("literal") else "") + "\n" * match.group().count("\n")
 
 
@@ -68,7 +68,7 @@ def without_template(head: str) -> str:
 
 
 def outside_parentheses(text: str) -> str:
-    """What of `text` stands in no parentheses; each pair leaves "()"."""
+    """`text` with the contents of parentheses removed; each pair becomes "()"."""
     kept, depth = [], 0
     for char in text:
         depth -= char == ")"
@@ -79,20 +79,20 @@ def outside_parentheses(text: str) -> str:
 
 
 def scope_of(head: str) -> str:
-    """What a brace opens after `head`, at namespace or class scope: "namespace", "type", "function" or "value"."""
+    """What a brace after `head` opens, at namespace or class scope: "namespace", "type", "function" or "value"."""
     head = without_template(head[ACCESS.match(head).end() :])
     if NAMESPACE.match(head):
         return "namespace"
     flat = outside_parentheses(OPERATOR.sub("operator", head))
     if TYPE.match(head) and not flat.rstrip().endswith(")"):
         return "type"
-    # An initialiser stands after "=" or right after a name, a body after a space (clang-format sees to it).
+    # An initialiser follows "=" or directly a name, a body follows a space (as clang-format writes it).
     is_value = "(" not in flat or re.search(r"(?<![<>=!])=(?!=)", flat) or not head.endswith((" ", "\n"))
     return "value" if is_value else "function"
 
 
 def cpp_functions(text: str) -> Iterator[Function]:
-    """Every function of a C++ source, with those of its classes; lambdas belong to the function they stand in."""
+    """Every function of a C++ source, with those of its classes; lambdas belong to the function around them."""
     code = TEXT.sub(blank, text)
     scopes: list[str] = []  # of the open braces
     begin = 0  # of the declaration, at namespace or class scope

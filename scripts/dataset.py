@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Packs the measured part of a collection into one compressed file, unpacks it, and describes it.
 
-What is shipped is the database, not the shards: features are computed again from the kernels' modules, so a new version
-of the features needs no new file. Kernels that were lowered and never measured are left out.
+The database is shipped, not the shards: features are computed again from the kernels' modules, so a new version of the
+features needs no new file. Kernels that were lowered and never measured are left out.
 
     scripts/dataset.py pack collect.db data/kernels.db.xz
     scripts/dataset.py unpack data/kernels.db.xz build/kernels.db
@@ -36,7 +36,7 @@ def repack(connection: sqlite3.Connection) -> None:
 
 
 def measured_only(source: Path, target: Path) -> None:
-    """Copies schema, programs, and the kernels and records that hold a sound measurement."""
+    """Copies the schema, the programs, and the kernels and records with a valid measurement."""
     connection = sqlite3.connect(target)
     connection.execute("attach ? as s", (str(source),))
     for (statement,) in connection.execute(
@@ -50,7 +50,7 @@ def measured_only(source: Path, target: Path) -> None:
     )
     repack(connection)
     connection.execute(f"insert into records select * from s.records where scope = 'kernel' and kernel in {measured}")
-    for mark in ("application_id", "user_version"):  # by these hone knows its databases
+    for mark in ("application_id", "user_version"):  # these identify hone's databases
         connection.execute(f"pragma {mark} = {connection.execute(f'pragma s.{mark}').fetchone()[0]}")
     connection.commit()
     connection.execute("detach s")
@@ -127,7 +127,7 @@ def defaults_ns(database: Path) -> dict[str, float]:
 
 
 def noise(first: Path, second: Path | None) -> None:
-    """What a perfect model would get: both sides of one duel, and a second collection as the predictor of the first."""
+    """The error of a perfect model: between the sides of one duel, and of a second collection predicting the first."""
 
     def show(what: str, errors: list[float]) -> None:
         print(

@@ -1,6 +1,6 @@
 """The example programs: layers of common networks as JAX (and Keras) functions with their weights as parameters.
 
-Each program is a function f(weights, *inputs). Weights and inputs are given as shapes: no array is ever baked in. Every
+Each program is a function f(weights, *inputs). Weights and inputs are given as shapes: no array is a constant. Every
 integer input (token, position, label) is in range for any small non-negative value, and every floating input may be
 any finite number, except where `about` says otherwise.
 """

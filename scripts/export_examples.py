@@ -34,7 +34,7 @@ def export(name: str, program: Program) -> str:
     function.__name__ = name
     text = jax.jit(function, keep_unused=True).lower(program.weights, *program.inputs).as_text()
     if len(text) > MAX_BYTES:
-        raise SystemExit(f"{name}: {len(text)} bytes of text, at most {MAX_BYTES}: is an array baked in?")
+        raise SystemExit(f"{name}: {len(text)} bytes of text, at most {MAX_BYTES}: is an array a constant?")
     return text
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Exports the corpus of programs as StableHLO text (data/programs/NAME.mlir.gz) and lists them in data/programs.json.
 
-Weights are parameters, known by shape only. Each program is run once by `hone run` on XLA:CPU; the list gives its run
-time then and its size. What is exported and listed already is skipped, so an interrupted run goes on where it stopped.
+Weights are parameters, known by shape only. Each program is run once by `hone run` on XLA:CPU; the list has the run
+time and the size. Programs that are exported and listed already are skipped, so an interrupted run can be continued.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-MAX_CONSTANT_BYTES = 32_768  # of text in one line: a longer one is an array baked in
+MAX_CONSTANT_BYTES = 32_768  # of text in one line: a longer one is a constant array
 MAX_PARAMETER_BYTES = 400_000_000
 
 # One thread, and no accelerator: the text must not depend on the machine it is written on.
@@ -61,7 +61,7 @@ def program_text(entry) -> tuple[str, int]:
     text = jax.jit(function, keep_unused=True).lower(program.weights, *program.inputs).as_text()
     longest = max(len(line) for line in text.splitlines() if "dense<" in line or "func.func" not in line)
     if longest > MAX_CONSTANT_BYTES:
-        raise ExportError(f"a line of {longest} bytes: is an array baked in?")
+        raise ExportError(f"a line of {longest} bytes: is an array a constant?")
     return text, len(jax.tree.leaves(program.weights)) if program.constant else 0
 
 
@@ -70,7 +70,7 @@ def file_name(name: str) -> str:
 
 
 def labels(entry, out: Path) -> dict:
-    """The part of a row that does not depend on the export; the file is named as seen from the list."""
+    """The part of a row that does not depend on the export; the file's path is relative to the list."""
     return {
         "name": entry.name,
         "file": f"{out.name}/{file_name(entry.name)}",
@@ -83,7 +83,7 @@ def labels(entry, out: Path) -> dict:
 
 
 def write_packed(path: Path, text: str) -> int:
-    """Writes gzip without a date, so equal programs give equal files. Whole or not at all."""
+    """Writes gzip atomically and without a date, so equal programs give equal files."""
     packed = gzip.compress(text.encode(), 9, mtime=0)
     partial = path.with_suffix(".partial")
     partial.write_bytes(packed)
@@ -113,7 +113,7 @@ def hone_json(hone: Path, *arguments: str, timeout_s: float) -> dict:
 
 
 def bad_outputs(path: Path) -> int:
-    """How many outputs hold an infinity or a NaN."""
+    """The number of outputs with an infinity or a NaN."""
     import numpy as np
 
     with np.load(path) as arrays:
@@ -145,7 +145,7 @@ def export(entry, out: Path, hone: Path | None) -> dict:
         text, weights = program_text(entry)
     except ExportError:
         raise
-    except Exception as error:  # whatever a library throws: the other programs can still be exported
+    except Exception as error:  # from any library: the other programs can still be exported
         raise ExportError(f"{type(error).__name__}: {one_line(error)}") from error
     row = labels(entry, out) | {
         "weights": f"0-{weights - 1}" if weights > 1 else "0" if weights else "",
@@ -170,7 +170,7 @@ def read_list(path: Path) -> dict[str, dict]:
 
 
 def kept_rows(rows: dict[str, dict], entries: dict, out: Path) -> dict[str, dict]:
-    """The rows whose program still exists, as a file and in the table, under its labels of today."""
+    """The rows whose program still exists, as a file and in the table, with their current labels."""
     return {
         name: row | labels(entries[name], out)
         for name, row in rows.items()
@@ -268,5 +268,5 @@ if __name__ == "__main__":
     except OSError as error:  # the folder cannot be written
         sys.exit(f"error: {error.filename}: {error.strerror}")
     except KeyboardInterrupt:
-        print("interrupted: run again to go on", file=sys.stderr)
+        print("interrupted: run again to continue", file=sys.stderr)
         sys.exit(130)

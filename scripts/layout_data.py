@@ -4,9 +4,9 @@
     scripts/layout_data.py describe data/layouts [--db build/data/layouts.db]
     scripts/layout_data.py noise build/data/layouts.db second.db
 
-collect takes the programs of data/splits/layout.txt and calls hone collect layout; a run that was cut off goes on with
-the same command. Most of the time goes into compiling, 0.2 to 1.3 s per configuration; run it with `taskset -c N`.
-describe prints what a folder holds, as Markdown. noise compares two collections of the same layouts.
+collect takes the programs of data/splits/layout.txt and calls hone collect layout; the same command continues a stopped
+run. Most of the time is spent in compiling, 0.2 to 1.3 s per configuration; run it with `taskset -c N`.
+describe prints a folder's contents as Markdown. noise compares two collections of the same layouts.
 """
 
 import argparse
@@ -31,7 +31,7 @@ def parts(path):
 
 
 def manifest_rows():
-    """The split's programs as hone collect wants them."""
+    """The split's programs in the format of hone collect."""
     known = {p["name"]: p for p in json.loads((ROOT / "data" / "programs.json").read_text())}
     missing = [name for name in parts(SPLIT) if name not in known]
     if missing:
@@ -59,7 +59,7 @@ def inspected(options, path):
     with zipfile.ZipFile(path) as archive:
         runtimes = archive.read("config_runtime.npy")
     header = 10 + struct.unpack_from("<H", runtimes, 8)[0]
-    (graph["default_ns"],) = struct.unpack_from("<q", runtimes, header)  # XLA's own layouts stand first
+    (graph["default_ns"],) = struct.unpack_from("<q", runtimes, header)  # XLA's own layouts come first
     return graph
 
 
@@ -115,14 +115,14 @@ def kendall_tau(a, b):
 
 
 def noise(options):
-    """How well one collection tells what another will measure: what a perfect model would get."""
+    """The accuracy of one collection as a predictor of another, which a perfect model would reach."""
     first, second = (
         {(r["program"], r["decisions"]): r["ratio"] for r in read_rows(db) if r["status"] == "ok" and r["ratio"] > 0}
         for db in (options.first, options.second)
     )
     both = sorted(first.keys() & second.keys())
     if not both:
-        sys.exit("the two have no layout in common")
+        sys.exit("the two collections have no layout in common")
     errors = [abs(first[k] / second[k] - 1) for k in both]
     taus = []
     for _, keys in itertools.groupby(both, key=lambda k: k[0]):
@@ -153,7 +153,7 @@ def main():
     command.add_argument("--seed", type=int, default=0)
     command = commands.add_parser("describe")
     command.add_argument("folder", type=pathlib.Path)
-    command.add_argument("--db", type=pathlib.Path, help="the measurements it was made from")
+    command.add_argument("--db", type=pathlib.Path, help="the database of its measurements")
     command.add_argument("--configurations", type=int, default=100)
     command = commands.add_parser("noise")
     command.add_argument("first", type=pathlib.Path)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes the pages of docs/reference/ that come from the code, and the table of commands in README.md.
+"""Writes the pages of docs/reference/ that are generated from the code, and the table of commands in README.md.
 
     scripts/make_reference.py --hone build/hone           writes what has changed
     scripts/make_reference.py --hone build/hone --check   writes nothing; exit code 1 and the names of pages out of date
 
 commands.md comes from the help texts, python.md from the docstrings of python/hone, passes.md from `hone passes` and
-the measured effects in passes.csv, features.md from the tables in src/features. json.md is written by hand; it is only
-checked to have a section for every command with --json.
+the measured effects in passes.csv, features.md from the tables in src/features, decisions.md from those in src/graph.
+json.md is written by hand; it is only checked to have a section for every command with --json.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from reference import commands, python_api
+from reference import commands, decisions, python_api
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = Path("docs/reference")
@@ -66,7 +66,7 @@ def passes_page(table, effects):
 
 
 def feature_width(kind, arguments):
-    """How many columns one row of a feature table makes (the rules stand at the head of each table)."""
+    """The number of columns of one row of a feature table (the rules are at the top of each table)."""
     width = int(arguments[0]) if kind in ("LIST", "AXES", "FLAGS") else 1
     return width + 2 if kind in ("LIST", "FLAGS") else width
 
@@ -122,6 +122,7 @@ def pages(hone, root):
         REFERENCE / "python.md": python_api.page(root / "python" / "hone"),
         REFERENCE / "passes.md": passes_page(json.loads(done.stdout)["passes"], effects),
         REFERENCE / "features.md": features_page(root / "src" / "features"),
+        REFERENCE / "decisions.md": decisions.page(root / "src" / "graph"),
     }
     made = {path: MADE + "\n" + text.rstrip("\n") + "\n" for path, text in made.items()}
     readme = Path("README.md")
@@ -130,7 +131,7 @@ def pages(hone, root):
 
 
 def faults_of_json_page(hone, root):
-    """What json.md lacks, one line each: it is written by hand."""
+    """The sections missing in json.md, which is written by hand, one line each."""
     path = REFERENCE / "json.md"
     headings = re.findall(r"^#+ (.*)$", (root / path).read_text(), re.MULTILINE)
     named = {name for heading in headings for name in re.findall(r"`(hone [^`]*)`", heading)}

@@ -1,4 +1,4 @@
-"""What programs in JAX are made of: shapes of weights and inputs, and the layers that many of them share."""
+"""Parts of the programs in JAX: shapes of weights and inputs, and shared layers."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 os.environ["KERAS_BACKEND"] = "jax"
-sys.modules["tensorflow"] = None  # only the wheel's C++ half is installed: keep Keras from trying it
+sys.modules["tensorflow"] = None  # only the wheel's C++ part is installed: keep Keras from importing it
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402

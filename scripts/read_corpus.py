@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Loads every runnable program of a corpus with `hone inspect` and prints what was read, how fast, and what was not."""
+"""Loads every runnable program of a corpus with `hone inspect` and prints the programs read, the time, and failures."""
 
 import argparse
 import csv

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Which pass changes which program: every pass on every untouched program, then random sequences.
+"""Measures which pass changes which program: every pass on every untouched program, then random sequences.
 
 Prints one JSON object per program: for each pass the instructions it added, what failed, and what the sequences left.
-With --table the arguments are files of such lines, and what all of them say is printed as docs/reference/passes.csv,
-from which scripts/make_reference.py makes docs/reference/passes.md.
+With --table the arguments are files of such lines, which are summarised as docs/reference/passes.csv;
+scripts/make_reference.py generates docs/reference/passes.md from it.
 """
 
 import argparse
@@ -24,7 +24,7 @@ import hone.gym  # noqa: E402, F401
 
 
 def scan(path, options):
-    """What the passes do to one program."""
+    """The effects of the passes on one program."""
     kwargs = {"programs": [path], "traj_limit": options.length, "step_limit_s": 20.0}
     if options.build:
         kwargs["build"] = options.build

@@ -2,20 +2,20 @@
 # Makes a Debian 12 machine ready to build Hone: apt packages that are missing, and the virtual environment .venv with
 # the pinned wheels. Does nothing, fast, when everything is in place.
 #
-#   scripts/setup.sh              what the product needs
+#   scripts/setup.sh              the requirements of Hone itself
 #   scripts/setup.sh --examples   also JAX and Keras (example export, JAX tests)
-#   scripts/setup.sh --models     what --examples installs, and the model libraries (corpus export)
-#   scripts/setup.sh --test       also the Debian packages that only tests need, as far as they can be had
+#   scripts/setup.sh --models     as --examples, and the model libraries (corpus export)
+#   scripts/setup.sh --test       also the Debian packages that only tests need, if they are available
 #   scripts/setup.sh --gym        also Gymnasium and Stable-Baselines3 (environments in Python)
 #   scripts/setup.sh --fleet      also Ray (hone tune --engine ray)
-#   scripts/setup.sh --bench      also what --gym installs, and matplotlib (figures of bench/pass_order)
+#   scripts/setup.sh --bench      as --gym, and matplotlib (figures of bench/pass_order)
 #   scripts/setup.sh --dev        also the formatters and linters
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 say() { echo "setup: $*" >&2; }
 
-# Installed version of each package asked for, one "name version" a line; absent packages print nothing.
+# Installed version of each given package, one "name version" per line; absent packages print nothing.
 installed_versions() {
   dpkg-query -W -f='${db:Status-Status} ${Package} ${Version}\n' "$@" 2>/dev/null | sed -n 's/^installed //p'
 }

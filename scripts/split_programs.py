@@ -46,7 +46,7 @@ VALIDATION_FAMILIES = {"temporal_conv", "train_recommendation", "data_mining", "
 
 
 class SplitError(Exception):
-    """The list of programs does not allow the split; one line."""
+    """The list of programs does not allow the split; the message is one line."""
 
 
 def random_split(programs: list[dict], seed: int) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""What the autotuner benchmarks share: test programs of a split, rows that survive an interrupt, a document's head."""
+"""Shared by the autotuner benchmarks: test programs of a split, rows that survive an interrupt, a document's head."""
 
 import argparse
 import datetime
@@ -15,7 +15,9 @@ from harness import ROOT, Program, Progress, add_max_isa, append_row, commit, li
 
 def add_options(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument("--split", type=Path, default=ROOT / "data" / "splits" / "random.txt")
-    parser.add_argument("--programs", type=Path, default=ROOT / "data" / "programs.json", help="what the split names")
+    parser.add_argument(
+        "--programs", type=Path, default=ROOT / "data" / "programs.json", help="list of the split's programs"
+    )
     parser.add_argument("--only", default="", metavar="NAME[,NAME]", help="of the test programs, these")
     parser.add_argument("--max-programs", type=int, metavar="N", help="the first N")
     parser.add_argument("--out", type=Path, help="the table in Markdown (default: only printed)")
@@ -52,8 +54,8 @@ def test_programs(options: argparse.Namespace) -> list[Program]:
 def run_missing(
     jobs: list[dict], keys: tuple[str, ...], run: Callable[[dict], None], options: argparse.Namespace
 ) -> tuple[list[dict], bool]:
-    """Runs the jobs whose row is not in the file yet; (the rows of all jobs that have one, was it interrupted). A row
-    also has the limit of the instruction set it was measured under."""
+    """Runs the jobs whose row is not in the file yet. Returns (the rows of all finished jobs, whether interrupted).
+    A row also has the limit of the instruction set that it was measured under."""
     max_isa = getattr(options, "max_isa", None)
     for job in jobs:
         job["max_isa"] = max_isa
@@ -77,7 +79,7 @@ def run_missing(
             progress.finished(job.get("error", "done"))
     except KeyboardInterrupt:
         interrupted = True
-        print("interrupted: what was done is kept", file=sys.stderr)
+        print("interrupted: finished rows are kept", file=sys.stderr)
     return [done[key_of(job)] for job in jobs if key_of(job) in done], interrupted
 
 

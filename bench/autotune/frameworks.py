@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Whole programs: default XLA and what `hone tune` made of it, against PyTorch (eager and torch.compile), ONNX Runtime
+"""Whole programs: default XLA and the result of `hone tune`, against PyTorch (eager and torch.compile), ONNX Runtime
 and TVM, on the same models with the same weights and inputs, interleaved in one process.
 
 The models are the examples that frameworks_models.py has as PyTorch modules. A contender whose outputs differ from
 default XLA's by more than the tolerance of their type is left out and counted. Each program is one row of a JSONL file;
-what tuning made is kept beside it, so that a run that was stopped goes on. --check only compares outputs.
+results of tuning are stored beside it, so that a stopped run can be continued. --check only compares outputs.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from common import failures, finish, head, run_missing
 from harness import ROOT, HoneError, call_hone, example_programs, geometric_mean, markdown_table, seconds_of
 
 KEYS = ("name", "threads", "seed", "budget", "clock")
-GROUP = ("threads", "clock", "budget")  # what is compared in one table
+GROUP = ("threads", "clock", "budget")  # equal for all rows of one table
 # key -> (column, distributions whose versions matter)
 CONTENDERS = {
     "default": ("default XLA", ["tensorflow-cpu"]),
@@ -32,13 +32,13 @@ CONTENDERS = {
     "onnxruntime": ("ONNX Runtime", ["onnxruntime", "onnx", "onnxscript"]),
     "tvm": ("TVM", ["apache-tvm"]),
 }
-MADE = "made.json"  # beside what a stage left: how long it took
+MADE = "made.json"  # in a stage's folder: its times
 STAGE_LIMIT_S = 900
-AHEAD = ("compile", "onnxruntime", "tvm")  # contenders that make something before they can be called
+AHEAD = ("compile", "onnxruntime", "tvm")  # contenders with a stage before their first call
 
 
 def run_stage(stage: str, row: dict, program: dict, folder: Path, options: argparse.Namespace) -> dict:
-    """What frameworks_stages.py answers, in a process of its own: a crash of one framework costs one program."""
+    """The answer of frameworks_stages.py, run in a separate process: a crash of one framework affects one program."""
     request = {
         "stage": stage,
         "name": row["name"],
@@ -80,7 +80,7 @@ def facts(row: dict, options: argparse.Namespace) -> dict:
 
 
 def package(row: dict, program: dict, folder: Path, options: argparse.Namespace) -> dict:
-    """The program as hone tune makes it or, to compare outputs only, as hone's model alone does: in a second or two."""
+    """The program from hone tune or, to compare outputs only, from hone optimize, which takes a second or two."""
     to = ["--weights", program["weights"], "-o", folder / "tuned.hone", "--force"]
     arguments = ["optimize", program["path"], "--no-verify", *to]
     if not options.check:
@@ -93,7 +93,7 @@ def package(row: dict, program: dict, folder: Path, options: argparse.Namespace)
 
 
 def once(name: str, folder: Path, make) -> dict:
-    """make()'s answer, kept in the folder: made only if it is not there yet."""
+    """The answer of make(), which is called only if the folder has none yet."""
     made = json.loads((folder / MADE).read_text()) if (folder / MADE).exists() else {}
     if name not in made:
         made[name] = make()
@@ -118,7 +118,7 @@ def measure(row: dict, options: argparse.Namespace) -> None:
 
 
 def prepare(stage: str, row: dict, program: dict, folder: Path, options: argparse.Namespace) -> dict:
-    """What a framework makes ahead; that it fails is an answer, too, and costs its own column only."""
+    """The stage of a framework before its first call; a failure is recorded and affects only its own column."""
     try:
         return run_stage(stage, row, program, folder, options)
     except (HoneError, subprocess.TimeoutExpired) as error:
@@ -176,7 +176,8 @@ def ratio_table(rows: list[dict]) -> str:
 
 
 def against_table(rows: list[dict]) -> str:
-    """Tuned against each framework: geometric mean of its time over ours, and how many programs are faster with us."""
+    """Tuned against each framework: geometric mean of its time over Hone's, and how many programs are faster with
+    Hone."""
     lines = []
     for key, (column, _) in CONTENDERS.items():
         if key in ("tuned", "call"):
@@ -204,7 +205,7 @@ def effort_table(rows: list[dict]) -> str:
         cells += [f"{answer['cpu_s']:.1f}" if "cpu_s" in answer else "-" for answer in made]
         tvm = row.get("tvm", {})
         cells.append(f"{tvm['trials']}" if "trials" in tvm else "-")
-        if "searched" in tvm:  # a search that time ended may not have come to all
+        if "searched" in tvm:  # a search that ran out of time may not have reached all
             cells[-1] += f", {tvm['searched']} of {tvm['tasks']} tasks"
         lines.append(cells)
     return markdown_table(header, lines)

@@ -1,8 +1,8 @@
-"""The example programs as PyTorch modules, written as one would write them in PyTorch.
+"""The example programs as PyTorch modules, in the usual style of PyTorch.
 
-Each takes its weights in the order of the exported program's first parameters (JAX's: keys of a dict sorted) and lays
-them out as PyTorch wants them, once; `forward` takes the program's other parameters in its layout and returns its
-results as one flat tuple. scripts/example_programs.py is the definition that they follow.
+Each takes its weights in the order of the exported program's first parameters (JAX's: keys of a dict sorted) and
+converts them once to PyTorch's layout; `forward` takes the program's other parameters in its layout and returns its
+results as one flat tuple. The definitions are in scripts/example_programs.py.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-MASKED = -1e9  # added to the scores of what may not be attended to
+MASKED = -1e9  # added to masked attention scores
 
 
 def constant(value: Tensor) -> nn.Parameter:

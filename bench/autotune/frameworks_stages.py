@@ -23,7 +23,7 @@ from hone import Tuned, arrays, files, runtime
 ONNX = "model.onnx"
 WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 TIMED_NS = 3e6  # one time is the mean over calls that take about this long together
-TOLERANCE = {  # relative, as src/xla/measure.cc has it
+TOLERANCE = {  # relative, as in src/xla/measure/measure.cc
     "float64": 1024 * 2.0**-52,
     "float32": 1024 * 2.0**-23,
     "bfloat16": 16 * 2.0**-8,
@@ -33,7 +33,7 @@ TOLERANCE = {  # relative, as src/xla/measure.cc has it
 
 @dataclass
 class Contender:
-    """One way to run the program. `call` runs it once; `results` gives the last call's outputs as NumPy arrays."""
+    """One implementation of the program. `call` runs it once; `results` returns the last outputs as NumPy arrays."""
 
     call: Callable[[], object]
     results: Callable[[object], list[np.ndarray]]
@@ -63,7 +63,7 @@ class Case:
 
     @staticmethod
     def value(spec: runtime.Spec, is_weight: bool, generator: np.random.Generator) -> np.ndarray:
-        """Weights small enough that signals keep their size, offset by nothing below 0 where a variance may stand."""
+        """Weights small enough that activations keep their scale, and not negative where they may be variances."""
         if spec.dtype.kind in "iu":
             values = generator.integers(0, 2, spec.shape)
         elif not is_weight:
@@ -88,7 +88,7 @@ class Case:
 
 
 def bound(program: runtime.Program, values: list[np.ndarray | None]) -> Contender:
-    """A call into the runtime with its pointers made once: what a C++ program that embeds it pays."""
+    """A call into the runtime with pointers made once: the overhead of a C++ program that embeds it."""
     results = [arrays.empty(spec.shape, spec.dtype) for spec in program.outputs]
     inputs = (ctypes.c_void_p * len(values))(*[None if v is None else v.ctypes.data for v in values])
     outputs = (ctypes.c_void_p * len(results))(*[result.ctypes.data for result in results])
@@ -133,7 +133,7 @@ def make_eager(case: Case) -> Contender:
 
 
 def make_compile(case: Case) -> Contender:
-    """Compiled code comes from the cache that stage "compile" left; what the compiler measures, it measures anew."""
+    """Takes compiled code from the cache of the stage "compile"; the compiler repeats its own measurements."""
     import torch._inductor.config as config
 
     config.freezing = True  # the weights are constant for us, too
@@ -194,7 +194,8 @@ MAKERS = {
 
 
 def difference(expected: list[np.ndarray], got: list[np.ndarray]) -> float:
-    """The largest difference in units of the tolerance of its type; at most 1 is equal (as in src/xla/measure.cc)."""
+    """The largest difference in units of the tolerance of its type; at most 1 is equal (as in
+    src/xla/measure/measure.cc)."""
     if [value.shape for value in expected] != [value.shape for value in got]:
         return math.inf
     worst = 0.0
@@ -208,7 +209,7 @@ def difference(expected: list[np.ndarray], got: list[np.ndarray]) -> float:
 
 
 def make_all(case: Case) -> tuple[dict[str, Contender], dict[str, dict]]:
-    """The contenders whose outputs are right, and what is known of each."""
+    """The contenders whose outputs are right, and the results of checking each."""
     contenders, known, expected = {}, {}, None
     for name in [name for name in MAKERS if name in case.request["contenders"]]:
         try:
@@ -220,7 +221,7 @@ def make_all(case: Case) -> tuple[dict[str, Contender], dict[str, dict]]:
                 contenders[name] = contender
             else:
                 known[name]["error"] = f"its outputs differ by {known[name]['difference']:.3g} tolerances"
-        except Exception as error:  # whatever a framework raises costs its own column only
+        except Exception as error:  # an exception of a framework affects only its own column
             if name == "default":
                 raise
             text = " ".join(str(error).split())[:200]
@@ -230,7 +231,7 @@ def make_all(case: Case) -> tuple[dict[str, Contender], dict[str, dict]]:
 
 
 def time_ns(call: Callable[[], object], repeats: int, clock: Callable[[], int]) -> float:
-    call()  # the others have had the caches
+    call()  # warm up: the other contenders used the caches
     begin = clock()
     for _ in range(repeats):
         call()
@@ -238,7 +239,7 @@ def time_ns(call: Callable[[], object], repeats: int, clock: Callable[[], int]) 
 
 
 def interleave(contenders: dict[str, Contender], rounds: int, clock: Callable[[], int]) -> dict[str, np.ndarray]:
-    """Nanoseconds a call, one per round; who begins a round moves on by one."""
+    """Nanoseconds per call, one per round; each round begins with the next contender."""
     names = list(contenders)
     repeats = {}
     for name, contender in contenders.items():
@@ -277,7 +278,7 @@ def compile_once(case: Case) -> dict:
     return {}
 
 
-# What is made ahead, each in a process of its own, and the two stages that follow.
+# The stages before the first call, each in a separate process, and the two stages that follow.
 STAGES = {"compile": compile_once, "onnxruntime": export_onnx, "tvm": tune_tvm, "check": measure, "measure": measure}
 
 

@@ -1,7 +1,7 @@
 """TVM for frameworks.py: a PyTorch module through Relax, tuned by MetaSchedule for a time, and called.
 
-The passes are those of TVM's own pipeline for static shapes (relax.pipeline.static_shape_tuning_pipeline, weights laid
-out anew for the CPU), with a search that ends by the clock in place of one that ends by the number of trials.
+The passes are those of TVM's own pipeline for static shapes (relax.pipeline.static_shape_tuning_pipeline, with weight
+layouts rewritten for the CPU), with a search that ends after a time instead of a number of trials.
 """
 
 import sys
@@ -28,14 +28,14 @@ from tvm.s_tir.meta_schedule.tune import tune_tasks  # noqa: E402
 
 LIBRARY, PARAMETERS = "tvm.so", "tvm.npz"
 TRIALS_A_TURN = 4  # of one task; small, so that every task gets a turn within the budget
-SECONDS_A_TASK = 2.0  # of the budget; more tasks than that are left to TVM's default schedules
+SECONDS_A_TASK = 2.0  # of the budget; tasks beyond it use TVM's default schedules
 # TVM's own 512 traces and four generations are half a minute of Python and C++ before the first candidate of each task.
 POPULATION, GENERATIONS = 48, 2
 
 
 @derived_object
 class StopInTime(ms.measure_callback.PyMeasureCallback):
-    """Ends the search when the time is over, by an exception, after what was measured is in the database."""
+    """Ends the search with an exception when the time is over, after all measurements are in the database."""
 
     def __init__(self, deadline: float):
         super().__init__()
@@ -55,8 +55,8 @@ def target_of(threads: int) -> tvm.target.Target:
 
 
 def search(mod: tvm.IRModule, target: tvm.target.Target, case, budget_s: float) -> tuple[ms.Database, dict]:
-    # Those that compute most, in this order, in which each gets its first turn: before it a space of schedules is made
-    # of every task, for about a second each, and copies and reshapes are often more than half of the tasks.
+    # The tasks that compute most, in the order of their first turns. Before the search a space of schedules is made for
+    # every task, in about a second each, and copies and reshapes are often more than half of the tasks.
     found = extract_tasks(mod, target, {})
     tasks = sorted(found, key=lambda task: -task.weight * estimate_tir_flops(task.mod))
     tasks = tasks[: max(1, int(budget_s / SECONDS_A_TASK))]
@@ -99,7 +99,7 @@ def search(mod: tvm.IRModule, target: tvm.target.Target, case, budget_s: float) 
 
 
 def tune(case) -> dict:
-    """Leaves the library and the weights as it wants them in the case's folder."""
+    """Writes the library and the weights in its layout into the case's folder."""
     exported = torch.export.export(case.module(), case.inputs())
     mod = from_exported_program(exported, keep_params_as_input=True, unwrap_unit_return_tuple=False)
     mod, parameters = detach_params(mod)

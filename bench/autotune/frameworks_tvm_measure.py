@@ -1,8 +1,8 @@
-"""What MetaSchedule needs to get through a search here: candidates timed in forked children, failing tasks given up.
+"""Builder, runner and strategy for MetaSchedule: candidates are timed in forked children, failing tasks are given up.
 
 TVM's own LocalBuilder starts a new Python for its candidates, which imports TVM's tensor intrinsics for minutes (see
 frameworks_tvm.py), longer than the 30 s it gives a candidate: none ever came back. A forked child has all that already.
-It needs no linker either, since it runs what it compiles; a candidate that crashes or never ends costs itself only.
+It needs no linker either, since it runs the code in the same process. A crash or a timeout affects only that candidate.
 """
 
 import json
@@ -23,7 +23,7 @@ TIMING = ms.runner.EvaluatorConfig(number=1, repeat=1, min_repeat_ms=40, enable_
 
 
 def seconds_of(mod: tvm.IRModule, target: tvm.target.Target, args_info: list) -> list[float]:
-    """Compiled and run in this process, inputs at random."""
+    """Compiles and runs in this process, on random inputs."""
     compiled = default_build(mod, target, None)
     device = tvm.cpu()
     arguments = default_alloc_argument(device, args_info, 1)
@@ -31,7 +31,7 @@ def seconds_of(mod: tvm.IRModule, target: tvm.target.Target, args_info: list) ->
 
 
 def in_child(work, limit_s: float):
-    """What work() returned in a forked child, as JSON takes it. Throws RuntimeError with the reason when it did not."""
+    """The result of work() in a forked child, passed as JSON. Throws RuntimeError with the reason when it fails."""
     out, into = os.pipe()
     child = os.fork()
     if child == 0:
@@ -43,7 +43,7 @@ def in_child(work, limit_s: float):
         try:
             os.write(into, json.dumps(answer).encode())  # below a pipe's 64 KiB: written at once
         finally:
-            os._exit(0)  # nothing of the parent's is ended twice
+            os._exit(0)  # without the parent's exit handlers
     os.close(into)
     deadline, text = time.monotonic() + limit_s, b""
     try:
@@ -67,7 +67,7 @@ def in_child(work, limit_s: float):
 
 
 class Candidates:
-    """Modules between the builder, which only takes them, and the runner; their paths are numbers."""
+    """Modules passed from the builder, which only stores them, to the runner; their paths are numbers."""
 
     def __init__(self):
         self.waiting, self.count = {}, 0
@@ -109,7 +109,7 @@ class ForkRunner(ms.runner.PyRunner):
 
 @derived_object
 class Guarded(ms.search_strategy.PySearchStrategy):
-    """A strategy that gives up its task where TVM throws: one task that its passes cannot take would end the search."""
+    """A strategy that gives up its task where TVM throws; otherwise one unsupported task would end the search."""
 
     def __init__(self, inner: ms.SearchStrategy, given_up: list[str]):
         super().__init__()

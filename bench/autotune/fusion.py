@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Fusion autotuning as Kaufman et al. (2021, section 7.3) compare it: annealing that measures every configuration for
-some time, against a model that anneals first and measures for a shorter time; from XLA's own fusion and from a random
-one.
+"""Fusion autotuning as in Kaufman et al. 2021, section 7.3: annealing that measures every configuration, against
+annealing on a model's predictions followed by a shorter time of measuring; from XLA's own fusion and from a random one.
 
-Everything but fusion is left as XLA does it. The speed-up is that of the final duels against default XLA, which is what
-a search falls back to: none is below 1. Each run is one row of a file; a row that is there is not run again.
+All other decisions are XLA's own. The speed-up is that of the final duels against default XLA, which is the result if
+nothing is faster: none is below 1. Each run is one row of a file; finished rows are not run again.
 """
 
 import argparse

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Compile-time mode (`hone optimize`) on the test programs of a split: how long it takes, and what it gained in a duel
-against default XLA in another process. A program none of whose kernels were changed is default XLA itself: its ratio
-is 1.
-Each program is one row of a file; a row that is there is not run again.
+"""Compile-time mode (`hone optimize`) on the test programs of a split: its time, and its gain in a duel against default
+XLA in another process. A program without changed kernels is default XLA itself: its ratio is 1.
+Each program is one row of a file; finished rows are not run again.
 """
 
 import argparse

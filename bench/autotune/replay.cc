@@ -1,13 +1,13 @@
-// The kernel tuner on kernels that were measured before: answers come from the rows of a database, so that ways to choose
-// what to measure are compared on the same numbers, in seconds. Only measured options exist.
+// The kernel tuner on kernels that were measured before: measurements come from the rows of a database, so that methods
+// of choosing the next option are compared on the same numbers in seconds. Only measured options exist.
 //
 //   ninja -C build bench_replay
 //   build/bench_replay build/data/kernels.db data/splits/random.txt test [--fit | slope=0.4 ... | loops=2 | tiled=5]
 //
-// Prints, for so many measurements of each kernel, the geometric mean over kernels of default over found run time, by score,
-// by expected improvement, with what won on similar kernels of the validation programs first (for these, of the test
-// programs), and after adaption to the same measurements. --fit prints instead what the constants of BeliefOptions follow
-// from; loops=2 makes up a machine whose plain loops are half as fast;
+// Prints, for several numbers of measurements per kernel, the geometric mean over kernels of default over found run
+// time: by score, by expected improvement, with the winners of similar kernels in the validation programs first (for
+// these, in the test programs), and after adaption to the same measurements. --fit prints instead the statistics for
+// the constants of BeliefOptions; loops=2 simulates a machine whose plain loops are half as fast;
 // tiled=5 takes only kernels for which XLA itself chooses a tile and which take 5 us or more.
 #include <fmt/core.h>
 
@@ -59,7 +59,7 @@ class Replay : public tune::Measurer {
   const Measured& measured_;
 };
 
-// Asks the model once per kernel.
+// Calls the model once per kernel.
 class Remembering : public cost::KernelRanker {
  public:
   explicit Remembering(cost::KernelRanker& ranker) : ranker_(ranker) {}
@@ -134,7 +134,7 @@ void set(BeliefOptions& belief, const std::string& text) {
     *member->second = std::stod(text.substr(equals + 1));
 }
 
-// Another machine: plain loops cost so many times as much as here.
+// Simulates another machine: plain loops take `loops` times as long as here.
 void shift(std::vector<Measured>& kernels, double loops) {
   for (Measured& m : kernels) {
     const bool own = m.kernel.default_tile.empty() && m.kernel.kind == "fusion";
@@ -189,7 +189,7 @@ void compare(const std::vector<Measured>& kernels, const std::vector<Way>& ways,
   fmt::print("\n");
 }
 
-// Slopes of log ratio over score, and what is left, by how far the members are apart.
+// Slopes of log ratio over score, and residuals by the spread of the members.
 void fit(const std::vector<Measured>& kernels, cost::KernelRanker& ranker) {
   std::vector<double> slopes;
   std::map<int, std::vector<double>> left;
@@ -217,7 +217,7 @@ void fit(const std::vector<Measured>& kernels, cost::KernelRanker& ranker) {
                (bin + 1) / 4.0, values.size(), quantile(values, 0.5), quantile(values, 0.68), quantile(values, 0.9));
 }
 
-// What tuning these kernels would have left behind: their winners, and how much each option was faster than the default.
+// Stores the results of tuning these kernels: their winners, and the ratio of each option over the default.
 void remember(const std::vector<Measured>& known, tune::Transfer& transfer, tune::AdaptedRanker& adapted) {
   for (const Measured& m : known) {
     std::string best = m.kernel.default_value();
@@ -289,7 +289,7 @@ int replay(int argc, char** argv) {
   tune::Transfer transfer(memory, training_under(under));
   tune::Adaption adaption("", "");
   tune::AdaptedRanker adapted(ranker, adaption);
-  // Of programs that did not train the model, as new programs on a machine are; of validation ones, those of the other part.
+  // From programs that were not used in training, like new programs on a machine; for validation, from the test part.
   const auto& learned_from = part == "validation" ? split.test : split.validation;
   if (part != "train") {
     std::vector<Measured> known = kernels_of(database, under, learned_from);

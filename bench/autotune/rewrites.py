@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Single convolutions and poolings, as XLA:CPU computes them and by shifted slices (docs/decisions/0013).
 
-Each is a program of its own that `hone tune --decide rewrite` searches; the ratio is that of the duel of shifted slices
-against default XLA, also where it lost. Each operation is one row of a file; a row that is there is not run again.
+Each is a separate program that `hone tune --decide rewrite` searches; the ratio is that of the duel of shifted slices
+against default XLA, even if it was slower. Each operation is one row of a file; finished rows are not run again.
 """
 
 import argparse
@@ -18,7 +18,7 @@ KEYS = ("name", "budget", "seed")
 
 
 def window(size: list[int], stride: int, pad: bool) -> tuple[str, list[tuple[int, int]]]:
-    """XLA's text of a window, and its padding per dimension: as "SAME" has it, the larger half behind."""
+    """XLA's text of a window, and its padding per dimension: as for "SAME", the larger half at the end."""
     around = [max(0, s - stride) if pad else 0 for s in size]
     pads = [(total // 2, total - total // 2) for total in around]
     text = f"size={'x'.join(map(str, size))}"
@@ -119,7 +119,7 @@ def measure(row: dict, options: argparse.Namespace) -> None:
         try:
             call_hone(options.hone, [*arguments, "--db", Path(folder) / "o.db", "-o", package], 1800)
             report = json.loads((package / "report.json").read_text())
-            # The first duel against default XLA; a later one of the same name is against what was kept.
+            # The first duel is against default XLA; later ones of the same name are against the best so far.
             shifted = [step for step in report["steps"] if step["what"].endswith(" shifted")]
             if not shifted:
                 row["error"] = "no decision by shifted slices was tried"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What share of a program's time Hone can touch at all: default XLA under XLA's profiler, by opcode.
+"""The share of a program's time that Hone can change: default XLA under XLA's profiler, by opcode.
 
-Dots, convolutions and what else a library computes can only be given to another library; fusion, tiles, layouts and
-slices change the rest. Beside the share stands the speed-up that would remain if all the rest took no time. Each
-program is one row of a file; a row that is there is not run again.
+Dots, convolutions and other operations of libraries can only be moved to another library; fusion, tiles, layouts and
+slices change the rest. The table also has the speed-up if all the rest took no time. Each program is one row of a file;
+finished rows are not run again.
 """
 
 import argparse

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Tile autotuning as Kaufman et al. (2021, section 7.2) compare it: every option of every kernel is measured once
-(`hone tune --exhaustive`), and from the same measurements follows what measuring only the ten best ranked, or believing
-the first, would have found, for the shipped model, for the analytical one, and for XLA's own choice.
+"""Tile autotuning as in Kaufman et al. 2021, section 7.2: every option of every kernel is measured once (`hone tune
+--exhaustive`), and the same measurements give the results of measuring only the ten best ranked options, and of taking
+the best ranked one, for the shipped model, for the analytical one, and for XLA's own choice.
 
 A kernel counts when all its options were tried and its default takes --least-us or more. An option that failed or gave
-other outputs counts as the default, which is what a tuner falls back to. The best of many duels is partly luck: that
-flatters `exhaustive` most. Each program is one row of a file; a row that is there is not measured again.
+other outputs counts as the default, as in a tune. The best of many duels is partly noise, which favours `exhaustive`
+most. Each program is one row of a file; finished rows are not measured again.
 
 With --dataset nothing is measured: the table is about the kernels of the test programs in a data set of `hone collect`,
 with at most 24 options each; there the analytical model is fitted on the validation programs.
@@ -65,7 +65,7 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
         ratios = measured_ratios(options.db, fingerprint)
         order = {name: [o for o in kernels.get(fingerprint, []) if o != default] for name, kernels in orders.items()}
         best = {name: max([1.0] + [ratios.get(o, 1.0) for o in o10[:10]]) for name, o10 in order.items()}
-        # Believing the model: also that the default is best, where it ranks it first.
+        # The best ranked option, which may be the default.
         first = {name: kernels.get(fingerprint, [default])[:1] for name, kernels in orders.items()}
         row["kernels"].append(
             {

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What a tune gains from those before it, each way alone: kernels measured before, winners of similar kernels
+"""The gain of a tune from earlier ones, by each method alone: kernels measured before, winners of similar kernels
 (transfer) and a ranking adapted to the machine (adaption).
 
-Of each model with several batch sizes among the test programs the first program is tuned, one after the other into
-one database, as a user would who tunes program after program. The others are then tuned for a shorter time with
-copies of that database, so that none learns from another's answer. The speed-up is that of the final duels against
-default XLA: none is below 1. Each run is one row of a file; a row that is there is not run again.
+For each model with several batch sizes among the test programs, the first program is tuned into one database, as for a
+user who tunes several programs. The others are then tuned for a shorter time with copies of that database, so that they
+do not share results. The speed-up is that of the final duels against default XLA: none is below 1. Each run is one row
+of a file; finished rows are not run again.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from common import add_options, check_options, failures, finish, head, run_missi
 from harness import HoneError, Program, call_hone, geometric_mean, isa_words, markdown_table, seconds_of
 
 KEYS = ("name", "arm", "budget", "prior", "seed")
-# arm -> (does it have the database, what it goes without)
+# arm -> (whether it has the database, the options that switch methods off)
 ARMS = {
     "empty database": (False, ["--no-transfer", "--no-adaption"]),
     "same kernels": (True, ["--no-transfer", "--no-adaption"]),
@@ -48,7 +48,7 @@ def families(options: argparse.Namespace) -> list[list[Program]]:
 
 
 def make_prior(programs: list[Program], options: argparse.Namespace) -> None:
-    """Tunes what the database does not have yet; which it has stands in a file beside it."""
+    """Tunes the programs that are not in the database yet; a file beside it lists those that are."""
     done_file = options.db.with_suffix(".programs")
     done = done_file.read_text().split() if done_file.exists() else []
     for program in programs:
@@ -64,7 +64,7 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
     with_database, without = ARMS[row["arm"]]
     with tempfile.TemporaryDirectory(prefix="hone-bench-") as folder:
         if with_database:
-            for file in options.db.parent.glob(options.db.stem + ".*"):  # with what was learned of the machine
+            for file in options.db.parent.glob(options.db.stem + ".*"):  # including the samples of adaption
                 shutil.copy(file, folder)
         try:
             answer = tune(program, row["budget"], row["seed"], Path(folder) / options.db.name, options, without)
@@ -124,7 +124,7 @@ def main() -> int:
     try:
         make_prior([group[0] for group in groups], options)
     except KeyboardInterrupt:
-        print("interrupted: what was tuned is kept", file=sys.stderr)
+        print("interrupted: finished tunes are kept", file=sys.stderr)
         return 130
     programs = {program.name: program for group in groups for program in group[1:]}
     jobs = [

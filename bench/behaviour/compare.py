@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compares what two builds do: hone optimize, hone order and hone place on every example, with fixed seeds and limits.
+"""Compares the results of two builds: hone optimize, hone order and hone place on every example, with fixed seeds and
+limits.
 
 No limit depends on the clock. Prints one line for each command; exit status 1 when any differs in more than measured
 times and the names of decisions."""
@@ -12,13 +13,13 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# What the clock decides, and paths.
+# Fields that depend on the clock, and paths.
 VARYING = {"seconds", "output", "run_ns", "speedup", "speedup_interval", "cpu_seconds", "elapsed_seconds"}
 NAMES = {"kernel": "codegen", "pass": "passes"}  # kinds of decisions before version 0.2
 
 
 def settled(value, key=""):
-    """Without what varies from run to run, kinds by today's names, rewrites told apart from libraries."""
+    """Without fields that vary from run to run, with current names of kinds, and rewrites separate from libraries."""
     if isinstance(value, dict):
         out = {k: settled(v, k) for k, v in value.items() if k not in VARYING and not k.endswith(("_ms", "_s"))}
         if key == "decisions" and set(out) <= {

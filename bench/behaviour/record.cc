@@ -1,6 +1,6 @@
-// Records what a tune does when every measurement is a fixed function of what is measured: programs are lowered by the real
-// worker, duels are answered from hashes of the decisions, and time is counted in questions. The same record before and after
-// a change of structure means that candidates, their order and the result are the same.
+// Records a tune in which every measurement is a fixed function of the candidate: programs are lowered by the real
+// worker, duels return hashes of the decisions, and time is counted in calls. The same record before and after a change
+// of structure means that the candidates, their order and the result are the same.
 //
 //   bench_behaviour FOLDER > record.jsonl     one line a candidate, then one a result, of every program of FOLDER/examples.json
 #include <fmt/core.h>

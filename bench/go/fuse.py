@@ -3,9 +3,10 @@
 
     bench/go/fuse.py --out build/go/fuse --policy data/models/go/policy.safetensors --programs 20
 
-Every program: the policy proposes, the simulator keeps the best plans, XLA:CPU compiles them, and each is measured in
-duels against default XLA with outputs compared; what is surely faster is confirmed in three processes, else default XLA
-stays. Answers are kept in OUT/rows.jsonl: a run that was cut off goes on where it was. Writes OUT/report.md."""
+For every program the policy proposes plans, the simulator selects the best, XLA:CPU compiles them, and each is measured
+in duels against default XLA with outputs compared; a plan that is surely faster is confirmed in three processes, else
+default XLA is the result. Answers are stored in OUT/rows.jsonl, so a stopped run can be continued. Writes
+OUT/report.md."""
 
 import argparse
 import sys

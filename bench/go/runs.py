@@ -1,4 +1,4 @@
-"""Runs of hone place and hone go on workloads, each made once and kept in a file of results."""
+"""Runs of hone place and hone go on workloads, each run once and stored in a file of results."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 import tpu_graph
 import workloads
 
-# Workload -> number of GPUs in the placement table of GO (Zhou et al. 2020, arXiv 2010.12438); those of ours that are
+# Workload -> number of GPUs in the placement table of GO (Zhou et al. 2020, arXiv 2010.12438); workloads that are
 # not in it have two.
 DEVICES = {
     "rnnlm2": 2,
@@ -35,7 +35,7 @@ DEVICES = {
     "corpus_efficientnet": 4,
     "corpus_bert": 8,
 }
-# The policy that is transferred is trained on these workloads and machines, as `make go-policy` does, and tried on the
+# The transferred policy is trained on these workloads and machines, as by `make go-policy`, and evaluated on the
 # others.
 TRAINING = [
     ("bert", "gpu2-nvlink"),
@@ -76,7 +76,7 @@ class Bench:
         return answer
 
     def keep(self, key: str, make) -> dict | None:
-        """The result under a key, made once; None when it cannot be made (the error is kept, and tried again)."""
+        """The result under a key, computed once; None when it fails (the error is stored, and the next run retries)."""
         found = self.results.get(key)
         if found is None or "error" in found:
             try:
@@ -131,7 +131,7 @@ class Bench:
         return path
 
     def anneal(self, name: str, steps: int) -> dict | None:
-        """Annealing from the start of the policies, with what it found when."""
+        """Annealing from the start of the policies, with its improvements over time."""
 
         def make():
             words = ["--tasks", self.options.tasks, "--strategy", "anneal", "--steps", steps]
@@ -146,7 +146,7 @@ class Bench:
         return self.keep(f"anneal {steps} {name}", make)
 
     def policy(self) -> Path | None:
-        """The policy that is transferred: a given one, or one trained here."""
+        """The transferred policy: a given one, or one trained here."""
         if self.options.policy:
             return self.options.policy
         iterations = self.options.iterations * len(TRAINING)

@@ -1,4 +1,4 @@
-// Scheduled operations per second of processor time of the simulator: graphs of layers with a few long edges, made from a seed.
+// Scheduled operations of the simulator per second of CPU time, on random graphs of layers with a few long edges.
 //   bench_sim [SECONDS PER ROW]
 #include <fmt/core.h>
 
@@ -14,8 +14,8 @@ using namespace hone;
 namespace {
 
 sim::TaskGraph layered_graph(int32_t size, Rng& rng) {
-  constexpr int32_t kWidth = 16;  // neighbours lie this far back, as in programs
-  constexpr double kFar = 0.05;   // share of edges that reach anywhere
+  constexpr int32_t kWidth = 16;  // distance of most producers, as in programs
+  constexpr double kFar = 0.05;   // share of edges from any earlier operation
   sim::TaskGraph graph;
   graph.name = "layers";
   for (int32_t i = 0; i < size; ++i) {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tables of the graph policy: GO-one against the baselines, transfer, convergence, ablation, size.
 
-Every result is kept in OUT/results.json as soon as it is there, so an interrupted run goes on where it stopped; the
-tables are printed from that file as Markdown. Everything is simulated (hone place, hone go) on one machine model per
-number of GPUs; wall times are those of this machine.
+Every result is stored in OUT/results.json at once, so an interrupted run can be continued; the tables are printed from
+that file as Markdown. Everything is simulated (hone place, hone go) on one machine model per number of GPUs; wall times
+are those of this machine.
 """
 
 import argparse
@@ -83,7 +83,7 @@ def part_one(bench: Bench) -> None:
 
 
 def print_unseen(bench: Bench, tasks: str, columns: list, title: str) -> None:
-    """Zero-shot: the policy's proposals, nothing drawn. Answer: variants, too. Neither is worse than the start."""
+    """Zero-shot: the policy's proposals, without sampling. Answer: with samples. Neither is worse than the start."""
     rows, gains = [], {column: [] for column in [*columns, "start"]}
     for name, base, own, sampled in bench.unseen(tasks):
         start, zero_shot = own["start_seconds"], own["step_seconds"]
@@ -150,7 +150,7 @@ def part_transfer(bench: Bench) -> None:
 
 
 def time_to(gains: list, quality: float) -> float | None:
-    """Processor time after which a search had something as good, if it ever had."""
+    """CPU time after which a search reached the quality, if it did."""
     return next((gain["cpu_seconds"] for gain in gains if gain["step_seconds"] <= quality * (1 + 1e-9)), None)
 
 
@@ -170,7 +170,7 @@ def against(annealed: list, quality: float, seconds: float | None) -> list:
 
 
 def to_quality(annealed: list, start: float, quality: float, seconds: float | None) -> list:
-    """Columns of one quality: it, the policy's seconds, annealing's, how many times; what the start has takes none."""
+    """Columns of one quality: the quality, the policy's seconds, annealing's seconds, their ratio."""
     if seconds is None or quality >= start * (1 - 1e-9):
         return ["-"] * 4
     return [ms(quality), f"{seconds:.2f}", *against(annealed, quality, seconds)]

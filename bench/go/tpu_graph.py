@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Task graphs of the TpuGraphs data set's programs: a layout collection's .npz, written as `hone place --graph` writes.
 
-Its programs are larger than those anybody publishes as HLO. They are known by the features of their instructions
+Its programs are larger than published HLO programs. They are described by the features of their instructions
 (opcode, element type, shape, axes: github.com/google-research-datasets/tpu_graphs, README, "Features";
 src/features/node_features.def has the columns), which is enough for the sizes, the roofline's work and the edges of the
 entry computation. What is not recorded is inferred or left out:
 
 - the axes of a dot, from the sizes of its operands and its result (the result is batch, then left, then right);
 - the elements of a tuple that is a parameter are inputs of their own, as parameters of a JAX program are;
-- fusions and custom calls count what they read and write, no arithmetic.
+- fusions and custom calls count only the bytes that they read and write.
 
-Work is counted as src/tune/place_graph.cc counts that of HLO.
+Work is counted as in src/place/place_graph.cc.
 """
 
 import argparse
@@ -58,7 +58,7 @@ def kind_of(opcode: str) -> str:
 
 
 def contracted(one: list, other: list, out: list) -> float:
-    """Elements summed for one output element of a dot; neither its axes nor which side is left are recorded."""
+    """Elements summed for one output element of a dot; neither its axes nor the order of its operands are recorded."""
     for batch in range(len(out) + 1):
         for split in range(batch, len(out) + 1):
             needs_left, needs_right = Counter(out[:split]), Counter(out[:batch] + out[split:])
@@ -133,7 +133,7 @@ class Program:
         return share * self.contracted(i) if self.opcode[i] == "dot" else 1
 
     def producers(self, i: int) -> set:
-        """The operations behind a node, through those that only name values."""
+        """The operations that compute a node's value, skipping those that only forward values."""
         if not self.is_alias(i):
             return {i}
         return set().union(*(self.producers(operand) for operand in self.operands[i]), set())

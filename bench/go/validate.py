@@ -5,8 +5,8 @@ and of fusion plans of each program: XLA's own, none, and random ones.
     bench/go/validate.py --out build/validate --randoms 5 --programs 20
 
 Runs `hone place PROGRAM --devices cpu1 --tasks fusion --strategy xla-fusion --measure` for every program, then asks for
-the simulated times of the same plans under the other cost sources. Answers are kept in OUT/rows.jsonl: a run that was
-cut off goes on where it was. Writes OUT/report.md."""
+the simulated times of the same plans under the other cost sources. Answers are stored in OUT/rows.jsonl, so a stopped
+run can be continued. Writes OUT/report.md."""
 
 import argparse
 import math
@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import harness
 
 COSTS = ("roofline", "predicted", "measured")
-NOTICED = 1.05  # a ratio of run times beyond this is no noise
+NOTICED = 1.05  # a ratio of run times beyond this is not noise
 
 
 def pearson(a: list[float], b: list[float]) -> float:

@@ -4,8 +4,8 @@
 The recurrent, attention and WaveNet networks are written here in JAX as one training step each (loss and gradients),
 loops over time unrolled so that a placement can cut through them; weights are parameters, known by shape only. Sizes
 are our own: the paper's are not public. The convolutional networks and BERT are the project's own programs
-(data/programs), forward only. The largest come from the corpus, when it is there: whole training steps. The largest of
-all is known as a graph only, of the TpuGraphs data set (tpu_graph.py).
+(data/programs), forward only. Larger ones are whole training steps from the corpus, if it exists. The largest of all is
+available only as a graph of the TpuGraphs data set (tpu_graph.py).
 """
 
 import argparse
@@ -26,7 +26,7 @@ PROGRAMS = {
     "bert": "bert_small_b4",
 }
 
-# Name -> file of the corpus: training steps as JAX hands them to XLA, thousands of operations each.
+# Name -> file of the corpus: training steps as JAX passes them to XLA, thousands of operations each.
 CORPUS = Path(os.environ.get("HONE_CORPUS", ROOT.parent / "shared" / "corpus"))
 ZOO = "ROCm+xla/perf_tools/hlo_eval_tools/vision_diffusion"
 CORPUS_PROGRAMS = {
@@ -34,8 +34,8 @@ CORPUS_PROGRAMS = {
     "corpus_dit": f"{ZOO}/dit/training/module_0268.jit_train_step.before_optimizations.txt",
     "corpus_efficientnet": f"{ZOO}/efficientnet/training/module_1055.jit_train_step.before_optimizations.txt",
 }
-# Programs for which XLA:CPU searches tiles for longer than a worker may take: XLA is told to lower them without.
-# The tiles are of its code, not of the task graph, of which some copies differ.
+# Programs for which XLA:CPU searches tiles for longer than a worker's limit are lowered without tiles. This changes
+# XLA's code, and some copies in the task graph.
 WITHOUT_TILES = {"corpus_efficientnet"}
 NO_TILES_FLAGS = "--xla_backend_extra_options=xla_cpu_disable_tiled_emitter=true"
 # Name -> .npz of TpuGraphs' layout collection: a pre-training step of BERT-large, by its shapes (24 layers of width
@@ -98,7 +98,7 @@ def rnnlm(layers: int, steps: int = 8, batch: int = 64, width: int = 1024, vocab
 
 
 def gnmt(layers: int, steps: int = 6, batch: int = 64, width: int = 1024, vocabulary: int = 8192):
-    """Encoder whose first layer reads both ways, decoder with attention over the encoder's last layer, residuals."""
+    """Encoder with a bidirectional first layer, decoder with attention over the encoder's last layer, residuals."""
     import jax
     import jax.numpy as jnp
 
@@ -145,7 +145,7 @@ def gnmt(layers: int, steps: int = 6, batch: int = 64, width: int = 1024, vocabu
 def transformer_xl(
     layers: int, segments: int = 3, batch: int = 16, length: int = 128, width: int = 512, heads: int = 8
 ):
-    """Segments in sequence; a layer sees the segment before, without gradient, and its own."""
+    """Segments in sequence; a layer attends to the previous segment, without gradient, and to its own."""
     import jax
     import jax.numpy as jnp
 
@@ -248,7 +248,7 @@ def text_of(name: str) -> str:
 
 
 def export(name: str, folder: Path) -> Path:
-    """Writes one workload, if it is not there; returns its file. Those of the corpus are where they are."""
+    """Writes one workload if its file does not exist; returns the file. Files of the corpus are not copied."""
     if name in CORPUS_PROGRAMS:
         return CORPUS / CORPUS_PROGRAMS[name]
     path = folder / f"{name}.mlir"

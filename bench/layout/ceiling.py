@@ -3,11 +3,11 @@
 
     bench/layout/ceiling.py FILE.npz... [--gap-ms 1]
 
-Levels are run times with no gap of --gap-ms between them. Where the order inside a level is chance, a ranker that knows
-the levels and orders inside them has in the mean the share of pairs of two levels; one that gives equal scores inside
-levels has its square root, and none has more: every pair of two levels it ties or orders wrongly costs more than it
-saves. Whether the order is chance is told by configurations measured several times: ICC is the share of the variance
-inside a level that is the configuration's own.
+Levels are groups of run times without a gap of --gap-ms. If the order inside a level is chance, the mean tau of a
+ranker that knows the levels and gives a strict order inside them is the share of pairs from two levels. A ranker that
+gives equal scores inside levels reaches its square root, which is the maximum: every pair from two levels that is tied
+or ordered wrongly loses more than it gains. Configurations measured several times show whether the order is chance: ICC
+is the share of the variance inside a level that is due to the configuration.
 """
 
 import argparse

@@ -3,11 +3,11 @@
 
     bench/layout/speed.py FILE.npz WEIGHTS.safetensors --configs 10000 --threads 2
 
-Ranking: as many configurations of FILE's program as asked for, each node's layouts drawn from those that FILE has for
-it, are written to a file of their own and ranked once by `hone eval layout`. rank_s is embedding and scoring, reading
-the file left out; wall and CPU seconds and the peak memory of the whole process stand beside it. "same_network" is one
+Ranking: --configs configurations of FILE's program, with each node's layouts drawn from those in FILE, are written to a
+separate file and ranked once by `hone eval layout`. rank_s is embedding and scoring without reading the file; wall and
+CPU seconds and the peak memory of the whole process are given as well. "same_network" is one
 network of the default width, 64, whose training steps are timed. With --torch the published network of that width is
-also written as a user of PyTorch and torch_geometric would write it (nodes repeated for every configuration, SAGEConv)
+also written in the usual style of PyTorch and torch_geometric (nodes repeated for every configuration, SAGEConv)
 and run on the same configurations; SAGEConv is replaced by its own two lines where torch_geometric is not installed,
 and the output says so.
 """
@@ -68,7 +68,7 @@ def rank(args, path, weights):
 
 
 def torch_network(torch, features):
-    """tgraph-code, 64 wide, as in src/models/tgraph.cc, in plain PyTorch."""
+    """tgraph-code, 64 wide, as in src/learn/layout/tgraph.cc, in plain PyTorch."""
     nn = torch.nn
     try:
         from torch_geometric.nn import SAGEConv as Convolution
@@ -122,7 +122,7 @@ def torch_network(torch, features):
 
 
 def pruned(data):
-    """Configurable nodes, their neighbours, the edges between; and where the former went."""
+    """Configurable nodes, their neighbours and the edges between them; and the new indices of the former."""
     ids, edges = data["node_config_ids"], data["edge_index"]
     touches = np.isin(edges, ids).any(1)
     kept = np.unique(np.concatenate([ids, edges[touches].ravel()]))
@@ -182,7 +182,7 @@ def rank_in_torch(args, data):
 
 
 def train(args, path, folder):
-    """Milliseconds a step of hone train layout takes, by the difference of two lengths."""
+    """Milliseconds of a step of hone train layout, from the difference of two runs."""
     command = [
         str(args.hone),
         "train",

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Layout rankers compared: trains every model with several seeds, judges all of them on the same held-out part, and
+"""Layout rankers compared: trains every model with several seeds, evaluates all of them on the same held-out part, and
 prints the tables of the TGraph paper (ranking, ablations) as Markdown.
 
     bench/layout/tables.py FILE.npz... --steps 400 --seeds 3 -o build/layout
     bench/layout/tables.py data/layouts --split data/splits/layout.txt --steps 1500 --folds 6 --unpruned-steps 1500
 
-Every file is a collection of its own, as in the paper, and so is a folder. Runs that are there already are not
-repeated; one that was cut off goes on from its checkpoint.
+Every file or folder is a separate collection, as in the paper. Finished runs are not repeated; a stopped one continues
+from its checkpoint.
 """
 
 import argparse
@@ -130,7 +130,7 @@ def main():
             continue
         steps = args.ablation_steps or args.steps
         base = ["--model", args.base]
-        whole = args.base if steps == args.steps else f"base{steps}"  # what is there already is not trained again
+        whole = args.base if steps == args.steps else f"base{steps}"  # finished runs are not repeated
         weights = [train(args, data, whole, base, s, steps) for s in range(args.seeds)]
         for name, words in ABLATIONS.items():
             count = (args.unpruned_steps or steps // 8) if name == "not pruned" else steps

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What layouts are worth inside `hone tune --decide layout`: ranked by the model that comes with hone, drawn at
-random, and searched step by step, each with the same budget, on the held-out programs of data/splits/layout.txt. A
-ratio is that of the final duels against default XLA, 1 where nothing was confirmed. Each run is one row of a file; a
-row that is there is not run again.
+"""The gain of layouts in `hone tune --decide layout`: ranked by the model that comes with hone, drawn at random, and
+searched greedily, each with the same budget, on the held-out programs of data/splits/layout.txt. A ratio is that of the
+final duels against default XLA, 1 if nothing was confirmed. Each run is one row of a file; finished rows are not run
+again.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
         arguments += ["--weights", program.weights]
     with tempfile.TemporaryDirectory(prefix="hone-bench-") as folder:
         try:
-            # A database of its own: no run knows what another one found.
+            # A separate database, so that runs do not share results.
             answer = call_hone(options.hone, [*arguments, "--db", f"{folder}/o.db", "-o", f"{folder}/o.hone"], 1800)
         except (HoneError, OSError) as error:
             row["error"] = str(error)

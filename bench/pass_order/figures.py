@@ -7,7 +7,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 import summary  # noqa: E402
 
-ALGORITHMS = ("DQN", "A2C", "TRPO", "PPO", "random", "greedy")
+ALGORITHMS = ("DQN", "REINFORCE", "A2C", "TRPO", "PPO", "random", "greedy")
 ENHANCEMENTS = ("PPO", "PPO + taken", "PPO + value features", "PPO + GNN", "PPO + shaping")
 
 
@@ -40,7 +40,7 @@ def _bars(folder, rows, names, sets, title, name):
 
 
 def _per_program(folder, rows, by, sets):
-    """Each program's gain over XLA's own order, greatest first, mean over seeds."""
+    """Each program's gain over XLA's own order, largest first, mean over seeds."""
     gains = {}
     for row in rows:
         if row["by"] == by and row["set"] in sets and row.get("best_ratio") is not None:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which programs agents that order passes are trained on, and which they are tested on.
+"""The programs on which agents that order passes are trained and tested.
 
 Prints the files of one set, a line each: training, gpt_training or diverse. The test families are fixed here, before
 any result: language models in training (the paper's first benchmark), and the paper's diverse one (GPT, BERT, ResNet)
@@ -39,7 +39,7 @@ def _examples(limit):
 
 
 def corpus(folder, most=2500):
-    """Programs of the shared corpus that ran where they were listed, as (family, file)."""
+    """Programs of the shared corpus that its list marks as runnable, as (family, file)."""
     listed = Path(folder) / "RUNNABLE.tsv"
     if not listed.is_file():
         return []

@@ -2,11 +2,11 @@
 """Figures 2 to 4 of Ganai et al. 2022 (XLA Gym) on Hone's programs: trains agents on some families of programs, then
 lets them, random search and greedy search order the passes of programs of other families.
 
-    bench/pass_order/run.py --quick                # minutes: does it all hang together?
+    bench/pass_order/run.py --quick                # a test of the whole benchmark in minutes
     bench/pass_order/run.py --steps 200000         # the paper's number of steps
 
 Everything goes to --out (default build/pass_order): policies, one file of numbers per program and seed, summary.md,
-results.csv and the figures. What is there is not made again, so a run that was cut off goes on.
+results.csv and the figures. Finished parts are not repeated, so a stopped run can be continued.
 """
 
 import argparse
@@ -29,6 +29,7 @@ import hone.files  # noqa: E402
 # rewards are ten times as large for all, since a whole program's are below one.
 AGENTS = {
     "DQN": ["--agent", "dqn"],
+    "REINFORCE": ["--agent", "reinforce"],
     "A2C": ["--agent", "a2c"],
     "TRPO": ["--agent", "trpo"],
     "PPO": ["--agent", "ppo"],
@@ -54,7 +55,7 @@ def parse(arguments=None):
     parser.add_argument("--layers", default="256,256", help="hidden layers; the paper has 2048,2048")
     parser.add_argument("--max-instructions", type=int, default=500, help="of training programs")
     parser.add_argument("--test-max-instructions", type=int, default=10**9)
-    parser.add_argument("--rollout", type=int, help="steps per update of TRPO and PPO (default: hone's own, 2048)")
+    parser.add_argument("--rollout", type=int, help="steps per update of all but DQN and A2C (default: hone's, 2048)")
     parser.add_argument("--workers", type=int, help="processes that run XLA in training (default: hone's own)")
     parser.add_argument("--walks", type=int, default=10, help="orders of 45 passes per program; the first is zero-shot")
     parser.add_argument("--programs", type=int, help="at most, of each test set")
@@ -81,7 +82,7 @@ def parse(arguments=None):
 
 
 class Progress:
-    """A line per piece of work, with the time left by what has passed."""
+    """A line per piece of work, with an estimate of the time left."""
 
     def __init__(self, label, total):
         self.label, self.total, self.done, self.begin = label, total, 0, time.monotonic()
@@ -106,7 +107,7 @@ def policy_of(options, name, seed):
 
 
 def train(options):
-    """One policy per agent and seed; what hone says about each goes beside it."""
+    """One policy per agent and seed; hone's report on each is stored beside it."""
     files = programs.chosen("training", options.max_instructions)
     progress = Progress("training", len(options.agents) * len(options.seeds))
     for seed in options.seeds:  # a whole set of agents first, then the next seed
@@ -122,12 +123,12 @@ def train(options):
                     del words[at : at + 2]
                 words += ["--steps", steps, "--seed", seed, "--reward-scale", 10, "-o", policy.with_suffix(".part")]
                 words += ["--workers", options.workers] if options.workers else []
-                if options.rollout and ("ppo" in AGENTS[name] or "trpo" in AGENTS[name]):
+                if options.rollout and "dqn" not in AGENTS[name] and "a2c" not in AGENTS[name]:
                     words += ["--rollout", options.rollout]
                 words += ["--checkpoint", policy.with_suffix(".run"), "--resume", "--log-dir", options.out / "logs"]
                 said = call(options, *words)
                 if said["interrupted"]:
-                    raise SystemExit("interrupted; the next run goes on from the checkpoint")
+                    raise SystemExit("interrupted; the next run continues from the checkpoint")
                 policy.with_suffix(".json").write_text(json.dumps(said, indent=1))
                 policy.with_suffix(".part").rename(policy)
                 policy.with_suffix(".run").unlink(missing_ok=True)
@@ -156,14 +157,14 @@ def evaluate(options, folder, suffix, files, *words):
     for row in said["programs"]:
         rows.setdefault(row["program"], []).append(row)
     for name, found in rows.items():
-        if len(found) == len(said["means"]):  # the program that an interruption fell into is left for the next run
+        if len(found) == len(said["means"]):  # a program that was interrupted is left for the next run
             (folder / f"{name}{suffix}.json").write_text(json.dumps(found, indent=1))
     if said["interrupted"]:
         raise KeyboardInterrupt
 
 
 def test(options):
-    """Every walker on every test program; walkers of one seed share a worker and what it has seen of the programs."""
+    """Every walker on every test program; walkers of one seed share a worker and its cached states."""
     sets = test_sets(options)
     progress = Progress("testing", len(sets) * len(options.seeds))
     for seed in options.seeds:
@@ -202,7 +203,7 @@ def main():
             test(options)
             test_shipped(options)
     except KeyboardInterrupt:
-        print("interrupted; the next run goes on", file=sys.stderr)
+        print("interrupted; the next run continues", file=sys.stderr)
         return 130
     names = {slug(name): name for name in AGENTS}
     print(summary.write(options.out, names, SEARCHES))

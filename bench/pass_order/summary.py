@@ -1,7 +1,7 @@
-"""What run.py has found so far, as a table (Markdown and CSV) and figures.
+"""The results of run.py so far, as a table (Markdown and CSV) and figures.
 
-A ratio is (I - R) / (I - D): instructions an order takes away, over those XLA's own simplification takes away. Programs
-from which that takes nothing away have none and are listed apart.
+A ratio is (I - R) / (I - D): instructions that an order removes, over those that XLA's own simplification removes.
+Programs from which that removes nothing have no ratio and are listed separately.
 """
 
 import csv
@@ -28,7 +28,7 @@ def spread(values):
 
 
 def speedup(row):
-    """Run time of XLA's own order's result over that of the order found; both ran against the untouched one."""
+    """Run time under XLA's own order over that under the order found; both ran against the untouched program."""
     own, best = row.get("default_run", {}), row.get("best_run", {})
     fine = own.get("verified") and best.get("verified") and own["speedup"] > 0
     return best["speedup"] / own["speedup"] if fine else None
@@ -71,7 +71,7 @@ def by_seed(rows, by, set_name):
 
 
 def numbers(rows, by, set_name):
-    """One line of the table: mean and spread over seeds of geometric means over programs, and what the extremes are."""
+    """One line of the table: mean and spread over seeds of geometric means over programs, and the extremes."""
     groups = by_seed(rows, by, set_name)
     if not groups:
         return None
@@ -121,7 +121,7 @@ def training(folder, names):
 
 
 def run_times(rows):
-    """What became of run times, of the orders that were run."""
+    """Run times of the orders that were run."""
     lines = []
     for set_name in sorted({row["set"] for row in rows}):
         ran = [row for row in rows if row["set"] == set_name and "best_run" in row]

@@ -19,7 +19,7 @@ using namespace hone::learn;
 
 namespace {
 
-// CPU time: all is done by one thread, and other work on the machine must not decide.
+// CPU time of one thread, independent of other load on the machine.
 double now_ms() {
   timespec t{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -68,7 +68,7 @@ void rank(const std::string& model, int64_t options, int repeats) {
   print("rank", model, time_of(repeats, [&] { learn::predict_options(trained, kernel.view()); }));
 }
 
-// A training step as hone train takes it, batch assembly and scaling included.
+// A training step as in hone train, including batch assembly and scaling.
 void train(const std::string& model, int64_t kernels, int64_t options, int repeats) {
   Rng rng(2);
   std::vector<learn::SyntheticKernel> owned;

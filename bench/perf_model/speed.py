@@ -2,7 +2,7 @@
 """Speed of learned models: hone's C++ against the same networks in PyTorch, on the same machine in the same run.
 
 Builds and runs bench_perf_model, measures the networks below in turn with it, and prints a Markdown table. The Python
-networks are written as a user of PyTorch would: nodes repeated for every option, mean aggregation by index_add (and by
+networks are in the usual style of PyTorch: nodes repeated for every option, mean aggregation by index_add (and by
 torch_geometric where it is installed: `pip install torch_geometric`). Times are CPU times of one thread.
 """
 
@@ -70,7 +70,7 @@ class Batch:
 
 
 class Sage(nn.Module):
-    """The grid's GraphSAGE networks, see src/models/grid.cc and sage.cc."""
+    """The grid's GraphSAGE networks, see src/learn/nets/grid.cc and sage.cc."""
 
     def __init__(self, reduction, geometric):
         super().__init__()
@@ -152,7 +152,7 @@ def run_ours(binary, what, repeats):
 
 
 def run_python(reduction, geometric, kernels, options, repeats):
-    """In a process of its own, so that peak memory is its own."""
+    """Runs in a separate process to measure its peak memory."""
     command = [
         sys.executable,
         __file__,

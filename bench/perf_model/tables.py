@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Trains and judges performance models: the tables of Kaufman et al. 2021 on this machine's data set.
+"""Trains and evaluates performance models: the tables of Kaufman et al. 2021 on this machine's data set.
 
     bench/perf_model/tables.py --tile build/data/tile --fusion build/data/fusion --out build/bench/cost-model.md
 
-Every run is a line of the --jsonl file; runs found there are not repeated, so an interrupted benchmark goes on.
+Every run is a line of the --jsonl file; runs found there are not repeated, so an interrupted benchmark can be
+continued.
 Weights of every run stay beside it. `--only REGEX` picks runs by name (task/split/model/variant/seed), `--list` prints
 them.
 """
@@ -19,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import harness  # noqa: E402
 
-GNNS = ["none", "sage", "gat"]
+GNNS = ["none", "sage", "gat", "gin"]
 REDUCTIONS = ["per-node", "column-wise", "lstm", "transformer"]
 # Label -> model and flags; the last one's model is that of the ablations.
 MAIN = {

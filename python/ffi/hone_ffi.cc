@@ -1,4 +1,4 @@
-// The handler through which JAX programs call tuned ones (XLA's FFI, jaxlib's header-only API). It hands the addresses
+// The handler through which JAX programs call tuned ones (XLA's FFI, jaxlib's header-only API). It passes the addresses
 // of JAX's buffers to hone_program_run. Every address it needs is an attribute of the call, so it has no state and
 // links to neither XLA nor the runtime.
 #include <cstdint>
@@ -14,7 +14,7 @@ using Run = int (*)(void* program, const void* const* inputs, void* const* outpu
 using LastError = const char* (*)();
 
 // `run`, `last_error`: hone_program_run and hone_last_error of the runtime that owns the handle `program`. `inputs`:
-// how many inputs the program has. `positions`: which of them the arguments are, in order; the others are weights set
+// the number of the program's inputs. `positions`: the input of each argument; the other inputs are weights set
 // before.
 ffi::Error call_program(ffi::RemainingArgs arguments, ffi::RemainingRets results, int64_t run, int64_t last_error,
                         int64_t program, int64_t inputs, ffi::Span<const int64_t> positions) {

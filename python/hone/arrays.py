@@ -1,10 +1,10 @@
-"""Arrays on their way to and from a program: aligned NumPy views of what the user has, without copies if possible."""
+"""Conversion of arrays to and from a program: aligned NumPy views of the user's arrays, without copies if possible."""
 
 import numpy as np
 
-ALIGNMENT = 64  # bytes; XLA reads inputs in place from here on
+ALIGNMENT = 64  # bytes; XLA reads inputs with this alignment in place
 
-# XLA's PrimitiveType numbers. Those that NumPy lacks are named as in ml_dtypes.
+# XLA's PrimitiveType numbers. Types that NumPy lacks have their names in ml_dtypes.
 _NUMPY_TYPES = {
     1: "bool",
     2: "int8",
@@ -54,13 +54,13 @@ def empty(shape, dtype):
 
 
 def library_of(value):
-    """Where an array comes from: "torch", "jax" or "numpy" (which stands for all else)."""
+    """The library of an array: "torch", "jax" or "numpy" (for everything else)."""
     root = type(value).__module__.partition(".")[0]
     return {"torch": "torch", "jax": "jax", "jaxlib": "jax"}.get(root, "numpy")
 
 
 def as_numpy(value):
-    """A NumPy array of the same values, on the same memory where the other library allows it."""
+    """A NumPy array of the same values, sharing memory if the other library allows it."""
     if isinstance(value, np.ndarray):
         return value
     if library_of(value) == "torch":
@@ -69,15 +69,15 @@ def as_numpy(value):
         try:
             return np.from_dlpack(value)
         except (BufferError, RuntimeError, TypeError):
-            pass  # read-only or of a type DLPack lacks: the array protocol below copies if it must
+            pass  # read-only, or a type DLPack lacks: the array protocol below copies if necessary
     return np.asarray(value)
 
 
 def prepare(value, shape, dtype, name):
-    """An aligned, dense array with these values: `value`'s own memory if it is so already, else a copy.
+    """An aligned, dense array with these values: `value`'s own memory if that is aligned and dense, else a copy.
 
-    Python's own numbers take the type asked for, and arrays are converted where NumPy's "same_kind" rule allows it
-    (float64 to float32), as JAX does. TypeError for another kind or shape.
+    Python numbers get the requested type, and arrays are converted if NumPy's "same_kind" rule allows it (float64 to
+    float32), as in JAX. TypeError for another kind or shape.
     """
     array = np.asarray(value, dtype) if isinstance(value, (bool, int, float, complex)) else as_numpy(value)
     if array.shape != tuple(shape) or not np.can_cast(array.dtype, dtype, "same_kind"):
@@ -92,7 +92,7 @@ def prepare(value, shape, dtype, name):
 
 
 def to_library(array, library):
-    """`array` as torch or JAX sees it, on the same memory."""
+    """`array` as a torch tensor or JAX array, on the same memory."""
     if library == "torch":
         return _numpy_as_torch(array)
     if library == "jax":

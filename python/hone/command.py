@@ -10,14 +10,14 @@ from .errors import Error
 
 
 def run(arguments, build=None):
-    """Runs `hone ARGUMENTS --json` and returns the object it prints; Error if that is an error or nothing.
+    """Runs `hone ARGUMENTS --json` and returns the object it prints; Error if it prints an error or nothing.
 
-    Progress goes to this process's standard error. Ctrl-C is passed on once: the program ends with the best it has,
-    which is returned like any result. A second Ctrl-C ends it and raises KeyboardInterrupt.
+    Progress goes to this process's standard error. Ctrl-C is forwarded once: the program stops with its best result,
+    which is returned as usual. A second Ctrl-C ends it and raises KeyboardInterrupt.
     """
     command = [str(files.find(files.PROGRAM, build)), *map(str, arguments), "--json"]
     with tempfile.TemporaryFile("w+") as answer:
-        # A process group of its own: Ctrl-C reaches it through us, once, whether or not there is a terminal.
+        # Its own process group: it gets Ctrl-C only from us, once, with or without a terminal.
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=answer, process_group=0)
         try:
             _wait(process)
@@ -30,7 +30,7 @@ def run(arguments, build=None):
 
 
 def options(values):
-    """Command-line options of keyword arguments: two_words=3 is --two-words 3, True the bare option, None nothing."""
+    """Keyword arguments as command-line options: two_words=3 is --two-words 3, True the option alone, None nothing."""
     out = []
     for key, value in values.items():
         option = "--" + key.replace("_", "-")
@@ -57,7 +57,7 @@ def _parse(text, code, verb):
     try:
         answer = json.loads(text)
     except ValueError:
-        how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code} and no answer"
+        how = f"was ended by signal {-code}" if code < 0 else f"exited with code {code} without a result"
         raise Error(f"hone {verb} {how}") from None
     if "error" in answer:
         error = answer["error"]

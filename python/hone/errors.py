@@ -1,4 +1,4 @@
-"""The one exception users meet."""
+"""The exception of this package."""
 
 
 class Error(RuntimeError):

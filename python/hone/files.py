@@ -1,4 +1,4 @@
-"""Where the pieces outside Python are: the program `hone`, the runtime library, the handler for JAX."""
+"""Locates the parts outside Python: the program `hone`, the runtime library, the handler for JAX."""
 
 import hashlib
 import os
@@ -25,7 +25,7 @@ def find(name, build=None):
 
 
 def find_handler(build=None):
-    """The path of the handler for JAX; compiled with g++ into the user's cache where no build has it."""
+    """The path of the handler for JAX; compiled with g++ into the user's cache if there is no built one."""
     try:
         return find(HANDLER, build)
     except Error:
@@ -46,7 +46,7 @@ def _compile_handler():
     if target.is_file():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Built aside and renamed, so that two processes may do this at once.
+    # Built in a temporary folder and renamed, so that two processes may do this at once.
     with tempfile.TemporaryDirectory(dir=target.parent) as aside:
         built = Path(aside) / HANDLER
         command = [
@@ -65,7 +65,7 @@ def _compile_handler():
         try:
             done = subprocess.run(command, capture_output=True, text=True)
         except FileNotFoundError as error:
-            raise Error(f"{HANDLER} must be compiled and there is no g++", hint="install g++") from error
+            raise Error(f"{HANDLER} must be compiled, and there is no g++", hint="install g++") from error
         if done.returncode != 0:
             raise Error(f"{HANDLER} does not compile: {done.stderr.strip()[-500:]}", str(source))
         built.replace(target)

@@ -20,8 +20,8 @@ LIBRARY = "libhone_gym.so"
 WORKER = "hone-xla"
 IDS = tuple(f"hone/XlaPassOrder{kind}-v0" for kind in ("", "Shaped", "Costs", "Graph", "ActionHistory", "RunTime"))
 
-_HIGH = 1e9  # of counts and costs: more instructions than any module has
-_FUNCTIONS = {  # name: (result, arguments); see src/rl/gym_api.h
+_HIGH = 1e9  # upper bound of counts and costs: more instructions than any module has
+_FUNCTIONS = {  # name: (result, arguments); see src/passorder/gym_api.h
     "hone_gym_error": (c_char_p, []),
     "hone_env_make": (c_void_p, [c_char_p]),
     "hone_env_clone": (c_void_p, [c_void_p]),
@@ -43,7 +43,7 @@ _libraries = {}
 
 
 def _open_library(path):
-    """The environments' library; calls release the GIL, since it is no PyDLL."""
+    """The environments' library; calls release the GIL, since it is not a PyDLL."""
     path = os.path.realpath(path)
     if path not in _libraries:
         library = ctypes.CDLL(path, mode=os.RTLD_LOCAL | os.RTLD_NOW)
@@ -69,10 +69,10 @@ def _pointer(array, kind):
 class XlaPassOrder(gymnasium.Env):
     """One program at a time; an action is a pass. The state is the program and the passes so far.
 
-    programs: a file or a list of files, one of which the seed of an episode chooses
-    (`reset(options={"program": NAME})` names one). passes: names of the actions; None is the default action set.
-    Further options are those of PassEnvOptions (src/rl/pass_env.h): traj_limit, reward_scale, gamma, shaping_scale,
-    log_counts, taken, failure_penalty, measure_ms, threads, max_isa.
+    programs: a file or a list of files; the seed of an episode selects one, or `reset(options={"program": NAME})`.
+    passes: names of the actions; None is the default action set. Further options are those of PassEnvOptions
+    (src/passorder/pass_env.h): traj_limit, reward_scale, gamma, shaping_scale, log_counts, action_history,
+    failure_penalty, measure_ms, threads, max_isa.
     """
 
     metadata = {"render_modes": ["ansi", "human"], "render_fps": 4}
@@ -143,7 +143,7 @@ class XlaPassOrder(gymnasium.Env):
         return None
 
     def clone(self):
-        """An environment in the same state that goes its own way; shares the worker process."""
+        """An independent environment in the same state; shares the worker process."""
         copy = XlaPassOrder(
             render_mode=self.render_mode,
             build=self._build,
@@ -153,11 +153,11 @@ class XlaPassOrder(gymnasium.Env):
         return copy
 
     def info(self):
-        """What `step` returns as info, whatever the option `info` says."""
+        """The info that `step` returns, regardless of the option `info`."""
         return json.loads(self._library.hone_env_info(self._open()) or _raise(self._library))
 
     def counters(self):
-        """Of the worker's session so far: steps, those from memory, changes, failures; ms in passes and in calls."""
+        """Counters of the worker's session: steps, cached steps, changes, failures; ms in passes and in calls."""
         return json.loads(self._library.hone_env_spec(self._open()) or _raise(self._library))["counters"]
 
     def close(self):
@@ -189,7 +189,7 @@ class XlaPassOrder(gymnasium.Env):
     def _graph(self):
         """Nodes [nodes, 1 + features]: the opcode's number, then src/features' columns; links [edges, 2]: from, to.
 
-        Edges have no features of their own; Gymnasium's space wants one, which is always 1.
+        Edges have no features; Gymnasium's space requires one, which is always 1.
         """
         nodes, edges = c_int64(), c_int64()
         self._library.hone_env_graph_size(self._open(), byref(nodes), byref(edges))

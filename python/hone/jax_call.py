@@ -1,4 +1,4 @@
-"""Tuned programs inside JAX ones, through XLA's foreign function interface."""
+"""Tuned programs in JAX programs, through XLA's foreign function interface."""
 
 import ctypes
 
@@ -10,12 +10,12 @@ from . import files
 from .errors import Error
 
 _TARGET = "hone_call"
-_registered = []  # the handler library, once loaded: JAX keeps its targets for the life of the process
-_called = {}  # handle -> program: code that JAX compiled holds handles, so their programs must live as long
+_registered = []  # the handler library once loaded: JAX keeps its targets for the lifetime of the process
+_called = {}  # handle -> program: compiled JAX code holds handles, so programs must stay alive
 
 
 def call(program, values, build=None):
-    """The program's outputs as JAX arrays, traced or not. `values`: one per input, None for weights set before."""
+    """The program's outputs as JAX arrays, traced or not. `values`: one per input; None for weights set before."""
     if not _registered:
         _register(build)
     _called[program.handle] = program

@@ -10,8 +10,8 @@ from .signature import Signature
 def export(function, args, weights):
     """`function` at the shapes of `args` as portable StableHLO bytecode, its signature, and the leaves of `args`.
 
-    Every array leaf of the arguments is an input, in JAX's order, used or not; leaves come back as NumPy arrays of the
-    types that JAX gave them.
+    Every array leaf of the arguments is an input, in JAX's order, used or not; leaves are returned as NumPy arrays of
+    JAX's types.
     """
     flattened = [jax.tree_util.tree_flatten(arg) for arg in args]
     leaves = [leaf for part, _ in flattened for leaf in part]

@@ -30,7 +30,7 @@ _libraries = {}  # path -> library: XLA's state is per process, so each file is 
 
 
 def open_library(path):
-    """The runtime at `path`, its symbols kept apart from those of jaxlib and others."""
+    """The runtime at `path`; its symbols are separate from those of jaxlib and others."""
     path = os.path.realpath(path)
     if path in _libraries:
         return _libraries[path]
@@ -54,7 +54,7 @@ class Spec:
 
 
 class Program:
-    """One compiled program. Calls take turns; see runtime_api.h."""
+    """One compiled program. Calls are serialised; see runtime_api.h."""
 
     def __init__(self, library, package, threads=1, default=False):
         self._library, self._handle = library, None
@@ -76,7 +76,7 @@ class Program:
 
     @property
     def handle(self):
-        """The address by which the C interface knows the program."""
+        """The program's handle in the C interface."""
         return self._handle
 
     @property
@@ -84,7 +84,7 @@ class Program:
         return self._library
 
     def prepare(self, i, value):
-        """Input i as the runtime reads it in place; see arrays.prepare."""
+        """Input i in a form that the runtime reads in place; see arrays.prepare."""
         return arrays.prepare(value, self.inputs[i].shape, self.inputs[i].dtype, f"input {i}")
 
     def set_weight(self, i, value):
@@ -112,7 +112,7 @@ class Program:
         return number
 
     def _error(self, where):
-        message = self._library.hone_last_error() or b"failed and gave no reason"
+        message = self._library.hone_last_error() or b"failed without a reason"
         return Error(message.decode(errors="replace"), where)
 
 

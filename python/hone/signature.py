@@ -40,7 +40,7 @@ class Signature:
         return numbers
 
     def to_json(self):
-        """A value for json.dump, or None where a structure is one that only JAX can hold."""
+        """A value for json.dump, or None if only JAX can represent a structure."""
         arguments = [trees.to_json(structure) for structure in self.arguments]
         results = trees.to_json(self.results)
         if results is None or None in arguments:

@@ -1,8 +1,8 @@
-"""How a function's arguments and results map to the flat lists of arrays that programs take and give.
+"""How a function's arguments and results map to the flat lists of arrays that programs take and return.
 
 A structure is nested tuples, lists, dicts and None with leaf numbers in place of leaves; it is stored with a tuned
-program as JSON. Structures that JSON cannot hold (named tuples, registered classes) live as JAX's own treedef while
-the process lasts.
+program as JSON. Structures that JSON cannot represent (named tuples, registered classes) are kept as JAX treedefs for
+the lifetime of the process.
 """
 
 
@@ -13,7 +13,7 @@ class Structure:
         self.skeleton, self.leaves = skeleton, leaves
 
     def flatten(self, value, name):
-        """The leaves of `value` in order; TypeError saying where below `name` it has another structure."""
+        """The leaves of `value` in order; TypeError with the place below `name` where the structure differs."""
         out = [None] * self.leaves
         _collect(self.skeleton, value, out, name)
         return out
@@ -39,7 +39,7 @@ class JaxStructure:
 
 
 def from_treedef(treedef):
-    """The structure of a JAX treedef, plain where it can be."""
+    """The structure of a JAX treedef, plain if possible."""
     skeleton = treedef.unflatten(range(treedef.num_leaves))
     if _is_plain(skeleton):
         return Structure(skeleton, treedef.num_leaves)
@@ -55,7 +55,7 @@ def results(leaves):
 
 
 def to_json(structure):
-    """A value for json.dump, or None for a structure that only JAX can hold."""
+    """A value for json.dump, or None for a structure that only JAX can represent."""
     if isinstance(structure, JaxStructure):
         return None
     return {"leaves": structure.leaves, "skeleton": _encode(structure.skeleton)}

@@ -12,7 +12,7 @@ from . import arrays, command, files, runtime
 from .errors import Error
 from .signature import Signature
 
-# Beside the program in a NAME.hone folder: what only Python needs.
+# A file in the NAME.hone folder that only Python needs.
 SIGNATURE_FILE = "python.json"
 DECISIONS_FILE = "decisions.json"
 REPORT_FILE = "report.json"
@@ -22,7 +22,7 @@ def load(path, threads=None, build=None):
     """The tuned program in a NAME.hone folder.
 
     `threads`: how many it may use; by default as many as it was tuned for. Programs tuned from a JAX function whose
-    arguments are tuples, lists and dicts take and return what that function did; others, as those tuned on the
+    arguments are tuples, lists and dicts take and return the same structures; others, such as those tuned on the
     command line, take one array per input and return one array or a tuple of them.
     """
     if not (Path(path) / DECISIONS_FILE).is_file():
@@ -31,13 +31,13 @@ def load(path, threads=None, build=None):
 
 
 class Tuned:
-    """A tuned program. Call it with what the original takes.
+    """A tuned program. Call it with the arguments of the original.
 
-    Arguments are NumPy arrays, torch tensors, JAX arrays or anything that speaks DLPack, on the CPU; those that are
+    Arguments are NumPy arrays, torch tensors, JAX arrays or anything that supports DLPack, on the CPU; those that are
     dense and aligned to 64 bytes are read in place. Results are arrays of the first argument's library.
 
-    Weights (the arguments declared constant at tuning) are taken over, re-laid, when first seen and must not be changed
-    in place afterwards; passing other arrays takes those over instead, passing None means those of the last call.
+    Weights (the arguments declared constant at tuning) are stored in the program's layout when first passed and must
+    not be changed in place afterwards; other arrays replace them, None stands for those of the last call.
     """
 
     def __init__(self, package, threads=None, build=None, signature=None):
@@ -47,7 +47,7 @@ class Tuned:
         self._program = runtime.Program(library, package, self._threads)
         self._signature = signature or self._stored_signature()
         self._weight_inputs = sorted({*self._program.weights, *self._signature.weight_inputs()})
-        self._weights, self._in_jax = {}, False  # input -> what the user gave, the same aligned
+        self._weights, self._in_jax = {}, False  # input -> (the user's array, the same aligned)
         self._lock = threading.Lock()
 
     def __call__(self, *args):
@@ -57,7 +57,7 @@ class Tuned:
         return self._signature.results.unflatten([arrays.to_library(result, library) for result in results])
 
     def set_weights(self, *weights):
-        """Takes over the weights arguments, in order, without running."""
+        """Sets the weights arguments, in order, without running."""
         positions = self._signature.weights
         if len(weights) != len(positions):
             raise TypeError(f"expected {len(positions)} weights arguments, got {len(weights)}")
@@ -77,7 +77,7 @@ class Tuned:
 
     @property
     def report(self):
-        """The whole story of the tuning: what `hone tune --json` prints, kernels, steps."""
+        """The full report of the tuning: the output of `hone tune --json`, kernels, steps."""
         return self._stored(REPORT_FILE)
 
     @property
@@ -87,7 +87,7 @@ class Tuned:
 
     @property
     def decisions(self):
-        """How the tuned program departs from default XLA: a list of {"kind", "key", "value"}."""
+        """How the tuned program differs from default XLA: a list of {"kind", "key", "value"}."""
         return self._stored(DECISIONS_FILE)["decisions"]
 
     @property
@@ -104,8 +104,8 @@ class Tuned:
         """Measures again against default XLA, interleaved.
 
         On `args`, in this process, `repeat` calls of each: {"speedup", "speedup_interval", "default_ns", "tuned_ns",
-        "max_difference"}. Without arguments `hone run --compare` does it in a process of its own, on generated inputs,
-        and its answer is returned.
+        "max_difference"}. Without arguments `hone run --compare` does it in another process, on generated inputs,
+        and its result is returned.
         """
         if not args:
             return command.run(["run", self._package, "--compare", "--threads", self._threads], self._build)
@@ -128,7 +128,7 @@ class Tuned:
         return self._signature.results.unflatten(jax_call.call(self._program, values, self._build))
 
     def _tuned_values(self, leaves):
-        """What the tuned program runs on: the leaves, with None in place of the weights it has taken over."""
+        """The inputs of the tuned program: the leaves, with None for the weights it has stored."""
         self._take_weights({i: leaves[i] for i in self._weight_inputs})
         own = {i: None if i in self._program.weights else self._weights[i][1] for i in self._weight_inputs}
         return [own.get(i, leaf) for i, leaf in enumerate(leaves)]
@@ -167,7 +167,7 @@ class Tuned:
 
 
 def _duel(default, default_values, tuned, tuned_values, repeat):
-    """Alternates the two programs `repeat` times, each going first in turn; the first round only warms up."""
+    """Runs the two programs alternately `repeat` times, each first in turn; the first round is warm-up."""
     pair = [(default, default_values), (tuned, tuned_values)]
     first = [program.run(values) for program, values in pair]
     times = np.empty((repeat, 2))
@@ -192,7 +192,7 @@ def _duel(default, default_values, tuned, tuned_values, repeat):
 
 
 def _max_difference(a, b):
-    """The largest absolute difference of two arrays; where both hold the same NaN or infinity there is none."""
+    """The largest absolute difference of two arrays; equal infinities and NaN in the same place count as 0."""
     wide = np.complex128 if a.dtype.kind == "c" else np.float64
     a, b = a.astype(wide), b.astype(wide)
     same = (a == b) | (np.isnan(a) & np.isnan(b))

@@ -1,4 +1,4 @@
-"""Tuning and inspection: what the program `hone` does, from Python."""
+"""Tuning and inspection with the program `hone`, from Python."""
 
 import contextlib
 import json
@@ -32,16 +32,16 @@ def tune(
     """Tunes a program and returns it as a function.
 
     program       a JAX function, jitted or not, or the path of a file in any format that `hone tune` reads
-    example_args  what to call it with while measuring: for a JAX function its arguments, whose shapes are then fixed;
-                  for a file one array per input, or nothing, and inputs are generated. The result takes over the
-                  weights among them
+    example_args  the inputs for measuring: for a JAX function its arguments, whose shapes are then fixed; for a file
+                  one array per input, or nothing, then inputs are generated. Weights among them are set in the
+                  result
     budget        seconds, or text like "2m"
-    weights       position(s) of the arguments that stay the same from call to call, so that they may be stored in
-                  another layout; never assumed
-    threads, seed, db   as `hone tune` has them
+    weights       position(s) of the arguments that are constant between calls, so that they may be stored in another
+                  layout; never assumed
+    threads, seed, db   as in `hone tune`
     name          of the program in reports; by default the function's or the file's
     output        the NAME.hone folder to write; by default a temporary one, see Tuned.save
-    build         the folder that holds `hone` and its libraries, if not the installed one or the repository's build/
+    build         the folder of `hone` and its libraries, if not the installed one or the repository's build/
     options       further options of `hone tune`: allow_fast_math=True is --allow-fast-math, max_isa="avx2" --max-isa
 
     Progress is shown on standard error. Ctrl-C ends the search and returns the best program so far.
@@ -75,14 +75,14 @@ def tune(
 
 
 def inspect(program, *example_args, build=None):
-    """What a program is made of, as `hone inspect --json` prints it. Arguments as for tune."""
+    """The contents of a program, as `hone inspect --json` prints them. Arguments as for tune."""
     with tempfile.TemporaryDirectory(prefix="hone-") as work:
         path, _, _ = _as_file(program, example_args, (), None, work)
         return command.run(["inspect", path], build)
 
 
 def _as_file(program, example_args, weights, name, work):
-    """The program's file, its signature (None for files: known once loaded) and the example inputs."""
+    """The program's file, its signature (None for files: known after loading) and the example inputs."""
     if not callable(program):
         path = Path(os.path.abspath(program))
         if name:

@@ -17,8 +17,8 @@ from . import (  # noqa: F401
     vision,
 )
 
-# The stand-in for TensorFlow served the imports above, and Keras now remembers that there is none. It must go: Keras'
-# preprocessing layers take its mere presence for running inside a TensorFlow graph.
+# The imports above needed the placeholder for TensorFlow; Keras now has recorded that TensorFlow is missing. Remove it,
+# since its presence makes Keras' preprocessing layers assume that they run inside a TensorFlow graph.
 if module_utils.tensorflow.available:
     raise ImportError("Keras found TensorFlow")
 sys.modules.pop("tensorflow", None)

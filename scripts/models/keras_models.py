@@ -1,4 +1,4 @@
-"""Keras models as programs: variables become the first parameters, by shape only; values are never made."""
+"""Keras models as programs: variables become the first parameters, by shape only, without values."""
 
 import jax
 import keras
@@ -8,7 +8,7 @@ from program_parts import Program
 
 
 def _initialize_without_values(variable, _initializer):
-    # One stored zero, whatever the shape: initialisers would compile and run a program per shape.
+    # One broadcast zero for any shape: initialisers would compile and run a program per shape.
     variable._initialize(np.broadcast_to(np.zeros((), variable._dtype), variable._shape))
 
 

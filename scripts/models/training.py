@@ -20,7 +20,7 @@ SECOND_MOMENTS = {"nu", "v", "v_row", "v_col", "sum_of_squares"}
 
 
 def plausible(state):
-    """The optimiser's state with second moments that are not negative: generated inputs may be anything."""
+    """The optimiser's state with non-negative second moments for any generated inputs."""
 
     def fix(path, leaf):
         names = {getattr(key, "name", None) for key in path}

@@ -30,19 +30,19 @@ class Command:
     positionals: list = field(default_factory=list)
     groups: dict = field(default_factory=dict)  # heading -> options
     subcommands: list = field(default_factory=list)
-    texts: dict = field(default_factory=dict)  # heading -> lines of what is none of these, as examples in a footer
+    texts: dict = field(default_factory=dict)  # heading -> lines of other parts, for example examples in a footer
 
     @property
     def options(self):
         return [row for rows in self.groups.values() for row in rows]
 
     def leaves(self):
-        """Commands that do something: those without subcommands."""
+        """The commands without subcommands."""
         return [leaf for command in self.subcommands for leaf in command.leaves()] if self.subcommands else [self]
 
 
 def read(hone, words=()):
-    """The command `hone WORDS` and all below it, asked from the program."""
+    """The command `hone WORDS` and all its subcommands, from the program's help texts."""
     done = subprocess.run([hone, *words, "--help"], check=True, capture_output=True, text=True)
     command = parse(" ".join(["hone", *words]), done.stdout)
     command.subcommands = [read(hone, (*words, row.name)) for row in command.subcommands]
@@ -106,14 +106,14 @@ def _cell(text):
 
 
 def _common(leaves):
-    """Options that every leaf has, with the same words."""
+    """Options that every command without subcommands has, with the same text."""
     sets = [{(row.name, row.about) for row in leaf.options} for leaf in leaves]
     shared = set.intersection(*sets)
     return [row for row in leaves[0].options if (row.name, row.about) in shared]
 
 
 def _name(name):
-    """A name column as code: types without what checks them, unless that is a list of words or a range."""
+    """A name column as code: types without validators, unless these are a list of words or a range."""
     name, _, others = name.partition(" Excludes: ")
     mark = f" (not with `{others}`)" if others else ""
     if name.endswith(" REQUIRED"):

@@ -3,8 +3,8 @@
 import ast
 import re
 
-# Modules that users import, in the order of the page, and what is shown of each; None: all that is public. `hone` shows
-# what its __all__ names.
+# Modules that users import, in the order of the page, and the names shown of each; None: all public names. `hone` shows
+# the names in its __all__.
 MODULES = {"hone": None, "hone.gym": None, "hone.arrays": ("empty",)}
 INSTANCES = {"XlaPassOrder": "env"}  # what an object of a class is called; by default the class's name in lower case
 PARAMETER = re.compile(r"^(\w[\w, *]*?) {2,}(\S.*)$")
@@ -29,7 +29,7 @@ def page(package):
 
 
 def _exported(package, tree):
-    """(name, definition) of what __all__ names; the definition is None where it is no function or class."""
+    """(name, definition) of the names in __all__; the definition is None if it is not a function or class."""
     origin, names = {}, []
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:

@@ -1,4 +1,4 @@
-// Seconds.
+// Clocks in seconds.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@ namespace hone {
 inline double steady_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
-inline double seconds_since(double start_s) { return steady_s() - start_s; }  // start_s: as steady_s() said
+inline double seconds_since(double start_s) { return steady_s() - start_s; }  // start_s: a result of steady_s()
 // Since 1970.
 inline double wall_s() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();

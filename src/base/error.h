@@ -1,4 +1,4 @@
-// Errors of the product: what went wrong, where in the input, and what to do about it.
+// Errors with a message, the place in the input, and a hint.
 #pragma once
 
 #include <stdexcept>
@@ -25,7 +25,7 @@ class RunError : public Error {
   using Error::Error;
 };
 
-// Our own bug.
+// A bug in Hone.
 class InternalError : public std::logic_error {
  public:
   using std::logic_error::logic_error;

@@ -123,7 +123,7 @@ std::string read_file(const std::string& path, uint64_t limit_bytes) {
 void write_file(const std::string& path, std::string_view content) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
-  // Devices and pipes (/dev/stdout) are written to; only ordinary files, also behind a link, are replaced.
+  // Devices and pipes (/dev/stdout) are written to directly; only regular files and links to them are replaced.
   const bool replace = !fs::exists(status) || fs::is_regular_file(status);
   const std::string target = fs::is_symlink(path, ignored) && replace ? fs::weakly_canonical(path).string() : path;
   static std::atomic<int> counter{0};

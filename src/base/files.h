@@ -16,10 +16,10 @@ inline constexpr uint64_t kMaxFileBytes = uint64_t{4} << 30;
 std::string read_file(const std::string& path, uint64_t limit_bytes = kMaxFileBytes);
 
 // Replaces the file in one step: readers see the old content or the new, never a part, and a failure leaves the old
-// file and no leftovers. Devices and pipes are written to directly. Throws RunError (where = path).
+// file and no temporary file. Devices and pipes are written to directly. Throws RunError (where = path).
 void write_file(const std::string& path, std::string_view content);
 
-// A fresh folder under the system's temporary folder, removed with all it holds when the object ends.
+// A new folder under the system's temporary folder. The destructor removes it with its contents.
 class TempDir {
  public:
   explicit TempDir(const std::string& prefix = "hone");  // throws RunError
@@ -32,7 +32,7 @@ class TempDir {
   std::filesystem::path path_;
 };
 
-// The folder that holds the running program, links resolved.
+// The folder of the running program, with symbolic links resolved.
 std::filesystem::path executable_dir();
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Ctrl-C: the first one asks, the second one ends.
+// Ctrl-C: the first one asks the work to stop, the second one ends the process.
 #pragma once
 
 #include <exception>
@@ -9,9 +9,9 @@ namespace hone {
 void install_interrupt_handler();
 
 bool interrupted();
-void clear_interrupt();  // forgets a signal received, as if none had come
+void clear_interrupt();  // resets the flag
 
-// Thrown where work is given up because of interrupted().
+// Thrown where work stops because interrupted() is true.
 class Interrupted : public std::exception {
  public:
   const char* what() const noexcept override { return "interrupted"; }

@@ -10,7 +10,7 @@ namespace hone {
 
 void set_up_log(Verbosity verbosity) {
   auto logger = std::make_shared<spdlog::logger>("hone", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  // On a terminal a message first wipes the progress line it would otherwise be glued to.
+  // On a terminal a message first clears the progress line, which has no line end.
   const std::string wipe = ::isatty(STDERR_FILENO) ? "\r\x1b[K" : "";
   logger->set_pattern(wipe + (verbosity == Verbosity::Verbose ? "%H:%M:%S.%e %l: %v" : "hone: %v"));
   logger->set_level(verbosity == Verbosity::Quiet     ? spdlog::level::err

@@ -12,7 +12,7 @@
 namespace hone {
 
 std::vector<std::string> own_command_words() {
-  const std::string text = read_file("/proc/self/cmdline");  // every word ends with a zero
+  const std::string text = read_file("/proc/self/cmdline");  // every argument ends with a zero byte
   std::vector<std::string> words;
   for (size_t first = 0; first < text.size(); first = text.find('\0', first) + 1)
     words.emplace_back(text.c_str() + first);
@@ -21,7 +21,7 @@ std::vector<std::string> own_command_words() {
 
 OwnCopies::~OwnCopies() {
   for (pid_t pid : pids_) {
-    kill(pid, SIGKILL);  // those that are done already are only waiting to be collected
+    kill(pid, SIGKILL);  // has no effect on a process that has already ended
     waitpid(pid, nullptr, 0);
   }
 }

@@ -1,4 +1,4 @@
-// This program's own command line, and copies of it that work beside it.
+// The command line of this process, and further processes that run the same program.
 #pragma once
 
 #include <sys/types.h>
@@ -8,10 +8,10 @@
 
 namespace hone {
 
-// The words this process was called with, the program's name first.
+// The arguments of this process, the program's name first.
 std::vector<std::string> own_command_words();
 
-// Processes that run this program again. Ended and collected by the destructor, whatever they are doing then.
+// Processes that run this program again. The destructor kills and reaps them.
 class OwnCopies {
  public:
   OwnCopies() = default;
@@ -19,7 +19,7 @@ class OwnCopies {
   OwnCopies(const OwnCopies&) = delete;
   OwnCopies& operator=(const OwnCopies&) = delete;
 
-  // Starts one with this process's own words and `more`. Throws RunError.
+  // Starts one with this process's arguments followed by `more`. Throws RunError.
   void start(const std::vector<std::string>& more);
 
  private:

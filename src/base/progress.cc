@@ -14,12 +14,12 @@ namespace {
 
 constexpr double kTerminalPeriod_s = 0.1, kPlainPeriod_s = 5;
 
-// A progress line that cannot be shown is no reason to stop the work.
+// Ignores errors: work continues when a progress line cannot be shown.
 void put(int fd, const std::string& text) {
   if (::write(fd, text.data(), text.size()) < 0) return;
 }
 
-// Seconds left by the count of units and by the budget, whichever ends first; negative = unknown.
+// Seconds left according to the units done or the budget, whichever is less; negative = unknown.
 double left_s(double done, const ProgressOptions& options, double elapsed_s) {
   double left = -1;
   if (options.total > 0 && done > 0) left = std::max(0.0, options.total - done) * elapsed_s / done;

@@ -7,14 +7,14 @@
 namespace hone {
 
 struct ProgressOptions {
-  double total = 0;     // units of work in all; 0 = unknown
-  double budget_s = 0;  // the work ends after this time even if not all is done; 0 = none
+  double total = 0;     // units of work; 0 = unknown
+  double budget_s = 0;  // the work ends after this time even if it is incomplete; 0 = none
   bool quiet = false;   // print nothing
   int fd = 2;
   std::function<double()> now_s;  // clock in seconds; empty = the steady clock
 };
 
-// On a terminal rewrites one line, about ten times a second; elsewhere prints a line about every five seconds.
+// On a terminal rewrites one line about ten times a second; otherwise prints a line about every five seconds.
 class Progress {
  public:
   Progress(std::string label, ProgressOptions options);

@@ -6,7 +6,7 @@
 
 namespace hone {
 
-// SplitMix64 seeded PCG-like generator; identical streams on every machine and standard library.
+// SplitMix64 (Steele, Lea, Flood 2014); identical streams on every machine and standard library.
 class Rng {
  public:
   using result_type = uint64_t;

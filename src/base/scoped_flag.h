@@ -1,4 +1,4 @@
-// A flag that has a value until the end of a scope.
+// Sets a flag until the end of a scope.
 #pragma once
 
 #include <utility>

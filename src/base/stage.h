@@ -1,4 +1,4 @@
-// How far a program gets on its way to a measurement, and the error that says where it stopped.
+// The stages from loading a program to comparing its outputs, and the error that names the stage that failed.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace hone {
 
 enum class Stage : int8_t { None = 0, Load, Passes, Codegen, Run, Compare };
 const char* stage_name(Stage stage);                            // "load", "passes", ...; "" for None
-std::optional<Stage> stage_from_name(const std::string& name);  // nothing for what is no stage's name
+std::optional<Stage> stage_from_name(const std::string& name);  // nullopt for other names
 
-// A request that was fine failed at this stage.
+// A valid request failed at this stage.
 class StageError : public RunError {
  public:
   StageError(Stage stage, const std::string& message, std::string where = "", std::string hint = "")

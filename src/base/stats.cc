@@ -18,7 +18,7 @@ double sorted_quantile(const std::vector<double>& sorted, double q) {
   const auto below = static_cast<size_t>(position);
   const size_t above = std::min(below + 1, sorted.size() - 1);
   const double share = position - static_cast<double>(below);
-  // No arithmetic where none is needed: infinite values would turn into NaN.
+  // Equal values are not interpolated: infinite ones would become NaN.
   return share == 0 || sorted[below] == sorted[above] ? sorted[below]
                                                       : sorted[below] * (1 - share) + sorted[above] * share;
 }
@@ -44,7 +44,7 @@ Interval median_interval(std::vector<double> values, double confidence) {
   require_values(values);
   std::sort(values.begin(), values.end());
   const size_t n = values.size();
-  const auto probability = [&](size_t k) {  // of k values below the median
+  const auto probability = [&](size_t k) {  // of exactly k values below the median
     const double a = static_cast<double>(n), b = static_cast<double>(k);
     return std::exp(std::lgamma(a + 1) - std::lgamma(b + 1) - std::lgamma(a - b + 1) - a * std::log(2.0));
   };

@@ -12,12 +12,12 @@ double geometric_mean(const std::vector<double>& values);  // values > 0
 
 struct Interval {
   double low = 0, high = 0;
-  double confidence = 0;  // the coverage it really has: less than asked when the sample is too small
+  double confidence = 0;  // actual coverage: below the requested one when the sample is too small
 };
 
 // Distribution-free confidence interval of the median: the narrowest symmetric pair of order statistics with at least
 // the given coverage under the binomial law (David and Nagaraja, Order Statistics, 7.1). Fewer than 6 values cannot
-// reach 95 %: then the range of the sample and its true coverage.
+// reach 95 %: the result is then the range of the sample with its actual coverage.
 Interval median_interval(std::vector<double> values, double confidence = 0.95);
 
 }  // namespace hone

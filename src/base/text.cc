@@ -52,7 +52,7 @@ std::pair<uint64_t, uint64_t> hash128(std::string_view bytes) {
   return {low, high};
 }
 
-// A non-negative number at the front of the text, taken off it; false if there is none.
+// Removes a non-negative number from the front of the text; false if there is none.
 template <class T>
 bool take_number(std::string_view& text, T& number) {
   if (text.empty() || (text[0] != '.' && (text[0] < '0' || text[0] > '9'))) return false;
@@ -100,7 +100,7 @@ double parse_duration_s(const std::string& text, const std::string& where) {
     for (const auto& [unit, seconds] : kUnits)
       if (rest == unit && std::isfinite(number * seconds)) return number * seconds;
   }
-  throw Error(fmt::format("'{}' is not a span of time", text), where, "write it like 60s, 2m or 500ms");
+  throw Error(fmt::format("'{}' is not a duration", text), where, "write it like 60s, 2m or 500ms");
 }
 
 std::vector<int> parse_index_list(const std::string& text, const std::string& where) {
@@ -114,7 +114,7 @@ std::vector<int> parse_index_list(const std::string& text, const std::string& wh
     if (rest.starts_with('-')) {
       rest.remove_prefix(1);
       if (!take_number(rest, last)) fail(fmt::format("'{}' is not a list of indices", text));
-      if (last < first) fail(fmt::format("the range {}-{} runs backwards", first, last));
+      if (last < first) fail(fmt::format("the range {}-{} is in descending order", first, last));
     }
     if (int64_t{last} - first >= kMaxIndices) fail(fmt::format("the range {}-{} is too long", first, last));
     for (int64_t index = first; index <= last; ++index) indices.insert(static_cast<int>(index));

@@ -14,7 +14,7 @@ namespace hone::cli {
 
 namespace {
 
-// One line, whatever XLA put into the message.
+// Joins the lines of a message, since XLA's messages may have several.
 std::string one_line(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   for (char& c : text)
@@ -32,7 +32,7 @@ int fail(int code, const std::string& message, const std::string& where, const s
   return code;
 }
 
-// The work of a command, every exception turned into an exit code.
+// Runs a command and turns every exception into an exit code.
 int guarded(const Runner& runner, bool json) {
   try {
     return runner();
@@ -55,11 +55,11 @@ int guarded(const Runner& runner, bool json) {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> table = {
-      {"inspect", "show what a program consists of and what there is to decide", declare_inspect},
+      {"inspect", "show what a program consists of and what can be decided", declare_inspect},
       {"run", "run a program or a tuned package, and compare it with default XLA", declare_run},
       {"tune", "search for a faster way to compile a program, and keep it as a package", declare_tune},
       {"optimize", "make a program faster in seconds, by models alone", declare_optimize},
-      {"report", "write a tuned package as a page to read, and its search as a trace", declare_report},
+      {"report", "write the report of a tuned package as an HTML page, and its search as a trace", declare_report},
       {"order", "order XLA's own passes so that fewer operations are left", declare_order},
       {"place", "decide devices, order and fusion of a program's operations in a simulator", declare_place},
       {"opt", "run a list of XLA's passes on a program", declare_opt},
@@ -67,12 +67,13 @@ const std::vector<Command>& commands() {
       {"collect", "measure kernels and layouts of programs, and export them as data sets", declare_collect},
       {"generate", "write random valid programs as HLO text", declare_generate},
       {"train", "train a model of kernels or layouts on a data set", declare_train},
-      {"gym", "train and judge agents that order XLA's passes", declare_gym},
+      {"gym", "train and evaluate agents that order XLA's passes", declare_gym},
       {"go", "train and use policies that plan graphs: placement, schedule, fusion", declare_go},
       {"predict", "predict run times of a program's kernels, or rank the options of one", declare_predict},
-      {"eval", "judge a trained model on programs it has not seen", declare_eval},
+      {"eval", "evaluate a trained model on programs it has not seen", declare_eval},
       {"tpugraphs", "inspect, import and export files of the TpuGraphs data set", declare_tpugraphs},
       {"db", "inspect, export, merge and check the database of measured candidates", declare_db},
+      {"doctor", "check whether hone works on this machine, and suggest fixes", declare_doctor},
       {"worker", "start a worker and show what its XLA offers", declare_worker},
   };
   return table;
@@ -80,10 +81,10 @@ const std::vector<Command>& commands() {
 
 int run(int argc, const char* const* argv, const std::string& version) {
   std::signal(SIGPIPE, SIG_IGN);
-  bool json = false;  // known before parsing, since parsing can fail
+  bool json = false;  // read before parsing, since parsing can fail
   for (int i = 1; i < argc; ++i) json = json || std::string(argv[i]) == "--json";
 
-  CLI::App app("Finds faster ways to compile XLA programs, and proves them.", "hone");
+  CLI::App app("Finds faster ways to compile XLA programs, and verifies them.", "hone");
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_help_flag("-h,--help", "print this help and exit");
   app.set_version_flag("--version", "hone " + version, "print the version and exit");

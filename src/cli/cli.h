@@ -1,4 +1,4 @@
-// The command line: a table of subcommands, one file each, and what they share.
+// The command line: a table of subcommands, one file each, and their common parts.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -27,7 +27,7 @@ using Runner = std::function<int()>;
 struct Command {
   const char* name;
   const char* summary;
-  Runner (*declare)(CLI::App& app);  // adds the options, returns what runs when the command is chosen
+  Runner (*declare)(CLI::App& app);  // adds the options and returns the command's function
 };
 const std::vector<Command>& commands();
 
@@ -35,8 +35,8 @@ const std::vector<Command>& commands();
 // Results go to standard output, everything else to standard error. With --json errors are an object on standard output.
 int run(int argc, const char* const* argv, const std::string& version);
 
-// Names of an option may be several, "-o,--output,--out": further long names are old spellings, which work and are not shown
-// (help.h). An option means the same in every command that has it:
+// An option may have several names, "-o,--output,--out": the further long names are old spellings, which work but are
+// not shown (help.h). An option means the same in every command that has it:
 //   -o,--output  the file or folder a command writes      --weights     parameters that stay constant between calls
 //   --model      the kind of a network that is trained    --model-file  trained weights, a file or a folder of them
 //   --network    the kind of a policy's network           --policy-file a trained policy
@@ -45,10 +45,10 @@ inline constexpr char kOutput[] = "-o,--output,--out";  // of commands that once
 inline constexpr char kModelFile[] = "--model-file,--weights";
 inline constexpr char kPolicyFile[] = "--policy-file,--policy";
 
-// Options added after this stand under the heading in the help text.
+// Options added after this call are listed under the heading in the help text.
 void begin_group(CLI::App& app, const std::string& heading);
 
-// Checks of an option's value. Help texts say what is allowed.
+// Checks of an option's value. Help texts state the allowed values.
 CLI::Validator above_zero();
 CLI::Validator not_negative();
 CLI::Validator within(int64_t least, int64_t most);
@@ -60,19 +60,19 @@ struct OutputOptions {
 };
 std::shared_ptr<OutputOptions> add_output_options(CLI::App& app);
 void print(const nlohmann::json& object);  // one object and a newline
-std::string command_line();                // how this process was called, for the record
+std::string command_line();                // of this process
 cost::LearnHost learn_host(const OutputOptions& output);
 
-// PROGRAM, --threads and what else says how a program is compiled and run: every command that opens one.
+// PROGRAM, --threads and the other options for compiling and running a program, for every command that opens one.
 std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app);
 
 // --max-isa: every command that compiles programs; of those that open one it is among the options above.
 void add_max_isa_option(CLI::App& app, std::string& max_isa);
 
-// --db. The default lies in the user's data folder, which is made on demand.
+// --db. The default is in the user's data folder, which is created when needed.
 std::shared_ptr<std::string> add_database_option(CLI::App& app);
 
-// --models DIR, which is looked into before the models that come with the program (cost/shipped.h).
+// --models DIR, which is searched before the models that come with the program (cost/shipped.h).
 void add_models_option(CLI::App& app, std::string& models);
 
 Runner declare_inspect(CLI::App& app);
@@ -93,6 +93,7 @@ Runner declare_opt(CLI::App& app);
 Runner declare_order(CLI::App& app);
 Runner declare_place(CLI::App& app);
 Runner declare_tpugraphs(CLI::App& app);
+Runner declare_doctor(CLI::App& app);
 Runner declare_worker(CLI::App& app);
 
 }  // namespace hone::cli

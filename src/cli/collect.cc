@@ -97,7 +97,7 @@ int collect_command(const CollectCommand& command) {
   std::unique_ptr<Progress> progress;
   std::string doing;
   const auto on_progress = [&](const collect::CollectProgress& p) {
-    if (doing != p.doing) {  // rates of lowering say nothing about measuring
+    if (doing != p.doing) {  // lowering and measuring have different rates
       doing = p.doing;
       shown.total = static_cast<double>(p.total);
       shown.budget_s = budget_s > 0 ? measurer->seconds_left() : 0;
@@ -120,7 +120,8 @@ int collect_command(const CollectCommand& command) {
                report.measured, human_ns(report.measuring_s * 1e9), summary["measured_per_s"].get<double>(), report.ok,
                report.rejected, report.failed, report.known);
     if (!report.complete)
-      fmt::print("{} candidates are left: the same command goes on\n", report.planned - report.known - report.measured);
+      fmt::print("{} candidates are left: run the same command again to continue\n",
+                 report.planned - report.known - report.measured);
   }
   if (!command.out.empty()) {
     const collect::ExportReport exported = export_to(command, database);
@@ -182,7 +183,8 @@ int layout_command(const CollectCommand& command) {
                report.measured, human_ns(report.measuring_s * 1e9), report.ok, report.rejected, report.failed,
                report.known);
     if (!report.complete)
-      fmt::print("{} layouts are left: the same command goes on\n", report.planned - report.known - report.measured);
+      fmt::print("{} layouts are left: run the same command again to continue\n",
+                 report.planned - report.known - report.measured);
   }
   if (!command.out.empty()) {
     const collect::LayoutExportReport exported = collect::export_layouts(programs, database, command.out, options);
@@ -220,7 +222,7 @@ void add_collected_programs(CLI::App& app, CollectCommand& command) {
 void add_collect_options(CLI::App& app, CollectCommand& command) {
   add_collected_programs(app, command);
   app.add_option("--family", command.family, "family that the programs belong to (default: each is its own)");
-  app.add_option(kOutput, command.out, "folder for the data set, which is made anew from the database at the end")
+  app.add_option(kOutput, command.out, "folder for the data set, written from the database at the end")
       ->type_name("FOLDER");
   app.add_option("--max-options", command.options.max_options, "most options of one kernel, 0 = all (default 24)");
   app.add_option("--max-per-program", command.options.max_per_program,

@@ -15,7 +15,7 @@ namespace {
 struct DbOptions {
   std::shared_ptr<std::string> db;
   std::shared_ptr<OutputOptions> output;
-  std::string file;            // export: where to; merge: where from
+  std::string file;            // export: the output; merge: the source
   std::set<std::string> only;  // merge: programs and kernels
 };
 
@@ -101,7 +101,8 @@ constexpr Action kActions[] = {
     {"info", "count the rows of each kind", db_info, nullptr, false, nullptr},
     {"export", "write every row as a JSON object on its own line", export_rows, "-o,--output", false,
      "file to write (default: standard output)"},
-    {"merge", "take over the rows of another database", merge_db, "FILE", true, "the other database: a file or a URL"},
+    {"merge", "copy the rows of another database into this one", merge_db, "FILE", true,
+     "the other database: a file or a URL"},
     {"check", "look for damage; exit code 1 if there is any", check_db, nullptr, false, nullptr},
 };
 
@@ -119,7 +120,7 @@ Runner declare_db(CLI::App& app) {
           ->required(action.file_required)
           ->type_name(action.file_required ? "" : "FILE");
     if (action.run == merge_db)
-      sub->add_option("--only", options->only, "fingerprints of programs and kernels: take only rows about these")
+      sub->add_option("--only", options->only, "fingerprints of programs and kernels: copy only rows about these")
           ->delimiter(',')
           ->type_name("LIST");
     options->output = add_output_options(*sub);

@@ -1,5 +1,5 @@
-// hone eval tile|fusion: how good predictions are on programs that no training has seen, as tables 2 and 8 of the TPU
-// performance model paper show it.
+// hone eval tile|fusion: the accuracy of predictions on programs that were not used in training, as in tables 2 and 8
+// of Kaufman et al. 2021.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -48,7 +48,7 @@ std::vector<KernelView> views_of(const Dataset& dataset, const Split& split, con
   return views;
 }
 
-// XLA ranks its own choice first and says nothing about the rest.
+// XLA's ranking: its own choice first, all others equal.
 std::vector<double> default_first(const KernelView& kernel) {
   std::vector<double> rank(kernel.options(), 1);
   if (kernel.default_option >= 0) rank[kernel.default_option] = 0;
@@ -119,7 +119,7 @@ void print_eval(const json& r, const EvalCommand& c, const std::vector<Judged>& 
 }
 
 int run_eval(const EvalCommand& c) {
-  if (!std::isfinite(c.min_us) || c.min_us < 0) throw Error("a time is not negative", "--min-us");
+  if (!std::isfinite(c.min_us) || c.min_us < 0) throw Error("a time must not be negative", "--min-us");
   const Dataset dataset = Dataset::open(c.dataset);
   if (dataset.size() == 0) throw Error("the data set has no kernel", c.dataset, "hone collect export makes one");
   const Split split = Split::read(c.split);
@@ -164,20 +164,21 @@ Runner declare_eval(CLI::App& app) {
   app.require_subcommand(1);
   const auto chosen = std::make_shared<Runner>();
   const std::pair<const char*, const char*> tasks[] = {
-      {"tile", "judge how well models rank the options of kernels"},
-      {"fusion", "judge how well models predict run times of kernels"}};
+      {"tile", "evaluate how well models rank the options of kernels"},
+      {"fusion", "evaluate how well models predict run times of kernels"}};
   for (const auto& [task, summary] : tasks) {
     CLI::App* sub = app.add_subcommand(task, summary);
     const auto c = std::make_shared<EvalCommand>();
     c->task = task;
     sub->add_option("DATASET", c->dataset, "folder of the data set's shards")->required()->type_name("");
-    sub->add_option("--split", c->split, "file that says which program is for training, validation or test")
+    sub->add_option("--split", c->split, "file that assigns programs to training, validation and test")
         ->required()
         ->type_name("FILE");
     sub->add_option(kModelFile, c->weights, "weights of hone train (safetensors), or a folder of them")
         ->type_name("FILE");
-    sub->add_flag("--analytical", c->analytical,
-                  "judge the analytical model as well, fitted on the validation part (default without --model-file)");
+    sub->add_flag(
+        "--analytical", c->analytical,
+        "evaluate the analytical model as well, fitted on the validation part (default without --model-file)");
     sub->add_option("--save", c->save, "file for the fitted analytical model (JSON), for hone predict")
         ->type_name("FILE");
     sub->add_option("--part", c->part, "part of the split: train, validation or test (default test)")

@@ -18,14 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the fleet's program sees to itself.
+// Options that the fleet's program handles itself.
 const std::set<std::string>& fleet_only() {
   static const std::set<std::string> names = {"--engine", "--address", "--kernels", "--db",      "--output", "--budget",
                                               "--force",  "--json",    "--quiet",   "--verbose", "PROGRAM",  "--help"};
   return names;
 }
 
-// The options the user gave, for hone on the nodes: [["--threads", "2"], ["--no-fusion"], ...].
+// The options given by the user, for hone on the nodes: [["--threads", "2"], ["--no-fusion"], ...].
 nlohmann::json given_options(const CLI::App& command) {
   nlohmann::json given = nlohmann::json::array();
   for (const CLI::Option* option : command.get_options()) {
@@ -83,7 +83,7 @@ void tune_on_fleet(const FleetOptions& options, const std::string& program, cons
                                   {"json", was_given(command, "--json")},
                                   {"quiet", was_given(command, "--quiet")},
                                   {"options", given_options(command)}};
-  // A build lies in the repository; an installed program finds the package among Python's own.
+  // A build finds the package in the repository; for an installed program it is among Python's packages.
   const fs::path root = executable_dir().parent_path();
   const fs::path own = root / ".venv" / "bin" / "python";
   const std::string python = fs::exists(own) ? own.string() : "python3";

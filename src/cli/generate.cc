@@ -25,7 +25,7 @@ int generate_command(const GenerateCommand& command) {
   collect::GenerateOptions options = command.options;
   options.kind = collect::generate_kind_from_name(command.kind);
   if (command.count < 1 || command.count > 100000)
-    throw Error("between 1 and 100000 programs are made at once", "--count");
+    throw Error("the number of programs must be between 1 and 100000", "--count");
   collect::generate_program(options, 0);  // bad options leave no folder behind
   std::error_code failed;
   fs::create_directories(command.out, failed);

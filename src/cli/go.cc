@@ -23,7 +23,7 @@ namespace {
 
 using nlohmann::json;
 
-// A program of XLA's or a task graph as JSON, as the policy needs it.
+// The policy's input: an XLA program or a task graph in JSON.
 struct GoSubject {
   sim::TaskGraph graph;
   std::vector<int32_t> xla_fusion;
@@ -65,7 +65,7 @@ json problem_json(const sim::TaskGraph& graph, const sim::Topology& topology, co
           {"default_fusion", xla_fusion}};
 }
 
-// With the options that training and placing share.
+// The options that training and placing share are included.
 options::GoTrainOptions training_options(const GoCommand& c, int64_t iterations) {
   options::GoTrainOptions options;
   options.iterations = iterations;
@@ -191,13 +191,13 @@ void add_training_options(CLI::App& app, GoCommand& c, bool train) {
   if (!train) defaults.iterations = 0;
   c.training.add_to(app, defaults);
   app.add_option("--samples", c.place.samples,
-                 "variants simulated in every step of an evaluation, 0 to 4096; 0: only what the policy itself decides "
+                 "variants simulated in every step of an evaluation, 0 to 4096; 0: only the policy's own decisions "
                  "(default 16)")
       ->check(within(0, 4096));
 }
 
 void add_go_train_options(CLI::App& app, GoCommand& c) {
-  app.add_option("--from", c.from, "policy to go on with, whose network options then hold")->type_name("FILE");
+  app.add_option("--from", c.from, "policy to continue from, with its network options")->type_name("FILE");
   app.add_option("--start", c.start,
                  "placement strategy whose result is refined, or best: the best of the quick ones (default best)");
   app.add_option("--also", c.also,
@@ -210,11 +210,11 @@ void add_go_train_options(CLI::App& app, GoCommand& c) {
   begin_group(app, "Output");
   app.add_option(kOutput, c.out, "file for the policy (safetensors)")->type_name("FILE");
   app.add_option("--plans", c.plans, "file for the result with the best plan of every graph (JSON)")->type_name("FILE");
-  app.add_option("--checkpoint", c.checkpoint, "file of checkpoints, to go on from if the run is cut off")
+  app.add_option("--checkpoint", c.checkpoint, "file of checkpoints, to continue from after an interruption")
       ->type_name("FILE");
   app.add_option("--checkpoint-every", c.checkpoint_every, "iterations between checkpoints (default 50)")
       ->check(above_zero());
-  app.add_flag("--resume", c.resume, "go on from the checkpoint, if it exists");
+  app.add_flag("--resume", c.resume, "continue from the checkpoint, if it exists");
   app.add_option("--log-dir", c.log_dir, "folder for TensorBoard events")->type_name("FOLDER");
 }
 
@@ -226,7 +226,7 @@ void add_go_place_options(CLI::App& app, GoCommand& c) {
       ->type_name("FILE");
   app.add_option(
          "--online", c.place.online,
-         "file of a policy that goes on learning while it is used and remembers the best plans; made on first use")
+         "file of a policy that continues to learn while it is used and remembers the best plans; created on first use")
       ->type_name("FILE");
   add_models_option(app, c.place.models);
   add_training_options(app, c, false);
@@ -279,9 +279,9 @@ Runner declare_go(CLI::App& app) {
   app.require_subcommand(1);
   const auto chosen = std::make_shared<Runner>();
   for (const bool train : {true, false}) {
-    CLI::App* sub =
-        train ? app.add_subcommand("train", "train a policy on programs in the simulator, or go on with one (--from)")
-              : app.add_subcommand("place", "plan one program by a policy");
+    CLI::App* sub = train ? app.add_subcommand(
+                                "train", "train a policy on programs in the simulator, or continue from one (--from)")
+                          : app.add_subcommand("place", "plan one program by a policy");
     const auto c = std::make_shared<GoCommand>();
     add_subject_options(*sub, *c, train);
     train ? add_go_train_options(*sub, *c) : add_go_place_options(*sub, *c);

@@ -1,4 +1,4 @@
-// What `hone place --strategy go` takes from the command of the graph policy.
+// Parts of the graph policy's command that `hone place --strategy go` shares.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,21 @@
 namespace hone::cli {
 
 struct GoPlaceOptions {
-  std::string policy;    // safetensors; empty: the shipped one
-  std::string online;    // file of a policy that is trained on while it is used and remembers best plans; empty = none
+  std::string policy;  // safetensors; empty: the shipped one
+  std::string online;  // file of a policy that is trained further while it is used, and of its best plans; empty = none
   int64_t samples = 16;  // variants simulated in every step of an evaluation; 0 = only the policy's own decisions
   options::GoTrainOptions
-      training;  // before the answer, of no iterations unless asked for; its seed and threads always hold
-  std::vector<std::string> tasks;  // of the policy's, those to be decided; empty = all
-  bool finalists = false;          // the answer holds the best plans of different step times, too
-  std::string models;              // folder that is looked into first for the shipped policy
+      training;  // before planning, by default without iterations; its seed and threads are always used
+  std::vector<std::string> tasks;  // tasks of the policy to decide; empty = all
+  bool finalists = false;          // the answer also has the best plans of different step times
+  std::string models;              // folder that is searched first for the shipped policy
 
   GoPlaceOptions() { training.iterations = 0; }
 };
 
-// The plan the policy finds; `answer` tells how (learn/go/go_commands.h, run_go_place). Starts from the best of the quick
-// baselines and never returns worse. Throws Error for a policy that does not fit, RunError without the learning library.
+// The plan found by the policy; `answer` has the details (learn/go/go_commands.h, run_go_place). Starts from the best
+// of the quick baselines and never returns a worse plan. Throws Error for a policy that does not match, RunError
+// without the learning library.
 sim::Plan plan_with_policy(const sim::TaskGraph& graph, const sim::Topology& topology, const sim::Costs& costs,
                            const std::vector<int32_t>& xla_fusion, const GoPlaceOptions& options,
                            const OutputOptions& output, nlohmann::json* answer = nullptr);

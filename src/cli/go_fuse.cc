@@ -1,5 +1,5 @@
-// hone go fuse PROGRAM: a policy proposes what to fuse, the simulator keeps the best of it, and those few plans are compiled
-// by the real XLA:CPU, verified and measured against default XLA, which stays the answer where nothing is surely faster.
+// hone go fuse PROGRAM: a policy proposes fusions, the simulator selects the best plans, and those are compiled by
+// XLA:CPU, verified and measured against default XLA, which is the result if nothing is surely faster.
 #include <fmt/core.h>
 
 #include <chrono>
@@ -31,12 +31,12 @@ struct GoFuseCommand {
   bool force = false;
 };
 
-// A plan of the policy as XLA makes it.
+// A plan of the policy as XLA compiles it.
 struct FusionProposal {
   tune::Candidate candidate;
   double simulated_seconds = 0;
   int32_t simulated_kernels = 0;
-  int64_t kernels = 0;  // that XLA makes of it, those the simulator knows nothing of included
+  int64_t kernels = 0;  // in XLA's program, including those that the simulator does not model
 };
 
 int64_t kernels_of(const Lowered& lowered) {
@@ -49,10 +49,10 @@ struct Proposals {
   std::vector<FusionProposal> list;
   double default_seconds = 0;  // simulated, of XLA's own fusion
   int64_t default_kernels = 0, same = 0, refused = 0;
-  json policy;  // what the policy's library says
+  json policy;  // the reply of the learning library
 };
 
-// The best plans of the policy that XLA makes different programs of.
+// The best plans of the policy that XLA compiles to different programs.
 Proposals propose(const GoFuseCommand& command, tune::Session& session) {
   Proposals proposals;
   const place::PlacedProgram placed = place::place_program(session);
@@ -145,7 +145,7 @@ int go_fuse(const GoFuseCommand& command) {
   if (command.place.policy.empty()) shipped_go_policy(command.place.models);
   OpenedProgram opened = open_program(*command.program, budget_s);
   tune::Session& session = *opened.session;
-  session.begin_confirmation();  // the budget is of the measurements
+  session.begin_confirmation();  // the budget is for the measurements alone
   const Proposals proposals = propose(command, session);
   Database database = open_database(*command.db);
   session.use_database(database, /*reuse_kernels=*/false);
@@ -199,7 +199,7 @@ void declare_go_fuse(CLI::App& app, const std::shared_ptr<Runner>& chosen) {
       ->type_name("FILE");
   add_models_option(*sub, c->place.models);
   sub->add_option("--samples", c->place.samples,
-                  "variants simulated in every step, 0 to 4096; 0: only what the policy itself decides (default 16)")
+                  "variants simulated in every step, 0 to 4096; 0: only the policy's own decisions (default 16)")
       ->check(within(0, 4096));
   sub->add_option("--iterations", c->place.training.iterations,
                   "episodes of training on this program before the answer (default 0)")
@@ -212,7 +212,7 @@ void declare_go_fuse(CLI::App& app, const std::shared_ptr<Runner>& chosen) {
   add_cost_options(*sub, c->costs, c->weights);
   sub->add_option("--budget", c->budget, "time of the measurements, as 90s or 2m (default 60s)")->type_name("TIME");
   sub->add_option("-o,--output", c->out, "package to write (default NAME.hone)")->type_name("FOLDER");
-  sub->add_flag("--force", c->force, "replace the output even if it is no package");
+  sub->add_flag("--force", c->force, "replace the output even if it is not a package");
   c->output = add_output_options(*sub);
   sub->final_callback([chosen, c] {
     *chosen = [c] {

@@ -1,4 +1,4 @@
-// hone gym train: the work is done in libhone_learn.so. hone gym eval: gym_eval.cc.
+// hone gym train, which runs in libhone_learn.so. hone gym eval is in gym_eval.cc.
 #include "cli/gym.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ nlohmann::json environment_of(const GymTrainCommand& c, const options::AgentOpti
                                 {"programs", c.programs},
                                 {"traj_limit", c.traj_limit},
                                 {"reward_scale", c.reward_scale},
-                                {"gamma", options.discount}};  // shaping is sound with the agent's discount only
+                                {"gamma", options.discount}};  // shaping needs the agent's own discount
   if (!c.passes.empty()) environment["passes"] = c.passes;
   if (c.shaping) environment["shaping"] = true;
   if (options.value_features) environment["costs"] = true;
@@ -103,11 +103,11 @@ void add_agent_options(CLI::App& app, GymTrainCommand& c) {
 void add_gym_output_options(CLI::App& app, GymTrainCommand& c) {
   begin_group(app, "Output");
   app.add_option(kOutput, c.out, "file for the policy (safetensors)")->required()->type_name("FILE");
-  app.add_option("--checkpoint", c.checkpoint, "file of checkpoints, to go on from if the run is cut off")
+  app.add_option("--checkpoint", c.checkpoint, "file of checkpoints, to continue from after an interruption")
       ->type_name("FILE");
   app.add_option("--checkpoint-every", c.checkpoint_every, "steps between checkpoints (default 20000)")
       ->check(above_zero());
-  app.add_flag("--resume", c.resume, "go on from the checkpoint, if it exists");
+  app.add_flag("--resume", c.resume, "continue from the checkpoint, if it exists");
   app.add_option("--log-dir", c.log_dir, "folder for TensorBoard events")->type_name("FOLDER");
   c.output = add_output_options(app);
 }
@@ -121,7 +121,8 @@ Runner declare_gym(CLI::App& app) {
   add_environment_options(*train, *c);
   add_agent_options(*train, *c);
   add_gym_output_options(*train, *c);
-  CLI::App* evaluate = app.add_subcommand("eval", "compare how much policies and searches take away from programs");
+  CLI::App* evaluate =
+      app.add_subcommand("eval", "compare how many instructions policies and searches remove from programs");
   const Runner run_gym_eval = declare_gym_eval(*evaluate);
   return [c, evaluate, run_gym_eval] { return evaluate->parsed() ? run_gym_eval() : run_gym_train(*c); };
 }

@@ -1,4 +1,4 @@
-// The subcommands of `hone gym` that stand in files of their own.
+// The subcommands of `hone gym` that have their own files.
 #pragma once
 
 #include "cli/cli.h"

@@ -1,4 +1,4 @@
-// hone gym eval: what a policy or a search takes away from programs, beside XLA's own order.
+// hone gym eval: how many instructions a policy or a search removes from programs, compared with XLA's own order.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ json trial_json(const passorder::OrderTrial& trial, bool measured) {
               {"best_pre_layout", trial.best_pre_layout},
               {"applications", trial.applications},
               {"passes", trial.best.passes}};
-  // Where XLA's own order takes nothing away there is no ratio.
+  // There is no ratio where XLA's own order removes nothing.
   for (const auto& [name, left] :
        {std::pair("first_ratio", trial.first), std::pair("best_ratio", trial.best.state->instructions)}) {
     const bool defined = trial.own < trial.initial;
@@ -63,7 +63,7 @@ std::string name_of(const std::string& path) {
   return file.substr(0, file.find('.'));
 }
 
-// A policy, or a search that has learned nothing.
+// A policy, or a search without a policy.
 struct Rival {
   std::string name, strategy;  // name: path or strategy
   std::unique_ptr<passorder::OrderPolicy> policy;
@@ -96,7 +96,7 @@ json try_program(passorder::PassSession& session, const std::string& path, passo
   try {
     const std::string program = session.load_file(path);
     row.update(trial_json(passorder::try_order(session, program, options, rival.policy.get()), options.measure_ms > 0));
-  } catch (const RunError& failed) {  // of this program; the others go on
+  } catch (const RunError& failed) {  // only this program failed
     row["error"] = failed.what();
   }
   return row;
@@ -164,7 +164,7 @@ int run_gym_eval(const GymEvalCommand& command) {
     for (const Rival& rival : rivals) {
       if (interrupted()) break;
       const json row = try_program(session, path, options, rival);
-      if (interrupted()) break;  // cut short it would be no fair one
+      if (interrupted()) break;  // an interrupted search cannot be compared
       rows.push_back(row);
       progress.update(static_cast<double>(rows.size()), name_of(path));
     }
@@ -195,7 +195,7 @@ Runner declare_gym_eval(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option(
       "--start", c->options.start,
-      "where walks start: untouched (the program as it is), default (behind XLA's own order) or both (default "
+      "where walks start: untouched (the program as it is), default (after XLA's own order) or both (default "
       "untouched)");
   app.add_option("--walks", c->options.walks, "orders to try; the first is the policy's best guess (default 10)");
   app.add_option("--length", c->options.length, "passes run in one walk (default 45)");

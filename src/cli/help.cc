@@ -73,7 +73,7 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI:
 
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
   std::istringstream words(make_option_desc(option));
-  // A list is given as one word, whatever number of values that is.
+  // A list is given as one word.
   const std::string value = CLI::detail::find_and_replace(make_option_opts(option), "LIST ...", "LIST");
   std::string text = "  " + make_option_name(option, is_positional) + value;
   if (text.size() + 1 >= kNameColumns) text += "\n";

@@ -1,4 +1,4 @@
-// How help texts look, and how a command line that cannot be parsed is explained.
+// The layout of help texts, and messages for a command line that cannot be parsed.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,8 +8,8 @@
 
 namespace hone::cli {
 
-// CLI11's layout with lines of at most 120 columns. Of an option's long names only the first is shown: further ones are old
-// spellings, which go on working.
+// CLI11's layout with lines of at most 120 columns. Of an option's long names only the first is shown; the others are
+// old spellings, which still work.
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter();
@@ -21,11 +21,11 @@ class HelpFormatter : public CLI::Formatter {
 struct ParseFault {
   std::string message, hint;
 };
-// What is wrong with the command line that `app` has just failed to parse: an unknown command or option with the one it is
-// near to, or CLI11's own words.
+// The error in the command line that `app` failed to parse: an unknown command or option with the most similar known
+// one, or CLI11's own message.
 ParseFault explain(const CLI::App& app, const CLI::ParseError& error);
 
-// The candidate that `word` is probably a misspelling of: few letters are different, or it begins with the word.
+// The candidate that `word` is probably a misspelling of: few letters differ, or the candidate begins with the word.
 std::optional<std::string> nearest(const std::string& word, const std::vector<std::string>& candidates);
 
 }  // namespace hone::cli

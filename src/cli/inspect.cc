@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr size_t kShown = 15;  // rows of a table on the terminal
 
-// The decision spaces of one kind, taken together.
+// The size of all decision spaces of one kind.
 struct SpaceSize {
   int dimensions = 0;
   double log10_size = 0;
@@ -36,25 +36,25 @@ struct Inspection {
   std::string max_isa;  // empty = no limit
   wire::LowerReplyT lowered;
   std::map<std::string, KernelCount> kernels;  // by kind
-  std::map<std::string, SpaceSize> spaces;     // by kind
+  std::map<DecisionKind, SpaceSize> spaces;    // every kind has one
 };
 
-// `decisions`: those of a tuned package; none for a plain program.
+// `decisions`: those of a tuned package; empty for a program.
 Inspection inspect(tune::Session& session, const Decisions& decisions) {
   Inspection result{
       session.program(), session.target().max_isa, session.lower_reply(decisions, /*want_fusion=*/true), {}, {}};
-  for (const DecisionTraits& kind : decision_kinds()) result.spaces[kind.name];
+  for (const DecisionTraits& kind : decision_kinds()) result.spaces[kind.kind];
   for (const auto& kernel : result.lowered.kernels) {
     KernelCount& count = result.kernels[kernel->kind];
     ++count.distinct;
     count.total += std::max(1, kernel->count);
     if (!kernel->dimension) continue;
     const Dimension dimension = wire::from_wire(*kernel->dimension);
-    result.spaces[decision_kind_name(dimension.kind)].add(dimension);
+    result.spaces[dimension.kind].add(dimension);
   }
   for (const auto& d : result.lowered.dimensions) {
     const Dimension dimension = wire::from_wire(*d);
-    result.spaces[decision_kind_name(dimension.kind)].add(dimension);
+    result.spaces[dimension.kind].add(dimension);
   }
   return result;
 }
@@ -81,7 +81,8 @@ json to_json(const Inspection& i) {
                     {"options", k->dimension ? k->dimension->options.size() : 0},
                     {"share", k->dimension ? k->dimension->weight : 0}});
   for (const auto& [kind, space] : i.spaces)
-    spaces[kind] = {{"dimensions", space.dimensions}, {"log10_size", space.log10_size}};
+    spaces[decision_kind_name(kind)] = {
+        {"dimensions", space.dimensions}, {"log10_size", space.log10_size}, {"words", decision_traits(kind).words}};
   return {{"program", i.program.name},
           {"format", i.program.format},
           {"fingerprint", i.program.program},
@@ -124,7 +125,8 @@ void print_table(const Inspection& i) {
   fmt::print("\n  decisions\n");
   for (const auto& [kind, space] : i.spaces)
     if (space.dimensions)
-      fmt::print("    {:<12} {:>5} dimensions, 10^{:.1f} choices\n", kind, space.dimensions, space.log10_size);
+      fmt::print("    {:<8} {:>5} dimensions, {:<16} {}\n", decision_kind_name(kind), space.dimensions,
+                 fmt::format("10^{:.1f} choices", space.log10_size), decision_traits(kind).words);
 }
 
 }  // namespace

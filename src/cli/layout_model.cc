@@ -32,7 +32,7 @@ struct EvalLayout {
   std::shared_ptr<OutputOptions> output;
 };
 
-// The model's defaults, replaced by what was given on the command line.
+// The model's defaults, replaced by values from the command line.
 options::LayoutTrainOptions settled_layout(const TrainLayout& c) {
   options::LayoutTrainOptions o = options::layout_defaults(c.model, c.preset == "small");
   const std::string own_split = o.split.by;
@@ -135,11 +135,11 @@ void declare_train_layout(CLI::App& app, const std::shared_ptr<Runner>& chosen) 
   sub->add_option(kOutput, c->out, "file for the weights (safetensors)")->required()->type_name("FILE");
   sub->add_option("--cache", c->cache, "folder for packed copies of the data, which are mapped instead of read")
       ->type_name("FOLDER");
-  sub->add_option("--checkpoint", c->checkpoint, "file of checkpoints, to go on from if the run is cut off")
+  sub->add_option("--checkpoint", c->checkpoint, "file of checkpoints, to continue from after an interruption")
       ->type_name("FILE");
   sub->add_option("--checkpoint-every", c->checkpoint_every, "steps between checkpoints (default 500)")
       ->check(above_zero());
-  sub->add_flag("--resume", c->resume, "go on from the checkpoint, if it exists");
+  sub->add_flag("--resume", c->resume, "continue from the checkpoint, if it exists");
   sub->add_option("--log-dir", c->log_dir, "folder for TensorBoard events")->type_name("FOLDER");
   begin_group(*sub, "Network");
   sub->add_option(
@@ -159,24 +159,26 @@ void declare_train_layout(CLI::App& app, const std::shared_ptr<Runner>& chosen) 
 }
 
 void declare_eval_layout(CLI::App& app, const std::shared_ptr<Runner>& chosen) {
-  CLI::App* sub = app.add_subcommand("layout", "judge how well models rank layouts");
+  CLI::App* sub = app.add_subcommand("layout", "evaluate how well models rank layouts");
   const auto c = std::make_shared<EvalLayout>();
   sub->add_option("DATA", c->data, "TpuGraphs file of layouts or tiles (.npz), or a folder of them")
       ->required()
       ->type_name("");
   sub->add_option(kModelFile, c->weights,
-                  "weights of hone train layout; given several times, models stand side by side, equal ones as seeds")
+                  "weights of hone train layout; if given several times, models are compared, and weights of the same "
+                  "model count as seeds")
       ->required()
       ->type_name("FILE");
   sub->add_option("--part", c->part,
-                  "part of the data: test (what training held out of the same data) or all (default test)")
+                  "part of the data: test (held out of the same data in training) or all (default test)")
       ->check(one_of({"test", "all"}));
   sub->add_option("--cache", c->cache, "folder for packed copies of the data, which are mapped instead of read")
       ->type_name("FOLDER");
   sub->add_option("--augment", c->augment,
                   "permutations of the configurations that are averaged; the paper: 10 (default 1)")
       ->check(above_zero());
-  sub->add_option("--batch", c->batch, "configurations that see each other (default 128)")->check(above_zero());
+  sub->add_option("--batch", c->batch, "configurations of a batch, which attend to each other (default 128)")
+      ->check(above_zero());
   sub->add_option("--seed", c->seed, "seed for the permutations (default 0)");
   sub->add_option("--threads", c->threads, "threads of the network (default 1)")->check(above_zero());
   c->output = add_output_options(*sub);

@@ -1,4 +1,4 @@
-// hone train layout and hone eval layout: the work is done in libhone_learn.so.
+// hone train layout and hone eval layout, which run in libhone_learn.so.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,7 +8,7 @@
 
 namespace hone::cli {
 
-// Add the subcommand `layout`; what it runs is put into `chosen` when it is named on the command line.
+// Add the subcommand `layout`; sets `chosen` to its function when it is given on the command line.
 void declare_train_layout(CLI::App& app, const std::shared_ptr<Runner>& chosen);
 void declare_eval_layout(CLI::App& app, const std::shared_ptr<Runner>& chosen);
 

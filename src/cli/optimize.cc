@@ -1,4 +1,5 @@
-// hone optimize PROGRAM: the choices of a model in seconds, nothing timed; hone optimize --calibrate: what they are worth.
+// hone optimize PROGRAM applies a model's choices in seconds without timing; hone optimize --calibrate measures their
+// gains.
 #include "optimize/optimize.h"
 
 #include <fmt/core.h>
@@ -59,7 +60,7 @@ int report_gains(const OptimizeCommand& c, const tune::Calibration& gains) {
   return 0;
 }
 
-// What choices by known gains would have done to the measured kernels.
+// The effect that calibrated choices would have had on the measured kernels.
 void print_judged(const OptimizeCommand& c, const std::map<std::string, tune::JudgedProgram>& judged) {
   json rows = json::array();
   if (!c.output->json)
@@ -78,7 +79,7 @@ void print_judged(const OptimizeCommand& c, const std::map<std::string, tune::Ju
 }
 
 int calibrate_command(const OptimizeCommand& c) {
-  if (c.split.empty()) throw Error("which programs are held back?", "--split", "the file the model was trained with");
+  if (c.split.empty()) throw Error("no split is given", "--split", "give the file the model was trained with");
   const std::string model = model_path(c);
   const std::vector<std::string> programs = optimize::held_back_programs(c.split, c.part);
   if (!c.judge) return report_gains(c, optimize::calibrate(model, c.calibrate, programs));
@@ -87,7 +88,7 @@ int calibrate_command(const OptimizeCommand& c) {
 }
 
 int calibrate_rewrites_command(const OptimizeCommand& c) {
-  if (c.split.empty()) throw Error("which programs are held back?", "--split", "a split file of the manifest");
+  if (c.split.empty()) throw Error("no split is given", "--split", "give a split file of the manifest");
   const auto open = [&](const std::string& file) {
     ProgramOptions options = *c.program;
     options.program = file;
@@ -197,7 +198,7 @@ report::TuneReport package_report(const OptimizeCommand& c, OpenedProgram& opene
                                   const std::string& path) {
   tune::ProgramResult result;
   result.decisions = r.decisions;
-  result.measurement = r.check;  // of one round: all that is known of run times
+  result.measurement = r.check;  // one round, the only measurement
   if (!c.options.verify) result.measurement.outcome = tune::Outcome::Unverified;
   if (r.check.rounds == 0) result.measurement.ratio = 1;
   result.lowered = r.lowered;
@@ -229,7 +230,7 @@ optimize::OptimizeReport optimize_opened(const OptimizeCommand& c, OpenedProgram
   return optimize::optimize_program(*opened.session, ranker, gains, options);
 }
 
-// Every kernel's options in the model's order; decides nothing.
+// Prints every kernel's options in the model's order; decides nothing.
 int rank_only(const OptimizeCommand& c) {
   const auto ranker = option_ranker(c);
   OpenedProgram opened = open_program(*c.program);
@@ -259,15 +260,14 @@ int optimize_command(OptimizeCommand& c) {
   if (!c.calibrate.empty()) return calibrate_command(c);
   if (!c.rewrites.empty()) return calibrate_rewrites_command(c);
   if (c.program->program.empty()) throw Error("no program is given", "PROGRAM", "see hone optimize --help");
-  // What cannot end well is known before the work: options, the model, and the name of the output.
+  // Check the options, the model and the output's name before the work.
   c.options.verify = !c.no_verify && !c.rank_only;
   c.options.validate();
   if (c.rank_only) return rank_only(c);
   const std::string path = report::package_path(c.out, report::program_name(c.program->program));
   report::check_replaceable(path, c.force);
   if (c.tile_model == "analytical")
-    throw Error("what the analytical model's choices are worth is not known", "--tile-model",
-                "--rank-only ranks by it");
+    throw Error("the analytical model has no calibration", "--tile-model", "--rank-only ranks by it");
   const tune::Calibration gains = gains_of_model(c);
   const auto ranker = option_ranker(c);
   OpenedProgram opened = open_program(*c.program);
@@ -308,21 +308,22 @@ Runner declare_optimize(CLI::App& app) {
   begin_group(app, "Output");
   app.add_option("-o,--output", c->out, "package to write (default NAME.hone), or the file of a calibration")
       ->type_name("FILE");
-  app.add_flag("--force", c->force, "replace the output even if it is no package");
+  app.add_flag("--force", c->force, "replace the output even if it is not a package");
   c->output = add_output_options(app);
   begin_group(app, "For maintainers");
   app.add_option("--calibrate", c->calibrate,
-                 "data set of hone collect: measure on it what the model's choices are worth")
+                 "data set of hone collect: measure the gains of the model's choices on it")
       ->type_name("FOLDER");
-  app.add_option("--calibrate-rewrites,--calibrate-windows", c->rewrites,
-                 "manifest of programs: measure what rewriting their grouped convolutions and poolings to slices gains")
+  app.add_option(
+         "--calibrate-rewrites,--calibrate-windows", c->rewrites,
+         "manifest of programs: measure the gains of rewriting their grouped convolutions and poolings to slices")
       ->type_name("FILE");
-  app.add_option("--split", c->split, "file that says on which programs of a calibration the model was not trained")
+  app.add_option("--split", c->split, "file that names the programs on which the model was not trained")
       ->type_name("FILE");
   app.add_option("--part", c->part,
                  "part of the split that a calibration takes: validation or test (default validation)")
       ->check(one_of({"validation", "test"}));
-  app.add_flag("--judge", c->judge, "show what choices by --gains would have done to the kernels of --calibrate");
+  app.add_flag("--judge", c->judge, "show the effect of choices by --gains on the kernels of --calibrate");
   app.add_option("--gains", c->gains,
                  "file of a calibration of --tile-model (default: of the weights that come with hone)")
       ->type_name("FILE");

@@ -94,7 +94,7 @@ std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app) {
                  "memory a worker may use, in GiB (default: four fifths of the machine's memory)")
       ->check(above_zero())
       ->type_name("GIB");
-  app.add_flag("--allow-fast-math", options->allow_fast_math, "let XLA trade exactness of floating point for speed");
+  app.add_flag("--allow-fast-math", options->allow_fast_math, "let XLA trade floating-point accuracy for speed");
   add_max_isa_option(app, options->max_isa);
   return options;
 }

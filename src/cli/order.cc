@@ -52,13 +52,13 @@ std::string joined(const passorder::PassHistory& passes) {
   return text;
 }
 
-// The policy that was asked for, or the one that comes with hone where no strategy was; null = search without one.
+// The given policy, or without --strategy the one that comes with hone; null = search without one.
 std::unique_ptr<passorder::OrderPolicy> policy_of(const OrderCommand& command, passorder::PassSession& session) {
   const bool asked = command.strategy == "ppo" || !command.policy.empty();
   if (asked && !command.passes.empty())
     throw Error("a policy orders the passes it was trained on", "--passes", "choose another --strategy");
   if (!command.policy.empty() && !command.strategy.empty() && command.strategy != "ppo")
-    throw Error("the strategy " + command.strategy + " has no use for a policy", "--policy-file", "--strategy ppo");
+    throw Error("the strategy " + command.strategy + " does not use a policy", "--policy-file", "--strategy ppo");
   if (!asked && (!command.strategy.empty() || !command.passes.empty())) return nullptr;
   const std::string path = command.policy.empty() ? passorder::shipped_order_policy(command.models) : command.policy;
   if (path.empty()) {
@@ -150,7 +150,7 @@ Runner declare_order(CLI::App& app) {
       ->type_name("FILE");
   add_models_option(app, command->models);
   app.add_option("--metric", command->metric,
-                 "what is made small: operations, cost (FLOPs + 2 transcendentals) or run-time (default operations)");
+                 "what is minimised: operations, cost (FLOPs + 2 transcendentals) or run-time (default operations)");
   app.add_option("--budget", command->budget, "time of the search, as 90s or 2m (default 30s)")->type_name("TIME");
   app.add_option("--max-applications", command->options.max_applications,
                  "most passes that are run in all (default: no limit)");

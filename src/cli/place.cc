@@ -1,5 +1,5 @@
-// hone place PROGRAM: where each operation of a program runs, in which order and what is fused, decided by a strategy and
-// compared with the baselines in the simulator; with --measure the fusion plans run on this CPU too.
+// hone place PROGRAM: a strategy decides the device, the order and the fusion of a program's operations, and is
+// compared with the baselines in the simulator; with --measure the fusion plans also run on this CPU.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ struct PlaceCommand {
   bool measure = false;
 };
 
-// What is placed: a program of XLA's, or a task graph that came as JSON and has no session.
+// The subject of placement: an XLA program, or a task graph in JSON, which has no session.
 struct Subject {
   std::unique_ptr<OpenedProgram> opened;
   place::PlacedProgram placed;
@@ -55,10 +55,10 @@ struct Row {
   tune::Measurement measured;
 };
 
-// A search found better than all before.
+// An improvement found by a search.
 struct Gain {
   int64_t step = 0;                              // simulations so far
-  double elapsed_s = 0, cpu_s = 0, seconds = 0;  // since the search began, processor time of that; of the plan
+  double elapsed_s = 0, cpu_s = 0, seconds = 0;  // wall and CPU time since the search began; the plan's step time
 };
 
 Subject open_subject(const PlaceCommand& command) {
@@ -95,7 +95,7 @@ class Placing {
     options_.stop = [] { return interrupted(); };
   }
 
-  // The defaults first, then the baselines, and last the strategy that was asked for.
+  // The defaults first, then the baselines, and last the chosen strategy.
   std::vector<Row> run() {
     add("default", options_.base);
     for (const sim::StrategyRow& row : sim::strategies()) {
@@ -112,14 +112,14 @@ class Placing {
     add(command_.strategy, chosen());
     return std::move(rows_);
   }
-  const std::vector<Gain>& gains() const { return gains_; }  // of the strategy that was asked for, if it searches
+  const std::vector<Gain>& gains() const { return gains_; }  // of the chosen strategy, if it searches
 
  private:
   sim::Plan chosen() {
     if (command_.strategy == kPolicy) return by_policy();
     const sim::StrategyRow& row = sim::strategy(command_.strategy);
     if (!row.searches) return row.plan(simulator_, options_);
-    // A search begins where the best baseline ends, so that it never returns worse.
+    // A search begins with the best baseline's plan, so that it never returns a worse one.
     options_.base = std::min_element(rows_.begin(), rows_.end(), better)->plan;
     ProgressOptions shown;
     shown.quiet = command_.output->quiet;
@@ -133,7 +133,7 @@ class Placing {
     };
     return row.plan(simulator_, options_);
   }
-  // What the policy says of the tasks that were asked for, and the defaults for the others.
+  // The policy's decisions for the chosen tasks, the defaults for the others.
   sim::Plan by_policy() {
     GoPlaceOptions options;
     options.policy = command_.policy;
@@ -172,7 +172,7 @@ class Placing {
   std::vector<Gain> gains_;
 };
 
-// Every plan's fusion on the real XLA:CPU, against default XLA.
+// Measures every plan's fusion with XLA:CPU against default XLA.
 void measure(const PlaceCommand& command, Subject& subject, sim::Simulator& simulator, std::vector<Row>& rows) {
   ProgressOptions shown;
   shown.quiet = command.output->quiet;
@@ -188,7 +188,7 @@ void measure(const PlaceCommand& command, Subject& subject, sim::Simulator& simu
     try {
       rows[i].measured = subject.opened->session->measure_program(decisions, {}, duel);
     } catch (const tune::Stopped&) {
-      break;  // what was measured until the interrupt is kept
+      break;  // keeps the measurements before the interrupt
     }
     progress.update(static_cast<double>(i + 1), rows[i].name);
   }
@@ -296,7 +296,7 @@ void print_table(const Subject& subject, const sim::Topology& topology, const Pl
                r.valid ? human_ns(r.step_seconds * 1e9) : "out of mem.", by_default / r.step_seconds,
                human_bytes(most(r.peak_bytes)), 100 * busy / (r.step_seconds * topology.size()), r.kernels, measured);
   }
-  if (!rows.back().report.valid) fmt::print("\n  {} runs out of memory: its time means nothing\n", rows.back().name);
+  if (!rows.back().report.valid) fmt::print("\n  {} runs out of memory: its time is not valid\n", rows.back().name);
 }
 
 void write_outputs(const PlaceCommand& command, const Subject& subject, sim::Simulator& simulator, const Row& chosen,

@@ -1,4 +1,4 @@
-// Where the simulator's times of a program's operations come from, as hone place and hone go fuse take them.
+// The source of the simulator's times for a program's operations, for hone place and hone go fuse.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct CostSource {
 void add_cost_options(CLI::App& app, std::string& kind, std::string& weights);
 
 // Factors on the roofline of the first device. `session` is null for a task graph, which has no kernels to time: then
-// anything but roofline throws Error. Throws RunError when no operation's time could be found.
+// any kind but roofline throws Error. Throws RunError when no operation's time is known.
 sim::Costs operation_costs(const CostSource& source, tune::Session* session, const place::PlacedProgram& placed,
                            const sim::Topology& topology);
 

@@ -1,5 +1,5 @@
-// hone predict PROGRAM: how long each kernel and the whole program take, by trained networks or by the analytical model; with
-// --measure next to what they do take. For one kernel, its options ranked.
+// hone predict PROGRAM: predicts run times of each kernel and of the whole program with trained networks or the
+// analytical model, with --measure beside measured ones; or ranks the options of one kernel.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct PredictCommand {
   int64_t top = 20;
 };
 
-// The model that was asked for, else the one that comes with hone, else the analytical one.
+// The given model, else the one that comes with hone, else the analytical one.
 std::unique_ptr<cost::LearnedModel> model_of(const PredictCommand& c) {
   const int threads = c.program.threads.value_or(1);
   if (!c.model_file.empty()) return cost::load_learned_model(c.model_file);
@@ -141,7 +141,7 @@ json predict_tiles(const PredictCommand& c, Predictor& predictor, tune::Session&
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return predicted[a] < predicted[b]; });
   if (c.top > 0 && order.size() > static_cast<size_t>(c.top)) order.resize(c.top);
-  // The default is always among them: it is what the others are compared with.
+  // The default is always included, since the others are compared with it.
   const auto own = static_cast<size_t>(k.dimension.default_option);
   if (std::find(order.begin(), order.end(), own) == order.end()) order.push_back(own);
   const std::string field = predictor.predicts_runtime() ? "predicted_ns" : "score";
@@ -211,8 +211,8 @@ int run_predict(const PredictCommand& c) {
     throw Error("--kernel and --tiles go together", c.tiles ? "--tiles" : "--kernel",
                 "hone predict PROGRAM lists kernels");
   if (!c.model_file.empty() && !c.analytical.empty())
-    throw Error("one model predicts", "--analytical", "leave out one of --model-file and --analytical");
-  Predictor predictor(c);  // before the worker starts: broken weights need no program
+    throw Error("only one model can be given", "--analytical", "leave out one of --model-file and --analytical");
+  Predictor predictor(c);  // before the worker starts, so that errors in weights come first
   OpenedProgram opened = open_program(c.program);
   const std::vector<Kernel> kernels = predictable_kernels(*opened.session);
   const json result = c.tiles ? predict_tiles(c, predictor, *opened.session, kernel_named(kernels, c.kernel))

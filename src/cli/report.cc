@@ -1,4 +1,5 @@
-// hone report NAME.hone: what a tune found and how, as one HTML page; with --trace also as a trace for Perfetto.
+// hone report NAME.hone: the results and the search of a tune as one HTML page; with --trace also as a trace for
+// Perfetto.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -39,7 +40,7 @@ report::TuneReport read_report(const std::string& package, const report::LoadedP
   return report;
 }
 
-// The page may be written where nothing is, or over an older page.
+// The page may be a new file or replace an older page.
 void check_output(const ReportCommand& c, const std::string& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) throw Error("the output is a folder", path, "name a file with -o");
@@ -64,7 +65,7 @@ report::DrawnGraph draw(const wire::LowerReplyT& lowered) {
   return report::draw_graph(read_hlo_graph(proto), kernels);
 }
 
-constexpr double kProfiledNs = 300e6;  // how long all profiled runs of one kind may take, unless few runs take longer
+constexpr double kProfiledNs = 300e6;  // limit for all profiled runs of one program, unless few runs take longer
 constexpr int kLeastProfiled = 7, kMostProfiled = 25;
 
 report::RunProfile profiled(tune::Session& session, const Decisions& decisions, double run_ns) {
@@ -73,7 +74,7 @@ report::RunProfile profiled(tune::Session& session, const Decisions& decisions, 
       static_cast<int>(std::clamp(kProfiledNs / std::max(1.0, run_ns), 1.0 * kLeastProfiled, 1.0 * kMostProfiled)));
 }
 
-// Run times of the kernel's options as this package knows them.
+// Run times of the kernel's options in this package.
 std::map<std::string, double> measured_times(const tune::KernelReport& kernel, const report::TuneReport& report) {
   std::map<std::string, double> times;
   const auto add = [&](const std::string& value, double ratio) {
@@ -90,7 +91,7 @@ std::map<std::string, double> measured_times(const tune::KernelReport& kernel, c
 
 using Predict = std::function<std::vector<double>(const KernelView&)>;
 
-// The model asked for; none when none is.
+// The given model; none if none is given.
 Predict predictor(const ReportCommand& c, const tune::Target& target, std::string& name) {
   if (!c.model_file.empty()) {
     std::shared_ptr<cost::LearnedModel> learned = cost::load_learned_model(c.model_file);
@@ -125,8 +126,8 @@ void add_predictions(const Predict& predict, tune::Session& session, report::Rep
   }
 }
 
-// Lowers the program twice, as default XLA does and under the decisions. A report is worth having without the drawings
-// too, on a machine whose XLA cannot read the program, say: a failure is told in their place.
+// Lowers the program twice, by default XLA and under the decisions. If this fails, for example because this machine's
+// XLA cannot read the program, the report shows the failure instead of the drawings.
 void add_graphs(const ReportCommand& c, const Predict& predict, report::ReportInput& input) {
   if (c.no_graph) {
     input.no_graphs = "It was left out by --no-graph.";
@@ -138,7 +139,7 @@ void add_graphs(const ReportCommand& c, const Predict& predict, report::ReportIn
     const OpenedProgram opened = open_program(program);
     const wire::LowerReplyT before = opened.session->lower_reply({}, false);
     const wire::LowerReplyT after = opened.session->lower_reply(input.report.decisions, false);
-    // Packages of older versions do not say which tile XLA takes by itself.
+    // Packages of older versions do not have XLA's default tile.
     for (tune::KernelReport& report : input.report.kernels)
       for (const auto* reply : {&before, &after})
         for (const auto& kernel : reply->kernels)
@@ -149,8 +150,7 @@ void add_graphs(const ReportCommand& c, const Predict& predict, report::ReportIn
     if (c.profile || !c.trace.empty()) {
       input.before_profile = profiled(*opened.session, {}, input.report.default_ns);
       input.after_profile = profiled(*opened.session, input.report.decisions, input.report.default_ns);
-      if (input.before_profile->slices.empty())
-        spdlog::warn("XLA has no profiler here: nothing is known of single runs");
+      if (input.before_profile->slices.empty()) spdlog::warn("XLA has no profiler here: there are no profiles of runs");
     }
     if (predict) add_predictions(predict, *opened.session, input);
     if (after.fingerprint != input.report.tuned_fingerprint)
@@ -169,8 +169,8 @@ int report_command(const ReportCommand& c, const std::string& version) {
   input.hone_version = version;
   const std::string path = c.out.empty() ? report::program_name(c.package) + ".html" : c.out;
   check_output(c, path);
-  const Predict predict = predictor(c, input.report.target, input.predicted_by);  // broken weights need no XLA
-  if (!c.trace.empty()) report::perfetto_trace(input.report);  // refuses before the work what has no timeline
+  const Predict predict = predictor(c, input.report.target, input.predicted_by);  // before XLA starts
+  if (!c.trace.empty()) report::perfetto_trace(input.report);  // throws before the work if there is no timeline
   add_rows(c, input);
   add_graphs(c, predict, input);
   std::string trace;
@@ -207,7 +207,7 @@ Runner declare_report(CLI::App& app) {
       ->type_name("FILE");
   app.add_flag("--profile", c->profile, "run both programs under XLA's profiler and show where the time goes");
   app.add_option(kModelFile, c->model_file,
-                 "weights of hone train fusion (safetensors) whose predictions are compared with what was measured")
+                 "weights of hone train fusion (safetensors) whose predictions are compared with measurements")
       ->type_name("FILE");
   app.add_option(
          "--analytical", c->analytical,
@@ -217,7 +217,7 @@ Runner declare_report(CLI::App& app) {
   app.add_flag("--no-graph", c->no_graph, "leave out the fusion graphs, so that XLA is not started");
   c->db = add_database_option(app);
   app.add_option("-o,--output", c->out, "page to write (default NAME.html)")->type_name("FILE");
-  app.add_flag("--force", c->force, "replace the output even if it is no report");
+  app.add_flag("--force", c->force, "replace the output even if it is not a report");
   c->output = add_output_options(app);
   return [c, &app] { return report_command(*c, app.get_parent()->version()); };
 }

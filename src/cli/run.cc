@@ -78,7 +78,7 @@ int compare_with_default(const RunOptions& options, OpenedProgram& opened) {
                         .precision = 0.005,
                         .abandon_ratio = 0,
                         .limit_s = 600 + 3 * budget_s};
-  opened.session->begin_confirmation();  // asked for by the user: nothing else ends it
+  opened.session->begin_confirmation();  // the session's budget does not end a duel that the user asked for
   const tune::Measurement m = opened.session->measure_program(decisions_of(opened), {}, duel);
   if (!m.ok() && !m.rejected())
     throw RunError(fmt::format("the duel failed ({}): {}", tune::outcome_name(m.outcome), m.note), opened.file.name);
@@ -136,12 +136,12 @@ int profile_program(const RunOptions& options, OpenedProgram& opened) {
   for (const report::TimeShare& s : shares)
     fmt::print("  {:<24} {:>12} {:>12} {:>7.1f}%{}\n", s.opcode, s.instructions, human_ns(s.ns), 100 * s.ns / all,
                s.library ? "  library" : "");
-  fmt::print("  in libraries {:.1f}%: there only which library is a choice\n", 100 * library / all);
+  fmt::print("  in libraries {:.1f}%, where only the choice of the library can be tuned\n", 100 * library / all);
   return 0;
 }
 
 int run_command(const RunOptions& options) {
-  if (options.repeat < 1) throw Error("a program runs at least once", "--repeat");
+  if (options.repeat < 1) throw Error("a program must run at least once", "--repeat");
   if (options.profile && (options.compare || !options.outputs.empty()))
     throw Error("profiled runs are neither compared nor written", "--profile", "leave out --compare and --outputs");
   OpenedProgram opened = open_program(*options.program);

@@ -21,7 +21,7 @@ std::vector<int64_t> parse_widths(const std::string& text, const std::string& op
 // "--name-with-dashes" or the row's own spelling.
 std::string option_names(const options::OptionRow& row);
 
-// One option per row that has a help text, and what was given for it.
+// One option per row that has a help text, and its value from the command line.
 template <class O>
 class StructOptions {
  public:
@@ -29,7 +29,7 @@ class StructOptions {
   StructOptions(const StructOptions&) = delete;  // the parser refers to it
   StructOptions& operator=(const StructOptions&) = delete;
 
-  // Values that are numbers or words are shown as defaults, from `defaults`, where the help text does not name one itself.
+  // Numbers and words from `defaults` are shown as defaults unless the help text names one itself.
   // This object must outlive the app's parsing.
   void add_to(CLI::App& app, const O& defaults = {}) {
     for_each_option(options::ListOf<O>(), [&](const options::OptionRow& row, auto member) {

@@ -1,4 +1,4 @@
-// hone tpugraphs: the public data set's files, in and out.
+// hone tpugraphs: reads and writes the public data set's files.
 #include "data/tpugraphs.h"
 
 #include <fmt/core.h>
@@ -49,12 +49,12 @@ bool is_csv(const std::string& content) { return content.rfind("ID,", 0) == 0; }
 std::vector<features::TuningModule> read_tuning(const std::string& content, const std::string& path) {
   try {
     return features::read_tuning_data(content);
-  } catch (const Error& e) {  // it has seen bytes only
+  } catch (const Error& e) {  // the error does not name the file
     throw Error(e.what(), path + ": " + e.where(), e.hint());
   }
 }
 
-// The modules of a tuning file; nothing when it is something else, for instance a program.
+// The modules of a tuning file; empty for another kind of file, for example a program.
 std::vector<features::TuningModule> try_tuning(const std::string& content) {
   try {
     return features::read_tuning_data(content);
@@ -63,7 +63,8 @@ std::vector<features::TuningModule> try_tuning(const std::string& content) {
   }
 }
 
-// The graphs of a tuning file: one has the file's name, several have it with the module's fingerprint.
+// The graphs of a tuning file. One graph is named after the file; several also have the module's fingerprint in their
+// names.
 std::vector<TpuGraph> graphs_of(const std::vector<features::TuningModule>& modules, const std::string& path) {
   std::vector<TpuGraph> graphs;
   std::set<std::string> names;
@@ -193,7 +194,7 @@ std::vector<TpuGraph> graphs_of_file(const std::string& path) {
   return graphs;
 }
 
-// Files are read twice, so that a bad one among them leaves nothing behind and memory holds one at a time.
+// Files are read twice, so that nothing is written if one is not valid and only one is in memory at a time.
 int import_command(const TpuGraphsCommand& command) {
   std::set<std::string> names;
   for (const std::string& path : command.files)
@@ -231,7 +232,7 @@ int import_command(const TpuGraphsCommand& command) {
 
 // ---- export
 
-// What the data set lets a compiler choose layouts for.
+// The operations whose layouts are configurable in the data set.
 bool configurable_in_data_set(const Node& node) {
   return node.opcode == "convolution" || node.opcode == "dot" || node.opcode == "reshape";
 }
@@ -258,7 +259,7 @@ TpuGraph graph_of_program(const TpuGraphsCommand& command, const std::string& pa
   return tpu_graph_of(module, std::move(configurable), opened.file.name, path);
 }
 
-// Configurations by measured run time, best first: the right answer, to check an evaluation with.
+// Configurations by measured run time, best first: the correct answer, for checking an evaluation.
 KaggleRow answer_of(const TpuGraph& graph, const std::string& collection, const std::string& path) {
   if (graph.hidden()) throw Error("the run times are not known: nothing to rank", path);
   KaggleRow row{collection.empty() ? tpu_collection_name(graph.collection) : collection, graph.name, {}, 0};
@@ -286,7 +287,7 @@ int export_csv(const TpuGraphsCommand& command) {
 
 int export_command(const TpuGraphsCommand& command) {
   if (command.out.ends_with(".csv")) return export_csv(command);
-  if (!command.out.ends_with(".npz")) throw Error("the output ends in .npz or .csv", command.out);
+  if (!command.out.ends_with(".npz")) throw Error("the output must end in .npz or .csv", command.out);
   if (!command.db.empty() && command.stage != "layout")
     throw Error("a database has layouts measured of the program as XLA lays it out", "--db", "add --stage layout");
   if (command.files.size() != 1) throw Error("one program or tuning file makes one .npz file", "FILE");
@@ -328,14 +329,14 @@ Runner declare_tpugraphs(CLI::App& app) {
         sub.add_option("--data", command.data, "folder of .npz files, to check that the answer's indices are theirs")
             ->type_name("FOLDER");
       });
-  add("import", "check files of the data set and bring them into one form, a graph each", import_command,
+  add("import", "check files of the data set and convert them to one graph per file", import_command,
       [](CLI::App& sub, TpuGraphsCommand& command) {
         sub.add_option("FILE", command.files, "files of the data set (.npz) and of tuning data (.pb)")
             ->required()
             ->type_name("");
         sub.add_option("-o,--output", command.out, "folder to write")->required()->type_name("FOLDER");
       });
-  add("export", "write a program or a tuning file as the data set does", export_command,
+  add("export", "write a program or a tuning file in the data set's format", export_command,
       [](CLI::App& sub, TpuGraphsCommand& command) {
         sub.add_option("FILE", command.files, "program or tuning file (.pb), or for .csv graphs with run times")
             ->required()
@@ -344,7 +345,7 @@ Runner declare_tpugraphs(CLI::App& app) {
             ->required()
             ->type_name("FILE");
         sub.add_option("--stage", command.stage,
-                       "stage of a program: source (as it is) or layout (as XLA:CPU has it when it assigns layouts) "
+                       "stage of a program: source (as it is) or layout (as XLA:CPU's layout assignment receives it) "
                        "(default source)")
             ->check(one_of({"source", "layout"}));
         sub.add_option("--db", command.db, "database whose measured layouts are added, with --stage layout")

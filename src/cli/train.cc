@@ -1,4 +1,4 @@
-// hone train tile|fusion: the work is done in libhone_learn.so.
+// hone train tile|fusion, which runs in libhone_learn.so.
 #include <fmt/core.h>
 
 #include "base/error.h"
@@ -53,7 +53,7 @@ int run_train(const TrainCommand& c) {
   options::TrainOptions options = settled(c);
   if (c.resume && c.checkpoint.empty()) throw Error("nothing to resume from", "--resume", "give --checkpoint FILE");
   std::unique_ptr<TempDir> meeting;
-  OwnCopies others;  // of a data-parallel run, with another rank each; ended when the run ends
+  OwnCopies others;  // the other ranks of a data-parallel run; they end with the run
   if (options.processes > 1 && options.rank == 0 && options.rendezvous.empty()) {
     meeting = std::make_unique<TempDir>("hone-train");
     options.rendezvous = (meeting->path() / "store").string();
@@ -66,7 +66,7 @@ int run_train(const TrainCommand& c) {
       {"options", to_json(options)}, {"checkpoint", c.checkpoint}, {"checkpoint_every", c.checkpoint_every},
       {"resume", c.resume},          {"log_dir", c.log_dir},       {"command", command_line()},
       {"quiet", c.output->quiet}};
-  // Only the first process asks for Ctrl-C: if another one left on its own, the first would miss its gradients.
+  // Only the first process handles Ctrl-C: if another one ended by itself, the first would wait for its gradients.
   const auto never = +[] { return false; };
   cost::LearnHost host = learn_host(*c.output);
   if (options.rank != 0) host.interrupted = never;
@@ -81,22 +81,23 @@ int run_train(const TrainCommand& c) {
 
 void add_train_options(CLI::App& app, TrainCommand& c) {
   app.add_option("DATASET", c.dataset, "folder of the data set's shards")->required()->type_name("");
-  app.add_option("--split", c.split, "file that says which program is for training, validation or test")
+  app.add_option("--split", c.split, "file that assigns programs to training, validation and test")
       ->required()
       ->type_name("FILE");
   app.add_option(kOutput, c.out, "file for the weights (safetensors)")->required()->type_name("FILE");
-  app.add_option("--checkpoint", c.checkpoint, "file of checkpoints, to go on from if the run is cut off")
+  app.add_option("--checkpoint", c.checkpoint, "file of checkpoints, to continue from after an interruption")
       ->type_name("FILE");
   app.add_option("--checkpoint-every", c.checkpoint_every, "steps between checkpoints (default 1000)")
       ->check(above_zero());
-  app.add_flag("--resume", c.resume, "go on from the checkpoint, if it exists");
+  app.add_flag("--resume", c.resume, "continue from the checkpoint, if it exists");
   app.add_option("--log-dir", c.log_dir, "folder for TensorBoard events")->type_name("FOLDER");
   begin_group(app, "Network");
-  app.add_option("--model", c.model,
-                 "kind of network: none, sage or gat + per-node, column-wise, lstm or transformer, as sage+lstm, or "
-                 "late-fusion (default sage+lstm)");
+  app.add_option(
+      "--model", c.model,
+      "kind of network: none, sage, gat or gin + per-node, column-wise, lstm or transformer, as sage+lstm, or "
+      "late-fusion (default sage+lstm)");
   app.add_option("--preset", c.preset,
-                 "width of the network: small (128) or paper (what the paper tuned) (default small)")
+                 "width of the network: small (128) or paper (the paper's values) (default small)")
       ->check(one_of({"small", "paper"}));
   c.network.add_to(app);
   begin_group(app, "Training");

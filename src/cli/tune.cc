@@ -19,7 +19,7 @@ struct TuneCommand {
   std::shared_ptr<FleetOptions> fleet;
   std::shared_ptr<std::string> db;
   std::string budget = "60s", fusion_budget, fusion_start = "default";
-  request::TuneRequest request;  // what the options below set; the rest when the command runs
+  request::TuneRequest request;  // the options below set some members; the others are set when the command runs
 };
 
 nlohmann::json fusion_search_json(const tune::FusionSearchReport& r) {
@@ -89,15 +89,28 @@ int tune_command(const TuneCommand& command) {
   return 0;
 }
 
+// "fusion (which producers are fused into which consumers), codegen (...), ... and passes (...)".
+std::string kinds_in_words() {
+  const auto kinds = decision_kinds();
+  std::string text;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const char* between = i == 0 ? "" : i + 1 == kinds.size() ? " and " : ", ";
+    text += fmt::format("{}{} ({})", between, kinds[i].name, kinds[i].words);
+  }
+  return text;
+}
+
 void add_search_options(CLI::App& app, TuneCommand& command) {
   request::TuneRequest& r = command.request;
   begin_group(app, "Search");
   app.add_option("--budget", command.budget, "time of the search, as 90s or 2m (default 60s)")->type_name("TIME");
   app.add_option(
          "--decide", r.setup.decide,
-         "kinds of decisions that take part, separated by commas: all, or of fusion, tile, library, weights, "
-         "option, layout and passes. all includes passes from a budget of 2m on, and layout with --layout-model. "
-         "layout alone searches nothing but layouts, and its result is kept out of the database (default all)")
+         fmt::format(
+             "kinds of decisions that take part, separated by commas: all, or of {}. all includes passes from a "
+             "budget of 2m on, and layout with --layout-model. layout alone searches nothing but layouts, and "
+             "its result is kept out of the database (default all)",
+             kinds_in_words()))
       ->type_name("LIST");
   app.add_option(
       "--strategy", r.strategy,
@@ -109,7 +122,7 @@ void add_search_options(CLI::App& app, TuneCommand& command) {
       "options of each kernel that are measured, the best by the model (default: all that seem worth it, the "
       "best first)");
   app.add_flag("--no-fusion", r.no_fusion, "leave XLA's fusion as it is");
-  app.add_flag("--fresh", r.fresh, "search again, whatever the database knows");
+  app.add_flag("--fresh", r.fresh, "search again, even if the database has a result");
 }
 
 void add_tune_model_options(CLI::App& app, TuneCommand& command) {
@@ -135,7 +148,7 @@ void add_tune_model_options(CLI::App& app, TuneCommand& command) {
 void add_tune_output_options(CLI::App& app, TuneCommand& command) {
   begin_group(app, "Output");
   app.add_option("-o,--output", command.request.output, "package to write (default NAME.hone)")->type_name("FOLDER");
-  app.add_flag("--force", command.request.force, "replace the output even if it is no package");
+  app.add_flag("--force", command.request.force, "replace the output even if it is not a package");
   command.output = add_output_options(app);
 }
 
@@ -168,7 +181,8 @@ void add_advanced_options(CLI::App& app, TuneCommand& command) {
                  "the scores and their spread over the model's members) or score (best score) (default expectation)")
       ->check(one_of({"expectation", "score"}))
       ->type_name("RULE");
-  app.add_flag("--no-transfer", r.setup.no_transfer, "do not begin with what won on similar kernels of other programs");
+  app.add_flag("--no-transfer", r.setup.no_transfer,
+               "do not begin with the winners of similar kernels in other programs");
   app.add_flag("--no-adaption", r.setup.no_adaption,
                "do not adapt the ranking to this machine's measurements, and learn nothing from new ones");
 }

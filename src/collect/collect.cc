@@ -29,8 +29,9 @@ namespace hone::collect {
 namespace {
 
 constexpr int kTileConfigurations = 6, kFusionConfigurations = 40;
-constexpr int kDeathsPerKernel = 3;  // of workers: then the rest of the kernel's options is left alone
-// Tiles above this take half of all compile time, and are the best option of 12 kernels in 1,765 that have such tiles.
+constexpr int kDeathsPerKernel = 3;  // after this many worker deaths the kernel's other options are skipped
+// Tiles that compile for longer take half of all compile time, and are the best option of 12 in 1,765 kernels with such
+// tiles.
 constexpr double kSlowCompileMs = 250;
 constexpr size_t kLargestHlo = 4u << 20;  // bytes of text: kernels with large constants folded in
 
@@ -70,7 +71,7 @@ class Collection {
     for (size_t i = 0; i < programs_.size() && measurer_.seconds_left() > 0; ++i) {
       const CollectProgram& program = programs_[i];
       on_progress_({"lowering", static_cast<int64_t>(i), static_cast<int64_t>(programs_.size()), program.name});
-      // What is left for lowering, shared among the programs that are left.
+      // The remaining time for lowering is shared among the remaining programs.
       const double left = measurer_.seconds_left();
       const double until = left - std::max(0.0, left - stop_at) / static_cast<double>(programs_.size() - i);
       try {
@@ -80,7 +81,7 @@ class Collection {
       } catch (const Error& e) {
         ++report_.programs_failed;
         if (first_failure.empty()) first_failure = program.file + ": " + e.what();
-        spdlog::warn("{} is left out: {}", program.name, e.what());
+        spdlog::warn("{} is skipped: {}", program.name, e.what());
       }
     }
     if (report_.programs_failed == report_.programs) throw Error("no program can be lowered", first_failure);
@@ -94,7 +95,8 @@ class Collection {
     return database_.stored_kernels(options_.threads, program.name, options_.max_per_program);
   }
 
-  // Goes on where an earlier collection stopped; ends when the measurer has `until` seconds left, after one lowering at least.
+  // Continues where an earlier collection stopped; ends when the measurer has `until` seconds left, after at least one
+  // lowering.
   void gather(const CollectProgram& program, double until) {
     const report::ProgramFile file = report::read_program(program.file);
     const std::string content = hash_hex(file.bytes);
@@ -111,7 +113,7 @@ class Collection {
       return;  // opening it would cost as much as a lowering
     const std::unique_ptr<KernelSource> source = measurer_.open(file.bytes, program.name);
     stored.fingerprint = source->fingerprint();
-    // The edges of XLA's own fusion: what the random configurations decide.
+    // The random configurations decide the fusion edges of XLA's own lowering.
     const FoundKernels own = source->lower({});
     if (stored.configurations == 0) finish(program, own, stored);
     while (stored.configurations < wanted && !full(program) && measurer_.seconds_left() > until && !own.edges.empty()) {
@@ -120,7 +122,7 @@ class Collection {
       FoundKernels found;
       try {
         found = source->lower(decisions);
-      } catch (const Error& e) {  // this configuration breaks the compiler; others need not
+      } catch (const Error& e) {  // only this configuration breaks the compiler
         ++report_.configurations_failed;
         spdlog::debug("{}, configuration {}: {}", program.name, stored.configurations, e.what());
       }
@@ -182,23 +184,23 @@ class Collection {
     }
   }
 
-  // What is known of a kernel under our conditions.
+  // What is known of a kernel on this host, with this XLA and thread count.
   struct History {
-    std::map<std::string, std::string> status;                // of each value, the last one
-    int64_t slow_tile = std::numeric_limits<int64_t>::max();  // elements of the least tile that was slow to compile
+    std::map<std::string, std::string> status;                // by value, of its last measurement
+    int64_t slow_tile = std::numeric_limits<int64_t>::max();  // elements of the smallest tile that was slow to compile
     int deaths = 0;
-    bool usable = true;  // the default runs, and its outputs prove something
+    bool usable = true;  // the default runs, and its outputs are informative
 
     void add(const std::string& value, bool is_default, tune::Outcome outcome, double compile_ms) {
       deaths += outcome == tune::Outcome::Crashed || outcome == tune::Outcome::TimedOut;
-      // A kernel whose default fails or proves nothing (a constant fill, say) has no run time to compare with.
+      // A kernel whose default fails or has uninformative outputs (e.g. a constant) has no run time to compare with.
       if (is_default) usable = outcome == tune::Outcome::Ok;
       const bool slow = outcome == tune::Outcome::TimedOut || compile_ms > kSlowCompileMs;
       if (slow && tile_elements(value) > 0) slow_tile = std::min(slow_tile, tile_elements(value));
     }
   };
 
-  // A kernel's options that are left for the end.
+  // A kernel's options that are measured last.
   struct Deferred {
     std::string kernel, program;  // fingerprints
     std::vector<std::string> values;
@@ -217,7 +219,7 @@ class Collection {
     return history;
   }
 
-  // False when the time is over.
+  // False when there is no time left.
   bool measure(const StoredKernelSummary& summary, const std::string& program_fingerprint) {
     if (measurer_.seconds_left() <= 0) return false;
     const StoredKernel kernel = stored(summary.fingerprint);
@@ -227,14 +229,14 @@ class Collection {
     return measure_values(kernel, program_fingerprint, values, std::move(history), /*patient=*/false);
   }
 
-  // Where it is not patient, larger tiles than one that was slow to compile are left for the end: they cost most of a
-  // collection's time and hardly ever win. False when the time is over.
+  // Unless `patient`, tiles as large as one that was slow to compile are deferred to the end: they take most of a
+  // collection's time and hardly ever win. False when there is no time left.
   bool measure_values(const StoredKernel& kernel, const std::string& program_fingerprint,
                       const std::vector<std::string>& values, History history, bool patient) {
     const tune::Duel& duel = options_.kind == CollectKind::Fusion ? options_.careful : options_.quick;
     Deferred later{kernel.fingerprint, program_fingerprint, {}};
     for (const std::string& value : values) {
-      if (!history.usable || history.deaths >= kDeathsPerKernel) {  // never measured: nothing would come of it
+      if (!history.usable || history.deaths >= kDeathsPerKernel) {  // skipped: no usable default, or it crashes
         --report_.planned;
         continue;
       }
@@ -300,8 +302,8 @@ std::vector<CollectProgram> read_manifest(const std::string& path) {
 void CollectOptions::validate() const {
   if (max_options < 0 || max_options == 1)
     throw Error("a tile data set needs at least 2 options a kernel", "--max-options");
-  if (max_per_program < 0) throw Error("a negative number of kernels", "--max-per-program");
-  if (configurations < 0) throw Error("a negative number of configurations", "--configurations");
+  if (max_per_program < 0) throw Error("the number of kernels cannot be negative", "--max-per-program");
+  if (configurations < 0) throw Error("the number of configurations cannot be negative", "--configurations");
   if (threads < 1) throw Error("at least one thread is needed", "--threads");
 }
 
@@ -312,7 +314,7 @@ CollectReport collect(const std::vector<CollectProgram>& programs, Database& dat
   std::set<std::string> names;
   for (const CollectProgram& program : programs)
     if (!names.insert(program.name).second)
-      throw Error("two programs are called '" + program.name + "'", program.file, "give them names in a manifest");
+      throw Error("two programs have the name '" + program.name + "'", program.file, "give them names in a manifest");
   return Collection(programs, database, measurer, options, on_progress).run();
 }
 

@@ -1,8 +1,8 @@
-// Collects measured kernels: the raw material of the learned performance model's data sets.
+// Collects measured kernels for the data sets of the learned performance model.
 //
 // First every program is lowered, under XLA's own fusion and under random fusion configurations, and its distinct
-// kernels are stored in the database with their modules. Then the kernels are measured, one program after the other in
-// turn, and every measurement is stored as it is made: whatever ends a collection, the next one goes on from there.
+// kernels are stored in the database with their modules. Then the kernels are measured, alternating between programs,
+// and every measurement is stored at once: the next collection continues from there, however this one ends.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,8 @@ CollectKind collect_kind_from_name(const std::string& name);  // "tile", "fusion
 struct CollectProgram {
   std::string name, file, family;
 };
-// A JSON list of {"name", "file", "family"}; files are relative to the manifest's folder, the family is the name where
-// none is given. Throws Error (where = the manifest and the entry).
+// A JSON list of {"name", "file", "family"}; files are relative to the manifest's folder, the family defaults to the
+// name. Throws Error (where = the manifest and the entry).
 std::vector<CollectProgram> read_manifest(const std::string& path);
 
 struct CollectOptions {
@@ -35,7 +35,8 @@ struct CollectOptions {
   int threads = 1;
   std::string max_isa = {};   // limit of the instruction set (base/isa.h); empty = the CPU's
   double gather_share = 0.3;  // of the time, at most, for lowering; every program is lowered once in any case
-  // One tile in 250 compiles for longer than 3 s, nearly all of them slower than the default: a third of all time.
+  // One tile in 250 compiles for longer than 3 s; these take a third of all time, and nearly all are slower than the
+  // default.
   tune::Duel quick{
       .min_rounds = 3, .max_rounds = 8, .budget_ms = 40, .precision = 0.03, .abandon_ratio = 0.5, .limit_s = 5};
   tune::Duel careful{.min_rounds = 6, .max_rounds = 16, .budget_ms = 80, .precision = 0.015, .limit_s = 20};
@@ -52,14 +53,14 @@ struct CollectProgress {
 struct CollectReport {
   int programs = 0, programs_failed = 0;
   int64_t configurations = 0, configurations_failed = 0;   // lowered in this run
-  int64_t kernels = 0, kernels_new = 0;                    // of these programs in the database; found in this run
+  int64_t kernels = 0, kernels_new = 0;                    // of these programs in the database; added by this run
   int64_t planned = 0, known = 0;                          // candidates in all; measured before this run
   int64_t measured = 0, ok = 0, rejected = 0, failed = 0;  // in this run
   double lowering_s = 0, measuring_s = 0;
-  bool complete = false;  // nothing is left to measure
+  bool complete = false;  // everything planned was measured
 };
 
-// Kernels found by one lowering, and the fusion decisions there were.
+// The kernels and fusion edges of one lowering.
 struct FoundKernels {
   std::vector<StoredKernel> kernels;  // program and family left empty
   std::vector<Dimension> edges;
@@ -73,7 +74,7 @@ class KernelSource {
   virtual FoundKernels lower(const Decisions& decisions) = 0;  // throws Error, RunError or Stopped
 };
 
-// What a collection asks of the machine. The real one is make_collect_measurer(); tests answer from a table.
+// The machine as a collection uses it: make_collect_measurer() returns the real one; tests answer from a table.
 class CollectMeasurer {
  public:
   virtual ~CollectMeasurer() = default;
@@ -90,7 +91,7 @@ class CollectMeasurer {
 std::unique_ptr<CollectMeasurer> make_collect_measurer(Database& database, const CollectOptions& options,
                                                        double budget_s, int64_t memory_limit_bytes);
 
-// Throws Error when two programs have one name or none can be lowered. A program that fails is logged and left out.
+// Throws Error when two programs have the same name or none can be lowered. A program that fails is logged and skipped.
 CollectReport collect(const std::vector<CollectProgram>& programs, Database& database, CollectMeasurer& measurer,
                       const CollectOptions& options, const std::function<void(const CollectProgress&)>& on_progress);
 
@@ -108,7 +109,7 @@ struct ExportOptions {
 struct ExportReport {
   std::string host, xla_version;
   int64_t kernels = 0, options = 0, programs = 0;
-  int64_t left_out = 0;  // kernels with too few sound run times
+  int64_t left_out = 0;  // kernels with too few valid run times
   int64_t refused = 0;   // kernels whose module cannot be encoded; the first reason is logged
 };
 

@@ -1,4 +1,4 @@
-// From the database to a data set.
+// Exports the database to a data set.
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -81,7 +81,7 @@ void write_kernel(const StoredKernel& kernel, const Runtimes& runtimes, DatasetW
   writer.add(view);
 }
 
-// The conditions with most rows among those asked for.
+// The conditions with the most rows among those requested.
 MeasuredUnder conditions(const Database& database, const ExportOptions& options) {
   std::optional<MeasuredUnder> found;
   int matching = 0;
@@ -95,7 +95,7 @@ MeasuredUnder conditions(const Database& database, const ExportOptions& options)
   if (!found)
     throw Error("the database has no kernels measured under these conditions", "", "hone collect measures them");
   if (matching > 1)
-    spdlog::info("the database has measurements of {} hosts or XLA versions; taken: {}, {}", matching, found->host,
+    spdlog::info("the database has measurements of {} hosts or XLA versions; using {}, {}", matching, found->host,
                  found->xla_version);
   return *found;
 }
@@ -107,7 +107,7 @@ ExportReport export_dataset(const Database& database, const std::string& folder,
   ExportReport report;
   report.host = under.host;
   report.xla_version = under.xla_version;
-  std::optional<DatasetWriter> writer;  // nothing to write leaves no folder
+  std::optional<DatasetWriter> writer;  // made with the first sample, so that no empty folder is left
   std::set<std::string> programs;
   for (const StoredKernelSummary& summary : database.stored_kernels(options.threads)) {
     const std::vector<Record> rows =
@@ -124,9 +124,9 @@ ExportReport export_dataset(const Database& database, const std::string& folder,
     try {
       write_kernel(*kernel, runtimes, *writer);
     } catch (const RunError&) {
-      throw;  // the disk, not the kernel
+      throw;  // the cause is the disk, not the kernel
     } catch (const Error& e) {
-      if (report.refused++ == 0) spdlog::warn("kernel {} is left out: {}", kernel->fingerprint, e.what());
+      if (report.refused++ == 0) spdlog::warn("kernel {} is skipped: {}", kernel->fingerprint, e.what());
       continue;
     }
     ++report.kernels;
@@ -135,7 +135,7 @@ ExportReport export_dataset(const Database& database, const std::string& folder,
   }
   if (report.kernels == 0)
     throw Error(report.refused > 0 ? "no kernel of the database can be encoded"
-                                   : "the database has no kernels with enough sound run times",
+                                   : "the database has no kernels with enough valid run times",
                 "", "collect some first");
   writer->close();
   report.programs = static_cast<int64_t>(programs.size());

@@ -1,4 +1,4 @@
-// Collecting with real workers: one for the program being lowered, one that measures.
+// The measurer with real workers: one lowers programs, one measures.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@ namespace hone::collect {
 
 namespace {
 
-constexpr int kMeasurementsPerWorker = 1000;  // then a fresh one: what code generation leaks stays bounded
+constexpr int kMeasurementsPerWorker = 1000;  // then a fresh one, which bounds the leaks of code generation
 
 StoredKernel stored_kernel(const wire::KernelT& from) {
   StoredKernel kernel;

@@ -17,17 +17,17 @@ namespace hone::collect {
 
 namespace {
 
-// Sizes real models use, beside powers of two.
+// Sizes that real models use, besides powers of two.
 constexpr int64_t kOddSizes[] = {3,   5,   6,   7,   9,   10,  12,  14,  15,   17,   20,   24,  28,  33,
                                  36,  40,  48,  49,  50,  56,  60,  63,  65,   77,   80,   96,  100, 112,
                                  120, 127, 144, 160, 192, 196, 197, 200, 224,  255,  257,  288, 300, 320,
                                  384, 400, 480, 500, 576, 640, 672, 768, 1000, 1280, 1536, 3072};
 
-// Steps of a kernel: each takes values out of the pool and adds one to it, or does nothing where it does not fit.
+// Steps of a kernel: each reads values of the pool and adds one to it, or does nothing if it does not apply.
 using Move = std::optional<Value> (*)(HloText& text, std::vector<Value>& pool, Rng& rng);
 
 const Value& any(const std::vector<Value>& pool, Rng& rng) {
-  // The latest more often than the others, so that graphs grow deep as well as wide.
+  // The latest value is picked more often, so that graphs grow deep as well as wide.
   return rng.uniform() < 0.7 ? pool.back() : pool[rng.below(static_cast<int64_t>(pool.size()))];
 }
 
@@ -35,7 +35,7 @@ std::optional<Value> unary_move(HloText& text, std::vector<Value>& pool, Rng& rn
   return random_unary(text, any(pool, rng), rng);
 }
 
-// A partner of the same shape and type: out of the pool, a new parameter, or a broadcast row.
+// A second operand of the same shape and type: from the pool, a new parameter, or a broadcast row.
 Value partner(HloText& text, const std::vector<Value>& pool, const Value& a, Rng& rng) {
   std::vector<const Value*> equal;
   for (const Value& v : pool)
@@ -211,7 +211,7 @@ std::string generate_kernel(const std::string& name, const GenerateOptions& opti
     const HloText before = text;
     const std::optional<Value> value = random_move(rng)(text, pool, rng);
     if (!value || text.largest() > options.max_elements || elements(value->dims) < 1) {
-      text = before;  // unused instructions would go, but unused parameters stay
+      text = before;  // XLA removes unused instructions, but not unused parameters
       continue;
     }
     pool.push_back(*value);
@@ -238,7 +238,7 @@ std::string generated_name(const GenerateOptions& options, int index) {
 
 std::string generate_program(const GenerateOptions& options, int index) {
   if (!(options.max_elements >= 4096 && options.max_elements <= 1e9))
-    throw Error("arrays of generated programs have 4096 to 1e9 elements at most", "--max-elements");
+    throw Error("the limit of array elements must be between 4096 and 1e9", "--max-elements");
   const std::string name = generated_name(options, index);
   Rng rng(hash64(name));
   std::string module = name;  // an identifier in HLO text

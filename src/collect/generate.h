@@ -1,4 +1,4 @@
-// Random valid programs as HLO text: training data beyond the programs people wrote.
+// Random valid programs as HLO text: additional training data.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct GenerateOptions {
 std::string generated_name(const GenerateOptions& options, int index);
 
 // HLO text of program `index`, the same for the same arguments and build. Values stay finite for inputs of
-// ordinary size, so that outputs prove something.
+// ordinary size, so that outputs can be compared.
 std::string generate_program(const GenerateOptions& options, int index);
 
 }  // namespace hone::collect

@@ -8,7 +8,7 @@ namespace hone::collect {
 
 namespace {
 
-constexpr double kLargestFlops = 4e8;  // of one layer: larger ones make measuring slow and teach nothing about kernels
+constexpr double kLargestFlops = 4e8;  // of one layer: larger ones only make measuring slow
 
 Value square(HloText& text, const Value& a) { return text.binary("multiply", a, a); }
 Value absolute(HloText& text, const Value& a) { return text.unary("abs", a); }
@@ -26,7 +26,7 @@ Value row(HloText& text, const Value& like) {  // a bias or scale along the last
   return text.broadcast(text.parameter(like.type, {last(like)}), like.dims, {like.rank() - 1});
 }
 
-// Along the last dimension, back in the full shape.
+// Reduces along the last dimension and broadcasts back to the full shape.
 Value spread(HloText& text, const std::string& opcode, const Value& a) {
   return text.broadcast(text.reduce(opcode, a, {a.rank() - 1}), a.dims, all_but_last(a));
 }
@@ -156,7 +156,7 @@ Value elementwise(HloText& text, const Value& x, Rng& rng) {
   return text.binary("add", x, y);
 }
 
-// Halves of the features turned against each other, as rotary embeddings do.
+// Rotates pairs of features from the two halves, as in rotary position embeddings.
 Value rotate(HloText& text, const Value& x, Rng& rng) {
   const int64_t width = last(x);
   if (width % 2 != 0) return layer_norm(text, x, rng);

@@ -1,4 +1,4 @@
-// Random programs made of layers, and the elementwise operations generated kernels share with them.
+// Random programs made of layers, and the elementwise operations that generated kernels use, too.
 #pragma once
 
 #include <string>

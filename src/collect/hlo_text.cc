@@ -36,7 +36,7 @@ Value HloText::add(const std::string& opcode, const std::string& operands, const
 
 Value HloText::safe(Value value) {
   if (!value.is_float() || value.log_max <= kSafeLogMax) return value;
-  // By a power of two, as attention scales its scores.
+  // Scales by a power of two.
   return scalar_binary("multiply", value, std::exp2(3 - std::ceil(value.log_max)));
 }
 
@@ -85,7 +85,7 @@ Value HloText::select(const Value& predicate, const Value& a, const Value& b) {
 }
 
 Value HloText::clamp(double low, const Value& a, double high) {
-  // Bounds in the full shape: on scalar ones XLA:CPU's tiled emitter aborts ("Failed to infer result type(s)").
+  // Bounds are broadcast: with scalar ones XLA:CPU's tiled emitter aborts ("Failed to infer result type(s)").
   const Value least = broadcast(constant(a.type, low), a.dims, {}),
               most = broadcast(constant(a.type, high), a.dims, {});
   const double log_max = std::max(least.log_max, most.log_max);
@@ -177,7 +177,7 @@ Value HloText::dot(const Value& lhs, const Value& rhs, int64_t batch, int64_t co
   std::string attributes;
   if (batch > 0) attributes += fmt::format(", lhs_batch_dims={{{0}}}, rhs_batch_dims={{{0}}}", list(both));
   attributes += fmt::format(", lhs_contracting_dims={{{}}}, rhs_contracting_dims={{{}}}", lhs.rank() - 1, contracting);
-  // A sum of random terms grows with the root of their number.
+  // A sum of random terms grows with the square root of their number.
   const double log_max = lhs.log_max + rhs.log_max + 0.5 * std::log2(static_cast<double>(lhs.dims.back()));
   return safe(add("dot", lhs.name + ", " + rhs.name, {"", lhs.type, dims, log_max}, attributes));
 }

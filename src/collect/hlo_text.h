@@ -1,4 +1,4 @@
-// Writes HLO text instruction by instruction, keeping shapes right and values finite.
+// Writes HLO text instruction by instruction with correct shapes and finite values.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class HloText {
   Value constant(const std::string& type, double value);  // a scalar
   Value iota(const std::string& type, const Dims& dims, int64_t dimension);
 
-  // `log_max` < 0 keeps the operand's. Results above what is safe are scaled down.
+  // `log_max` < 0 keeps the operand's. Results that may become too large are scaled down.
   Value unary(const std::string& opcode, const Value& a, double log_max = -1);
   Value binary(const std::string& opcode, const Value& a, const Value& b);
   Value scalar_binary(const std::string& opcode, const Value& a, double scalar);  // a op broadcast(scalar)
@@ -38,7 +38,7 @@ class HloText {
   Value clamp(double low, const Value& a, double high);
   Value convert(const std::string& type, const Value& a);
 
-  // dimensions[i]: where dimension i of `a` lies in `dims`.
+  // dimensions[i]: the dimension of the result that dimension i of `a` maps to.
   Value broadcast(const Value& a, const Dims& dims, const Dims& dimensions);
   Value transpose(const Value& a, const Dims& permutation);
   Value reshape(const Value& a, const Dims& dims);

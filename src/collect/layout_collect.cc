@@ -19,7 +19,7 @@ namespace hone::collect {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr int kDeathsPerProgram = 6;  // of workers: then the rest of its configurations is left alone
+constexpr int kDeathsPerProgram = 6;  // after this many worker deaths its other configurations are skipped
 
 tune::SessionOptions session_options(const LayoutCollectOptions& options, double budget_s) {
   tune::SessionOptions session;
@@ -31,14 +31,14 @@ tune::SessionOptions session_options(const LayoutCollectOptions& options, double
   return session;
 }
 
-// A program open in a worker, with what its layouts can be.
+// A program open in a worker, with its layout space.
 struct Opened {
   tune::Session session;
   LayoutSpace layouts;
 
   Opened(const CollectProgram& program, const LayoutCollectOptions& options, double budget_s)
       : session(session_options(options, budget_s)) {
-    session.begin_confirmation();  // the budget is for measuring: on a busy machine opening alone would use it up
+    session.begin_confirmation();  // loading does not count towards the budget, which a busy machine could use up
     session.load(report::read_program(program.file).bytes, program.name);
     layouts = layout_space_from(session.list_layouts());
     session.begin_search();
@@ -66,7 +66,7 @@ class Collection {
         all = false;
         break;
       }
-      // At least a second: a program measured for less would only have been opened.
+      // At least a second: with less, no time would remain to measure after loading.
       const double share =
           options_.budget_s > 0 ? std::max(1.0, left() / static_cast<double>(programs_.size() - i)) : 0;
       try {
@@ -77,7 +77,7 @@ class Collection {
         ++report_.programs_failed;
         report_.planned -= options_.configurations;
         if (first_failure.empty()) first_failure = programs_[i].file + ": " + e.what();
-        spdlog::warn("{} is left out: {}", programs_[i].name, e.what());
+        spdlog::warn("{} is skipped: {}", programs_[i].name, e.what());
       }
     }
     if (report_.programs_failed == report_.programs) throw Error("no program can be measured", first_failure);
@@ -96,7 +96,7 @@ class Collection {
     on_progress_({"measuring", report_.known + report_.measured, report_.planned, program.name});
   }
 
-  // False when time ended before the last configuration.
+  // False when the time ran out before the last configuration.
   bool measure(const CollectProgram& program, double share_s) {
     say(program);
     Opened opened(program, options_, share_s);
@@ -119,7 +119,7 @@ class Collection {
       }
       if (deaths >= kDeathsPerProgram) {
         report_.planned -= static_cast<int64_t>(samples.size() - i);
-        spdlog::warn("{}: {} workers died, its other layouts are left alone", program.name, deaths);
+        spdlog::warn("{}: {} workers died, its other layouts are skipped", program.name, deaths);
         return true;
       }
       if (session.seconds_left() <= 0 || left() <= 0) return false;
@@ -177,7 +177,7 @@ LayoutExportReport export_layouts(const std::vector<CollectProgram>& programs, c
     } catch (const tune::Stopped&) {
       break;
     } catch (const Error& e) {
-      spdlog::warn("{} is left out: {}", program.name, e.what());
+      spdlog::warn("{} is skipped: {}", program.name, e.what());
       continue;
     }
     if (graph.configurations() < 2) continue;

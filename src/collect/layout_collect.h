@@ -1,5 +1,5 @@
-// Collects measured layouts: what a model of layouts is trained on. Every program is measured whole, under layouts chosen
-// at random for its configurable instructions, against XLA's own, and its outputs are compared with default XLA's.
+// Collects measured layouts to train layout models. Every program is measured as a whole, under random layouts for its
+// configurable instructions, against XLA's own layouts, and its outputs are compared with default XLA's.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 namespace hone::collect {
 
 struct LayoutCollectOptions {
-  int configurations = 100;  // of a program, beside XLA's own
+  int configurations = 100;  // of a program, besides XLA's own
   uint64_t seed = 0;         // of samples and inputs
   int threads = 1;
   std::string max_isa = {};  // limit of the instruction set (base/isa.h); empty = the CPU's
@@ -32,8 +32,8 @@ struct LayoutCollectReport {
   bool complete = false;
 };
 
-// Records every measurement as it is made; the same call goes on where an earlier one stopped. Programs share what is
-// left of the budget. A program that fails is logged and left out; Error when none is left.
+// Records every measurement as it is made; the same call continues where an earlier one stopped. Programs share the
+// remaining budget. A program that fails is logged and skipped. Throws Error when all fail.
 LayoutCollectReport collect_layouts(const std::vector<CollectProgram>& programs, Database& database,
                                     const LayoutCollectOptions& options,
                                     const std::function<void(const CollectProgress&)>& on_progress);

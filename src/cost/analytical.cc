@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// The libraries twice: how they compare turns around when a matrix has few rows.
+// Libraries have two flags each, since their order reverses when a matrix has few rows.
 constexpr int kLibraries = 4, kFirstLibrary = 3;
 constexpr const char* kFlags[kOptionFlags] = {"no_unroll",
                                               "no_slp",
@@ -28,8 +28,8 @@ constexpr const char* kFlags[kOptionFlags] = {"no_unroll",
                                               "library_llvm_few_rows",
                                               "library_naive_few_rows"};
 constexpr int kFitted = kKernelClasses * kEmitters + kOptionFlags;  // columns of the linear part
-// What the square of a coefficient's logarithm costs in the fit, a kernel's squared error being 1: a prior, so that few
-// kernels cannot move a coefficient far, and those about which the data say nothing stay where they were.
+// Weight of the square of a coefficient's logarithm in the fit, relative to a kernel's squared error: a prior, so that few
+// kernels cannot move a coefficient far, and coefficients that the data do not determine keep their values.
 constexpr double kRidge = 0.1;
 constexpr double kMachineRidge = 0.1;
 
@@ -90,8 +90,8 @@ struct Sample {
   double log_ns;
 };
 
-// log time = log unscaled_ns(machine) + log scale + sum of log flags, each sample weighted so that kernels count alike.
-// For given costs of the machine the best scales are those of a ridge regression whose matrix never changes.
+// log time = log unscaled_ns(machine) + log scale + sum of log flags, with equal weight for every kernel.
+// For given costs of the machine the best scales are those of a ridge regression with a constant matrix.
 class Fit {
  public:
   Fit(std::vector<Sample> samples, int kernels, bool within) : samples_(std::move(samples)), within_(within) {
@@ -101,7 +101,7 @@ class Fit {
     gram();
   }
 
-  // The smallest sum of squared errors, and the linear part that gives it.
+  // The least sum of squared errors; also sets solution_.
   double loss(const AnalyticalCoefficients& c) {
     std::vector<double> residual(samples_.size()), mean(weight_.size());
     for (size_t i = 0; i < samples_.size(); ++i) {
@@ -172,7 +172,7 @@ class Fit {
   std::array<double, kFitted> solution_{};
 };
 
-// Each cost in turn is multiplied or divided by a factor while that helps; the factor shrinks.
+// Multiplies or divides each cost in turn by a factor while the loss decreases; the factor shrinks.
 void descend(Fit& fit, AnalyticalCoefficients& c) {
   const AnalyticalCoefficients start = c;
   const auto loss = [&] {
@@ -243,7 +243,7 @@ std::vector<double> AnalyticalModel::predict(const KernelView& kernel) const {
   const LoopNest nest = loop_nest_of(kernel);
   const size_t width = features::tile_feature_count();
   if (kernel.tiles.size() % width != 0)
-    throw Error("an option's features have another width", std::string(kernel.fingerprint),
+    throw Error("an option's features have the wrong width", std::string(kernel.fingerprint),
                 "collect the data set again");
   std::vector<double> out;
   for (size_t at = 0; at < kernel.tiles.size(); at += width) {
@@ -317,11 +317,11 @@ json AnalyticalModel::to_json() const {
 AnalyticalModel AnalyticalModel::from_json(const json& j, const std::string& what) {
   const auto positive = [&](const json& value, const std::string& name) {
     if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() <= 0)
-      throw Error("\"" + name + "\" is no positive number", what);
+      throw Error("\"" + name + "\" is not a positive number", what);
     return value.get<double>();
   };
   try {
-    if (j.at("model") != "analytical") throw Error("this is no analytical model", what);
+    if (j.at("model") != "analytical") throw Error("this is not an analytical model", what);
     if (j.at("feature_version") != features::kFeatureVersion)
       throw Error("the model was fitted on another version of the features", what, "fit it again");
     features::Cpu cpu;
@@ -339,14 +339,14 @@ AnalyticalModel AnalyticalModel::from_json(const json& j, const std::string& wha
     for (int f = 0; f < kOptionFlags; ++f) c.flag[f] = positive(j.at("flag").at(kFlags[f]), kFlags[f]);
     return model;
   } catch (const json::exception& e) {
-    throw Error("this is no analytical model", what, e.what());
+    throw Error("this is not an analytical model", what, e.what());
   }
 }
 
 AnalyticalModel AnalyticalModel::load(const std::string& path, features::Cpu cpu) {
   if (path.empty()) return AnalyticalModel(cpu);
   const json model = json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
-  if (model.is_discarded()) throw Error("this is no JSON", path, "hone eval --save writes an analytical model");
+  if (model.is_discarded()) throw Error("this is not JSON", path, "hone eval --save writes an analytical model");
   AnalyticalModel fitted = from_json(model, path);
   fitted.cpu_.vector_bits = std::min(fitted.cpu_.vector_bits, cpu.vector_bits);
   return fitted;

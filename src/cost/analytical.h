@@ -1,6 +1,6 @@
-// The analytical cost model of a kernel on a CPU: the baseline that learned models must beat. After appendix A of Kaufman
-// et al. 2021 (the time to move data or the time to compute, whichever is longer, plus the starts of the tiles), with the
-// caches of a CPU in the place of a scratchpad, and scaling coefficients per kind of kernel fitted on validation data.
+// The analytical cost model of a kernel on a CPU, the baseline of learned models. After appendix A of Kaufman et al. 2021
+// (the maximum of transfer time and compute time, plus the starts of the tiles), with the caches of a CPU instead of a
+// scratchpad, and scaling coefficients per kind of kernel fitted on validation data.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@
 
 namespace hone::cost {
 
-// What the flags of an option multiply the time by.
+// Flags of an option, each with a factor of the time.
 inline constexpr int kOptionFlags = 11;
 const char* option_flag_name(int flag);  // "no_unroll", "library_eigen", "library_eigen_few_rows", ...
 
@@ -32,36 +32,36 @@ struct AnalyticalCoefficients {
   bool operator==(const AnalyticalCoefficients&) const = default;
 };
 
-// ns. scale * flags * (launch + max(bytes of each cache level, operations) + tiles + rows).
+// In ns: scale * flags * (launch + max(bytes of each cache level, operations) + tiles + rows).
 double estimate_ns(const ResourceCounts& demand, KernelClass kind, uint32_t flags, const AnalyticalCoefficients& c);
 
-// What the analytical model counts for each option of a kernel, as inputs for networks that start from it: bytes per
-// cache level, operations by sort, tiles, rows, and the run time in ns by the default coefficients.
+// The counts of the analytical model for each option of a kernel, as inputs of networks: bytes per cache level, operations by
+// kind, tiles, rows, and the run time in ns by the default coefficients.
 const std::vector<features::Column>& demand_columns();
 // [options, columns] for rows of KernelView::tiles.
 std::vector<float> demand_rows(const KernelView& kernel, std::span<const float> tiles, const features::Cpu& cpu);
 
 struct AnalyticalFit {
-  // Only order the options of each kernel: errors that all options of a kernel share do not count.
+  // Only rank the options of each kernel: errors shared by all options of a kernel are ignored.
   bool within_kernels = false;
-  // Fit the costs of bytes and operations too, not only the scales of kinds and flags.
+  // Also fit the costs of bytes and operations, not only the scales of kinds and flags.
   bool machine = true;
-  int64_t max_options = 40000;  // of all kernels together, spread evenly
+  int64_t max_options = 40000;  // of all kernels, spread evenly
 };
 
 class AnalyticalModel {
  public:
   explicit AnalyticalModel(features::Cpu cpu = features::this_cpu(1)) : cpu_(cpu) {}
 
-  // Run times of the options, ns. Throws Error when widths are not those of the feature tables.
+  // Run times of the options, ns. Throws Error if widths differ from those of the feature tables.
   std::vector<double> predict(const KernelView& kernel) const;
 
-  // Fits by least squares of the logarithm of run times: the scales in closed form, the machine's costs by descent along
-  // one coordinate at a time. Coefficients about which the data say nothing keep their values. Throws Error without kernels.
+  // Fits by least squares of the logarithm of run times: the scales in closed form, the machine's costs by coordinate
+  // descent. Coefficients that the data do not determine keep their values. Throws Error without kernels.
   void fit(const std::vector<KernelView>& kernels, const AnalyticalFit& options = {});
   void fit(const Dataset& dataset, const std::vector<int64_t>& kernels, const AnalyticalFit& options = {});
 
-  // from_json throws Error (where = what) for text that is no such model, and costs that are not positive.
+  // from_json throws Error (where = what) for other text, and for costs that are not positive.
   nlohmann::json to_json() const;
   static AnalyticalModel from_json(const nlohmann::json& json, const std::string& what = "analytical model");
 

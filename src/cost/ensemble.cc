@@ -26,13 +26,13 @@ class AnalyticalMember : public LearnedModel {
   std::string task_;
 };
 
-// To mean 0.
+// Shifts to mean 0.
 void centre(std::vector<double>& scores) {
   const double mean = std::accumulate(scores.begin(), scores.end(), 0.0) / static_cast<double>(scores.size());
   for (double& s : scores) s -= mean;
 }
 
-// To mean 0 and deviation 1; scores that are all equal say nothing.
+// Shifts and scales to mean 0 and standard deviation 1; equal scores become 0.
 void standardise(std::vector<double>& scores) {
   centre(scores);
   double squares = 0;

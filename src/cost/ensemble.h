@@ -1,4 +1,5 @@
-// Several models as one: members trained with other seeds err in other places, and the analytical model nowhere wildly.
+// Ensembles of models: members trained with different seeds make different errors; the analytical model makes none that are
+// very large.
 #pragma once
 
 #include <memory>
@@ -9,26 +10,25 @@
 
 namespace hone::cost {
 
-// A model that also says what its members think one by one.
+// A model that also returns the predictions of its members.
 class EnsembleModel : public LearnedModel {
  public:
-  // [members][options], in the order of opening; each as predict() averages them: logarithms of run times when all
-  // predict run times, of run times up to a constant when all predict at least ratios of them, else scores of mean 0 and
-  // deviation 1.
+  // [members][options], in the order of opening, as averaged by predict(): logarithms of run times if all predict run times,
+  // logarithms up to a constant if all predict at least ratios of them, else scores of mean 0 and standard deviation 1.
   virtual std::vector<std::vector<double>> member_scores(const KernelView& kernel) = 0;
 };
 
 // Opens every *.safetensors (weights of hone train) and *.json (analytical models of hone eval --save) in a folder, in the
-// order of their names. When all members predict run times, so does the ensemble: their geometric mean. Otherwise it
-// ranks: within each kernel every member's scores (run times as logarithms) are brought to mean 0 and deviation 1 (ratios: to
-// mean 0), and averaged. Throws Error (where = folder) for a folder without weights and for weights of different tasks; what opening
-// a member throws.
+// order of their names. If all members predict run times, the ensemble predicts their geometric mean. Otherwise it
+// ranks: within each kernel every member's scores (run times as logarithms) are shifted to mean 0 and scaled to standard
+// deviation 1 (ratios are only shifted), and averaged. Throws Error (where = folder) for a folder without
+// weights or with weights of different tasks, and the errors of opening a member.
 std::unique_ptr<EnsembleModel> open_ensemble(const std::string& folder, int threads);
 
-// The same of models already open; at least one.
+// The same for open models; at least one.
 std::unique_ptr<EnsembleModel> make_ensemble(std::vector<std::unique_ptr<LearnedModel>> members);
 
-// The analytical model in the place of a network, for any task; its defaults when the path is empty. `max_isa`: the limit
+// The analytical model as a member, for any task; with default coefficients if the path is empty. `max_isa`: the limit
 // of the instruction set under which kernels are compiled (base/isa.h), empty = none.
 std::unique_ptr<LearnedModel> analytical_member(const std::string& path, const std::string& task, int threads,
                                                 const std::string& max_isa = "");

@@ -62,7 +62,7 @@ Evaluation evaluate(const std::vector<KernelView>& kernels, const std::vector<st
   if (by_program.empty())
     throw Error(
         "no kernel to measure predictions on", "data set",
-        tile ? "tile data need two options per kernel" : "all kernels are shorter than the shortest that counts");
+        tile ? "tile data need two options per kernel" : "all kernels are shorter than the least run time that counts");
   Evaluation evaluation;
   for (const auto& [program, ranked] : by_program) {
     ProgramScore score = tile ? score_tile(ranked, predicts_runtime) : score_fusion(ranked);
@@ -104,7 +104,7 @@ std::vector<KernelView> thin_out(const std::vector<KernelView>& views, int64_t k
   const auto all = static_cast<int64_t>(views.size());
   const int64_t count = std::min(all, kernels);
   std::vector<KernelView> thinned;
-  storage.tiles.reserve(storage.tiles.size() + count);  // spans below point at the vectors' own arrays
+  storage.tiles.reserve(storage.tiles.size() + count);  // the spans below point into these vectors
   storage.runtimes.reserve(storage.runtimes.size() + count);
   for (int64_t i = 0; i < count; ++i) {
     KernelView view = views[i * all / count];

@@ -55,7 +55,7 @@ nlohmann::json to_json(const FeatureScale& scale) {
 FeatureScale feature_scale_from_json(const nlohmann::json& json, bool demand) {
   const auto part = [&](const char* name, const std::vector<features::Column>& columns) {
     const auto found = json.find(name);
-    if (found == json.end()) throw Error(std::string("the scaler has no part ") + name);
+    if (found == json.end()) throw Error(std::string("the scaler lacks the part ") + name);
     return features::Scaler::from_json(found->dump(), columns);
   };
   FeatureScale scale(demand);

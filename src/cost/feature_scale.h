@@ -1,4 +1,4 @@
-// The three scalers a network's inputs go through, fitted on training data and stored with the weights.
+// The three scalers of a network's inputs, fitted on training data and stored with the weights.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@
 namespace hone::cost {
 
 struct FeatureScale {
-  features::Scaler node, static_, tile;  // tile: of all that comes with an option
+  features::Scaler node, static_, tile;  // tile: of all features of an option
   bool demand = false;
   explicit FeatureScale(bool demand = false);  // this program's columns, not fitted
   void fit(const KernelView& kernel);
@@ -18,12 +18,12 @@ struct FeatureScale {
   bool operator==(const FeatureScale&) const = default;
 };
 
-// Rows of options as networks read them, unscaled: [options, widths.option()] for [options, widths.tile].
+// Unscaled input rows of options: [options, widths.option()] for [options, widths.tile].
 std::vector<float> option_rows(const KernelView& kernel, std::span<const float> tiles,
                                const options::FeatureWidths& widths);
 
 nlohmann::json to_json(const FeatureScale& scale);
-// Throws Error for columns that are not this program's.
+// Throws Error for columns of another version.
 FeatureScale feature_scale_from_json(const nlohmann::json& json, bool demand);
 
 }  // namespace hone::cost

@@ -87,7 +87,7 @@ std::optional<RankedScores> ranked_or_nothing(const Kernel& kernel, KernelRanker
   try {
     return ranker.rank(kernel, kernel.dimension.options);
   } catch (const Error& e) {
-    spdlog::debug("{} is searched without {}: {}", kernel.name, ranker.name(), e.what());
+    spdlog::debug("{} is searched without the ranker {}: {}", kernel.name, ranker.name(), e.what());
     return std::nullopt;
   }
 }

@@ -1,4 +1,4 @@
-// Orders the options of a kernel by a model, so that few of them need measuring (Kaufman et al. 2021, section 7.2: tile
+// Ranks the options of a kernel with a model, so that few of them need measuring (Kaufman et al. 2021, section 7.2: tile
 // autotuning with the model's top k).
 #pragma once
 
@@ -12,10 +12,10 @@
 
 namespace hone::cost {
 
-// A kernel and some of its options as models read them. Run times in the view are 1: no model reads them.
+// A kernel and some of its options, encoded for models. Run times in the view are 1, since no model reads them.
 class EncodedOptions {
  public:
-  // Throws Error for a kernel without its module, and what reading and encoding throw.
+  // Throws Error for a kernel without its module, and the errors of reading and encoding.
   EncodedOptions(const Kernel& kernel, const std::vector<std::string>& options);
   EncodedOptions(const EncodedOptions&) = delete;  // the view points into it
   EncodedOptions& operator=(const EncodedOptions&) = delete;
@@ -29,12 +29,12 @@ class EncodedOptions {
   KernelView view_;
 };
 
-// What a ranker says about the options of one kernel.
+// A ranker's scores of the options of one kernel.
 struct RankedScores {
   std::vector<double> scores{};   // lower = faster
-  std::vector<double> spreads{};  // how far the scores may be off, in their unit; empty where that is not known
+  std::vector<double> spreads{};  // uncertainty of the scores, in their unit; empty if unknown
   bool run_times = false;         // the scores are ns
-  bool log_ratios = false;        // the scores differ by logarithms of ratios of run times
+  bool log_ratios = false;        // differences of scores are logarithms of ratios of run times
 };
 
 class KernelRanker {
@@ -45,26 +45,26 @@ class KernelRanker {
   // One number per option, lower = faster. Comparable within one kernel only. Throws Error when the kernel cannot be
   // encoded.
   virtual std::vector<double> scores(const Kernel& kernel, const std::vector<std::string>& options) = 0;
-  // The same with what is known about the scores; of an ensemble, how far its members are apart.
+  // The same with properties of the scores; for an ensemble, with the spread of its members.
   virtual RankedScores rank(const Kernel& kernel, const std::vector<std::string>& options) {
     return {.scores = scores(kernel, options), .run_times = predicts_runtime()};
   }
 };
 
-// Weights of `hone train`. Throws what load_learned_model throws.
+// Weights of `hone train`. Throws the errors of load_learned_model.
 std::unique_ptr<KernelRanker> learned_ranker(const std::string& weights_path);
 
-// The weights `tile` in the folder `models`, or those that come with the program (shipped.h); empty when there are none.
+// The weights `tile` in the folder `models`, or the shipped ones (shipped.h); empty if there are none.
 std::string shipped_tile_weights(const std::string& models = "");
 
-// Coefficients saved by `hone eval --save`, or the defaults when the path is empty. `max_isa` as for analytical_member().
+// Coefficients saved by `hone eval --save`, or the defaults if the path is empty. `max_isa` as for analytical_member().
 std::unique_ptr<KernelRanker> analytical_ranker(const std::string& path, int threads, const std::string& max_isa = "");
 
-// Nothing when the ranker cannot encode the kernel: then the caller searches without it.
+// nullopt if the ranker cannot encode the kernel; the caller then searches without it.
 std::optional<RankedScores> ranked_or_nothing(const Kernel& kernel, KernelRanker& ranker);
 
-// Options of the kernel in the order in which to try them, the default left out: best score first, equal scores in the
-// kernel's own order.
+// Options of the kernel without the default in the order to try them: best score first, equal scores in the kernel's
+// order.
 std::vector<int> ranked_options(const Kernel& kernel, const RankedScores& ranked);
 
 }  // namespace hone::cost

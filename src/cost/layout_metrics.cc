@@ -10,7 +10,7 @@ namespace hone::cost {
 
 namespace {
 
-// Counts below a rank, after Fenwick (1994).
+// Counts of values below a rank (Fenwick 1994).
 class RankCounts {
  public:
   explicit RankCounts(size_t ranks) : tree_(ranks + 1) {}
@@ -38,7 +38,7 @@ FrequentLayouts::Kind kind_of(const options::ConfigGraph& graph, int32_t node) {
 }  // namespace
 
 double ordered_pair_accuracy(std::span<const double> predicted, std::span<const double> runtime_ns) {
-  if (predicted.size() != runtime_ns.size()) throw InternalError("ordered_pair_accuracy: two lengths");
+  if (predicted.size() != runtime_ns.size()) throw InternalError("ordered_pair_accuracy: different lengths");
   const size_t n = predicted.size();
   std::vector<double> values(predicted.begin(), predicted.end());
   std::sort(values.begin(), values.end());
@@ -65,7 +65,7 @@ LayoutScore score_layouts(std::span<const double> predicted, std::span<const dou
   if (predicted.empty()) throw Error("no configurations to rank");
   LayoutScore score;
   score.configurations = static_cast<int64_t>(predicted.size());
-  score.tau = kendall_tau(predicted, runtime_ns);  // throws for NaN and two lengths
+  score.tau = kendall_tau(predicted, runtime_ns);  // throws for NaN and different lengths
   score.pair_accuracy = ordered_pair_accuracy(predicted, runtime_ns);
   const RankedKernel ranked{{predicted.begin(), predicted.end()}, {runtime_ns.begin(), runtime_ns.end()}};
   const double best = *std::min_element(runtime_ns.begin(), runtime_ns.end());
@@ -102,7 +102,7 @@ nlohmann::json to_json(const LayoutScore& score) {
 
 void FrequentLayouts::fit(const options::ConfigGraph& graph, std::span<const int32_t> configs,
                           std::span<const double> runtime_ns) {
-  if (configs.size() != runtime_ns.size()) throw InternalError("FrequentLayouts: two lengths");
+  if (configs.size() != runtime_ns.size()) throw InternalError("FrequentLayouts: different lengths");
   if (configs.empty()) return;
   std::vector<size_t> order(configs.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -132,7 +132,7 @@ FrequentLayouts FrequentLayouts::from(const std::map<Kind, uint64_t>& chosen) {
 std::vector<double> FrequentLayouts::predict(const options::ConfigGraph& graph,
                                              std::span<const int32_t> configs) const {
   const std::map<Kind, uint64_t> best = chosen();
-  std::vector<const uint64_t*> wanted;  // per configurable node; null = a kind never seen
+  std::vector<const uint64_t*> wanted;  // per configurable node; null = an unseen kind
   for (int32_t node : graph.config_nodes) {
     const auto found = best.find(kind_of(graph, node));
     wanted.push_back(found == best.end() ? nullptr : &found->second);

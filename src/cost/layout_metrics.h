@@ -1,5 +1,5 @@
-// How well a ranking of layout configurations is (Khizbullin et al. 2024, section 2.5.2; TpuGraphs' own metrics), and the
-// simplest ranker there is. Plain arithmetic, without torch.
+// Metrics of a ranking of layout configurations (Khizbullin et al. 2024, section 2.5.2; TpuGraphs' own metrics), and the
+// simplest ranker. Plain arithmetic, without torch.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace hone::cost {
 
-// Share of the pairs of different run time that the prediction puts in the same strict order; 0 when there is no pair.
+// Share of the pairs of different run time that the prediction ranks in the same strict order; 0 if there is no pair.
 double ordered_pair_accuracy(std::span<const double> predicted, std::span<const double> runtime_ns);
 
 // Predictions: lower = faster, any scale. All of one graph's configurations, or a held-out part of them.
@@ -24,13 +24,13 @@ struct LayoutScore {
   double slowdown_top1 = 0, slowdown_top10 = 0, slowdown_top100 = 0;  // best of the top k / best - 1
   double tile_score = 0;                                              // 2 - best of the top 5 / best (equation 10)
 };
-// Throws InternalError for spans of different length, Error for NaN and when there is nothing to rank.
+// Throws InternalError for spans of different length, Error for NaN and for empty spans.
 LayoutScore score_layouts(std::span<const double> predicted, std::span<const double> runtime_ns);
-LayoutScore mean_of(std::span<const LayoutScore> scores);  // of every metric; configurations are added up
+LayoutScore mean_of(std::span<const LayoutScore> scores);  // of every metric; configurations are summed
 nlohmann::json to_json(const LayoutScore& score);
 
-// The most-frequent-layout rule: for nodes of one kind (opcode and rank of the output) the layout that the fastest tenth of
-// the training configurations uses most often is the right one; a configuration's score is how many nodes have another.
+// The most-frequent-layout rule: for nodes of one kind (opcode and rank of the output) it predicts the layout that is most
+// frequent in the fastest tenth of the training configurations; a configuration's score is the number of nodes with another.
 class FrequentLayouts {
  public:
   // Counts the fastest tenth (at least one) of the given configurations.

@@ -1,4 +1,4 @@
-// The way from the program to libhone_learn.so, which holds all that needs torch: its commands (learn_loader.h) and its
+// The program's interface to libhone_learn.so, which holds all code that needs torch: its commands (learn_loader.h) and its
 // models.
 #pragma once
 
@@ -10,12 +10,13 @@
 
 namespace hone::cost {
 
-// Reads weights of `hone train`, or a folder of them as one model (ensemble.h). Throws Error (where = path) for weights of another feature version or model, and for
-// damaged files; RunError when the library is missing.
+// Reads weights of `hone train`, or a folder of them as an ensemble (ensemble.h). Throws
+// Error (where = path) for weights of another feature version or model, and for damaged files; RunError if the library is
+// missing.
 std::unique_ptr<LearnedModel> load_learned_model(const std::string& weights_path, int threads = 1);
 
-// The log of the library itself (base/log.h), declared here for sources that include torch: its include folder carries an fmt
-// of its own, which spdlog must not meet.
+// The log of the library itself (base/log.h), declared here for sources that include torch: its include folder has another
+// version of fmt, which conflicts with spdlog.
 void set_up_library_log(int verbosity);
 
 }  // namespace hone::cost

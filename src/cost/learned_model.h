@@ -1,4 +1,4 @@
-// A learned model of kernels' run times, wherever it comes from.
+// The interface of learned models of kernels' run times.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace hone::cost {
 
-// A trained network with its scaler. Predictions of a rank-trained model order the options of one kernel and mean nothing
-// else; those of a model trained on run times are in ns.
+// A trained network with its scaler. Predictions of a model trained to rank only order the options of one kernel; those of
+// a model trained on run times are in ns.
 class LearnedModel {
  public:
   virtual ~LearnedModel() = default;
@@ -18,8 +18,8 @@ class LearnedModel {
   virtual bool predicts_runtime() const = 0;  // ns, not a score
   // Scores whose differences within a kernel are logarithms of ratios of run times: trained with the loss "ratio".
   virtual bool predicts_ratios() const { return false; }
-  // One number per option of the kernel, lower = faster; run times of the view are not read. Throws Error when widths do
-  // not fit the weights.
+  // One number per option of the kernel, lower = faster; run times of the view are not read. Throws Error if widths do
+  // not match the weights.
   virtual std::vector<double> predict(const KernelView& kernel) = 0;
 };
 

@@ -13,7 +13,7 @@ namespace hone::cost {
 
 namespace {
 
-constexpr int kRank = 6;  // dimensions a node's features hold
+constexpr int kRank = 6;  // dimensions in a node's features
 constexpr double kFewRows = 16;
 
 struct NodeColumns {
@@ -29,7 +29,7 @@ const NodeColumns& node_columns_used() {
   return c;
 }
 
-// Vector operations per element; 0 for what costs nothing by itself.
+// Vector operations per element; 0 for instructions without cost.
 struct OpCost {
   double cost;
   bool special;
@@ -61,7 +61,7 @@ OpCost op_cost(std::string_view opcode) {
   return {1, false};
 }
 
-// Which loop moves each dimension of a node's value, and by how many elements.
+// The loop that each dimension of a node's value depends on, and its step in elements.
 struct Map {
   std::array<int8_t, kRank> axis;
   std::array<float, kRank> step;
@@ -77,7 +77,7 @@ class LoopNestBuilder {
     const auto width = static_cast<size_t>(features::node_feature_count());
     if (kernel.node_features.size() != width * kernel.opcodes.size() ||
         kernel.static_features.size() != static_cast<size_t>(features::static_feature_count()))
-      throw Error("a kernel's features have another width", std::string(kernel.fingerprint),
+      throw Error("a kernel's features have the wrong width", std::string(kernel.fingerprint),
                   "collect the data set again");
     users_.resize(kernel.nodes());
     for (size_t e = 0; e < kernel.edge_from.size(); ++e) users_[kernel.edge_from[e]].push_back(kernel.edge_to[e]);
@@ -140,7 +140,7 @@ class LoopNestBuilder {
     if (dot || conv) out_.flops = kernel_.static_features[0], out_.library_lanes = lanes;
   }
 
-  // The results are written in the order of the first one's layout.
+  // Results are written in the order of the first one's layout.
   void start() {
     for (int64_t n = 0; n < kernel_.nodes(); ++n) {
       if (!is_result(n)) continue;
@@ -164,7 +164,7 @@ class LoopNestBuilder {
   }
 
   void add_map(int64_t n, const Map& map) {
-    constexpr size_t kMost = 4;  // more ways to walk one value than this say nothing new
+    constexpr size_t kMost = 4;  // further access patterns of one value are ignored
     std::vector<Map>& maps = maps_[n];
     if (maps.size() < kMost && std::find(maps.begin(), maps.end(), map) == maps.end()) maps.push_back(map);
   }
@@ -186,7 +186,7 @@ class LoopNestBuilder {
     } else if (op == "bitcast" || op == "reshape") {
       reshape_map(operand, user, u, m);
     } else {
-      for (int k = 0; k < std::min(ro, ru); ++k) {  // the fastest dimensions are alike where ranks differ
+      for (int k = 0; k < std::min(ro, ru); ++k) {  // if ranks differ, the fastest dimensions correspond
         const int to = ro == ru ? k : ro - 1 - k, from = ro == ru ? k : ru - 1 - k;
         m.axis[to] = u.axis[from];
         m.step[to] = u.step[from] * (op == "slice" ? std::max(1.0f, at(user, columns_.slice_strides + from)) : 1.0f);
@@ -219,8 +219,8 @@ class LoopNestBuilder {
     return reductions_.back().first;
   }
 
-  // Dimensions whose products agree form groups; the fastest of each group answer to each other, a slower one moves in
-  // steps of what lies below it.
+  // Consecutive dimensions with equal products form groups. The fastest dimensions of a group correspond to each other; the
+  // slowest also depends on the user's slowest.
   void reshape_map(int64_t operand, int64_t user, const Map& u, Map& m) const {
     int i = rank(operand) - 1, k = rank(user) - 1;
     while (i >= 0 && k >= 0) {
@@ -262,7 +262,7 @@ class LoopNestBuilder {
     out_.work.push_back(w);
   }
 
-  // A reduction works once for every element it takes in.
+  // A reduction is computed once for every input element.
   Work reduce_work(int64_t n, Work w) {
     for (int i = 0; i < kRank; ++i) {
       const int d = static_cast<int>(at(n, columns_.reduced + i));

@@ -25,7 +25,7 @@ double tied_pairs(size_t n, Equal equal) {
   return tied;
 }
 
-// Sorts `values` and returns how many neighbours had to be exchanged: the number of discordant pairs.
+// Sorts `values` and returns the number of exchanges of neighbours, which is the number of discordant pairs.
 double merge_sort_exchanges(std::vector<double>& values, std::vector<double>& spare, size_t first, size_t last) {
   if (last - first < 2) return 0;
   const size_t middle = first + (last - first) / 2;
@@ -47,7 +47,7 @@ double merge_sort_exchanges(std::vector<double>& values, std::vector<double>& sp
 }  // namespace
 
 double kendall_tau(std::span<const double> a, std::span<const double> b) {
-  if (a.size() != b.size()) throw InternalError("kendall_tau: two lengths");
+  if (a.size() != b.size()) throw InternalError("kendall_tau: different lengths");
   const size_t n = a.size();
   for (size_t i = 0; i < n; ++i)
     if (std::isnan(a[i]) || std::isnan(b[i])) throw Error("NaN among values to rank", "item " + std::to_string(i));
@@ -68,7 +68,8 @@ double kendall_tau(std::span<const double> a, std::span<const double> b) {
 }
 
 double mean_absolute_percentage_error(std::span<const double> predicted, std::span<const double> actual) {
-  if (predicted.size() != actual.size() || actual.empty()) throw InternalError("MAPE of nothing or of two lengths");
+  if (predicted.size() != actual.size() || actual.empty())
+    throw InternalError("MAPE of empty spans or of different lengths");
   double sum = 0;
   for (size_t i = 0; i < actual.size(); ++i) sum += std::abs(predicted[i] - actual[i]) / std::abs(actual[i]);
   return 100 * sum / static_cast<double>(actual.size());

@@ -1,5 +1,4 @@
-// How good predictions are, as the TPU performance model paper measures it (Kaufman et al. 2021, section 5). Plain
-// arithmetic, without torch.
+// Metrics of predictions (Kaufman et al. 2021, section 5). Plain arithmetic, without torch.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +7,14 @@
 
 namespace hone::cost {
 
-// Kendall's tau-b of two rankings, ties counted as Kendall (1945) does; O(n log n) after Knight (1966). In [-1, 1]; 0 when
+// Kendall's tau-b of two rankings, with ties as in Kendall (1945); O(n log n) after Knight (1966). In [-1, 1]; 0 if
 // one side is constant or n < 2. Throws InternalError for spans of different length, Error for NaN.
 double kendall_tau(std::span<const double> a, std::span<const double> b);
 
 // Mean of 100 |predicted - actual| / actual. Throws InternalError when empty or of different length.
 double mean_absolute_percentage_error(std::span<const double> predicted, std::span<const double> actual);
 
-// One kernel's options: what a model says (lower = faster, any scale) and the measured run times (ns).
+// One kernel's options: a model's predictions (lower = faster, any scale) and the measured run times (ns).
 struct RankedKernel {
   std::vector<double> predicted;   // [options]
   std::vector<double> runtime_ns;  // [options]
@@ -28,7 +27,7 @@ double best_of_top(const RankedKernel& kernel, int64_t k);
 // the paper's. Throws InternalError without kernels.
 double tile_size_ape(std::span<const RankedKernel> kernels, int64_t k = 1);
 
-// Mean of kendall_tau over the kernels with at least two options; 0 when there is none.
+// Mean of kendall_tau over the kernels with at least two options; 0 if there is none.
 double mean_kendall_tau(std::span<const RankedKernel> kernels);
 
 }  // namespace hone::cost

@@ -13,9 +13,9 @@ namespace hone::cost {
 
 namespace {
 
-constexpr int kTileSizes = 6;  // that an option's features hold
+constexpr int kTileSizes = 6;  // in an option's features
 constexpr double kLine = 64;
-constexpr double kCodeVectorBits = 256;  // XLA:CPU's own preference, whatever the machine could do
+constexpr double kCodeVectorBits = 256;  // XLA:CPU's default, even if the machine supports more
 constexpr int kVectorRegisters = 16;
 
 struct OptionColumns {
@@ -39,8 +39,8 @@ double footprint_of_all(const LoopNest& kernel, const PerAxis& extent) {
   return sum;
 }
 
-// Bytes that come into a cache of `capacity` bytes in one run that follows another: as many trips of the inner loops as
-// fit find in the cache what they share; every further trip fetches its part anew.
+// Bytes read into a cache of `capacity` bytes in one run after another: the trips of the inner loops that fit reuse shared
+// data in the cache; every further trip reads its data again.
 double traffic_bytes(const LoopNest& kernel, const std::vector<Loop>& loops, double capacity) {
   PerAxis extent, whole;
   extent.fill(1), whole.fill(1);
@@ -48,7 +48,7 @@ double traffic_bytes(const LoopNest& kernel, const std::vector<Loop>& loops, dou
   const double all = footprint_of_all(kernel, whole);
   if (all <= capacity) return 0;
   size_t next = loops.size();
-  double outside = 1;  // trips of the loops that do not fit
+  double outside = 1;  // trips of the loops that do not fit into the cache
   while (next > 0) {
     const Loop& loop = loops[--next];
     const double before = extent[loop.axis];
@@ -89,7 +89,7 @@ uint32_t axes_moving(const Access& access) {
 }
 
 void count_loop_work(const LoopNest& k, const std::vector<Loop>& loops, double lanes, ResourceCounts& out) {
-  // How often code stands to run: what does not change within the innermost loops is moved out of them.
+  // Number of executions: code that is invariant in the innermost loops is hoisted out of them.
   const auto count = [&](uint32_t depends, uint32_t scope) {
     double trips = 1;
     bool hoisted = true;
@@ -107,7 +107,7 @@ void count_loop_work(const LoopNest& k, const std::vector<Loop>& loops, double l
   const bool strided = std::any_of(k.accesses.begin(), k.accesses.end(), one_by_one);
   for (const Work& w : k.work) {
     const double times = count(w.depends, w.scope) * w.cost;
-    const bool reduced = w.scope >> k.outputs;  // without leave to reorder, sums are chains
+    const bool reduced = w.scope >> k.outputs;  // without reassociation sums are sequential
     if (strided || reduced)
       out.scalar_ops += times;
     else
@@ -178,7 +178,7 @@ double footprint_bytes(const Access& access, const PerAxis& extent) {
 ResourceCounts count_resources(const LoopNest& k, std::span<const float> option, const features::Cpu& cpu) {
   const OptionColumns& c = option_columns();
   if (option.size() != static_cast<size_t>(features::tile_feature_count()))
-    throw Error("an option's features have another width", "", "collect the data set again");
+    throw Error("an option's features have the wrong width", "", "collect the data set again");
   ResourceCounts out;
   const std::vector<double> tile = tile_of(k, option);
   const double lanes = std::min<double>(kCodeVectorBits, static_cast<double>(cpu.vector_bits)) / 8 / k.element_bytes;
@@ -207,7 +207,7 @@ ResourceCounts count_resources(const LoopNest& k, std::span<const float> option,
       out.bytes[level] = traffic_bytes(k, loops, caches[level]);
       continue;
     }
-    // Libraries block their loops: each array comes in about once.
+    // Libraries block their loops: each array is read about once.
     out.bytes[level] = k.bytes > caches[level] ? k.bytes : 0;
   }
   return out;

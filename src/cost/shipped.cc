@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Of what comes with the program, below data of a build or share/hone of an installation.
+// Folders of shipped data: below data of a build and share/hone of an installation.
 std::vector<fs::path> data_folders(const std::string& name) {
   const fs::path above = executable_dir().parent_path();
   return {above / "data" / name, above / "share" / "hone" / name};

@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-// A panel is the values of one node: [groups][hidden] vectors of sixteen configurations. Panels of fewer channels leave the rest
-// of each column unused.
+// A panel is the values of one node: [groups][hidden] vectors of sixteen configurations. If a panel has fewer channels, the
+// rest of each column is unused.
 #define SCORES_WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
 #pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between inlined functions only
 #define SCORES_INLINE inline __attribute__((always_inline))
@@ -29,7 +29,7 @@ SCORES_INLINE void bound(Lane& x, float most) {
 
 // e^x for |x| < 87 within 2 units in the last place, by the polynomial of Cephes' expf.
 SCORES_INLINE void exponential(Lane& x) {
-  const Lane n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;  // to the nearest whole number
+  const Lane n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;  // rounds to the nearest integer
   const Lane r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
   Lane p = r * 1.9875691500e-4f + 1.3981999507e-3f;
   p = p * r + 8.3334519073e-3f;
@@ -57,7 +57,7 @@ SCORES_INLINE void gelu(Lane& x) {
   x *= 0.5f + 0.5f * p * z;
 }
 
-// Halves of the lanes against each other, four times.
+// Swaps neighbouring blocks of 8, 4, 2 or 1 lanes, for reductions.
 SCORES_INLINE Lane swapped(const Lane& x, int step) {
   switch (step) {
     case 0:
@@ -120,10 +120,10 @@ struct Scorer {
   int64_t configs, nodes, groups;
   std::unique_ptr<Cell[]> x, next;                     // a panel for every node
   std::vector<Cell> h, out;                            // panels
-  std::vector<Cell> pivot, sum, squares, mean, scale;  // panels, over the nodes written last
+  std::vector<Cell> pivot, sum, squares, mean, scale;  // panels: statistics over the most recently written nodes
   std::vector<Cell> column, other, squeezed, gate;     // of one group
   std::vector<Cell> soft;                              // [groups], exponentials of one channel
-  std::vector<Cell> present;                           // [groups], 1, and 0 behind the last configuration
+  std::vector<Cell> present;                           // [groups], 1, or 0 after the last configuration
 
   Scorer(const TGraphWeights& given, const TGraphNeighbours& rows, int64_t count)
       : weights(given),
@@ -146,7 +146,7 @@ struct Scorer {
 
   void gather(const float* rows, const int64_t* index, int64_t node) {
     Cell* to = panel(x, node);
-    for (int64_t c = 0; c < groups * kLanes; ++c) {  // what is behind the last configuration repeats the first
+    for (int64_t c = 0; c < groups * kLanes; ++c) {  // lanes after the last configuration repeat the first
       const float* row = rows + index[(c < configs ? c : 0) * nodes + node] * weights.inner;
       float* lane = reinterpret_cast<float*>(to + c / kLanes * weights.hidden) + c % kLanes;
       for (int64_t k = 0; k < weights.inner; ++k) lane[k * kLanes] = row[k];
@@ -154,7 +154,7 @@ struct Scorer {
   }
 };
 
-// Instance normalisation sums differences from the mean of the first few nodes, since plain sums of squares would cancel.
+// Instance normalisation sums differences from the mean of the first few nodes, to avoid cancellation in sums of squares.
 constexpr int64_t kFirst = 8;
 
 SCORES_INLINE void add_to_norm(Scorer& s, int64_t i, const Lane& x) {
@@ -165,7 +165,7 @@ SCORES_INLINE void add_to_norm(Scorer& s, int64_t i, const Lane& x) {
 
 SCORES_INLINE bool begun(const Scorer& s, int64_t node) { return node >= std::min(kFirst, s.nodes); }
 
-// To be called once the panel of the last node is written for which begun() is false.
+// Call when the panel of the last node for which begun() is false has been written.
 SCORES_INLINE void begin_norm(Scorer& s, const std::unique_ptr<Cell[]>& panels, int64_t channels) {
   const int64_t first = std::min(kFirst, s.nodes);
   for (int64_t i = 0; i < s.groups * s.weights.hidden; ++i) {
@@ -205,7 +205,7 @@ SCORES_INLINE void normalise(const Scorer& s, const Cell* x, int64_t channels, i
   }
 }
 
-// Attention over channels of a column, which goes to its place in s.h.
+// Attention over channels of a column; the result goes to s.h.
 SCORES_INLINE void attend_channels(Scorer& s, const TGraphAttentionWeights& weights, Cell* column, int64_t group) {
   const int64_t inner = s.weights.inner;
   if (weights.squeeze) {
@@ -223,7 +223,7 @@ SCORES_INLINE void attend_channels(Scorer& s, const TGraphAttentionWeights& weig
   for (int64_t i = 0; i < inner; ++i) s.h[group * s.weights.hidden + i].x = column[i].x;
 }
 
-// Softmax over configurations of h / temperature, one channel: the exponentials, and what they are to be multiplied with.
+// Softmax over configurations of h / temperature, one channel: the exponentials in `e` and their common factor as result.
 SCORES_INLINE float softmax(const Scorer& s, const Cell* h, float temperature, Cell* e) {
   const float inverse = 1 / temperature;
   Lane top = h[0].x * inverse;
@@ -242,8 +242,8 @@ SCORES_INLINE float softmax(const Scorer& s, const Cell* h, float temperature, C
   return 1 / sum_of(sum);
 }
 
-// Attention over configurations of s.h, plus `residual`, GELU, to `to`: panels of the width hidden. With `norm` the values take
-// part in the next instance normalisation.
+// Attention over configurations of s.h, plus `residual`, then GELU, to `to`: panels of width hidden. With `norm` the values
+// are added to the statistics of the next instance normalisation.
 SCORES_INLINE void attend_configs(Scorer& s, const TGraphAttentionWeights& weights, const Cell* residual, bool norm,
                                   Cell* to) {
   const int64_t inner = s.weights.inner, hidden = s.weights.hidden;
@@ -267,7 +267,7 @@ SCORES_INLINE void attend_configs(Scorer& s, const TGraphAttentionWeights& weigh
   }
 }
 
-// What follows a linear layer of the input: x of the width inner normalised, both attentions, GELU. `to` may be x.
+// The steps after a linear layer of the input: normalisation of x of width inner, both attentions, GELU. `to` may be x.
 SCORES_INLINE void attend_normalised(Scorer& s, const TGraphAttentionWeights& weights, const Cell* x, bool norm,
                                      Cell* to) {
   for (int64_t g = 0; g < s.groups; ++g) {

@@ -1,6 +1,6 @@
-// Scores of the published TGraph without gradients: what its layers compute, up to rounding, in one pass over the nodes for
-// each layer, with sixteen configurations side by side in a vector. Several times as fast as layer by layer, since a node's
-// values stay in the first cache from its normalisation to its activation.
+// Inference of the published TGraph: the results of its layers, up to rounding, in one pass over the nodes per layer, with
+// sixteen configurations per vector. Several times faster than separate operations, since a node's values stay in the L1
+// cache from normalisation to activation.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace hone::cost {
 
 // Matrices as in torch::nn::Linear: [out, in].
 struct TGraphAttentionWeights {
-  // Over channels (equation 5); null without it: [squeezed, inner], [squeezed], [inner, squeezed], [inner].
+  // Over channels (equation 5); null if absent: [squeezed, inner], [squeezed], [inner, squeezed], [inner].
   const float *squeeze = nullptr, *squeeze_bias = nullptr, *expand = nullptr, *expand_bias = nullptr;
   int64_t squeezed = 0;
   bool across = false;    // over configurations (equation 6)
@@ -24,7 +24,7 @@ struct TGraphBlockWeights {
 };
 
 struct TGraphWeights {
-  int64_t hidden = 0, inner = 0;      // inner: half of hidden with attention across configurations, else all
+  int64_t hidden = 0, inner = 0;      // inner: hidden / 2 with attention across configurations, else hidden
   const float *second, *second_bias;  // [inner, hidden], [inner]
   TGraphAttentionWeights after_first, after_second;
   std::vector<TGraphBlockWeights> blocks;
@@ -32,13 +32,13 @@ struct TGraphWeights {
   float last_bias = 0;
 };
 
-// Neighbours of every node in compressed rows, as WeightedEdges.
+// Neighbours of every node in compressed rows, as in WeightedEdges.
 struct TGraphNeighbours {
   std::span<const int32_t> begin, node;
   std::span<const float> weight;
 };
 
-// [configs]; rows: [any, inner], what the first linear layer makes of distinct nodes; index: [configs, nodes] of rows.
+// [configs]; rows: [any, inner], the first linear layer's outputs for distinct nodes; index: [configs, nodes] into rows.
 std::vector<float> tgraph_scores(const TGraphWeights& weights, const TGraphNeighbours& neighbours, const float* rows,
                                  const int64_t* index, int64_t configs);
 

@@ -35,9 +35,13 @@ std::optional<Record> first(std::vector<Record> records) {
   return std::move(records.front());
 }
 
-// Throws InternalError: what our own code stores must make sense.
+std::unique_ptr<Sql> open_engine(const std::string& path, bool read_only, int busy_timeout_ms) {
+  return (is_postgres_url(path) ? open_postgres : open_sqlite)(path, read_only, busy_timeout_ms);
+}
+
+// Throws InternalError: Hone must store only valid rows.
 void require_sound(const std::vector<std::string>& found) {
-  if (!found.empty()) throw InternalError("a row for the database makes no sense: " + found.front());
+  if (!found.empty()) throw InternalError("a row for the database is invalid: " + found.front());
 }
 
 }  // namespace
@@ -46,14 +50,13 @@ Database::Database(std::unique_ptr<Sql> sql, int64_t schema) : sql_(std::move(sq
 Database::~Database() = default;
 Database::Database(Database&&) noexcept = default;
 Database& Database::operator=(Database&& other) noexcept {
-  insert_.swap(other.insert_);  // swapped, so that statements go before the connection they belong to
+  insert_.swap(other.insert_);  // swapped, so that statements are destroyed before their connection
   sql_.swap(other.sql_);
   std::swap(schema_, other.schema_);
   return *this;
 }
 
 Database Database::open(const std::string& path, const DatabaseOptions& options) {
-  const auto open_engine = is_postgres_url(path) ? open_postgres : open_sqlite;
   std::unique_ptr<Sql> sql = open_engine(path, options.read_only, options.busy_timeout_ms);
   const int64_t version = schema_of(*sql);
   if (options.read_only) {
@@ -63,13 +66,20 @@ Database Database::open(const std::string& path, const DatabaseOptions& options)
   sql->prepare_writing();
   if (version < kSchemaVersion) {
     Transaction transaction(*sql);
-    migrate(*sql, schema_of(*sql));  // asked again: another process may have been faster
+    migrate(*sql, schema_of(*sql));  // read again: another process may have migrated it meanwhile
     transaction.commit();
   }
   return Database(std::move(sql), kSchemaVersion);
 }
 
-// Rows of one kernel or program under equal conditions; `scope` is also the column where the fingerprint stands.
+void Database::try_writing(const std::string& path, int busy_timeout_ms) {
+  const std::unique_ptr<Sql> sql = open_engine(path, /*read_only=*/false, busy_timeout_ms);
+  const bool unclaimed = schema_of(*sql) == 0;
+  const Transaction rolled_back(*sql);
+  if (unclaimed) sql->claim();
+}
+
+// Rows of one kernel or program under equal conditions; `scope` is also the name of the fingerprint's column.
 std::vector<Record> Database::find(const std::string& scope, const std::string& fingerprint, const std::string& host,
                                    int threads, const std::string& xla_version, const char* rest) const {
   const std::string where = "WHERE scope = ? AND " + scope + " = ? AND host = ? AND threads = ? AND xla_version = ? ";

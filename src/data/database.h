@@ -21,8 +21,8 @@ class Sql;
 class Statement;
 
 struct DatabaseOptions {
-  bool read_only = false;       // it must exist; nothing is changed
-  int busy_timeout_ms = 30000;  // how long to wait for another writer
+  bool read_only = false;       // the database must exist and is not changed
+  int busy_timeout_ms = 30000;  // time to wait for another writer
 };
 
 struct DatabaseInfo {
@@ -33,17 +33,17 @@ struct DatabaseInfo {
   int64_t programs = 0, kernels = 0;  // distinct fingerprints
   int64_t tuned = 0;
   std::map<std::string, int64_t> by_status, by_host;
-  std::string oldest, newest;  // creation times of records; empty when there are none
+  std::string oldest, newest;  // creation times of records; empty without records
 };
 
 struct MergeReport {
   int64_t records_added = 0, records_known = 0;
   int64_t tuned_added = 0, tuned_known = 0;
   int64_t kernels_added = 0;
-  int64_t refused = 0;  // rows that make no sense, see problems()
+  int64_t refused = 0;  // invalid rows, see problems()
 };
 
-// Conditions under which kernels were measured, and how many rows there are.
+// Conditions under which kernels were measured, and the number of rows.
 struct MeasuredUnder {
   std::string host;
   int threads = 1;
@@ -51,27 +51,30 @@ struct MeasuredUnder {
   int64_t records = 0;
 };
 
-// Not thread-safe, not to be carried over a fork(). Every function throws RunError when the engine cannot do its work
-// (disk full, server gone, locked for longer than the time limit).
+// Not thread-safe, not usable after a fork(). Every function throws RunError when the engine fails (disk full, server
+// unreachable, locked for longer than the time limit).
 class Database {
  public:
-  // Opens or creates, and brings an older schema up to date unless it is only read. `path` is a file or a URL,
-  // postgresql://user@host/name. Throws Error when the file is no database, is another program's, or has a newer schema,
-  // and when the server cannot be reached.
+  // Opens or creates a database, and migrates an older schema unless read_only. `path` is a file or a URL,
+  // postgresql://user@host/name. Throws Error when the file is not a database, belongs to another program, or has a newer
+  // schema, and when the server cannot be reached.
   static Database open(const std::string& path, const DatabaseOptions& options = {});
+  // Checks that an existing database is writable, in a transaction that is rolled back. Throws the errors of open() and of
+  // the first write.
+  static void try_writing(const std::string& path, int busy_timeout_ms = 2000);
   ~Database();
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
 
-  // Stores one row, durable against the death of this process when it returns. False if an equal row (everything but
-  // the id) is already there. A NaN max_error is stored as infinity. Throws InternalError if problems(record).
+  // Stores one row, which then survives the end of this process. False if an equal row (except for the id) exists. A NaN
+  // max_error is stored as infinity. Throws InternalError if problems(record).
   bool add(const Record& record);
   // All rows of a kernel, or of a whole program (scope "program"), under these conditions; oldest first.
   std::vector<Record> find_kernel(const std::string& kernel, const std::string& host, int threads,
                                   const std::string& xla_version) const;
   std::vector<Record> find_program(const std::string& program, const std::string& host, int threads,
                                    const std::string& xla_version) const;
-  // The row with status "ok" and the highest lower bound of its ratio; nothing if there is none.
+  // The row with status "ok" and the highest lower bound of its ratio; nullopt if there is none.
   std::optional<Record> best_kernel(const std::string& kernel, const std::string& host, int threads,
                                     const std::string& xla_version) const;
   std::optional<Record> best_program(const std::string& program, const std::string& host, int threads,
@@ -79,31 +82,30 @@ class Database {
 
   // Stores a final result, replacing an earlier one with the same key. Throws InternalError if problems(tuned).
   void save_tuned(const Tuned& tuned);
-  // `key` is a Tuned of which only the key fields matter.
+  // Only the key fields of `key` are used.
   std::optional<Tuned> find_tuned(const Tuned& key) const;
 
-  // Kernels with their modules, and the programs they come from (a data set's raw material). A file of an older schema
-  // opened read-only has none.
-  bool add_kernel(
-      const StoredKernel& kernel);  // false if it is there already; throws InternalError if it makes no sense
+  // Kernels with their modules and the programs they come from, for data sets. A file of an older schema opened read-only
+  // has none.
+  bool add_kernel(const StoredKernel& kernel);  // false if it exists already; throws InternalError if it is invalid
   std::optional<StoredKernel> find_stored_kernel(const std::string& fingerprint,
                                                  int threads) const;  // Error if damaged
-  // Of one program, or of all if the name is empty, in the order they came in; at most `limit` if that is above 0.
+  // Of one program, or of all if the name is empty, in the order of insertion; at most `limit` if that is above 0.
   std::vector<StoredKernelSummary> stored_kernels(int threads, const std::string& program = "",
                                                   int64_t limit = 0) const;
-  void save_program(const StoredProgram& program);  // replaces one of the same name
+  void save_program(const StoredProgram& program);  // replaces a program of the same name
   std::optional<StoredProgram> find_stored_program(const std::string& name) const;
-  std::vector<MeasuredUnder> measured_under() const;  // most rows first
+  std::vector<MeasuredUnder> measured_under() const;  // by descending number of rows
 
   DatabaseInfo info() const;
-  // Measurements and results, not kernels' modules. One JSON object a line: {"table":"records",...} then
+  // Measurements and results without the kernels' modules. One JSON object per line: {"table":"records",...} then
   // {"table":"tuned",...}. Infinite numbers become null.
   void export_jsonl(std::ostream& out) const;
-  // Copies the rows of another database that are not here yet, in one transaction; of two results with the same key
-  // the newer stays. The other file is not changed. `only`, unless empty: rows about these programs or kernels
-  // (fingerprints), without kernels' modules.
+  // Copies the missing rows of another database in one transaction; of two results with the same key the newer is kept.
+  // The other file is not changed. `only`, unless empty: only rows of these programs or kernels (fingerprints), without
+  // kernels' modules.
   MergeReport merge(const std::string& path, const std::set<std::string>& only = {});
-  // Everything wrong with the file, one line each (at most 100); empty when sound.
+  // The faults of the database, one line each (at most 100); empty if there are none.
   std::vector<std::string> check() const;
 
  private:
@@ -113,7 +115,7 @@ class Database {
   std::vector<Record> find(const std::string& scope, const std::string& fingerprint, const std::string& host,
                            int threads, const std::string& xla_version, const char* rest) const;
   std::unique_ptr<Sql> sql_;
-  int64_t schema_;                     // version of what is there
+  int64_t schema_;                     // version of the stored schema
   std::unique_ptr<Statement> insert_;  // kept prepared between add() calls
 };
 

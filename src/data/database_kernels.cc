@@ -1,4 +1,4 @@
-// The tables of kernels and programs: the Database's second half.
+// The functions of Database for the tables of kernels and programs.
 #include <fmt/core.h>
 
 #include <limits>
@@ -64,7 +64,7 @@ void create_kernel_tables(Sql& sql) {
 bool Database::add_kernel(const StoredKernel& kernel) {
   if (kernel.fingerprint.empty() || kernel.program.empty() || kernel.options.empty() || kernel.default_option < 0 ||
       kernel.default_option >= static_cast<int>(kernel.options.size()))
-    throw InternalError("a kernel for the database makes no sense: " + kernel.fingerprint);
+    throw InternalError("a kernel for the database is invalid: " + kernel.fingerprint);
   Statement insert(*sql_, insert_sql("kernels", kKernelColumns, kKernelColumnCount));
   int column = 0;
   insert.bind(column++, kernel.fingerprint);

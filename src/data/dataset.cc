@@ -32,7 +32,7 @@ void check(const KernelView& kernel) {
   for (auto edges : {kernel.edge_from, kernel.edge_to})
     for (int32_t node : edges)
       if (node < 0 || node >= kernel.nodes())
-        throw Error(fmt::format("an edge names node {} of {}", node, kernel.nodes()));
+        throw Error(fmt::format("an edge has node {} of {}", node, kernel.nodes()));
   for (size_t i = 0; i < kernel.runtime_ns.size(); ++i)
     if (!(std::isfinite(kernel.runtime_ns[i]) && kernel.runtime_ns[i] > 0))
       throw Error(fmt::format("run time {} of option {} is not a positive number", kernel.runtime_ns[i], i));
@@ -70,7 +70,7 @@ DatasetWriter::DatasetWriter(std::string folder, int64_t shard_bytes) : state_(s
   fs::create_directories(folder, failed);
   if (failed) throw Error("cannot make the data set's folder: " + failed.message(), folder);
   if (!shard_files(folder).empty())
-    throw Error("the folder holds a data set already", folder, "name another folder, or remove its .shard files");
+    throw Error("the folder already contains a data set", folder, "name another folder, or remove its .shard files");
 }
 
 DatasetWriter::~DatasetWriter() = default;

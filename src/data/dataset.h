@@ -1,7 +1,7 @@
-// Data sets of measured kernels: memory-mapped shards with a checksum each, and the split of their programs.
+// Data sets of measured kernels: memory-mapped shards with checksums, and the split of their programs.
 //
 // A data set is a folder of NNNN.shard files. A tile data set holds kernels with many options each; a fusion data set
-// holds kernels with one option each (the default). Numbers are as measured and as encoded: nothing is scaled.
+// holds kernels with one option each (the default). Run times and features are not scaled.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace hone {
 
-// Writes kernels to NNNN.shard files of at most `shard_bytes` (a larger kernel has one of its own) in a folder without
-// shards, made on demand; throws Error for a folder that has some. Each is written under another name and renamed when
-// complete, so a killed writer leaves only whole shards.
+// Writes kernels to NNNN.shard files of at most `shard_bytes` (a larger kernel has its own) in a folder without
+// shards, created if necessary; throws Error for a folder with shards. Each is written under another name and renamed when
+// complete, so a killed writer leaves only complete shards.
 class DatasetWriter {
  public:
   DatasetWriter(std::string folder, int64_t shard_bytes = int64_t{64} << 20);
@@ -29,7 +29,7 @@ class DatasetWriter {
   std::unique_ptr<State> state_;
 };
 
-// Throws Error when the folder has no shards, or their feature version is another. Shards whose checksum is wrong are
+// Throws Error when the folder has no shards, or they have another feature version. Shards with a wrong checksum are
 // skipped and counted.
 class Dataset {
  public:
@@ -49,7 +49,7 @@ class Dataset {
   std::unique_ptr<State> state_;
 };
 
-// Which part of a split each program belongs to: a text file, one "part<TAB>program" a line, '#' comments.
+// The part of a split that each program belongs to: a text file with one "part<TAB>program" per line and '#' comments.
 struct Split {
   std::vector<std::string> train, validation, test;
   static Split read(const std::string& path);  // throws Error with the line

@@ -16,7 +16,7 @@ constexpr std::array<uint32_t, 256> make_table() {
   std::array<uint32_t, 256> table{};
   for (uint32_t i = 0; i < 256; ++i) {
     uint32_t c = i;
-    for (int bit = 0; bit < 8; ++bit) c = (c >> 1) ^ (c & 1 ? 0x82f63b78u : 0u);  // the polynomial, reflected
+    for (int bit = 0; bit < 8; ++bit) c = (c >> 1) ^ (c & 1 ? 0x82f63b78u : 0u);  // the reflected polynomial
     table[i] = c;
   }
   return table;
@@ -90,7 +90,7 @@ void EventFile::scalar(double wall_time_s, int64_t step, std::string_view tag, d
 void EventFile::write(const std::string& event) {
   const std::string record = tf_record(event);
   out_.write(record.data(), static_cast<std::streamsize>(record.size()));
-  out_.flush();  // TensorBoard reads while training goes on
+  out_.flush();  // TensorBoard reads the file during training
   if (!out_) throw RunError("cannot write the training log", path_);
 }
 

@@ -12,14 +12,14 @@ namespace hone {
 uint32_t crc32c(std::string_view bytes);
 uint32_t masked_crc32c(std::string_view bytes);
 
-// One TFRecord: length, its checksum, the bytes, theirs.
+// One TFRecord: the length and its checksum, then the bytes and their checksum.
 std::string tf_record(std::string_view bytes);
 
 // Serialised Event messages.
 std::string version_event(double wall_time_s);
 std::string scalar_event(double wall_time_s, int64_t step, std::string_view tag, float value);
 
-// Writes events.out.tfevents.<time>.<host> into a folder, made on demand. Throws RunError (where = path).
+// Writes events.out.tfevents.<time>.<host> into a folder, created if necessary. Throws RunError (where = path).
 class EventFile {
  public:
   EventFile(const std::string& folder, double wall_time_s);

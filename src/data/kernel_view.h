@@ -1,4 +1,4 @@
-// One encoded kernel and its run times, as it lies in memory: what data sets hold and cost models read.
+// One encoded kernel and its run times in memory: the input of cost models.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct KernelView {
   std::span<const int32_t> edge_from, edge_to;
   std::span<const float> tiles;        // [options, tile_feature_count()]
   std::span<const double> runtime_ns;  // [options], > 0 and finite
-  int32_t default_option = -1;         // which option default XLA takes; -1 when it was not measured
+  int32_t default_option = -1;         // index of default XLA's option; -1 if it was not measured
   int64_t nodes() const { return static_cast<int64_t>(opcodes.size()); }
   int64_t options() const { return static_cast<int64_t>(runtime_ns.size()); }
 };

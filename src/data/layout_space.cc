@@ -14,7 +14,7 @@ namespace hone {
 
 namespace {
 
-constexpr int kTriesPerSample = 200;  // until a space counts as exhausted
+constexpr int kTriesPerSample = 200;  // failed tries before a space counts as exhausted
 
 }  // namespace
 
@@ -28,7 +28,8 @@ LayoutSpace layout_space_from(const wire::ListLayoutsReplyT& reply) {
     Dimension dimension = wire::from_wire(*wire_dimension);
     if (dimension.kind != DecisionKind::Layout) continue;
     const auto node = nodes.find(dimension.key);
-    if (node == nodes.end()) throw InternalError("the worker lays out what is not in its graph: " + dimension.key);
+    if (node == nodes.end())
+      throw InternalError("a layout's instruction is not in the worker's graph: " + dimension.key);
     found.emplace_back(node->second, std::move(dimension));
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -43,7 +44,7 @@ Choice random_layouts(const Space& space, Rng& rng) {
   Choice choice = space.default_choice();
   if (choice.empty()) return choice;
   const auto count = static_cast<int64_t>(choice.size());
-  // 1, 2, 4, ... instructions, up to all, each as likely as another.
+  // 1, 2, 4, ... instructions, up to all, each equally likely.
   int doublings = 0;
   while ((int64_t{2} << doublings) <= count) ++doublings;
   const int64_t about = std::min(count, int64_t{1} << rng.below(doublings + 2));
@@ -114,7 +115,7 @@ TpuGraph to_tpu_graph(const LayoutSpace& layouts, const std::string& name, const
     try {
       choice = layouts.space.choice(decisions);
     } catch (const Error&) {
-      continue;  // measured by a version with other options
+      continue;  // measured by a version of Hone with other options
     }
     ratios[choice].push_back(row.ratio);
     defaults.push_back(row.baseline_ns);

@@ -8,7 +8,7 @@
 
 namespace hone {
 
-// Opened once a process and never closed: libraries that it brings along do not like to be unloaded.
+// Opened once per process and never closed: some of its dependencies cannot be unloaded safely.
 const Libpq& libpq() {
   static const Libpq functions = [] {
     void* library = ::dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);

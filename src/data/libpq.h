@@ -1,4 +1,4 @@
-// PostgreSQL's client library, opened when the first URL is: it brings two dozen libraries along that no file needs.
+// PostgreSQL's client library, loaded at the first URL: it loads two dozen libraries that a SQLite file does not need.
 #pragma once
 
 #include <postgresql/libpq-fe.h>
@@ -7,8 +7,8 @@
 
 namespace hone {
 
-// What we call of libpq, by its own names.
-// clang-format off: a name a line
+// The functions of libpq that Hone calls.
+// clang-format off: one name per line
 #define HONE_LIBPQ(ROW) \
   ROW(PQconnectdbParams) \
   ROW(PQfinish) \

@@ -1,4 +1,4 @@
-// A file as bytes, without reading it.
+// A memory-mapped file.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace hone {
 
-// Maps a regular file for reading; the bytes live as long as this object. Throws Error (where = path) for what is no
-// readable file. A file that shrinks while it is mapped ends the process when its lost part is touched.
+// Maps a regular file for reading; the bytes live as long as this object. Throws Error (where = path) if it is not a
+// readable file. If the file shrinks while it is mapped, access to the lost part ends the process (SIGBUS).
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path);

@@ -35,7 +35,7 @@ const TypeRow& row_of_type(const std::string& type) {
   throw Error("arrays of type '" + type + "' have no form in NumPy's files");
 }
 
-// Bytes of an array, or nothing where they exceed 64 bits. No dimension may be negative.
+// Bytes of an array; nullopt if they exceed 64 bits. No dimension may be negative.
 std::optional<uint64_t> array_bytes(const std::vector<int64_t>& dims, int element) {
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return 0;
   uint64_t bytes = element;
@@ -48,7 +48,7 @@ struct Header {
   std::string descr;
   bool fortran_order = false;
   std::vector<int64_t> dims;
-  size_t data_at = 0;  // byte of the file where the elements begin
+  size_t data_at = 0;  // offset of the elements in the file
 };
 
 // Reads the header's Python literal: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
@@ -73,7 +73,7 @@ class HeaderParser {
       } else {
         fail("unknown key '" + key + "'");
       }
-      if (!keys.insert(key).second) fail("key '" + key + "' stands there twice");
+      if (!keys.insert(key).second) fail("key '" + key + "' occurs twice");
       if (!take(',') && peek() != '}') fail("',' or '}' is missing");
     }
     if (keys.size() != 3) fail("one of descr, fortran_order and shape is missing");
@@ -171,7 +171,7 @@ void need(std::span<const uint8_t> file, size_t bytes, const char* what, const s
 
 constexpr size_t kStartBytes = 12;  // magic, version and length of the header; in version 1 two bytes less
 
-// Where the header begins and the elements do, from a file's first kStartBytes bytes, or all it has.
+// The offsets of the header and of the elements, from the file's first kStartBytes bytes (or all of them).
 std::pair<size_t, size_t> header_place(std::span<const uint8_t> file, const std::string& where) {
   need(file, kMagic.size() + 4, "array file", where);
   if (!std::equal(kMagic.begin(), kMagic.end(), file.begin(), [](char a, uint8_t b) { return uint8_t(a) == b; }))
@@ -193,7 +193,7 @@ Header read_header(std::span<const uint8_t> file, const std::string& where) {
   return header;
 }
 
-// Throws Error unless the elements that the shape asks for are the bytes behind the header.
+// Throws Error unless the number of bytes after the header matches the shape.
 void check_bytes(const Header& header, const TypeRow& row, uint64_t behind, const std::string& where) {
   const auto bytes = array_bytes(header.dims, row.size);
   if (!bytes || *bytes != behind)
@@ -202,7 +202,7 @@ void check_bytes(const Header& header, const TypeRow& row, uint64_t behind, cons
                 where);
 }
 
-// Elements as they stand in a row-major file, made little-endian; any value but 0 is true.
+// Converts the elements of a row-major file to little-endian; any pred other than 0 becomes 1.
 void make_native(NamedArray& array, const Header& header, const TypeRow& row) {
   if (header.descr[0] == '>')
     for (size_t at = 0; at < array.bytes.size(); at += row.unit)

@@ -22,15 +22,15 @@ struct NamedArray {
 // Bytes per element; throws Error for a type NumPy's files cannot hold.
 int64_t element_bytes(const std::string& type);
 
-// Reads an .npz or .npy file, told apart by content; "-" is standard input. Column-major and big-endian arrays are
+// Reads an .npz or .npy file, distinguished by content; "-" is standard input. Column-major and big-endian arrays are
 // converted; two-byte void elements, which is how ml_dtypes' bfloat16 is saved, read as bf16. Members of an .npz that
-// are not .npy are skipped. Throws Error with the file and array at fault: truncated or damaged data, objects, strings,
+// are not .npy are skipped. Throws Error with the file and array for truncated or damaged data, objects, strings and
 // records.
 std::vector<NamedArray> read_npz(const std::string& path);
-// The same from memory; `where` names the source in errors.
+// The same from memory; `where` is the source in errors.
 std::vector<NamedArray> decode_npz(std::span<const uint8_t> file, const std::string& where);
 
-// An .npz file whose arrays are unpacked when they are asked for; the file itself is mapped. Errors as of read_npz.
+// A memory-mapped .npz file whose arrays are unpacked on request. Errors as in read_npz.
 class NpzFile {
  public:
   explicit NpzFile(const std::string& path);
@@ -38,8 +38,8 @@ class NpzFile {
   std::vector<std::string> names() const;  // of the arrays, in the order of the archive
   bool has(const std::string& name) const;
   NamedArray read(const std::string& name) const;  // throws Error when there is no such array
-  // The same array in pieces of whole rows (of its first dimension), at least one and no more than fill `most_bytes`, so
-  // that memory holds one piece. Column-major arrays come as one piece, arrays without rows as none.
+  // The same array in pieces of whole rows (of its first dimension): at least one row, at most `most_bytes` if possible. Only
+  // one piece is in memory. A column-major array is one piece, an array without rows none.
   void read_pieces(const std::string& name, uint64_t most_bytes,
                    const std::function<void(const NamedArray& piece)>& take) const;
 
@@ -50,7 +50,7 @@ class NpzFile {
   std::unique_ptr<const Archive> archive_;
 };
 
-// Replaces the file in one step. Names must be unique and sizes match dims, else Error; RunError when the file cannot
+// Replaces the file atomically. Throws Error if names are not unique or sizes do not match dims; RunError if the file cannot
 // be written. bf16 is written as two-byte void, like ml_dtypes.
 void write_npz(const std::string& path, std::span<const NamedArray> arrays, bool compressed = false);
 std::vector<uint8_t> encode_npz(std::span<const NamedArray> arrays, bool compressed = false);

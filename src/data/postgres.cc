@@ -17,12 +17,12 @@ namespace hone {
 
 namespace {
 
-constexpr char kAdvisoryLock[] = "1752133221";  // "hone" as a number: who holds it writes several rows or the schema
+constexpr char kAdvisoryLock[] = "1752133221";  // "hone" as a number; held while several rows or the schema are written
 constexpr char kKeepWhatThereIs[] = "what it has stored is kept: start it and run the same command again";
-constexpr int kRestartPatienceMs = 5000;  // for a server that is started again; the time limit if that is shorter
+constexpr int kRestartPatienceMs = 5000;  // for a server that restarts; the time limit if that is shorter
 constexpr auto kPause = std::chrono::milliseconds(200);
 
-// libpq's messages run over several lines and begin with a label.
+// libpq's messages have several lines and begin with a label.
 std::string first_line(const char* message) {
   std::string line = message != nullptr ? message : "";
   line = line.substr(0, line.find('\n'));
@@ -31,7 +31,7 @@ std::string first_line(const char* message) {
   return line;
 }
 
-// Our dialect in PostgreSQL's words (see sql.h). No text of ours has a question mark or a type's name inside quotes.
+// Translates the dialect of sql.h into PostgreSQL's. Quoted text in it contains neither question marks nor names of types.
 std::string translate(std::string sql) {
   static const std::pair<std::regex, const char*> kTypes[] = {
       {std::regex(R"(\bINTEGER PRIMARY KEY\b)"), "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"},
@@ -60,8 +60,8 @@ std::string translate(std::string sql) {
 Postgres::Postgres(const std::string& url, bool read_only, int busy_timeout_ms)
     : pq_(libpq()), read_only_(read_only), busy_timeout_ms_(busy_timeout_ms) {
   path_ = without_password(url);
-  // What stands before the URL is a default, what stands behind it is not up to the user. A server that vanishes without
-  // a word (a lost node) is noticed within half a minute.
+  // Keywords before the URL are defaults, those after it override it. A server that stops answering (a lost node) is
+  // noticed within half a minute.
   const char* const keywords[] = {"connect_timeout",  "keepalives_idle",  "keepalives_interval",
                                   "keepalives_count", "tcp_user_timeout", "dbname",
                                   "client_encoding",  "application_name", nullptr};
@@ -72,7 +72,7 @@ Postgres::Postgres(const std::string& url, bool read_only, int busy_timeout_ms)
     if (connection_ != nullptr) pq_.PQfinish(std::exchange(connection_, nullptr));
     throw Error("cannot open the database: " + why, path_, "is the server running, and is the URL right?");
   }
-  pq_.PQsetNoticeProcessor(connection_, [](void*, const char*) {}, nullptr);  // errors say enough
+  pq_.PQsetNoticeProcessor(connection_, [](void*, const char*) {}, nullptr);  // errors are enough
   try {
     set_up();
   } catch (...) {
@@ -89,7 +89,7 @@ void Postgres::set_up() {
 }
 
 bool Postgres::connect_again() {
-  if (in_transaction_) return false;  // what it did is undone
+  if (in_transaction_) return false;  // the transaction was rolled back
   const auto patience = std::chrono::milliseconds(std::min(kRestartPatienceMs, busy_timeout_ms_));
   const auto deadline = std::chrono::steady_clock::now() + patience;
   for (;;) {
@@ -112,7 +112,7 @@ void Postgres::fail(const PGresult* result) const {
   if (state == "25006") throw RunError("the database is read-only", path_);
   if (state == "53100") throw RunError("the database server's disk is full", path_, kKeepWhatThereIs);
   if (state == "42501")
-    throw Error("the server does not allow it: " + why, path_, "ask for the right, or another user");
+    throw Error("the server denied permission: " + why, path_, "ask for the permission, or use another user");
   throw RunError("the database failed: " + why, path_);
 }
 
@@ -149,7 +149,7 @@ void Postgres::commit() {
 }
 
 void Postgres::roll_back() noexcept {
-  PgResult(pq_.PQexec(connection_, "ROLLBACK"));  // a lost connection has rolled back by itself
+  PgResult(pq_.PQexec(connection_, "ROLLBACK"));  // the server rolls back a lost connection
   in_transaction_ = false;
 }
 

@@ -31,20 +31,20 @@ class Postgres : public Sql {
   void set_version(int64_t version) override;
   bool has_table(const std::string& name) override;
   int64_t bytes() override;
-  std::vector<std::string> damages() override { return {}; }  // the server looks after its files itself
+  std::vector<std::string> damages() override { return {}; }  // the server checks its own files
 
   // For statements.
   const Libpq& pq() const { return pq_; }
   PGconn* connection() const { return connection_; }
   void count_changes(int64_t rows) { changes_ = rows; }
   bool lost() const { return pq_.PQstatus(connection_) != CONNECTION_OK; }
-  // Whether a failure means that the server is gone. A connection that breaks while it is written to does not know it
-  // yet, but what libpq itself makes up has no SQLSTATE.
+  // Whether a failure means that the server is gone. PQstatus may not show yet that a connection broke during a write, but
+  // errors that libpq itself reports have no SQLSTATE.
   bool gone(const PGresult* failed) const {
     const std::string state = sqlstate(failed);
     return lost() || (failed != nullptr && state.empty()) || state.rfind("57P", 0) == 0;
   }
-  // After a lost connection: true if there is a new one and the statement can be sent again.
+  // Replaces a lost connection; true if the statement can be sent again.
   bool connect_again();
   [[noreturn]] void fail(const PGresult* result) const;
 
@@ -62,7 +62,7 @@ class Postgres : public Sql {
   int64_t changes_ = 0;
 };
 
-// `sql` is in PostgreSQL's words.
+// `sql` is in PostgreSQL's dialect.
 class PostgresStatement : public SqlStatement {
  public:
   PostgresStatement(Postgres& postgres, std::string sql) : postgres_(postgres), sql_(std::move(sql)) {}

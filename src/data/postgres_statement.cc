@@ -51,7 +51,7 @@ void PostgresStatement::send() {
   const Libpq& pq = postgres_.pq();
   const bool sent = pq.PQsendQueryParams(postgres_.connection(), sql_.c_str(), static_cast<int>(values.size()), nullptr,
                                          values.data(), lengths.data(), formats.data(), /*resultFormat=*/0) != 0;
-  if (!sent && !postgres_.lost()) postgres_.fail(nullptr);  // a lost one is seen when the first row is asked for
+  if (!sent && !postgres_.lost()) postgres_.fail(nullptr);  // a lost connection is noticed when the first row is read
   if (sent) pq.PQsetSingleRowMode(postgres_.connection());
   state_ = State::Reading;
 }
@@ -94,7 +94,7 @@ bool PostgresStatement::step() {
   postgres_.fail(failed.get());
 }
 
-// Reads and forgets what is left, so that the connection is free for the next statement.
+// Discards the remaining rows, so that the connection is free for the next statement.
 void PostgresStatement::drain() {
   if (state_ == State::Reading)
     while (PGresult* rest = postgres_.pq().PQgetResult(postgres_.connection())) postgres_.pq().PQclear(rest);

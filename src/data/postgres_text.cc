@@ -1,4 +1,4 @@
-// Any bytes as PostgreSQL's text and back.
+// Conversion of arbitrary bytes to PostgreSQL's text and back.
 #include "data/postgres.h"
 
 namespace hone {
@@ -17,7 +17,7 @@ bool is_escape(std::string_view bytes, size_t i) {
          is_tail(at(bytes, i + 2)) && is_tail(at(bytes, i + 3));
 }
 
-// Length of the UTF-8 sequence at i (Unicode 15, table 3-7); 0 if there is none, it is NUL, or one of our escapes.
+// Length of the UTF-8 sequence at i (Unicode 15, table 3-7); 0 if there is none, it is NUL, or one of the escapes.
 size_t sequence(std::string_view bytes, size_t i) {
   const unsigned char a = at(bytes, i), b = at(bytes, i + 1), c = at(bytes, i + 2), d = at(bytes, i + 3);
   if (a == 0 || is_escape(bytes, i)) return 0;

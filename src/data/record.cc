@@ -53,14 +53,14 @@ std::vector<std::string> problems(const Record& r) {
     check_interval("ratio", r.ratio, r.ratio_low, r.ratio_high, found);
     check_positive("baseline_ns", r.baseline_ns, found);
     check_positive("candidate_ns", r.candidate_ns, found);
-    if (r.rounds < 1) found.push_back("timed without a round");
+    if (r.rounds < 1) found.push_back("a ratio with no rounds");
   } else {
     for (double value : {r.ratio, r.ratio_low, r.ratio_high}) check_not_negative("ratio", value, found);
     check_not_negative("baseline_ns", r.baseline_ns, found);
     check_not_negative("candidate_ns", r.candidate_ns, found);
   }
   if (!stage_from_name(r.stage)) found.push_back("unknown stage '" + r.stage + "'");
-  if (r.status == "ok" && !r.stage.empty()) found.push_back("ok, and stopped at stage '" + r.stage + "'");
+  if (r.status == "ok" && !r.stage.empty()) found.push_back("status 'ok' with failed stage '" + r.stage + "'");
   if (r.verified != (r.status == "ok"))
     found.push_back(fmt::format("status '{}' and verified {} contradict each other", r.status, r.verified));
   check_not_negative("compile_ms", r.compile_ms, found);

@@ -1,4 +1,4 @@
-// The two kinds of row in the record database, as plain structs with one list of fields each.
+// The two kinds of row in the record database: plain structs, each with one list of fields.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,32 @@ namespace hone {
 
 // One measured candidate. Ratios are default/candidate run time: above 1 is faster than default XLA.
 struct Record {
-  int64_t id = 0;         // given by the database
+  int64_t id = 0;         // assigned by the database
   std::string scope;      // "kernel" | "program"
   std::string program;    // fingerprint
   std::string kernel;     // fingerprint; empty when scope is "program"
   std::string decisions;  // to_text() of the decisions; for a kernel the decision's value
   double baseline_ns = 0, candidate_ns = 0;
-  double ratio = 0, ratio_low = 0, ratio_high = 0;  // 0 when nothing could be timed
+  double ratio = 0, ratio_low = 0, ratio_high = 0;  // 0 if nothing was timed
   int rounds = 0;                                   // of the interleaved duel
   double compile_ms = 0;
   bool verified = false;  // outputs were compared with default XLA's and agree
   double max_error = 0;   // largest difference seen; infinite for NaN
   std::string status;     // one of record_statuses()
-  std::string note;       // free text, for people
+  std::string note;       // free text
   std::string host;       // CPU model and cores
   int threads = 1;
   uint64_t seed = 0;
   std::string xla_version;
   std::string created;      // UTC, 2026-08-01T12:00:00.123Z; filled in by Database::add when empty
-  std::string stage;        // where a candidate stopped that is not ok: stage_name(), empty when nobody knows
-  bool finished = false;    // the best of its kernel's finished search, which may be the default
-  std::string baseline;     // to_text() of what it was timed against, where that is not default XLA
-  std::string output_dims;  // "128x256", in rows about the structure of a kernel (tune/kernel/transfer.h)
+  std::string stage;        // where a candidate that is not ok failed: stage_name(); empty if unknown
+  bool finished = false;    // the best option of its kernel's finished search, possibly the default
+  std::string baseline;     // to_text() of the baseline; empty for default XLA
+  std::string output_dims;  // "128x256", in rows for the structure of a kernel (tune/kernel/transfer.h)
   bool operator==(const Record&) const = default;
 };
 
-// "ok" (timed, outputs agree), "mismatch", "unverified" (timed, nothing proved), "compile_failed", "crashed",
+// "ok" (timed, outputs agree), "mismatch", "unverified" (timed, outputs prove nothing), "compile_failed", "crashed",
 // "timed_out", "run_failed".
 const std::vector<std::string>& record_statuses();
 
@@ -45,7 +45,7 @@ struct Tuned {
   int threads = 1;
   std::string weights;  // parameters declared constant, as text: "0,3-9"
   std::string xla_version;
-  std::string options;    // what else the result depends on, canonical text
+  std::string options;    // further options that the result depends on, canonical text
   std::string decisions;  // JSON
   double default_ns = 0, tuned_ns = 0;
   double speedup = 0, speedup_low = 0, speedup_high = 0;
@@ -57,7 +57,7 @@ struct Tuned {
   bool operator==(const Tuned&) const = default;
 };
 
-// What is wrong with a row; empty when nothing is.
+// The faults of a row; empty if it is valid.
 std::vector<std::string> problems(const Record& record);
 std::vector<std::string> problems(const Tuned& tuned);
 

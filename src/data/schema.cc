@@ -16,8 +16,8 @@ namespace hone {
 
 namespace {
 
-// What older versions said in the note: 2 about the best of a finished search, 3 about the decisions that a candidate was
-// timed against, "against ...; what else there was to say", and about the output of a kernel whose structure a row is of.
+// Notes of older versions that are columns now. Up to 2: the best of a finished search. Up to 3: the baseline of a
+// candidate, "against ...; other text", and the output dimensions of a kernel in rows for its structure.
 constexpr std::string_view kFinishedNote = "best of a finished search";
 constexpr std::string_view kBaselineNote = "against ";
 constexpr std::string_view kDimsNote = "won on ";
@@ -39,7 +39,7 @@ struct Columns {
   }
 };
 
-// The version that a column of records came with.
+// The version that added a column of records.
 int64_t since(std::string_view name) {
   if (name == "stage" || name == "finished") return 3;
   if (name == "baseline" || name == "output_dims") return 4;
@@ -84,7 +84,7 @@ std::string absent_columns(int64_t version) {
   return text;
 }
 
-// What an older version said in the note goes to its column.
+// Moves what older versions wrote in the note to its column.
 void read_note(Record& record, int64_t version) {
   if (version < 3) record.finished = record.note == kFinishedNote;
   if (version >= 4) return;
@@ -98,7 +98,7 @@ void read_note(Record& record, int64_t version) {
   }
 }
 
-// The columns that came after `version`, and all rows in today's terms.
+// Adds the columns newer than `version`, and converts all rows to the present form.
 void add_columns(Sql& sql, int64_t version) {
   const Record record;
   for_each_record_field(record, [&](const char* name, const auto& field) {
@@ -107,7 +107,7 @@ void add_columns(Sql& sql, int64_t version) {
     sql.execute(fmt::format("ALTER TABLE records ADD COLUMN {} DEFAULT {}", column_definition(name, field),
                             is_text ? "''" : "0"));
   });
-  std::vector<Record> changed;  // rows that now say something else than when they were stored
+  std::vector<Record> changed;  // rows that the conversion changes
   {
     Statement rows(sql, select_records(kSchemaVersion, "ORDER BY id"));
     while (rows.step())
@@ -138,7 +138,7 @@ int64_t schema_of(Sql& sql) {
   if (!owner.ours)
     throw Error("the database belongs to another program", sql.path(), "give the path of a database made by hone");
   if (owner.version > kSchemaVersion)
-    throw Error(fmt::format("the database has schema version {}, this program knows {}", owner.version, kSchemaVersion),
+    throw Error(fmt::format("the database has schema version {}, this program has {}", owner.version, kSchemaVersion),
                 sql.path(), "use the newer version of hone that wrote it, or another file");
   return owner.version;
 }

@@ -127,12 +127,12 @@ std::optional<Shard> Shard::open(const std::string& path) {
     return std::nullopt;
   const ShardHeader expected = empty_header();
   if (header.format != expected.format || header.feature_version != expected.feature_version)
-    throw Error(fmt::format("the data set has format {} and feature version {}, this program knows {} and {}",
+    throw Error(fmt::format("the data set has format {} and feature version {}, this program has {} and {}",
                             header.format, header.feature_version, expected.format, expected.feature_version),
                 path, "export it again with 'hone collect export'");
   if (header.node_width != expected.node_width || header.static_width != expected.static_width ||
       header.tile_width != expected.tile_width)
-    throw Error("the data set's features have other widths than this program's", path,
+    throw Error("the widths of the data set's features differ from this program's", path,
                 "export it again with 'hone collect export'");
   if (!shard.sound()) return std::nullopt;
   return shard;

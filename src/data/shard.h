@@ -1,8 +1,8 @@
 // One shard of a data set: a file of encoded kernels and their run times, read in place from mapped memory.
 //
-// Header (64 bytes), then the arrays of all kernels, each at a multiple of 64 bytes, then the index: one entry a kernel.
-// Numbers are little-endian, as in memory on every machine this runs on. The header carries the feature version and the
-// widths of the rows, a CRC-32 of itself and one of all that follows.
+// Header (64 bytes), then the arrays of all kernels, each at a multiple of 64 bytes, then the index: one entry per kernel.
+// Numbers are little-endian. The header has the feature version, the widths of the rows, a CRC-32 of itself and one of the
+// rest of the file.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,18 @@ inline constexpr int64_t kShardAlignment = 64;
 struct ShardHeader {
   char magic[8];
   uint32_t format, feature_version;
-  uint32_t node_width, static_width, tile_width;  // floats a row
+  uint32_t node_width, static_width, tile_width;  // floats per row
   uint32_t body_crc;                              // of the bytes after the header
   uint64_t kernels, index_offset, file_bytes;
   uint32_t reserved, header_crc;  // of the bytes before it
 };
 static_assert(sizeof(ShardHeader) == kShardAlignment);
 
-// Sets the checksums: of the header alone, or of a whole file first.
+// Sets the checksums: that of the header only, or also that of the body.
 void seal(ShardHeader& header);
 void seal(std::string& file);
 
-// Where the arrays of one kernel lie, in bytes from the start of the file.
+// Offsets of one kernel's arrays, in bytes from the start of the file.
 struct ShardEntry {
   uint64_t names, opcodes, node_features, static_features, edge_from, edge_to, tiles, runtime_ns;
   uint64_t nodes, edges, options;
@@ -50,7 +50,7 @@ class ShardBuilder {
   static int64_t bytes_of(const KernelView& kernel);  // at most, in a shard
   int64_t bytes() const { return static_cast<int64_t>(content_.size() + index_.size() * sizeof(ShardEntry)); }
   int64_t kernels() const { return static_cast<int64_t>(index_.size()); }
-  // Replaces the file in one step. Throws RunError (where = path). The builder is empty afterwards.
+  // Replaces the file atomically. Throws RunError (where = path). The builder is empty afterwards.
   void write(const std::string& path);
 
  private:
@@ -63,8 +63,8 @@ class ShardBuilder {
 // A shard in mapped memory.
 class Shard {
  public:
-  // Nothing when the file is damaged: cut short, checksums that do not match, an index that points outside. Throws Error
-  // when it is sound but of another feature version or widths, or cannot be read at all.
+  // nullopt if the file is damaged: truncated, wrong checksums, offsets outside the file. Throws Error if it is valid but
+  // has another feature version or other widths, or cannot be read.
   static std::optional<Shard> open(const std::string& path);
   ~Shard();
   Shard(Shard&& other) noexcept;

@@ -20,14 +20,14 @@ Split Split::read(const std::string& path) {
     const std::string where = fmt::format("{}, line {}", path, number);
     const size_t tab = line.find('\t');
     if (tab == std::string::npos || tab + 1 == line.size())
-      throw Error("a line of a split is a part, a tab and a program", where);
+      throw Error("a line of a split must have a part, a tab and a program", where);
     const std::string part = line.substr(0, tab), program = line.substr(tab + 1);
     std::vector<std::string>* programs = part == "train"        ? &split.train
                                          : part == "validation" ? &split.validation
                                          : part == "test"       ? &split.test
                                                                 : nullptr;
     if (programs == nullptr) throw Error("unknown part '" + part + "'", where, "train, validation or test");
-    if (!seen.insert(program).second) throw Error("program '" + program + "' stands in the split twice", where);
+    if (!seen.insert(program).second) throw Error("program '" + program + "' is in the split twice", where);
     programs->push_back(program);
   }
   return split;

@@ -1,8 +1,8 @@
-// What the database needs of an SQL engine, and values of C++ in and out of its statements.
+// The interface of an SQL engine for the database, and conversions of C++ values to and from its statements.
 //
-// Statements are written once, in what SQLite and PostgreSQL share: parameters are `?`, conflicts are ON CONFLICT, and
+// Statements are written once, in the common dialect of SQLite and PostgreSQL: parameters are `?`, conflicts are ON CONFLICT, and
 // types are SQLite's TEXT, INTEGER (64 bits), REAL (a double) and BLOB. A table without an INTEGER PRIMARY KEY has a
-// column `rowid` that counts its rows in the order they came in.
+// column `rowid` that numbers its rows in the order of insertion.
 #pragma once
 
 #include <cstdint>
@@ -28,20 +28,20 @@ class SqlStatement {
   virtual SqlValue value(int column) const = 0;
 };
 
-// Whose tables the place holds.
+// The program that the database belongs to.
 struct SqlOwner {
-  bool empty = true;  // nobody's yet
+  bool empty = true;  // has no tables
   bool ours = false;
-  int64_t version = 0;  // of our schema
+  int64_t version = 0;  // of Hone's schema
 };
 
-// A connection. At most one statement has rows left to read at any time. Every function throws Error for a place that is
-// no (sound) database, RunError when the engine cannot do its work.
+// A connection. At most one statement has unread rows at any time. Every function throws Error if the database is
+// invalid or damaged, RunError when the engine fails.
 class Sql {
  public:
   virtual ~Sql() = default;
   virtual std::unique_ptr<SqlStatement> prepare(const std::string& sql) = 0;
-  // Runs a statement that returns nothing of interest.
+  // Runs a statement and ignores its result.
   virtual void execute(const std::string& sql) = 0;
   virtual int64_t changes() const = 0;  // rows changed by the last insert, update or delete
   // A transaction that holds the write lock: two of them never overlap.
@@ -50,13 +50,13 @@ class Sql {
   virtual void roll_back() noexcept = 0;
 
   virtual SqlOwner owner() = 0;
-  virtual void prepare_writing() {}  // what an engine does before the first write to a place that is ours or empty
-  virtual void claim() = 0;          // makes an empty place ours; inside a transaction, before any table
+  virtual void prepare_writing() {}  // called before the first write to Hone's or an empty database
+  virtual void claim() = 0;          // marks an empty database as Hone's; inside a transaction, before any table
   virtual void set_version(int64_t version) = 0;
   virtual bool has_table(const std::string& name) = 0;
-  virtual int64_t bytes() = 0;                       // of all that is stored
-  virtual std::vector<std::string> damages() = 0;    // that the engine itself finds; at most 100
-  const std::string& path() const { return path_; }  // for people, without passwords
+  virtual int64_t bytes() = 0;                       // size of the database
+  virtual std::vector<std::string> damages() = 0;    // that the engine finds; at most 100
+  const std::string& path() const { return path_; }  // for messages, without passwords
 
   int64_t integer(const std::string& sql);  // the first column of the first row; 0 or "" when there is none
   std::string text(const std::string& sql);
@@ -83,7 +83,7 @@ class Statement {
   bool step() { return statement_->step(); }
   void reset() { statement_->reset(); }
 
-  // A value of another type is converted, as far as that makes sense; NULL is "" and 0.
+  // A value of another type is converted if possible; NULL is "" or 0.
   void column(int index, std::string& value) const;  // of a text or a blob
   void column(int index, double& value) const;
   void column(int index, int64_t& value) const;
@@ -95,7 +95,7 @@ class Statement {
   std::unique_ptr<SqlStatement> statement_;
 };
 
-// Undone unless commit() is reached.
+// Rolled back unless commit() is called.
 class Transaction {
  public:
   explicit Transaction(Sql& sql) : sql_(sql) { sql_.begin(); }

@@ -9,7 +9,7 @@ namespace hone {
 
 namespace {
 
-constexpr int kApplicationId = 0x686f6e65;  // "hone", marks the file as ours
+constexpr int kApplicationId = 0x686f6e65;  // "hone", marks the file as Hone's
 
 class Sqlite : public Sql {
  public:
@@ -23,7 +23,7 @@ class Sqlite : public Sql {
   int64_t changes() const override { return sqlite3_changes(handle_); }
   void begin() override { execute("BEGIN IMMEDIATE"); }
   void commit() override { execute("COMMIT"); }
-  // A failed ROLLBACK means that SQLite has rolled back by itself.
+  // A failed ROLLBACK means that SQLite has already rolled back.
   void roll_back() noexcept override { sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr); }
 
   SqlOwner owner() override;
@@ -35,7 +35,7 @@ class Sqlite : public Sql {
   std::vector<std::string> damages() override;
 
   sqlite3* handle() const { return handle_; }
-  // Throws what `code` means: Error for a file that is not a (sound) database, RunError for the rest.
+  // Throws the exception for `code`: Error for a file that is not a (sound) database, RunError for the rest.
   [[noreturn]] void fail(int code) const;
 
  private:
@@ -80,7 +80,8 @@ void Sqlite::fail(int code) const {
     case SQLITE_NOTADB:
       throw Error("not a database", path_, "give the path of a database made by hone, or of a new file");
     case SQLITE_CORRUPT:
-      throw Error("the database is damaged: " + why, path_, "restore a copy, or move the file away to start anew");
+      throw Error("the database is damaged: " + why, path_,
+                  "restore a copy, or move the file away to start with an empty one");
     case SQLITE_BUSY:
       throw RunError("the database stayed locked by another process", path_, "end the other process and try again");
     case SQLITE_READONLY:
@@ -88,7 +89,7 @@ void Sqlite::fail(int code) const {
     case SQLITE_FULL:
     case SQLITE_IOERR:
       throw RunError("the database cannot be written: " + why, path_,
-                     "what it has is kept: make room and run the same command again");
+                     "its content is kept: make room and run the same command again");
     default:
       throw RunError("the database failed: " + why, path_);
   }
@@ -109,7 +110,7 @@ void Sqlite::prepare_writing() {
 }
 
 void Sqlite::use_wal() {
-  // SQLite does not wait for other processes here: two that create one file at once would block each other.
+  // SQLite does not wait for other processes here: two that create the same file would block each other.
   constexpr int kPauseMs = 2;
   for (int waited_ms = 0;; waited_ms += kPauseMs) {
     const int code = sqlite3_exec(handle_, "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr);

@@ -8,8 +8,8 @@
 
 namespace hone {
 
-// Throws Error if the file cannot be opened. SQLite reads it lazily: whether it is a database shows later, when owner()
-// is asked. Read-only, the file must exist.
+// Throws Error if the file cannot be opened. SQLite reads it lazily: owner() finds out whether it is
+// a database. With read_only the file must exist.
 std::unique_ptr<Sql> open_sqlite(const std::string& path, bool read_only, int busy_timeout_ms);
 
 }  // namespace hone

@@ -28,10 +28,10 @@ std::string pack_bytes(std::string_view bytes) {
 
 std::string unpack_bytes(std::string_view packed) {
   uint64_t size = 0;
-  if (packed.size() < sizeof size) throw Error("packed bytes are cut short");
+  if (packed.size() < sizeof size) throw Error("packed bytes are truncated");
   std::memcpy(&size, packed.data(), sizeof size);
   packed.remove_prefix(sizeof size);
-  // zlib packs at most about 1000-fold: a larger promise is damage, not worth the memory.
+  // zlib compresses at most about 1000-fold: a larger size means damage, so do not allocate it.
   if (size > kLargestBytes || size > 1100 * (packed.size() + 1)) throw Error("packed bytes are damaged");
   std::string bytes(size, '\0');
   uLongf got = size;

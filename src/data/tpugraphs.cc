@@ -18,9 +18,9 @@ namespace {
 
 using features::kTpuGraphsFeatures;
 
-constexpr int kMaxAxis = 5;  // layouts are cut to six axes
+constexpr int kMaxAxis = 5;  // layouts have at most six axes
 constexpr const char* kLayoutConfigs = "node_config_feat";
-constexpr uint64_t kPieceBytes = 8 << 20;  // of configurations that are streamed
+constexpr uint64_t kPieceBytes = 8 << 20;  // of streamed configurations
 
 template <class To, class From>
 void append(const NamedArray& array, std::vector<To>& out) {
@@ -57,7 +57,7 @@ bool append_integers(const NamedArray& array, std::vector<To>& out) {
   return true;
 }
 
-// One file's arrays, each asked for by name and with its shape. -1 stands for any size.
+// One file's arrays, read by name with the expected shape. -1 is any size.
 class Reader {
  public:
   Reader(std::span<const NamedArray> arrays, const std::string& where) : arrays_(arrays), where_(where) {}
@@ -86,11 +86,11 @@ class Reader {
     else if (!append_integers(array, out))
       fail(name, fmt::format("it holds {}, numbers are expected", array.type));
     for (size_t i = 0; i < out.size(); ++i)
-      if (!std::isfinite(out[i])) fail(name, fmt::format("value {} is no number", i));
+      if (!std::isfinite(out[i])) fail(name, fmt::format("value {} is not a number", i));
     return out;
   }
 
-  // As many rows as the array has.
+  // The number of rows of the array.
   int64_t rows(const std::string& name) const {
     const NamedArray& array = require(name);
     if (array.dims.empty()) fail(name, "it is a single value");
@@ -164,10 +164,10 @@ void read_configurable(const Reader& in, TpuGraph& graph) {
   graph.node_config_ids = in.integers("node_config_ids", {-1});
   in.in_range("node_config_ids", graph.node_config_ids, n, "nodes");
   const std::set<int64_t> distinct(graph.node_config_ids.begin(), graph.node_config_ids.end());
-  if (distinct.size() != graph.node_config_ids.size()) in.fail("node_config_ids", "a node stands there twice");
+  if (distinct.size() != graph.node_config_ids.size()) in.fail("node_config_ids", "a node occurs twice");
 }
 
-// Rows of node_config_feat, checked; `first` is the number of the first.
+// Checked rows of node_config_feat; `first` is the index of the first.
 std::vector<float> layout_axes(const Reader& in, int64_t first, int64_t nodes) {
   std::vector<float> axes = in.numbers<float>(kLayoutConfigs, {-1, nodes, kLayoutConfigFeatures});
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -212,7 +212,7 @@ NamedArray array_of(const char* name, const char* type, std::vector<int64_t> dim
   return array;
 }
 
-// Columns and edges of an encoded graph, every opcode known.
+// Takes the columns and edges of an encoded graph. Throws Error for unknown opcodes.
 void take_graph(features::EncodedGraph encoded, TpuGraph& graph, const std::string& where) {
   const auto unknown = std::find(encoded.opcodes.begin(), encoded.opcodes.end(), uint8_t{0});
   if (unknown != encoded.opcodes.end())

@@ -21,47 +21,47 @@ const char* tpu_collection_name(TpuCollection collection);  // "layout", "tile"
 
 struct TpuGraph {
   TpuCollection collection{};
-  std::string name;                      // of the file, without folder and ending
+  std::string name;                      // of the file, without folder and extension
   std::vector<float> node_feat;          // [nodes, 140]
   std::vector<uint8_t> node_opcode;      // [nodes], features/opcodes.def
   std::vector<int64_t> edge_index;       // [edges, 2]: user, operand
   std::vector<int64_t> node_splits;      // layout: 0, ends of the segments, nodes
   std::vector<int64_t> node_config_ids;  // layout: [configurable nodes]
   std::vector<float> config_feat;        // layout: [configurations, configurable nodes, 18]; tile: [configurations, 24]
-  std::vector<double> runtime_ns;        // [configurations]; all 0 where the data set hides them
+  std::vector<double> runtime_ns;        // [configurations]; all 0 if the data set hides them
   std::vector<double> normalizer_ns;     // tile: [configurations], run time of the default configuration
 
   int64_t nodes() const { return static_cast<int64_t>(node_opcode.size()); }
   int64_t edges() const { return static_cast<int64_t>(edge_index.size()) / 2; }
   int64_t configurations() const { return static_cast<int64_t>(runtime_ns.size()); }
-  bool hidden() const;  // no run time is known
+  bool hidden() const;  // all run times are unknown
   bool operator==(const TpuGraph&) const = default;
 };
 
 // Reads a file of either collection. Integer and float arrays may have any width (the files differ from the data set's
-// own description); shapes and values are checked. Throws Error with the file and the array at fault: an array that is
-// missing, of another kind or shape, opcodes without a meaning, indices out of range, run times that are no numbers.
+// own description); shapes and values are checked. Throws Error with the file and the array for missing arrays, wrong
+// types or shapes, unknown opcodes, indices out of range, and run times that are not numbers.
 TpuGraph read_tpu_graph(const std::string& path);
 TpuGraph decode_tpu_graph(std::span<const NamedArray> arrays, const std::string& name, const std::string& where);
 // Consecutive configurations of a layout file: [any, configurable nodes, 18], every value an axis from -1 to 5.
 using LayoutConfigSink = std::function<void(std::span<const float> axes)>;
-// The same of a layout file whose configurations may not fit memory: they go to `sink` as they are unpacked, and
-// config_feat stays empty. Throws Error for files of tiles too.
+// The same for a layout file whose configurations may not fit into memory: they are passed to `sink` as they are unpacked,
+// and config_feat stays empty. Also throws Error for tile files.
 TpuGraph stream_layout_graph(const std::string& path, const LayoutConfigSink& sink);
 
-// The arrays with the types and in the order of the data set's own files; configurations' times are rounded to ns.
+// The arrays with the types and in the order of the data set's own files; run times are rounded to ns.
 std::vector<NamedArray> tpu_graph_arrays(const TpuGraph& graph);
 void write_tpu_graph(const std::string& path, const TpuGraph& graph);  // as write_npz, compressed
 
-// One module of a tuning file: layouts where it names configurable nodes, else tiles (then the graph is the fused
-// computation alone). Failed runs are left out. Throws Error for configurations that do not fit the module, opcodes
+// One module of a tuning file: layouts if it has configurable nodes, else tiles (the graph is then the fused
+// computation only). Failed runs are omitted. Throws Error for configurations that do not fit the module, opcodes
 // unknown to the data set, and tiles without a default run.
 TpuGraph tpu_graph_of(const features::TuningModule& module, const std::string& name, const std::string& where);
 // The graph of a whole module with no configurations yet. `configurable`: indices of nodes.
 TpuGraph tpu_graph_of(const HloGraph& module, std::vector<int64_t> configurable, const std::string& name,
                       const std::string& where);
 
-// A row of the competition's answer: configurations of one graph, best first.
+// A row of a submission to the competition: configurations of one graph, best first.
 struct KaggleRow {
   std::string collection;  // "tile:xla", "layout:nlp:random"
   std::string name;        // of the graph
@@ -69,12 +69,12 @@ struct KaggleRow {
   int64_t line = 0;  // in the file
   bool operator==(const KaggleRow&) const = default;
 };
-// `ID,TopConfigs`, then `collection:name,3;1;2`. Throws Error (where = file and line): another header, numbers that are
-// none, an index or an ID that stands there twice.
+// `ID,TopConfigs`, then `collection:name,3;1;2`. Throws Error (where = file and line): another header, invalid
+// numbers, duplicate indices or IDs.
 std::vector<KaggleRow> read_kaggle_csv(const std::string& path);
 std::vector<KaggleRow> decode_kaggle_csv(const std::string& text, const std::string& where);
 std::string encode_kaggle_csv(std::span<const KaggleRow> rows);
-// Do the row's indices belong to the graph, and does a row of a layout collection name all of them? Throws Error.
+// Throws Error unless the row's indices are in range, and a row of a layout collection has all of them.
 void check_kaggle_row(const KaggleRow& row, const TpuGraph& graph, const std::string& where);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The competition's answers: `ID,TopConfigs`.
+// Submissions to the competition: `ID,TopConfigs`.
 #include <fmt/core.h>
 
 #include <charconv>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kHeader = "ID,TopConfigs";
 
-// The next part of `text` before `separator`, taken off its front.
+// Removes and returns the part of `text` before `separator`.
 std::string_view take_part(std::string_view& text, char separator) {
   const size_t end = text.find(separator);
   const std::string_view part = text.substr(0, end);
@@ -26,7 +26,7 @@ KaggleRow parse_row(std::string_view line, int64_t number, const std::string& wh
   const std::string_view id = take_part(line, ',');
   const size_t colon = id.rfind(':');
   if (colon == std::string_view::npos || colon == 0 || colon + 1 == id.size())
-    throw Error(fmt::format("'{}' is no ID of the form collection:name", id), where);
+    throw Error(fmt::format("'{}' is not an ID of the form collection:name", id), where);
   KaggleRow row{std::string(id.substr(0, colon)), std::string(id.substr(colon + 1)), {}, number};
   std::set<int64_t> seen;
   while (!line.empty()) {
@@ -34,11 +34,11 @@ KaggleRow parse_row(std::string_view line, int64_t number, const std::string& wh
     int64_t value = -1;
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (failed != std::errc() || end != text.data() + text.size() || value < 0)
-      throw Error(fmt::format("'{}' is no configuration index", text), where);
-    if (!seen.insert(value).second) throw Error(fmt::format("configuration {} stands there twice", value), where);
+      throw Error(fmt::format("'{}' is not a configuration index", text), where);
+    if (!seen.insert(value).second) throw Error(fmt::format("configuration {} occurs twice", value), where);
     row.configs.push_back(value);
   }
-  if (row.configs.empty()) throw Error("the row names no configuration", where);
+  if (row.configs.empty()) throw Error("the row has no configuration", where);
   return row;
 }
 
@@ -59,7 +59,7 @@ std::vector<KaggleRow> decode_kaggle_csv(const std::string& text, const std::str
     if (line.empty()) continue;
     KaggleRow row = parse_row(line, number, place);
     if (!ids.insert(row.collection + ":" + row.name).second)
-      throw Error(fmt::format("ID '{}:{}' stands there twice", row.collection, row.name), place);
+      throw Error(fmt::format("ID '{}:{}' occurs twice", row.collection, row.name), place);
     rows.push_back(std::move(row));
   }
   if (rows.empty()) throw Error("it has no rows", where);

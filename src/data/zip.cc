@@ -15,13 +15,13 @@ namespace {
 constexpr uint32_t kLocalSignature = 0x04034b50, kCentralSignature = 0x02014b50, kEndSignature = 0x06054b50;
 constexpr uint32_t kEnd64Signature = 0x06064b50, kLocator64Signature = 0x07064b50;
 constexpr size_t kLocalBytes = 30, kCentralBytes = 46, kEndBytes = 22, kEnd64Bytes = 56, kLocator64Bytes = 20;
-constexpr uint32_t kIn64 = 0xffffffff;  // a 32-bit field whose value stands in the zip64 extra field
+constexpr uint32_t kIn64 = 0xffffffff;  // a 32-bit field whose value is in the zip64 extra field
 constexpr uint16_t kExtra64 = 1, kVersion64 = 45, kStored = 0, kDeflated = 8;
 constexpr uint16_t kEncryptedFlag = 1, kUtf8Flag = 1 << 11, kFirstOf1980 = 0x21;
-constexpr uint64_t kMostExpansion = 1032;  // of one deflated byte
-constexpr size_t kPiece = 1 << 30;         // zlib counts in 32 bits
+constexpr uint64_t kMostExpansion = 1032;  // bytes from one deflated byte
+constexpr size_t kPiece = 1 << 30;         // zlib's sizes have 32 bits
 
-// Little-endian reading that cannot leave the archive.
+// Little-endian reading with bounds checks.
 class Reader {
  public:
   Reader(std::span<const uint8_t> bytes, const std::string& where) : bytes_(bytes), where_(where) {}
@@ -65,7 +65,7 @@ Directory find_directory(const Reader& reader) {
   reader.fail("truncated zip archive: it has no end record");
 }
 
-// Replaces the values that say "in zip64" by those of the extra field, in their fixed order.
+// Replaces values of kIn64 by those of the extra field, in their fixed order.
 void read_extra64(const Reader& reader, uint64_t begin, uint64_t size, std::span<uint64_t* const> values) {
   for (uint64_t at = begin; at + 4 <= begin + size;) {
     const uint64_t id = reader.at<uint16_t>(at), length = reader.at<uint16_t>(at + 2);
@@ -85,7 +85,7 @@ void read_extra64(const Reader& reader, uint64_t begin, uint64_t size, std::span
   }
 }
 
-// The member whose central header stands at `at`, which moves to the next one.
+// The member whose central header is at `at`; moves `at` to the next one.
 ZipMember read_member(const Reader& reader, uint64_t& at) {
   if (reader.at<uint32_t>(at) != kCentralSignature)
     reader.fail(fmt::format("damaged zip archive: no member header at byte {}", at));
@@ -168,7 +168,7 @@ std::vector<ZipMember> list_zip(std::span<const uint8_t> archive, const std::str
   return members;
 }
 
-// A deflate stream that is read front to back.
+// A deflate stream that is read sequentially.
 struct ZipStream::Inflater {
   explicit Inflater(std::span<const uint8_t> packed) : packed(packed) {
     if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw RunError("zlib cannot start");
@@ -177,7 +177,7 @@ struct ZipStream::Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  // How many bytes came: fewer than asked for at the stream's end and where it is damaged.
+  // The number of bytes read: fewer than requested at the end of the stream and if it is damaged.
   size_t read(std::span<uint8_t> out) {
     size_t have = 0;
     while (have < out.size() && !ended) {
@@ -218,7 +218,7 @@ void ZipStream::read(std::span<uint8_t> out) {
 }
 
 void ZipStream::finish() {
-  uint8_t beyond;  // where a stream longer than promised shows
+  uint8_t beyond;  // receives a byte if the stream is too long
   if (left() > 0 || (inflater_ != nullptr && (inflater_->read({&beyond, 1}) > 0 || !inflater_->ended)))
     throw Error("member '" + member_.name + "' is damaged", where_);
   if (crc_ != member_.crc) throw Error("member '" + member_.name + "' is damaged: its checksum differs", where_);

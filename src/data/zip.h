@@ -1,4 +1,4 @@
-// Zip archives in memory, as far as .npz files need them: stored and deflated members, zip64.
+// The subset of zip archives that .npz files need, in memory: stored and deflated members, zip64.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@ struct ZipMember {
 };
 
 bool is_zip(std::span<const uint8_t> archive);
-// The members, in the order of the central directory; folders are left out. `where` names the archive in errors.
-// Throws Error if the archive is truncated, damaged, encrypted or packed in another way.
+// The members, in the order of the central directory; folders are omitted. `where` is the archive's name in errors.
+// Throws Error if the archive is truncated, damaged, encrypted or compressed by another method.
 std::vector<ZipMember> list_zip(std::span<const uint8_t> archive, const std::string& where);
 // A member's bytes: the archive's own if stored, else unpacked into `storage`. Checks size and CRC; throws Error.
 std::span<const uint8_t> unpack(const ZipMember& member, std::vector<uint8_t>& storage, const std::string& where);
 
-// A member unpacked piece by piece, for those that do not fit memory. The archive must stay where it is.
+// A member unpacked in pieces, for members that do not fit into memory. The archive must outlive it.
 class ZipStream {
  public:
   ZipStream(const ZipMember& member, const std::string& where);
   ~ZipStream();
-  // The next bytes, all that are asked for. Throws Error when fewer are left or the member is damaged.
+  // Fills `out` with the next bytes. Throws Error if fewer are left or the member is damaged.
   void read(std::span<uint8_t> out);
   uint64_t left() const { return member_.size - done_; }
-  // To be called at the end. Throws Error when the member is longer than promised or its checksum differs.
+  // Must be called at the end. Throws Error if the member is longer than its header says or its checksum differs.
   void finish();
 
  private:
@@ -44,8 +44,8 @@ class ZipStream {
   uint32_t crc_ = 0;
 };
 
-// Builds an archive. Every member is written in the zip64 form, so that size needs no second path; the date is fixed,
-// so that equal members make equal archives.
+// Builds an archive. Every member is written in the zip64 form, so that size needs no separate code; the date is fixed,
+// so that equal members give equal archives.
 class ZipWriter {
  public:
   explicit ZipWriter(bool deflated) : deflated_(deflated) {}

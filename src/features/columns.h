@@ -6,7 +6,7 @@
 
 namespace hone::features {
 
-// What happens to a value before min-max scaling. Log: sign(x) log(1 + |x|), for sizes that span decades.
+// How a value is transformed before min-max scaling. Log: sign(x) log(1 + |x|), for sizes that span orders of magnitude.
 enum class Scale : int8_t { Linear = 0, Log };
 
 struct Column {
@@ -15,7 +15,7 @@ struct Column {
   bool operator==(const Column&) const = default;
 };
 
-// In the order of the arrays; each has as many entries as node_feature_count() and so on say.
+// In the order of the arrays; each has as many entries as its row is wide (node_feature_count() and so on).
 const std::vector<Column>& node_columns();
 const std::vector<Column>& static_columns();
 const std::vector<Column>& tile_columns();

@@ -1,4 +1,4 @@
-// The machine as a model sees it.
+// The machine's properties as features of a model.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ std::vector<int32_t> sorted_once(std::vector<int32_t> list) {
   return list;
 }
 
-// Which computation of a kernel module is its graph.
+// The computation of a kernel module that is encoded.
 int32_t kernel_computation(const HloGraph& module) {
   const Node& root = module.nodes[module.computations[module.entry].root];
   if (root.opcode != "fusion") return module.entry;

@@ -8,7 +8,7 @@
 
 namespace hone::features {
 
-// A kernel by XLA's HloCostAnalysis.
+// Costs of a kernel by XLA's HloCostAnalysis.
 struct KernelCosts {
   double flops = 0, bytes_read = 0, bytes_written = 0;
   double special_functions = 0;  // transcendental operations
@@ -22,10 +22,10 @@ EncodedKernel encode_kernel(const HloGraph& module, const KernelCosts& costs);
 // The shape a tile divides: the entry's result, or its first element when it is a tuple.
 Shape kernel_output(const HloGraph& module);
 
-// An option of a kernel, in the words of Decision::value: "default", "loop", "loop;slp=0", "tile=8,128",
+// An option of a kernel, written as in Decision::value: "default", "loop", "loop;slp=0", "tile=8,128",
 // "loop;partitions=4", "eigen". `default_tile` ("8,128") is XLA's own tile when its tiled emitter is the default, else
-// empty; it stands in for "default". `kind` is the kernel's: fusion, dot or convolution. Throws Error for words it does
-// not know and tiles that are not positive.
+// empty; it replaces "default". `kind` is the kernel's: fusion, dot or convolution. Throws Error for unknown
+// options and tiles that are not positive.
 EncodedTile encode_option(const Shape& output, const std::string& value, bool is_default,
                           const std::string& default_tile, const std::string& kind = "fusion");
 

@@ -1,4 +1,4 @@
-// What models see of one kernel: flat arrays, unscaled. Produced by encode_kernel (encode.h), stored in data sets, scaled
+// The features of one kernel as flat, unscaled arrays. Produced by encode_kernel (encode.h), stored in data sets, scaled
 // by a Scaler fitted on training data.
 #pragma once
 
@@ -8,7 +8,7 @@
 namespace hone::features {
 
 // Widths of the arrays; the meaning of every column is in node_features.def, static_features.def, tile_features.def.
-// kFeatureVersion changes whenever any of them does: weights and data sets carry it.
+// kFeatureVersion changes whenever any of them does; weights and data sets record it.
 inline constexpr int kFeatureVersion = 1;
 
 struct EncodedKernel {

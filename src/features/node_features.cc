@@ -57,9 +57,9 @@ struct NodeContext {
   int64_t users = 0;
   bool is_output = false, is_fused = false;
   Numbers strides;
-  double contracted = 0;        // 0 for what is no dot
+  double contracted = 0;        // 0 unless it is a dot
   Numbers reduced;              // dimensions of the operand that a reduce sums over
-  double reduced_elements = 0;  // 0 for what is no reduce
+  double reduced_elements = 0;  // 0 unless it is a reduce
   bool reduces_minor = false;
 };
 
@@ -83,7 +83,7 @@ NodeContext context_of(const HloGraph& graph, const NodeSurroundings& around, in
   return c;
 }
 
-// Fills a row from the left and ignores what does not fit.
+// Fills a row from the left and ignores values that do not fit.
 class Row {
  public:
   explicit Row(std::span<float> out) : out_(out) {}

@@ -9,7 +9,7 @@
 
 namespace hone::features {
 
-// What nodes need to know of their neighbours; computed once per module.
+// Properties of nodes that depend on other nodes; computed once per module.
 struct NodeSurroundings {
   std::vector<int32_t> users;      // [nodes of the module], distinct
   std::vector<uint8_t> is_output;  // roots, and elements of root tuples

@@ -30,13 +30,13 @@ void check_columns(const std::vector<Column>& found, const std::vector<Column>& 
   for (size_t i = 0; i < std::min(found.size(), expected.size()); ++i)
     if (found[i] != expected[i])
       throw Error("the scaler's column " + std::to_string(i) + " is " + found[i].name + " (" +
-                      scale_name(found[i].scale) + "), this program's is " + expected[i].name + " (" +
+                      scale_name(found[i].scale) + "), this version's is " + expected[i].name + " (" +
                       scale_name(expected[i].scale) + ")",
                   "scaler", "use weights trained with this version");
   if (found.size() != expected.size())
-    throw Error(
-        "the scaler has " + std::to_string(found.size()) + " columns, this program " + std::to_string(expected.size()),
-        "scaler", "use weights trained with this version");
+    throw Error("the scaler has " + std::to_string(found.size()) + " columns, this version has " +
+                    std::to_string(expected.size()),
+                "scaler", "use weights trained with this version");
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ Scaler::Scaler(std::vector<Column> columns)
 
 size_t Scaler::rows_in(size_t values) const {
   if (columns_.empty() || values % columns_.size() != 0)
-    throw InternalError(std::to_string(values) + " values are no rows of " + std::to_string(columns_.size()) +
+    throw InternalError(std::to_string(values) + " values do not make rows of " + std::to_string(columns_.size()) +
                         " columns");
   return values / columns_.size();
 }
@@ -92,7 +92,7 @@ Scaler Scaler::from_json(std::string_view text, const std::vector<Column>& expec
   try {
     const auto json = nlohmann::json::parse(text);
     if (const int version = json.at("feature_version"); version != kFeatureVersion)
-      throw Error("the scaler is of feature version " + std::to_string(version) + ", this program of " +
+      throw Error("the scaler has feature version " + std::to_string(version) + ", this program has " +
                       std::to_string(kFeatureVersion),
                   "scaler", "use weights trained with this version");
     std::vector<Column> columns;

@@ -1,4 +1,4 @@
-// Scaling to [0, 1] by the smallest and largest value of the training data (paper, section 3.1).
+// Scaling to [0, 1] by the smallest and largest value of the training data (Kaufman et al. 2021, section 3.1).
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 namespace hone::features {
 
 // Scales rows of one feature table. Log columns go through sign(x) log(1 + |x|) first; columns that were constant in
-// training become 0; values outside the training range are cut at -1 and 2, so that an odd kernel cannot swamp a network.
+// training become 0; scaled values are clamped to [-1, 2], so that an unusual kernel cannot dominate a network.
 class Scaler {
  public:
   Scaler() = default;

@@ -10,7 +10,7 @@ namespace {
 
 using Emitter = KernelOption::Emitter;
 
-// An option, its default spelled out, and what its tile means for the kernel's output.
+// An option with defaults made explicit, and its tile in relation to the kernel's output.
 struct Option {
   KernelOption of;
   bool is_default = false;
@@ -19,7 +19,7 @@ struct Option {
   bool covers_minor = false;
 };
 
-// A tile has one size per output dimension; what XLA lists before them are sizes inside the kernel (reductions).
+// The last sizes are those of the output's dimensions; XLA lists sizes inside the kernel (reductions) before them.
 void measure_tile(const Shape& output, Option& t) {
   const size_t rank = output.dims.size();
   if (t.of.tile.empty() || t.of.tile.size() < rank) return;
@@ -46,7 +46,7 @@ Option parse(const Shape& output, const std::string& value, bool is_default, con
   Option t;
   t.is_default = is_default;
   t.of = KernelOption::parse(value);
-  // The default spelled out, so that equal code looks equal.
+  // The default is made explicit, so that equal code has equal features.
   if (kind == "fusion" && t.of.emitter != Emitter::Loop && t.of.tile.empty()) {
     t.of.tile = tile_from_text(default_tile);
     if (default_tile.empty()) t.of.emitter = Emitter::Loop;

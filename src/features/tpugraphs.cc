@@ -38,7 +38,7 @@ std::optional<Reader> inner(Reader in, uint32_t field) {
   return found;
 }
 
-// clang-format off: one field a line
+// clang-format off: one field per line
 TileBounds read_tile(Reader in) {
   TileBounds tile;
   while (in.next()) switch (in.tag_and_type()) {
@@ -120,7 +120,7 @@ TuningModule read_module(Reader in) {
 
 // clang-format on
 
-// TuningData's field 1 is a list of modules; ModuleTuningData's is the HLO, and fields 2 to 4 stand beside it.
+// TuningData's field 1 is a list of modules; ModuleTuningData's is the HLO, and fields 2 to 4 are further data.
 bool is_one_module(Reader in) {
   while (in.next()) {
     if (in.tag() != 1) return true;
@@ -138,7 +138,7 @@ std::vector<TuningModule> read_tuning_data(std::string_view bytes) {
     if (is_one_module(in)) return {read_module(in)};
     return read_list(in, read_module);
   } catch (const protozero::exception& e) {
-    throw Error(std::string("the bytes are no TpuGraphs tuning data: ") + e.what(), "tuning data");
+    throw Error(std::string("the bytes are not TpuGraphs tuning data: ") + e.what(), "tuning data");
   }
 }
 

@@ -34,7 +34,7 @@ struct TuningModule {
 };
 
 // A TuningData file (many modules) or a ModuleTuningData file (one), told apart by content. Throws Error for bytes that
-// are neither, and what read_hlo_graph throws.
+// are neither, and the errors of read_hlo_graph.
 std::vector<TuningModule> read_tuning_data(std::string_view bytes);
 
 // The data set's configuration features: 24 of a tile (kernel, output and input bounds: 6, sum, product each; the product
@@ -43,7 +43,7 @@ std::vector<float> encode_tile_config(const TileBounds& tile);
 std::vector<float> encode_layout_config(const TuningRun& run);  // [configurable nodes, 18]
 
 // The graph of a kernel module as the tile collection has it: the fused computation of the entry's root, or the entry
-// where the root is no fusion; 140 features per node, no splits. Throws Error for a fusion without a computation.
+// where the root is not a fusion; 140 features per node, no splits. Throws Error for a fusion without a computation.
 EncodedGraph encode_tile_graph(const HloGraph& module);
 
 }  // namespace hone::features

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -12,22 +13,32 @@ namespace hone {
 namespace {
 
 constexpr std::array kKinds = {
-#define DECISION(kind, name, former, scope, stage, words) \
-  DecisionTraits{DecisionKind::kind, name, former, DecisionScope::scope, DecisionStage::stage, words},
+#define DECISION(kind, name, former, scope, stage, grouped, words, ...) \
+  DecisionTraits{DecisionKind::kind, name, former, DecisionScope::scope, DecisionStage::stage, grouped, words},
 #include "graph/decisions.def"
 #undef DECISION
 };
 
+// Whether `name` is one of the words, which are separated by blanks.
+bool is_among(std::string_view words, std::string_view name) {
+  while (!words.empty()) {
+    const size_t end = std::min(words.find(' '), words.size());
+    if (words.substr(0, end) == name) return true;
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return false;
+}
+
 // By its name of today or of earlier versions; null for any other.
-const DecisionTraits* kind_named(const std::string& name) {
+const DecisionTraits* kind_named(std::string_view name) {
   for (const DecisionTraits& row : kKinds)
-    if (name == row.name || (*row.former && name == row.former)) return &row;
+    if (name == row.name || is_among(row.former, name)) return &row;
   return nullptr;
 }
 
 constexpr double kMaxSize = 1e18;
 
-// Escapes what separates the parts of a line, so that different lists never give equal text.
+// Escapes the separators, so that different lists never give equal text.
 std::string escape(const std::string& text, const std::string& special) {
   std::string result;
   result.reserve(text.size());
@@ -50,11 +61,13 @@ std::string in_words(const Decision& decision) {
 
 std::span<const DecisionTraits> decision_kinds() { return kKinds; }
 
-const char* decision_kind_name(DecisionKind kind) {
+const DecisionTraits& decision_traits(DecisionKind kind) {
   const auto index = static_cast<size_t>(kind);
   if (index >= kKinds.size()) throw InternalError(fmt::format("no decision kind {}", static_cast<int>(kind)));
-  return kKinds[index].name;
+  return kKinds[index];
 }
+
+const char* decision_kind_name(DecisionKind kind) { return decision_traits(kind).name; }
 
 DecisionKind decision_kind_from_name(const std::string& name) {
   if (const DecisionTraits* kind = kind_named(name)) return kind->kind;
@@ -106,7 +119,7 @@ Choice Space::choice(const Decisions& decisions) const {
       return d.kind == decision.kind && d.key == decision.key;
     });
     if (dimension == dimensions.end())
-      throw Error("there is nothing of this kind and key to decide", in_words(decision),
+      throw Error("the program has no decision of this kind and key", in_words(decision),
                   "the decisions belong to another program or another version");
     const auto option = std::find(dimension->options.begin(), dimension->options.end(), decision.value);
     if (option == dimension->options.end())
@@ -132,7 +145,7 @@ std::string to_text(const Decisions& decisions) {
 
 namespace {
 
-// The text up to the next of `ends` that is not escaped, unescaped; `at` then stands behind it.
+// The unescaped text up to the next character of `ends` that is not escaped; moves `at` past that character.
 std::string unescaped_until(const std::string& text, const char* ends, size_t& at) {
   std::string part;
   for (; at < text.size(); ++at) {
@@ -169,7 +182,7 @@ std::optional<Decisions> try_decisions_from_text(const std::string& text) {
 
 Decisions decisions_from_text(const std::string& text) {
   std::optional<Decisions> decisions = try_decisions_from_text(text);
-  if (!decisions) throw Error("not a list of decisions", text, "each is \"kind key=value\", with | between them");
+  if (!decisions) throw Error("not a list of decisions", text, "write each as \"kind key=value\", with | between them");
   return *std::move(decisions);
 }
 
@@ -182,13 +195,23 @@ Decision present(Decision decision) {
   return decision;
 }
 
+namespace {
+
+// Whether the text begins as a decision that present() changes, or with a name of earlier versions.
+bool begins_in_former_terms(std::string_view text) {
+  constexpr std::array kFormer = {"library convolution:", "library reduce-window:", "library reduce:"};
+  const std::string_view name = text.substr(0, text.find(' '));
+  return std::any_of(kKinds.begin(), kKinds.end(),
+                     [&](const DecisionTraits& row) { return is_among(row.former, name); }) ||
+         std::any_of(kFormer.begin(), kFormer.end(), [&](const char* begin) { return text.starts_with(begin); });
+}
+
+}  // namespace
+
 std::string present_text(const std::string& text) {
-  constexpr std::array kFormer = {"kernel ", "pass ",
-                                  "library convolution:", "library reduce-window:", "library reduce:"};
   bool former = false;
   for (size_t at = 0; at < text.size() && !former; at = std::min(text.find('|', at), text.size() - 1) + 1)
-    former = std::any_of(kFormer.begin(), kFormer.end(),
-                         [&](const char* begin) { return text.compare(at, std::strlen(begin), begin) == 0; });
+    former = begins_in_former_terms(std::string_view(text).substr(at));
   if (!former) return text;
   const std::optional<Decisions> decisions = try_decisions_from_text(text);
   return decisions ? to_text(*decisions) : text;  // a damaged row must not keep a database from being opened

@@ -5,7 +5,7 @@
 namespace hone {
 namespace {
 
-// Bits per element by xla.PrimitiveType; 0 for what holds no data of its own.
+// Bits per element by xla.PrimitiveType; 0 for types without data of their own.
 int64_t element_bits(int32_t type) {
   switch (type) {
     case 30:

@@ -1,4 +1,4 @@
-// An HLO module as plain data: what features, models and searches see of a program. Free of XLA and of protobuf; filled
+// An HLO module as plain data, for features, models and searches. Independent of XLA and of protobuf; filled
 // from a serialised HloModuleProto by read_hlo_graph (hlo_reader.h).
 #pragma once
 

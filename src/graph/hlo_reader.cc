@@ -11,7 +11,7 @@ namespace {
 using protozero::pbf_wire_type;
 using Reader = protozero::pbf_reader;
 
-constexpr int kMaxTupleDepth = 64;  // deeper nesting is an attack, not a program
+constexpr int kMaxTupleDepth = 64;  // deeper nesting occurs only in malicious input
 
 // A field number with its wire type. A field of another type than XLA's falls through to skip(), as in protobuf.
 constexpr uint32_t number(uint32_t field) { return protozero::tag_and_type(field, pbf_wire_type::varint); }
@@ -19,7 +19,7 @@ constexpr uint32_t block(uint32_t field) { return protozero::tag_and_type(field,
 
 std::string text(Reader& in) { return in.get_string(); }
 
-// Repeated numbers come packed (proto3) or one by one.
+// Repeated numbers are packed (proto3) or written one by one.
 void append(Reader& in, std::vector<int64_t>& out) {
   if (in.wire_type() == pbf_wire_type::varint) {
     out.push_back(in.get_int64());
@@ -28,7 +28,7 @@ void append(Reader& in, std::vector<int64_t>& out) {
   for (int64_t value : in.get_packed_int64()) out.push_back(value);
 }
 
-// clang-format off: one field a line
+// clang-format off: one field per line
 // Field numbers: xla/xla_data.proto.
 Shape read_shape(Reader in, int depth = 0) {
   if (depth > kMaxTupleDepth) throw Error("a tuple is nested too deeply");
@@ -118,7 +118,7 @@ DotNumbers read_dot(Reader in) {
   return d;
 }
 
-// Gather and scatter mirror each other, field by field.
+// Scatter has the same fields as gather, under other names.
 void read_gather(Reader in, GatherNumbers& g) {
   while (in.next()) switch (in.tag_and_type()) {
       case number(1): case block(1): append(in, g.offset_dims); break;
@@ -138,7 +138,7 @@ void append_dimensions(Reader in, std::vector<T>& out, Read read) {
     }
 }
 
-// Fields that say how an opcode works.
+// Attributes of particular opcodes.
 void read_attribute(Reader& in, Node& n) {
   switch (in.tag_and_type()) {
     case number(9): n.parameter_number = in.get_int64(); break;
@@ -187,7 +187,7 @@ RawNode read_instruction(Reader in) {
       default: read_attribute(in, raw.node);
     }
   // clang-format on
-  // proto3 leaves zeros out.
+  // proto3 omits zeros.
   if (raw.node.opcode == "parameter") raw.node.parameter_number = std::max<int64_t>(raw.node.parameter_number, 0);
   if (raw.node.opcode == "get-tuple-element") raw.node.tuple_index = std::max<int64_t>(raw.node.tuple_index, 0);
   return raw;
@@ -200,7 +200,7 @@ using Index = std::unordered_map<int64_t, int32_t>;
 int32_t look_up(const Index& index, int64_t id, const char* what) {
   auto it = index.find(id);
   if (it == index.end()) it = index.find(id & 0xffffffff);
-  if (it == index.end()) throw Error(std::string(what) + " id " + std::to_string(id) + " names nothing");
+  if (it == index.end()) throw Error(std::string(what) + " id " + std::to_string(id) + " does not exist");
   return it->second;
 }
 
@@ -211,7 +211,7 @@ class ModuleReader {
       read_module(Reader(bytes.data(), bytes.size()));
       link_calls();
     } catch (const protozero::exception& e) {
-      throw Error(std::string("the bytes are no HLO module: ") + e.what(), where_, kHint);
+      throw Error(std::string("the bytes are not an HLO module: ") + e.what(), where_, kHint);
     } catch (const Error& e) {
       throw Error(std::string("the HLO module is broken: ") + e.what(), where_, kHint);
     }
@@ -267,7 +267,7 @@ class ModuleReader {
     if (c.first == c.last) throw Error("it has no instructions");
     c.root = look_up(index, root_id, "root");
     graph_.nodes[c.root].is_root = true;
-    // Control predecessors may stand later than their successors.
+    // Control predecessors may come after their successors.
     for (size_t i = 0; i < control_.size(); ++i)
       for (int64_t from : control_[i])
         graph_.nodes[c.first + i].control_predecessors.push_back(look_up(index, from, "control predecessor"));
@@ -295,7 +295,7 @@ class ModuleReader {
       where_ = "instruction " + graph_.nodes[i].name;
       for (int64_t id : called_[i]) {
         const auto it = computations_.find(id);
-        if (it == computations_.end()) throw Error("called computation id " + std::to_string(id) + " names nothing");
+        if (it == computations_.end()) throw Error("called computation id " + std::to_string(id) + " does not exist");
         graph_.nodes[i].called.push_back(it->second);
       }
     }

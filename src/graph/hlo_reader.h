@@ -7,10 +7,10 @@
 
 namespace hone {
 
-// The graph of a serialised xla.HloModuleProto. Nodes stand in the order of the proto: computations as the module lists
+// The graph of a serialised xla.HloModuleProto. Nodes are in the order of the proto: computations as the module lists
 // them, instructions as each computation lists them, so called computations precede their callers. Fields unknown to
 // HloGraph are skipped. Throws Error, with the computation and instruction at fault where it is known, for bytes that are
-// not such a message, for ids that name nothing, operands after their users, negative dimensions, and modules without
+// not such a message, for ids that do not exist, operands after their users, negative dimensions, and modules without
 // instructions.
 HloGraph read_hlo_graph(std::string_view module_proto_bytes);
 

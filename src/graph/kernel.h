@@ -1,4 +1,4 @@
-// A lowered program as the tuners and models see it: its distinct kernels and what there is to decide.
+// A lowered program for tuners and models: its distinct kernels and its dimensions.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace hone {
 
-// A distinct kernel of the lowered program; its dimension says how it can be compiled.
+// A distinct kernel of the lowered program; its dimension lists the ways to compile it.
 struct Kernel {
   std::string fingerprint, name, kind;  // kind: "fusion", "dot", "convolution"
   int count = 1;                        // how often it occurs

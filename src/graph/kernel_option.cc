@@ -40,7 +40,7 @@ bool take_flag(std::string_view part, std::string_view name, bool& value) {
   return true;
 }
 
-// False for a part that is no option of a kernel.
+// False for a part that is not an option of a kernel.
 bool take_part(std::string_view part, KernelOption& option) {
   if (part.starts_with("tile=")) {
     option.emitter = KernelOption::Emitter::Tiled;
@@ -58,7 +58,7 @@ bool take_part(std::string_view part, KernelOption& option) {
   return false;
 }
 
-// The first part that is no option; empty when there is none.
+// The first part that is not an option; empty when there is none.
 std::string_view read_option(std::string_view text, KernelOption& option) {
   while (!text.empty()) {
     const size_t end = text.find(';');
@@ -74,7 +74,7 @@ std::string_view read_option(std::string_view text, KernelOption& option) {
 KernelOption KernelOption::parse(const std::string& text) {
   KernelOption option;
   const std::string_view wrong = read_option(text, option);
-  if (!wrong.empty()) throw Error(fmt::format("\"{}\" is no option of a kernel", wrong), "option " + text);
+  if (!wrong.empty()) throw Error(fmt::format("\"{}\" is not an option of a kernel", wrong), "option " + text);
   return option;
 }
 
@@ -105,7 +105,7 @@ const char* emitter_name(KernelOption::Emitter emitter) { return kEmitterNames.a
 std::vector<int64_t> tile_from_text(const std::string& text) {
   std::vector<int64_t> tile;
   if (!text.empty() && !take_tile(text, tile))
-    throw Error(fmt::format("\"{}\" is no tile", text), "", "positive numbers, as 8,128");
+    throw Error(fmt::format("\"{}\" is not a tile", text), "", "write positive numbers like 8,128");
   return tile;
 }
 

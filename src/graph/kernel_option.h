@@ -1,5 +1,5 @@
-// One option of a kernel, as the values of codegen and library decisions spell it: "default", "loop", "tile=8,8;slp=0", "eigen".
-// The only parser and the only printer of such texts.
+// One option of a kernel, as written in codegen and library decisions: "default", "loop", "tile=8,8;slp=0", "eigen".
+// The only parser and printer of this form.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace hone {
 
 struct KernelOption {
-  // Who makes the kernel's code. Default: whatever XLA does by itself.
+  // The emitter or library of the kernel's code. Default: XLA's own choice.
   enum class Emitter : int8_t { Default = 0, Loop, Tiled, Eigen, Ynnpack, Llvm, Naive };
 
   Emitter emitter = Emitter::Default;
@@ -20,14 +20,14 @@ struct KernelOption {
   bool optimize_size = false;  // LLVM optimizes for size
   int64_t partitions = 0;      // of the outermost dimensions, run in parallel; 0 = XLA's own number
 
-  // Throws Error naming the part that is no option, with the whole text as the place.
+  // Throws Error naming the part that is not an option (where = the whole text).
   static KernelOption parse(const std::string& text);
-  // Nothing for a text that is no option of a kernel.
+  // The same, but nullopt for other text.
   static std::optional<KernelOption> try_parse(const std::string& text);
   bool operator==(const KernelOption&) const = default;
 
   bool is_library() const { return emitter >= Emitter::Eigen; }
-  // Everything but who makes the code and in which tile, in its canonical spelling: "" or ";unroll=0;slp=0".
+  // Everything but the emitter and the tile, in canonical form: "" or ";unroll=0;slp=0".
   std::string flags_text() const;
 };
 

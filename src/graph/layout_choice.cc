@@ -16,8 +16,8 @@ std::string axes_text(const std::vector<int64_t>& axes) {
 }
 
 [[noreturn]] void refuse(const std::string& text) {
-  throw Error("'" + text + "' is no layout", "",
-              "output/input/kernel, each axes from fastest to slowest or -: -/0,1/-");
+  throw Error("'" + text + "' is not a layout", "",
+              "write output/input/kernel, each as - or axes from fastest to slowest: -/0,1/-");
 }
 
 std::vector<int64_t> parse_axes(const std::string& part, const std::string& text) {

@@ -1,4 +1,4 @@
-// The value of a decision of kind Layout: how one instruction's result and operands lie in memory.
+// The value of a decision of kind Layout: the layouts of one instruction's result and operands.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ inline constexpr char kDefaultLayout[] = "default";
 
 // "output/input/kernel": "-/0,1/-", or "default".
 std::string to_text(const LayoutChoice& choice);
-// The inverse. Throws Error for text of another form and for lists that are no permutation of 0, 1, ...
+// The inverse. Throws Error for text of another form and for lists that are not a permutation of 0, 1, ...
 LayoutChoice layout_choice_from_text(const std::string& text);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Interfaces between spaces, costs and searches. Search sees neither XLA nor torch.
+// Interfaces between spaces, costs and searches. Searches depend on neither XLA nor torch.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace hone {
 inline constexpr double kFailed = std::numeric_limits<double>::infinity();
 
 // Maps choices of one space (fixed at construction, with its program or kernel) to cost, in batches. Costs are run
-// times in ns, or ratios to the default where the implementation says so; kFailed where a choice does not compile, is
+// times in ns, or ratios to the default if the implementation says so; kFailed if a choice does not compile, is
 // wrong, or takes too long. Implementations: analytical, measured, learned.
 class CostModel {
  public:
@@ -28,7 +28,7 @@ struct SearchOptions {
   uint64_t seed = 0;
   int max_evaluations = 1000;
   int batch_size = 1;  // most choices per CostModel::costs call: 1 suits measuring, hundreds suit a learned cost
-  // Asked before every batch: true ends the search with the best so far (time budget, Ctrl-C).
+  // Called before every batch: true ends the search with the best so far (time budget, Ctrl-C).
   std::function<bool()> should_stop = [] { return false; };
   // Called for every evaluated choice, in order.
   std::function<void(const Choice&, double cost)> on_evaluated = [](const Choice&, double) {};
@@ -37,11 +37,11 @@ struct SearchOptions {
 struct SearchReport {
   Choice best;
   double best_cost = kFailed;
-  int evaluations = 0;    // distinct choices whose cost was asked
+  int evaluations = 0;    // distinct choices evaluated
   bool complete = false;  // the whole space was covered
 };
 
-// A search never asks the cost of one choice twice, always includes the start, and returns the best it has seen.
+// A search evaluates no choice twice, always evaluates the start, and returns the best choice it evaluated.
 class Strategy {
  public:
   virtual ~Strategy() = default;

@@ -1,4 +1,4 @@
-// What libhone_learn.so exports: every exception becomes text here.
+// The functions exported by libhone_learn.so. Exceptions are converted to text here.
 #include <ATen/Parallel.h>
 
 #include <cstring>
@@ -61,7 +61,7 @@ HONE_EXPORT int hone_learn_run(const char* command, const char* request, const h
             *response = copy(row.run(nlohmann::json::parse(request), *host).dump());
             return;
           }
-        throw hone::InternalError(std::string("no such command in the learning library: ") + command);
+        throw hone::InternalError(std::string("unknown command of the learning library: ") + command);
       },
       response);
   return fine ? 0 : 1;

@@ -37,7 +37,7 @@ tune::Calibration known_gains(const std::string& model, const std::string& file,
   if (path.empty()) throw Error("the error of this model is not known", model, hint);
   tune::Calibration gains = tune::Calibration::load(path);
   if (gains.model != tune::weights_fingerprint(model))
-    throw Error("the error of this model is not known: the file is about another", path, hint);
+    throw Error("the error of this model is not known: the file describes another model", path, hint);
   const std::string rewrites = file.empty() ? cost::shipped_model(kRewriteGainsFile, models) : "";
   if (!rewrites.empty()) gains.by_transition.merge(tune::Calibration::load(rewrites).by_transition);
   return gains;
@@ -67,7 +67,7 @@ tune::Calibration calibrate_rewrites(const std::string& manifest, const std::vec
   std::erase_if(listed, [&](const collect::CollectProgram& p) {
     return std::find(programs.begin(), programs.end(), p.name) == programs.end();
   });
-  if (listed.empty()) throw Error("no program of this part is in the manifest", manifest);
+  if (listed.empty()) throw Error("the manifest has no program of this part", manifest);
   std::map<std::string, std::vector<tune::RankedGain>> measured;
   tune::Calibration gains;
   try {

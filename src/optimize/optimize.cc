@@ -76,8 +76,8 @@ void rank(const Kernel& kernel, cost::KernelRanker& ranker, const tune::Calibrat
   for (size_t i : order) into.order.push_back(options[i]);
 }
 
-// Rewrites are not ranked: each operation can be computed in one other way, which
-// the calibration shows to gain from a size on.
+// Rewrites are not ranked: each operation has one alternative, which according to the calibration pays off above a
+// size.
 std::vector<OptimizedKernel> choose_rewrites(const std::vector<Dimension>& dimensions, const tune::Calibration& gains) {
   std::vector<OptimizedKernel> rewrites;
   for (const Dimension& d : dimensions) {
@@ -97,7 +97,7 @@ std::vector<OptimizedKernel> choose_rewrites(const std::vector<Dimension>& dimen
   return rewrites;
 }
 
-// One program's way from default XLA to checked decisions.
+// Chooses and checks the decisions of one program.
 class Optimizer {
  public:
   Optimizer(tune::Measurer& measurer, const OptimizeOptions& options) : measurer_(measurer), options_(options) {}
@@ -159,7 +159,7 @@ class Optimizer {
       OptimizedKernel& k = report_.kernels[i];
       if (!k.applied) continue;
       const tune::Measurement m = measurer_.measure_kernel(kernels[i], k.chosen, kOnce);
-      // Alone a kernel may prove nothing where the program does: that is no fault.
+      // A kernel's outputs may be uninformative although the program's are not: that is no failure.
       if (!m.ok() && m.outcome != tune::Outcome::Unverified) drop(k, tune::outcome_name(m.outcome));
     }
   }
@@ -178,12 +178,13 @@ class Optimizer {
     for (auto* chosen : {&report_.kernels, &report_.rewrites}) {
       if (!failing()) break;
       for (OptimizedKernel& k : *chosen)
-        if (k.applied) drop(k, "the program does not pass with it, and no kernel alone is to blame");
+        if (k.applied) drop(k, "the program does not pass with it, and no single kernel fails");
       report_.check = check();
     }
     const tune::Measurement& m = report_.check;
     if (m.outcome == tune::Outcome::Unverified)
-      report_.note = "the outputs of default XLA prove nothing on these inputs" + (m.note.empty() ? "" : ": " + m.note);
+      report_.note =
+          "the outputs of default XLA on these inputs are not informative" + (m.note.empty() ? "" : ": " + m.note);
     else if (!m.ok())
       throw RunError(
           fmt::format("default XLA cannot run this program ({}): {}", tune::outcome_name(m.outcome), m.note));
@@ -200,7 +201,7 @@ class Optimizer {
 void OptimizeOptions::validate() const {
   if (max_options < 0 || max_options == 1)
     throw Error("a choice needs the default and one more option", "--max-options", "24, or 0 for all");
-  if (!(verify_limit_s > 0)) throw Error("the check needs time");
+  if (!(verify_limit_s > 0)) throw Error("the time limit of the check must be positive");
 }
 
 OptimizeReport optimize_program(tune::Measurer& measurer, cost::KernelRanker& ranker, const tune::Calibration& gains,

@@ -1,4 +1,5 @@
-// Compile-time mode: every kernel gets the option a model likes best, where that is known to pay, and nothing is timed.
+// Compile-time mode: every kernel gets the option that a model ranks first, if this is known to pay off; nothing is
+// timed.
 #pragma once
 
 #include <functional>
@@ -12,8 +13,8 @@
 namespace hone::optimize {
 
 struct OptimizeOptions {
-  // Of one kernel, the default among them; 0 = all. The known gains are about the best of as many: among more options
-  // the best score is a little further from the truth.
+  // Of one kernel, including the default; 0 = all. The known gains hold for this number: among more options the best
+  // score is less accurate.
   int max_options = 24;
   bool verify = true;  // compile and run once, and compare the outputs with default XLA's
   double verify_limit_s = 300;
@@ -22,7 +23,7 @@ struct OptimizeOptions {
   void validate() const;  // throws Error
 };
 
-// What the model says about one kernel.
+// The model's choice for one kernel.
 struct OptimizedKernel {
   std::string fingerprint, name, kind;
   int count = 1, options = 0;
@@ -30,12 +31,12 @@ struct OptimizedKernel {
   DecisionKind decision = DecisionKind::Codegen;
   std::string key, default_value;
   std::vector<std::string> order;  // all options that were ranked, best first
-  std::string chosen;              // the default where nothing is worth a change
-  std::string transition;      // from the default to the chosen option (calibration.h); empty where nothing is chosen
-  double margin = 0;           // predicted, of the chosen option over the default
-  double gain = 1, error = 0;  // expected default over chosen, and how far below that one in ten falls; ratios
+  std::string chosen;              // the default where no change pays off
+  std::string transition;          // from the default to the chosen option (calibration.h); empty for the default
+  double margin = 0;               // predicted, of the chosen option over the default
+  double gain = 1, error = 0;  // expected run time ratio default/chosen; one in ten is below gain by more than error
   bool applied = false;
-  std::string note;  // why it was not ranked, or why its option was dropped again
+  std::string note;  // why it was not ranked, or why its option was dropped
 };
 
 struct OptimizeReport {
@@ -46,15 +47,15 @@ struct OptimizeReport {
   Lowered lowered;           // under the decisions
   int64_t instructions = 0;  // of default XLA's lowered module
   bool verified = false;     // the outputs were compared, and are default XLA's
-  tune::Measurement check;   // of the run that says so: one round, no more; not run when !verify
+  tune::Measurement check;   // of that run, one round; not run when !verify
   std::string note;          // when a check failed
   double lowering_s = 0, ranking_s = 0, verifying_s = 0;
   double seconds() const { return lowering_s + ranking_s + verifying_s; }
 };
 
-// Options whose outputs differ are dropped, all of them when it cannot be told which: what is returned is never known to
-// be wrong. Throws RunError when default XLA itself cannot run and the check was wanted, Stopped after an interrupt, and
-// what lowering throws.
+// Options whose outputs differ are dropped, or all options if no single one fails: decisions known to be wrong are
+// never returned. Throws RunError when default XLA itself cannot run and `verify` is set, Stopped after an interrupt,
+// and whatever lowering throws.
 OptimizeReport optimize_program(tune::Measurer& measurer, cost::KernelRanker& ranker, const tune::Calibration& gains,
                                 const OptimizeOptions& options);
 

@@ -25,6 +25,7 @@ void require_agent(const std::string& agent) {
 const std::vector<AgentName>& agent_names() {
   static const std::vector<AgentName> table = {
       {"dqn", "deep Q-learning: replay, target network, double (Mnih et al. 2015, van Hasselt et al. 2016)"},
+      {"reinforce", "Monte-Carlo policy gradient with a baseline (Williams 1992)"},
       {"a2c", "advantage actor critic (Mnih et al. 2016)"},
       {"trpo", "trust region policy optimisation (Schulman et al. 2015)"},
       {"ppo", "proximal policy optimisation (Schulman et al. 2017)"},
@@ -38,8 +39,8 @@ void AgentOptions::validate() const {
   require(environments >= 1 && environments <= 1024, "environments", "must be 1 to 1024");
   require(threads >= 1 && threads <= 1024, "threads", "must be 1 to 1024");
   require(policy == "mlp" || policy == "gnn", "policy", "must be mlp or gnn");
-  // Their updates differentiate twice, or keep a million observations; graphs allow neither.
-  require(policy == "mlp" || agent == "a2c" || agent == "ppo", "policy", "gnn works with a2c and ppo only");
+  // TRPO differentiates twice and DQN keeps a million observations; graphs allow neither.
+  require(policy == "mlp" || (agent != "dqn" && agent != "trpo"), "policy", "gnn does not work with dqn and trpo");
   require(layers.size() <= 16, "layers", "must be at most 16");
   for (int64_t width : layers) require(width >= 1 && width <= 65536, "layers", "must be 1 to 65536 wide");
   require(activation == "tanh" || activation == "relu", "activation", "must be tanh or relu");
@@ -91,6 +92,7 @@ AgentOptions paper_options(const std::string& agent) {
     options.activation = "relu";
     options.clip_norm = 10;
   }
+  if (agent == "reinforce") options.lambda = 1;  // rewards to the end of the episode, and no values on the way
   return options;
 }
 

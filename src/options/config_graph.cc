@@ -33,7 +33,7 @@ void check_nodes(const ConfigGraph& graph) {
   for (float value : graph.node_feat) require(std::isfinite(value), graph, "node_feat", "a feature is not finite");
   for (uint8_t opcode : graph.node_opcode)
     require(opcode < features::kOpcodeCount, graph, "node_opcode", "unknown opcode id " + std::to_string(opcode));
-  require(graph.edges.size() % 2 == 0, graph, "edge_index", "an edge is two nodes");
+  require(graph.edges.size() % 2 == 0, graph, "edge_index", "an edge must be two nodes");
   for (int32_t node : graph.edges)
     require(node >= 0 && node < n, graph, "edge_index", "there is no node " + std::to_string(node));
 }
@@ -78,7 +78,7 @@ void check(const ConfigGraph& graph) {
   }
   for (int32_t node : graph.config_nodes) {
     require(node >= 0 && node < graph.nodes(), graph, "node_config_ids", "there is no node " + std::to_string(node));
-    require(!seen[node], graph, "node_config_ids", "node " + std::to_string(node) + " stands there twice");
+    require(!seen[node], graph, "node_config_ids", "node " + std::to_string(node) + " occurs twice");
     seen[node] = true;
   }
   require(graph.is_tile() || graph.configs.values.size() % graph.config_nodes.size() == 0, graph, "node_config_feat",

@@ -46,7 +46,7 @@ std::vector<GoTask> GoOptions::task_list() const {
 }
 
 void GoOptions::validate() const {
-  if (tasks.empty()) throw Error("no task is to be decided", "tasks", "placement, schedule, fusion");
+  if (tasks.empty()) throw Error("there is no task to decide", "tasks", "placement, schedule, fusion");
   const std::vector<GoTask> list = task_list();
   for (size_t i = 0; i < list.size(); ++i)
     if (std::count(list.begin(), list.end(), list[i]) > 1) throw Error("a task is named twice: " + tasks[i], "tasks");

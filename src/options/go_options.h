@@ -1,5 +1,5 @@
-// What a graph policy is: plain data without torch, stored in policy files as JSON. Defaults that the rebuttal of GO leaves
-// open are explained in docs/decisions/0010-graph-policy.md.
+// Options of a graph policy: plain data without torch, stored in policy files as JSON. Defaults that the rebuttal of GO does
+// not specify are explained in docs/decisions/0010-graph-policy.md.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,20 @@ GoTask go_task_from_name(const std::string& name);  // throws Error that lists t
 
 struct GoOptions {
   std::vector<std::string> tasks = {"placement", "schedule", "fusion"};  // decided jointly, in this order of the heads
-  int64_t devices = 8;          // at most; a topology with fewer masks the rest
-  int64_t schedule_levels = 9;  // odd: the middle level is no opinion
-  int64_t fusion_levels = 8;    // F: level 0 is never fused, the others order the traversal
+  int64_t devices = 8;                                                   // at most; with fewer, the others are masked
+  int64_t schedule_levels = 9;                                           // odd: the middle level is neutral
+  int64_t fusion_levels = 8;  // F: level 0 is never fused; the others order the traversal
   int64_t hidden = 48, heads = 4;
   int64_t sage_layers = 3, attention_layers = 2, task_layers = 1;
   int64_t segment = 128;  // nodes of one segment of the recurrent attention
-  int64_t steps = 4;      // T: refinements of one evaluation
-  double stay = 0.7;      // first probability of what was decided before, learned from there on
+  int64_t steps = 4;      // T: refinement steps of one evaluation
+  double stay = 0.7;      // initial probability of keeping the previous decision; learned
   // Ablations.
   bool modulation = true;     // features scaled by the pooled graph embedding before every attention layer
-  bool recurrence = true;     // a segment sees the one before
-  bool task_residual = true;  // a task's head sees the output of the task's before
+  bool recurrence = true;     // a segment attends to the previous one
+  bool task_residual = true;  // a task's head reads the output of the previous task
   bool refinement = true;     // decisions and state of the previous step are inputs
-  bool device_scores = true;  // a task of placement sees every device's load and how near it is
+  bool device_scores = true;  // placement reads every device's load and proximity
 
   int64_t actions(GoTask task) const;
   std::vector<GoTask> task_list() const;

@@ -1,4 +1,4 @@
-// What training of a graph policy is (learn/go/go_ppo.h): plain data without torch.
+// Options of the training of a graph policy (learn/go/go_ppo.h): plain data without torch.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace hone::options {
 
 struct GoTrainOptions {
   int64_t iterations = 200;  // episodes of all graphs together
-  int64_t samples = 16;      // variants simulated in a step
+  int64_t samples = 16;      // variants simulated per step
   int64_t epochs = 2;        // passes over the steps of an episode
   uint64_t seed = 0;
-  int threads = 1;  // more than one is not reproducible bit for bit
+  int threads = 1;  // results are bit-identical with one only
   double learning_rate = 2e-3, clip = 0.2, entropy = 3e-3, imitation = 0.5, clip_norm = 1.0;
   double invalid_reward = -10;
-  double from_best = 0.5;  // share of episodes that begin with the best known decisions instead of the start
+  double from_best = 0.5;  // share of episodes that start from the best known decisions
 
   void validate() const;  // throws Error that names the option
 };
@@ -39,7 +39,7 @@ void for_each_option(ListOf<GoTrainOptions>, Visit&& visit) {
 }
 
 nlohmann::json to_json(const GoTrainOptions& options);
-// Members that are left out keep their defaults; throws Error for unknown and ill-typed ones.
+// Missing members keep their defaults; throws Error for unknown and ill-typed ones.
 GoTrainOptions go_train_options_from_json(const nlohmann::json& json);
 
 }  // namespace hone::options

@@ -36,7 +36,7 @@ std::span<const uint8_t> mapped_tensor(const nlohmann::json& header, const char*
     if (begin > end || end > data.size()) throw Error("the array lies outside the file", where);
     return data.subspan(begin, end - begin);
   } catch (const nlohmann::json::exception&) {
-    throw Error("the array is missing or described badly", where);
+    throw Error("the array is missing or its description is invalid", where);
   }
 }
 
@@ -49,7 +49,7 @@ std::vector<T> copied(std::span<const uint8_t> bytes) {
 
 bool is_layout_file(const fs::path& path) { return path.extension() == ".npz" || path.extension() == kPackedSuffix; }
 
-// What both collections have: nodes and edges. Named after the file until it is checked, for errors.
+// Nodes and edges, which both collections have. Named after the file until the check, for its errors.
 ConfigGraph nodes_of(TpuGraph& read, const std::string& path) {
   ConfigGraph graph;
   graph.name = path;
@@ -60,7 +60,7 @@ ConfigGraph nodes_of(TpuGraph& read, const std::string& path) {
   return graph;
 }
 
-// A file of the tile collection. Run times of one kernel were normalised in several sessions: they compare as multiples of
+// A file of the tile collection. The run times of one kernel come from several sessions and are comparable only as ratios to
 // their session's default.
 ConfigGraph read_tile_npz(const std::string& path) {
   TpuGraph read = read_tpu_graph(path);
@@ -126,7 +126,7 @@ void write_packed_layouts(const std::string& path, const ConfigGraph& graph) {
   const auto put = [&](const char* name, const char* dtype, std::vector<int64_t> shape, const auto& values) {
     file.tensors[name] = stored(dtype, std::move(shape), values.data(), values.size() * sizeof(values[0]));
   };
-  // Tensors stand in the order of their names: those of 8 bytes come first, so that they begin at multiples of 8.
+  // Tensors are stored in the order of their names: 8-byte types come first, so that they begin at multiples of 8.
   put("a_configs", "I64", {graph.configurations(), graph.configurable()}, graph.configs.values);
   put("b_config_runtime", "F64", {measured}, graph.runtime_ns);
   put("edge_index", "I32", {edges, 2}, graph.edges);

@@ -27,7 +27,7 @@ void LayoutModelOptions::validate() const {
   require_between(static_cast<double>(blocks), 1, 16, "blocks");
   require_between(static_cast<double>(opcode_embedding), 1, 1024, "opcode-embedding");
   require_between(static_cast<double>(layout_embedding), 1, 64, "layout-embedding");
-  if (!(dropout >= 0 && dropout < 1)) throw Error("a share from 0 to below 1", "--dropout");
+  if (!(dropout >= 0 && dropout < 1)) throw Error("must be a share from 0 to below 1", "--dropout");
   if (tiles && (name == "sage" || name == "frequent"))
     throw Error("this model ranks layouts, not tiles", "--model", "tgraph, tgraph-code or linear");
 }

@@ -1,4 +1,4 @@
-// What a ranker of layout configurations is, apart from its weights.
+// Options of a ranker of layout configurations.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 namespace hone::options {
 
 struct LayoutModelOptions {
-  // "tgraph": the equations of Khizbullin et al. 2024; "tgraph-code": what its authors published, which differs
-  // (tgraph.h lists how); "sage": TpuGraphs' own baseline, a residual GCN; "linear": a sum over nodes and axes;
+  // "tgraph": the equations of Khizbullin et al. 2024; "tgraph-code": its authors' code, which differs
+  // (listed in tgraph.h); "sage": TpuGraphs' own baseline, a residual GCN; "linear": a sum over nodes and axes;
   // "frequent": the most-frequent-layout rule, which has no network.
   std::string name = "tgraph";
   int64_t hidden = 64;  // the paper: 256
   int64_t blocks = 2;   // graph blocks
   int64_t opcode_embedding = 16, layout_embedding = 4;
   double dropout = 0.2;
-  bool channel_attention = true, cross_attention = true, edges = true;  // what the paper's ablations switch off
+  bool channel_attention = true, cross_attention = true, edges = true;  // switched off in the paper's ablations
   bool prune = true;                                                    // only configurable nodes and their neighbours
-  bool tiles = false;  // ranks tiles of kernels, as its data have them; only "tgraph", "tgraph-code" and "linear" can
+  bool tiles = false;  // ranks tiles of kernels; set by the data; only for "tgraph", "tgraph-code" and "linear"
 
   // Throws Error that names the option.
   void validate() const;
@@ -45,7 +45,7 @@ void for_each_option(ListOf<LayoutModelOptions>, Visit&& visit) {
 }
 
 nlohmann::json to_json(const LayoutModelOptions& options);
-// Members that are left out keep their defaults; throws Error for unknown and ill-typed ones.
+// Missing members keep their defaults; throws Error for unknown and ill-typed ones.
 LayoutModelOptions layout_model_options_from_json(const nlohmann::json& json);
 
 }  // namespace hone::options

@@ -21,8 +21,8 @@ size_t tested_of(size_t count, double share) {
   return static_cast<size_t>(std::ceil(share * static_cast<double>(count)));
 }
 
-// Parts of `keys.size()` things in the order of their hashes: those in `tested` test, or the first share where it is empty;
-// the rest goes to folds in turn.
+// Assigns `keys.size()` items to parts in the order of their hashes: those in `tested`, or the first `share` of them if it is
+// empty, are test data; the others are assigned to folds in turn.
 std::vector<Part> deal(const std::vector<uint64_t>& keys, std::vector<bool> tested, double share, int64_t folds,
                        int64_t fold) {
   std::vector<size_t> order(keys.size());
@@ -60,7 +60,7 @@ std::vector<std::string> programs(const std::vector<ConfigGraph>& graphs) {
   return names;
 }
 
-// Which programs are held out by name; empty where the share says it.
+// The programs held out by name; empty if the share determines them.
 std::vector<bool> named_tests(const std::vector<std::string>& programs, const LayoutSplit& split) {
   if (split.test.empty()) return {};
   std::vector<bool> tested;
@@ -105,9 +105,9 @@ void split_by_config(const std::vector<ConfigGraph>& graphs, const LayoutSplit& 
 
 void LayoutSplit::validate() const {
   if (by != "graphs" && by != "configs") throw Error("must be graphs or configs", "--split");
-  if (!(hold_out >= 0 && hold_out < 0.9)) throw Error("a share from 0 to below 0.9", "--hold-out");
+  if (!(hold_out >= 0 && hold_out < 0.9)) throw Error("must be a share from 0 to below 0.9", "--hold-out");
   if (!test.empty() && (hold_out > 0 || by != "graphs"))
-    throw Error("the split names the programs held out", "--hold-out", "leave out one of them");
+    throw Error("the split already names the programs held out", "--hold-out", "omit one of the two");
   if (folds < 2 || folds > 1000) throw Error("from 2 to 1000", "--folds");
 }
 

@@ -1,4 +1,4 @@
-// Which configurations of which graphs train, validate and test a ranker. Without torch.
+// The split of configurations into training, validation and test data of a ranker. Without torch.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 namespace hone::options {
 
 struct LayoutSplit {
-  // "graphs": whole programs are held out, as the paper does (section 2.4.3); a program that stands in several files goes
-  // to one part. "configs": configurations of every program are held out, which says how well a program already measured
-  // is known and nothing about other programs.
+  // "graphs": whole programs are held out, as in the paper (section 2.4.3); a program in several files is in one part only.
+  // "configs": configurations of every program are held out, which evaluates predictions for measured programs, not for
+  // others.
   std::string by = "graphs";
   double hold_out = 0;            // share kept for testing
   std::vector<std::string> test;  // or the programs kept for testing, by name
@@ -52,13 +52,13 @@ struct LayoutParts {
   std::vector<LayoutPart> train, validation, test;
 };
 
-// How many folds there really are: no more than there are programs to train on.
+// The actual number of folds: at most the number of training programs.
 int64_t folds_of(const std::vector<ConfigGraph>& graphs, const LayoutSplit& split);
 
-// Measured configurations without repeats, split by a hash of what they are: the order in files does not matter. Graphs
-// without run times are left out. Throws Error when one part would be empty.
+// Distinct measured configurations, split by a hash of their content, independent of their order in files. Graphs
+// without run times are omitted. Throws Error if one part would be empty.
 LayoutParts split_layouts(const std::vector<ConfigGraph>& graphs, const LayoutSplit& split, int64_t fold);
-// Every measured configuration without repeats.
+// All distinct measured configurations.
 std::vector<LayoutPart> all_layouts(const std::vector<ConfigGraph>& graphs);
 
 }  // namespace hone::options

@@ -18,7 +18,7 @@ void LayoutTrainOptions::validate() const {
   split.validate();
   require(loss == "hinge" || loss == "listmle", "--loss", "must be hinge or listmle");
   require(steps >= 1, "--steps", "must be at least 1");
-  require(configs_per_step >= 2, "--configs", "a pair takes at least 2");
+  require(configs_per_step >= 2, "--configs", "must be at least 2, for a pair");
   require(learning_rate > 0 && learning_rate <= 1, "--learning-rate", "must be above 0, at most 1");
   require(weight_decay >= 0 && weight_decay < 1, "--weight-decay", "must be 0 to below 1");
   require(warmup >= 0 && warmup < 1, "--warmup", "must be a share from 0 to below 1");
@@ -35,8 +35,8 @@ LayoutTrainOptions layout_defaults(const std::string& model, bool small) {
   LayoutTrainOptions options;
   options.model.name = model;
   if (!small) options.model.hidden = 256;
-  // Of a mean over hundreds of nodes one layout moves a few hundredths, less than what dropout does to it: without, and with
-  // larger steps, validation is as good after a third of the steps.
+  // One layout changes the mean over hundreds of nodes by a few hundredths, less than dropout does: without dropout, and with a
+  // larger learning rate, validation is as good after a third of the steps.
   if (small) options.model.dropout = 0;
   if (small) options.learning_rate = 3e-3;
   if (model == "sage") {

@@ -1,4 +1,4 @@
-// What a training run of a layout ranker is: a function of its data, these options and the seed. Plain data.
+// Options of a training run of a layout ranker, which is a function of its data, these options and the seed. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ struct LayoutTrainOptions {
   LayoutModelOptions model;
   LayoutSplit split;
   std::string loss = "hinge";  // "hinge" (equation 8) or "listmle" (Xia et al. 2008)
-  int64_t steps = 2000;        // of each fold; one graph and some of its configurations a step
+  int64_t steps = 2000;        // of each fold; a step uses one graph and some of its configurations
   int64_t configs_per_step = 64;
   double learning_rate = 1e-3, weight_decay = 1e-5, warmup = 0.05,
          clip_norm = 1;               // section 2.4.2; warmup: share of steps
-  int64_t train_folds = 5, keep = 4;  // the first folds are trained, the best by validation are kept
+  int64_t train_folds = 5, keep = 4;  // the first folds are trained; the best by validation are kept
   int64_t validate_every = 200;       // steps
-  int64_t patience = 0;               // validations without a better one before a fold ends; 0 = never
+  int64_t patience = 0;               // validations without improvement before a fold ends; 0 = no limit
   int64_t validation_configs = 1000;  // of each graph, at most
   uint64_t seed = 0;
   int threads = 1;
@@ -30,11 +30,12 @@ struct LayoutTrainOptions {
   void validate() const;
 };
 
-// The paper's for TGraph (arXiv 2405.16623), TpuGraphs' own for "sage" (baselines/layout of
-// github.com/google-research-datasets/tpu_graphs), ours for the rest. "small" is 64 wide instead of 256, without dropout, at three times the learning rate.
+// The options of the paper for TGraph (arXiv 2405.16623), of TpuGraphs for "sage" (baselines/layout of
+// github.com/google-research-datasets/tpu_graphs), Hone's own for the others. "small" is 64 wide instead of 256,
+// without dropout, at three times the learning rate.
 LayoutTrainOptions layout_defaults(const std::string& model, bool small);
 
-// Without those of the model and of the split, which have lists of their own.
+// Without the members of the model and of the split, which have their own lists.
 template <class Visit>
 void for_each_option(ListOf<LayoutTrainOptions>, Visit&& visit) {
   using O = LayoutTrainOptions;
@@ -62,7 +63,7 @@ void for_each_option(ListOf<LayoutTrainOptions>, Visit&& visit) {
 }
 
 nlohmann::json to_json(const LayoutTrainOptions& options);
-// Members that are left out keep their defaults; throws Error for unknown and ill-typed ones.
+// Missing members keep their defaults; throws Error for unknown and ill-typed ones.
 LayoutTrainOptions layout_train_options_from_json(const nlohmann::json& json);
 
 }  // namespace hone::options

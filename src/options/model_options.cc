@@ -21,6 +21,10 @@ const std::vector<ModelName>& model_names() {
       {"gat+column-wise", Gnn::Gat, Reduction::ColumnWise, false},
       {"gat+lstm", Gnn::Gat, Reduction::Lstm, false},
       {"gat+transformer", Gnn::Gat, Reduction::Transformer, false},
+      {"gin+per-node", Gnn::Gin, Reduction::PerNode, false},
+      {"gin+column-wise", Gnn::Gin, Reduction::ColumnWise, false},
+      {"gin+lstm", Gnn::Gin, Reduction::Lstm, false},
+      {"gin+transformer", Gnn::Gin, Reduction::Transformer, false},
       {"late-fusion", Gnn::Sage, Reduction::ColumnWise, true},
   };
   return table;
@@ -50,10 +54,10 @@ const char* join_name(Join join) {
 Join join_from_name(const std::string& name) {
   for (Join join : {Join::None, Join::Node, Join::Kernel})
     if (name == join_name(join)) return join;
-  throw Error("no such place for kernel features: " + name, "", "one of none, node, kernel");
+  throw Error("kernel features cannot be joined at: " + name, "", "one of none, node, kernel");
 }
 
-// Found by nlohmann::json.
+// Called by nlohmann::json.
 static void to_json(nlohmann::json& json, Join join) { json = join_name(join); }
 static void from_json(const nlohmann::json& json, Join& join) { join = join_from_name(json.get<std::string>()); }
 

@@ -1,5 +1,5 @@
-// What a network consists of: the table of model names, and the options that fix every weight's shape. Without torch, so
-// that the command line can check names; stored in weights files as JSON.
+// The table of model names, and the options that determine the shape of every weight. Without torch, so that the command
+// line can check names; stored in weights files as JSON.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,25 @@
 
 namespace hone::options {
 
-enum class Gnn { None, Sage, Gat };
+enum class Gnn { None, Sage, Gat, Gin };
 enum class Reduction { PerNode, ColumnWise, Lstm, Transformer };
-// Where features of the whole kernel enter: nowhere, beside every node's features (the paper's option 1), or beside the
+// Where features of the whole kernel are concatenated: nowhere, to every node's features (the paper's option 1), or to the
 // kernel embedding (option 2).
 enum class Join { None, Node, Kernel };
 
-// The twelve networks of Kaufman et al. 2021, Table 4, and our own late-fusion network.
+// The twelve networks of Kaufman et al. 2021, Table 4, the same with GIN as a control of the aggregation, and Hone's own
+// late-fusion network.
 struct ModelName {
   const char* name;
   Gnn gnn;
   Reduction reduction;
-  bool late_fusion;  // options meet the kernel's embedding only at the end, so that many are scored quickly
+  bool late_fusion;  // options are combined with the kernel's embedding at the end, so that many are scored quickly
 };
 const std::vector<ModelName>& model_names();
-// Weights files of older versions call late-fusion "fast", which is understood too. Throws Error that lists the names.
+// Accepts "fast", the name of late-fusion in weights files of older versions. Throws Error that lists the names.
 const ModelName& find_model(const std::string& name);
 
-// Defaults are the paper's fixed values (Table 5) except `hidden`, which Tables 6 and 7 set to 512 or 1024 for a V100.
+// Defaults are the paper's fixed values (Table 5) except `hidden`, which is 512 or 1024 in Tables 6 and 7, for a V100.
 struct ModelOptions {
   std::string name = "sage+lstm";
   int64_t hidden = 128;
@@ -39,12 +40,11 @@ struct ModelOptions {
   int64_t transformer_layers = 1;
   int64_t transformer_heads = 4;
   int64_t gat_heads = 2;
-  int64_t neighbour_cap = 20;  // further neighbours of a node are cut off
-  bool directed = true;        // other weights for producers than for users
+  int64_t neighbour_cap = 20;  // most neighbours of a node that are used
+  bool directed = true;        // separate weights for producers and users
   bool l2_norm = false;        // of node embeddings after every GNN layer
   Join tile_join = Join::Node, static_join = Join::Node;
-  bool demand =
-      false;  // options also bring what the analytical model counts for them (analytical.h), beside their features
+  bool demand = false;  // options' features also include the counts of the analytical model (analytical.h)
   double dropout = 0.1;
 
   void validate() const;  // throws Error that names the option
@@ -82,7 +82,7 @@ ModelOptions model_options_from_json(const nlohmann::json& json);  // throws Err
 const char* join_name(Join join);              // "none", "node", "kernel"
 Join join_from_name(const std::string& name);  // throws Error
 
-// Widths of the arrays a network reads, fixed by the feature version of its data.
+// Widths of a network's input arrays, determined by the feature version of its data.
 struct FeatureWidths {
   int64_t node = 0, static_ = 0, tile = 0;
   int64_t demand = 0;  // numbers of the analytical model, computed when a batch is made

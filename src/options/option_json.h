@@ -1,5 +1,5 @@
-// An options struct as a JSON object, by its list (option_list.h). Reading: members left out keep their values, anything
-// else than a member is an error that names it.
+// An options struct as a JSON object, by its list (option_list.h). Reading: missing members keep their values; an unknown
+// member is an error that names it.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -17,8 +17,8 @@ nlohmann::json write_options(const O& options) {
   return json;
 }
 
-// `what` names the kind of option in errors ("model"); `others` members of the object are read by the caller. Throws Error
-// for another type, ill-typed and unknown members.
+// `what` is the kind of option in errors ("model"); the caller reads `others` members of the object. Throws Error if it is not
+// an object, and for ill-typed and unknown members.
 template <class O>
 void read_options(const nlohmann::json& json, const std::string& what, O& options, size_t others = 0) {
   if (!json.is_object()) throw Error(what + " options are not an object");

@@ -13,11 +13,11 @@ struct ListOf {};
 
 struct OptionRow {
   const char* name;  // in JSON
-  // Of the option on the command line. Null: JSON only. Empty: an option that --help does not show.
+  // Of the option on the command line. Null: JSON only. Empty: not shown by --help.
   const char* help = nullptr;
-  // Of that option, "--tile,--old-name"; null: --NAME with dashes. Only the first name is shown in help.
+  // The option's names, "--tile,--old-name"; null: --NAME with dashes. Help shows only the first.
   const char* spelling = nullptr;
-  bool switches_off = false;  // the option is a flag that makes a bool false
+  bool switches_off = false;  // the option is a flag that sets a bool to false
 };
 
 }  // namespace hone::options

@@ -22,10 +22,10 @@ int64_t item_bytes(const std::string& dtype) {
 }
 
 [[noreturn]] void damaged(const std::string& what, const std::string& where) {
-  throw Error("not a sound safetensors file: " + what, where);
+  throw Error("not a valid safetensors file: " + what, where);
 }
 
-// Bytes a tensor of this type and shape takes; throws when the numbers make no sense.
+// The size of a tensor of this type and shape in bytes; throws if these are invalid.
 uint64_t expected_bytes(const StoredTensor& tensor, const std::string& name, const std::string& where) {
   uint64_t bytes = static_cast<uint64_t>(item_bytes(tensor.dtype));
   if (bytes == 0) damaged(name + " has an unknown type " + tensor.dtype, where);
@@ -43,15 +43,15 @@ StoredTensor read_tensor(const nlohmann::json& entry, const std::string& name, s
     entry.at("dtype").get_to(tensor.dtype);
     entry.at("shape").get_to(tensor.shape);
     const nlohmann::json& offsets = entry.at("data_offsets");
-    if (offsets.size() != 2) damaged(name + " has no two offsets", where);
+    if (offsets.size() != 2) damaged(name + " does not have two offsets", where);
     begin = offsets[0].get<uint64_t>();
     end = offsets[1].get<uint64_t>();
   } catch (const nlohmann::json::exception&) {
-    damaged(name + " is described badly", where);
+    damaged(name + " has an invalid description", where);
   }
   if (begin > end || end > data.size()) damaged(name + " lies outside the file", where);
   if (end - begin != expected_bytes(tensor, name, where))
-    damaged(name + " has another size than its shape says", where);
+    damaged(name + " has a size that does not match its shape", where);
   tensor.bytes = std::string(data.substr(begin, end - begin));
   return tensor;
 }
@@ -103,7 +103,7 @@ TensorFile decode_safetensors(const std::string& content, const std::string& whe
       damaged("the metadata are not text", where);
     }
   }
-  // Tensors may neither overlap nor leave bytes over: what is not described could be anything.
+  // Tensors must cover the data exactly: undescribed bytes could be anything.
   if (total != data.size()) damaged("bytes are missing or left over", where);
   return file;
 }

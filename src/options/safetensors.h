@@ -21,9 +21,9 @@ struct TensorFile {
   std::map<std::string, StoredTensor> tensors;
 };
 
-// Equal contents give equal bytes; the data begin at a multiple of 8. Throws RunError (where = path).
+// Equal content gives equal bytes; the data begin at a multiple of 8. Throws RunError (where = path).
 void write_safetensors(const std::string& path, const TensorFile& file);
-// Throws Error (where = path) for anything that is not a sound safetensors file.
+// Throws Error (where = path) for anything that is not a valid safetensors file.
 TensorFile read_safetensors(const std::string& path);
 
 std::string encode_safetensors(const TensorFile& file);

@@ -1,5 +1,5 @@
-// What a training run is: a function of its data, these options and the seed. Plain data, JSON for the way into the
-// learning library and into checkpoints.
+// Options of a training run, which is a function of its data, these options and the seed. Plain data, JSON for the learning
+// library and checkpoints.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace hone::options {
 struct TrainOptions {
   std::string task = "tile";  // "tile": rank options of a kernel; "fusion": run times of kernels
   ModelOptions model;
-  // "rank-hinge", "rank-logistic", "rank-weighted", "ratio", "mse" (models/losses.h); empty = rank-hinge for tile, mse for
+  // "rank-hinge", "rank-logistic", "rank-weighted", "ratio", "mse" (learn/nets/losses.h); empty = rank-hinge for tile, mse for
   // fusion.
   std::string loss;
   int64_t steps = 20000;
@@ -22,25 +22,25 @@ struct TrainOptions {
   double learning_rate = 1e-3;
   double decay = 1;  // factor of the learning rate every `decay_steps` steps
   int64_t decay_steps = 1000;
-  double clip_norm = 1;              // of all gradients together; 0 = no clipping
+  double clip_norm = 1;              // norm of all gradients; 0 = no clipping
   int64_t kernels_per_step = 0;      // 0 = 8 for tile, 64 for fusion
-  int64_t options_per_kernel = 32;   // at most, drawn anew every time
+  int64_t options_per_kernel = 32;   // at most, drawn again in every step
   std::string balance = "program";   // draw evenly from each "program", "family" or "kernel"
   int64_t validate_every = 500;      // steps
-  int64_t patience = 20;             // validations without a better one before training ends; 0 = never
+  int64_t patience = 20;             // validations without improvement before training ends; 0 = no limit
   int64_t validation_kernels = 400;  // at most, spread evenly over the validation part
   int64_t validation_options = 128;  // at most, of one kernel
   double min_runtime_ns = 5000;      // fusion metrics count kernels at least this long
   int threads = 1;
-  int64_t processes = 1, rank = 0;  // data-parallel: gradients are averaged over processes
-  std::string rendezvous;           // a file the processes meet through
+  int64_t processes = 1, rank = 0;  // data-parallel training: gradients are averaged over processes
+  std::string rendezvous;           // a file by which the processes find each other
 
   bool ranks() const { return loss != "mse"; }
-  // Fills the defaults that depend on the task. Throws Error that names the option.
+  // Sets the defaults that depend on the task. Throws Error that names the option.
   void settle();
 };
 
-// Without the model's, which have a list of their own.
+// Without the members of the model, which have their own list.
 template <class Visit>
 void for_each_option(ListOf<TrainOptions>, Visit&& visit) {
   using O = TrainOptions;
@@ -68,16 +68,17 @@ void for_each_option(ListOf<TrainOptions>, Visit&& visit) {
   visit({"min_runtime_ns"}, &O::min_runtime_ns);
   visit({"threads", "threads of one process"}, &O::threads);
   visit({"processes", "processes on this machine that train together, their gradients averaged"}, &O::processes);
-  visit({"rank", ""}, &O::rank);  // of a process that another one started
+  visit({"rank", ""}, &O::rank);  // of a process started by another one
   visit({"rendezvous", ""}, &O::rendezvous);
 }
 
 nlohmann::json to_json(const TrainOptions& options);
-// Members that are left out keep their defaults; throws Error for unknown and ill-typed ones.
+// Missing members keep their defaults; throws Error for unknown and ill-typed ones.
 TrainOptions train_options_from_json(const nlohmann::json& json);
 
-// The tuned hyperparameters of Kaufman et al. 2021, Table 6 (tile) and 7 (fusion), for one of its twelve models, and our
-// own for late-fusion. The paper clips gradients "by norm" without saying at which, and decays without saying how often.
+// The tuned hyperparameters of Kaufman et al. 2021, Table 6 (tile) and 7 (fusion), for one of its twelve models, and Hone's
+// own for late-fusion and GIN. The paper does not specify the norm at which gradients are clipped, nor how often the rate
+// decays.
 TrainOptions paper_options(const std::string& task, const std::string& model);
 
 }  // namespace hone::options

@@ -13,7 +13,7 @@ using nlohmann::json;
 struct hone_env {
   std::unique_ptr<PassEnv> env;
   std::shared_ptr<const hone::passorder::GraphObservation> graph;
-  std::string text;  // of the last answer
+  std::string text;  // of the last result
 };
 
 namespace {
@@ -25,7 +25,7 @@ void fail(const char* kind, const std::string& message, const std::string& where
                    .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// The edge of the library: no exception leaves it.
+// Converts exceptions to errors: none may leave the library.
 bool guarded(const std::function<void()>& work) {
   try {
     work();

@@ -1,4 +1,4 @@
-// A trained policy from its file. Without torch: the work is done in libhone_learn.so, opened on first use.
+// A trained policy from its file. Without torch: libhone_learn.so, opened on first use, evaluates it.
 #pragma once
 
 #include <memory>
@@ -16,19 +16,19 @@ class LearnedPolicy {
   virtual ~LearnedPolicy() = default;
   virtual std::string agent() const = 0;            // "ppo"
   virtual const EnvironmentSpec& spec() const = 0;  // of the environment it was trained in
-  // How that environment was made, as the training command was told.
+  // The options of that environment, as given to the training command.
   virtual const nlohmann::json& environment() const = 0;
   // One row of spec().actions numbers per observation: log-probabilities, or for dqn the expected returns. The largest is
   // the action to take. Throws InternalError for observations that do not fit the spec.
   virtual std::vector<float> scores(std::span<const Observation> observations) = 0;
 };
 
-// Throws Error (where = path) for damaged files and for files that hold no policy; RunError when the library is missing.
+// Throws Error (where = path) for damaged files and for files without a policy; RunError if the library is missing.
 std::unique_ptr<LearnedPolicy> load_policy(const std::string& path, int threads = 1);
 
 }  // namespace hone::passorder
 
 extern "C" {
-// What libhone_learn.so exports for this: a new object, or null and an error (models/learn_abi.h).
+// Exported by libhone_learn.so: returns a new object, or null and an error (cost/learn_abi.h).
 hone::passorder::LearnedPolicy* hone_rl_open_policy(const char* path, int threads, char** error);
 }

@@ -1,4 +1,4 @@
-// Orders of one program's passes by what they leave: the few best that a search has come across.
+// The best orders of one program's passes that a search has found.
 #pragma once
 
 #include <map>
@@ -10,19 +10,19 @@
 
 namespace hone::passorder {
 
-// What is to become small: instructions, FLOPs + 2 transcendentals, or the measured run time.
+// The quantity to minimise: instructions, FLOPs + 2 transcendentals, or the measured run time.
 enum class OrderMetric : int8_t { Operations = 0, Cost, RunTime };
 const char* order_metric_name(OrderMetric metric);            // "operations", "cost", "run-time"
 OrderMetric order_metric_from_name(const std::string& name);  // throws Error
 
-// The passes that changed something, and what they made of the program.
+// The passes that changed something, and the resulting program.
 struct Ordered {
   PassHistory passes;
   PassStatePtr state;
-  PassDuel duel;  // against the untouched program; empty where nothing was measured
+  PassDuel duel;  // against the untouched program; empty if not measured
 };
 
-// The metric of an order; run times are relative to the untouched program's, infinite where that is not verified.
+// The metric of an order; run times are relative to the untouched program's, infinite if not verified.
 double metric_of(const Ordered& ordered, OrderMetric metric);
 
 class OrderCandidates {
@@ -30,12 +30,12 @@ class OrderCandidates {
   OrderCandidates(PassSession& session, std::string program, OrderMetric metric, double measure_ms)
       : session_(session), program_(std::move(program)), metric_(metric), measure_ms_(measure_ms) {}
 
-  // The metric of an order, which becomes a candidate if it is among the best. Run times are measured, once per state.
+  // Returns the metric of an order, and keeps the order if it is among the best. Run times are measured once per state.
   double offer(Ordered& ordered);
   OrderMetric metric() const { return metric_; }
-  // A number that needs no clock: the metric, for run times the instructions instead.
+  // The metric without measuring: instructions instead of run times.
   double countable(const PassState& state) const;
-  double best() const;                      // infinite without any
+  double best() const;                      // infinite if there is none
   std::vector<Ordered> best_first() const;  // one per state
 
  private:

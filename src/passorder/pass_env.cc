@@ -30,7 +30,7 @@ constexpr Kind kKinds[] = {
     {"hone/XlaPassOrderRunTime-v0", [](PassEnvOptions& o) { o.run_time = true; }},
 };
 constexpr const char* kActionHistory = "hone/XlaPassOrderActionHistory-v0";
-constexpr const char* kActionHistoryBefore = "hone/XlaPassOrderTaken-v0";  // as it was called before 0.2
+constexpr const char* kActionHistoryBefore = "hone/XlaPassOrderTaken-v0";  // its name before 0.2
 
 // "dir/bert.mlir.gz" -> "bert"
 std::string name_of(const std::string& path) {

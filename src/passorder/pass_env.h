@@ -1,5 +1,5 @@
 // XLA Gym (Ganai et al. 2022, section 4.1): ordering XLA's passes as a decision process. The state is a program and the
-// passes so far; an action is a pass; the reward is what the pass took away from the program.
+// passes so far; an action is a pass; the reward is the reduction of the program's instructions by the pass.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,9 @@ namespace hone::passorder {
 
 struct PassEnvOptions {
   std::string id = "hone/XlaPassOrder-v0";
-  std::vector<std::string> programs;  // files; the seed of an episode chooses one
+  std::vector<std::string> programs;  // files; chosen by the seed of an episode
   std::vector<std::string> passes;    // the actions; empty = the default action set
-  int64_t traj_limit = 45;            // actions of an episode, which then is truncated
+  int64_t traj_limit = 45;            // actions until an episode is truncated
   // Base reward: reward_scale * (n - n') / n0, n the number of instructions, n0 that of the untouched program.
   double reward_scale = 1;
   // Adds F = gamma phi(s') - phi(s), phi(s) = -shaping_scale (FLOPs + 2 transcendentals) / those of the untouched program.
@@ -25,21 +25,22 @@ struct PassEnvOptions {
   bool costs = false;       // Observation::costs, for the value function only
   bool graph = false;       // Observation::graph instead of values
   bool log_counts = false;  // values are log(1 + count)
-  // values end with one number per action, 1 where it was taken in this very state before: most of those do nothing again,
-  // which counts alone do not tell.
+  // values end with one number per action, 1 if it was taken in this state before. Most such actions do nothing again, which
+  // the counts do not show.
   bool action_history = false;
-  // Instead of all of the above one reward at the end of the episode, which then terminates: reward_scale * ln(run time of
-  // the untouched program / run time now), -reward_scale where the program does not run or its outputs differ.
+  // Instead of the above, one reward at the end of the episode, which is then terminated: reward_scale * ln(run time of the
+  // untouched program / run time now), or -reward_scale if the program does not run or its outputs differ.
   bool run_time = false;
   double measure_ms = 200;
-  double failure_penalty = 0.1;  // of an action that fails, times reward_scale
+  double failure_penalty = 0.1;  // of a failed action, times reward_scale
   PassSessionOptions session;
 
   void validate() const;  // throws Error
 };
 
-// Observation::values, [135]: instructions by opcode (features::opcode_number), behind them [actions] with `action_history`. Observation::costs, [6]: log(1 + x) of
-// FLOPs, transcendentals and bytes, then each over that of the untouched program.
+// Observation::values, [135]: instructions by opcode (features::opcode_number), then [actions] with
+// `action_history`. Observation::costs, [6]: log(1 + x) of FLOPs, transcendentals and bytes, then each
+// divided by that of the untouched program.
 class PassEnv : public Environment {
  public:
   // Throws Error for options that do not fit, unknown passes and missing files.
@@ -50,7 +51,7 @@ class PassEnv : public Environment {
   Step step(int64_t action) override;
   nlohmann::json info() const override;
   std::string render() const override;
-  std::unique_ptr<Environment> clone() const override;  // shares the worker and its memory
+  std::unique_ptr<Environment> clone() const override;  // shares the worker and the known steps
 
   const std::vector<std::string>& actions() const { return options_.passes; }
   const std::vector<std::string>& programs() const { return names_; }
@@ -67,7 +68,7 @@ class PassEnv : public Environment {
   PassEnvOptions options_;
   EnvironmentSpec spec_;
   std::shared_ptr<PassSession> session_;
-  std::vector<std::string> names_;  // of the programs: file names without folder and endings
+  std::vector<std::string> names_;  // of the programs: file names without folder and extensions
 
   std::string name_, program_;  // of the episode; program_ is the session's key
   PassStatePtr initial_, state_;
@@ -81,8 +82,8 @@ class PassEnv : public Environment {
 };
 
 // The environments by id: XlaPassOrder-v0, XlaPassOrderShaped-v0, XlaPassOrderCosts-v0, XlaPassOrderGraph-v0,
-// XlaPassOrderActionHistory-v0 and XlaPassOrderRunTime-v0, all with the prefix "hone/"; XlaPassOrderTaken-v0, the name that
-// XlaPassOrderActionHistory-v0 had before 0.2. Throws Error for another.
+// XlaPassOrderActionHistory-v0 and XlaPassOrderRunTime-v0, all with the prefix "hone/"; XlaPassOrderTaken-v0, the name of
+// XlaPassOrderActionHistory-v0 before 0.2. Throws Error for other ids.
 PassEnvOptions pass_env_options(const std::string& name);
 std::vector<std::string> pass_env_ids();
 

@@ -12,12 +12,12 @@
 namespace hone::passorder {
 namespace {
 
-constexpr char kNone[] = "-";        // no pass at this place
-constexpr int64_t kProposed = 8;     // passes of a policy that are tried before one is taken
-constexpr int kGreedyPatience = 20;  // walks in a row without a better candidate
+constexpr char kNone[] = "-";        // no pass at this position
+constexpr int64_t kProposed = 8;     // most likely passes that a policy tries before it takes one
+constexpr int kGreedyPatience = 20;  // consecutive walks without a better candidate
 
-// Cost of an order: the metric of the best state on its way, so that what follows the best is cut off. Run times are
-// measured at the end only.
+// Cost of an order: the metric of its best state; later passes are dropped. Run times are measured at the
+// end only.
 class OrderCost : public CostModel {
  public:
   OrderCost(PassSession& session, std::string program, const Space& space, OrderCandidates& candidates)
@@ -55,7 +55,7 @@ class OrderCost : public CostModel {
   int64_t applications_ = 0;
 };
 
-// One place per pass of the order; XLA's own order is an option of the first.
+// One dimension per position in the order; XLA's own order is an option of the first.
 Space space_of(const std::vector<std::string>& passes, int64_t length) {
   Space space;
   for (int64_t place = 0; place < length; ++place) {
@@ -122,7 +122,7 @@ class Search {
     const PassScores scores = policy.scores(program_);
     const Ordered starts[] = {{{}, report_.initial, {}}, {report_.xla.passes, report_.xla.state, {}}};
     const auto value = [this](const PassState& state) { return candidates_.countable(state); };
-    // Pairs of walks, one from each start: the best guess, what it proposes tried, then draws and tried draws in turn.
+    // Pairs of walks, one from each start: best passes, best passes tried first, then sampled and sampled-and-tried in turn.
     for (int64_t episode = 0; !over(walks.applications()); ++episode) {
       const Ordered& start = starts[episode % 2];
       const int64_t pair = episode / 2;
@@ -134,7 +134,7 @@ class Search {
     walks_ = nullptr;
   }
 
-  // From XLA's own order, then from no pass at all, in turn: a greedy search may have nowhere to go from the first.
+  // Alternates between starts after XLA's own order, where a greedy search may find no improvement, and without passes.
   void walk_greedily() {
     PassWalks walks = walks_of(choosable());
     walks_ = &walks;
@@ -181,7 +181,7 @@ class Search {
 void OrderOptions::validate() const {
   if (!(budget_s > 0)) throw Error(fmt::format("a budget of {:g} s", budget_s), "--budget", "give more than 0");
   if (length < 1 || length > 1000) throw Error(fmt::format("orders of {} passes", length), "--length", "1 to 1000");
-  if (!(measure_ms > 0)) throw Error("no time to measure");
+  if (!(measure_ms > 0)) throw Error("the time to measure must be above 0 ms");
   std::string names = "ppo";
   for (const std::string& name : strategy_names()) names += ", " + name;
   const std::vector<std::string> known = strategy_names();

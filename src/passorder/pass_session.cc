@@ -209,7 +209,7 @@ std::string PassSession::hlo(const std::string& program, const PassHistory& hist
   request.passes = history;
   request.want_hlo = true;
   wire::ApplyReplyT reply = apply(std::move(request), 0);
-  if (!reply.error.empty()) throw RunError("a pass failed where it had not: " + reply.error);
+  if (!reply.error.empty()) throw RunError("a pass failed that had succeeded before: " + reply.error);
   return reply.hlo;
 }
 

@@ -1,5 +1,5 @@
-// Programs under XLA's passes: a worker that runs them, and the memory of what each pass made of each state, so that a
-// known step costs no message. A pass that aborts or hangs ends the worker, never this process.
+// Programs under XLA's passes: a worker that runs the passes, and a cache of the result of each pass in each state, so that a
+// known step needs no message. A pass that aborts or hangs ends the worker, never this process.
 #pragma once
 
 #include <array>
@@ -23,12 +23,12 @@ struct PassInfo {
   std::string name, group, meaning;
   bool default_action = false;
   bool changes_numerics = false;
-  std::string note;  // why it is no default action; empty when it is
+  std::string note;  // why it is not a default action; empty if it is one
 };
 
-// What a list of passes made of a program.
+// The result of a list of passes on a program.
 struct PassState {
-  std::string fingerprint;                             // equal for states that differ in names only
+  std::string fingerprint;                             // equal for states that differ only in names
   int64_t instructions = 0;                            // of all computations
   std::array<float, features::kOpcodeCount> counts{};  // by features::opcode_number
   double flops = 0, transcendentals = 0, bytes = 0;    // XLA's HloCostAnalysis
@@ -36,28 +36,28 @@ struct PassState {
 };
 using PassStatePtr = std::shared_ptr<const PassState>;
 
-// The passes that changed something, oldest first: with the program, all there is to a state.
+// The passes that changed something, oldest first. Together with the program it determines a state.
 using PassHistory = std::vector<std::string>;
 
 struct PassStep {
-  PassStatePtr state;  // the old one when nothing changed
+  PassStatePtr state;  // the old one if nothing changed
   bool changed = false;
-  bool cached = false;  // nothing ran
-  double ms = 0;        // of the pass, when it ran
-  std::string error;    // empty = none; else the state is the old one
+  bool cached = false;  // known, so no pass ran
+  double ms = 0;        // time of the pass if it ran
+  std::string error;    // empty = none; otherwise the state is the old one
 };
 
-// Run time of a program ordered one way against the untouched program, interleaved in one process.
+// Run time of a program after an order of passes against the untouched program, interleaved in one process.
 struct PassDuel {
   bool verified = false;  // outputs equal within tolerance, and could have been wrong
   double baseline_ns = 0, candidate_ns = 0, ratio = 0, ratio_low = 0, ratio_high = 0;  // baseline / candidate
-  std::string error;  // did not compile, crashed, took too long, outputs differ
+  std::string error;  // it did not compile, crashed or took too long, or outputs differ
 };
 
 struct PassSessionOptions {
   wire::WorkerOptions worker;
   double step_limit_s = 20;      // for one pass, replay included
-  size_t memory_states = 50000;  // states and steps remembered; past it all are forgotten
+  size_t memory_states = 50000;  // states and steps in the cache, which is cleared when full
   int threads = 1;               // of a measured run
   uint64_t seed = 0;             // of generated inputs
   std::string max_isa;           // of a measured run: widest instruction set (base/isa.h); empty = the CPU's
@@ -65,10 +65,10 @@ struct PassSessionOptions {
 
 struct PassCounters {
   int64_t steps = 0, cached = 0, changed = 0, failed = 0;
-  double pass_ms = 0, call_ms = 0;  // in passes; in calls of the worker, passes included
+  double pass_ms = 0, call_ms = 0;  // time in passes; time in calls of the worker, passes included
 };
 
-// May be shared between threads; calls take turns. Use it from a thread that outlives it or see wire::Worker.
+// May be shared between threads; calls are serialised. Use it from a thread that outlives it, or see wire::Worker.
 class PassSession {
  public:
   explicit PassSession(PassSessionOptions options);  // throws Error for a limit beyond this CPU
@@ -77,19 +77,19 @@ class PassSession {
   std::vector<std::string> default_passes();  // names of the default action set
   void check_pass(const std::string& name);   // throws Error for an unknown one
 
-  // Loads a program into the worker, once; returns its key. Throws Error for bytes XLA cannot read.
+  // Loads a program into the worker once; returns its key. Throws Error for bytes XLA cannot read.
   std::string load(const std::string& bytes, const std::string& name);
   // The same for a file, read once.
   std::string load_file(const std::string& path);
   void set_inputs(const std::string& program, const std::vector<NamedArray>& inputs);  // in the order of the parameters
   PassStatePtr initial(const std::string& program);
 
-  // One pass on the state that `history` makes of the program. Throws Error for an unknown pass or program.
+  // Runs one pass on the program's state after `history`. Throws Error for an unknown pass or program.
   PassStep step(const std::string& program, const PassStatePtr& state, const PassHistory& history,
                 const std::string& pass);
 
   std::string hlo(const std::string& program, const PassHistory& history);     // text
-  std::string verify(const std::string& program, const PassHistory& history);  // XLA's verifier; empty = nothing wrong
+  std::string verify(const std::string& program, const PassHistory& history);  // XLA's verifier; empty = valid
   std::shared_ptr<const GraphObservation> graph(const std::string& program, const PassState& state,
                                                 const PassHistory& history);
   PassDuel measure(const std::string& program, const PassHistory& history, double budget_ms = 200);
@@ -99,7 +99,7 @@ class PassSession {
   int worker_restarts() const { return worker_.restarts(); }
 
  private:
-  struct Known {  // the outcome of a pass on a state
+  struct Known {  // the result of a pass on a state
     PassStatePtr state;
     std::string error;
     double ms = 0;

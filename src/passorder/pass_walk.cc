@@ -12,9 +12,9 @@
 namespace hone::passorder {
 namespace {
 
-constexpr double kAnyPass = 0.1;  // chance of Draw::MostlyBest
+constexpr double kAnyPass = 0.1;  // probability in Draw::MostlyBest
 
-// Of the passes that are free, at least one of them.
+// The pass to take among those not taken yet, of which there must be one.
 size_t chosen(const std::vector<float>& scores, const std::vector<bool>& taken, Draw draw, Rng& rng) {
   std::vector<size_t> open;
   for (size_t pass = 0; pass < taken.size(); ++pass)
@@ -127,9 +127,9 @@ OrderPolicy::OrderPolicy(const std::string& path, PassSession& session)
   const PassEnvOptions made = pass_env_options_from_json(policy_->environment());
   passes_ = made.passes;
   view_ = {made.graph, made.costs, made.log_counts, made.action_history};
-  if (passes_.empty()) throw Error("the policy does not say which passes it orders", path);
+  if (passes_.empty()) throw Error("the policy does not list its passes", path);
   if (static_cast<int64_t>(passes_.size()) != policy_->spec().actions)
-    throw Error("the policy names another number of passes than it scores", path);
+    throw Error("the policy lists another number of passes than it scores", path);
   for (const std::string& pass : passes_) session.check_pass(pass);
 }
 

@@ -3,8 +3,8 @@
 
 namespace hone::passorder {
 
-// What is added to a reward. The potential of a terminal state counts as 0, whatever it is: only then do the same policies
-// stay optimal when episodes end. A truncated episode keeps the potential of its last state.
+// The term added to a reward. The potential of a terminal state counts as 0, which keeps the optimal policies of episodic
+// tasks unchanged. A truncated episode keeps the potential of its last state.
 inline double shaping_reward(double before, double after, double discount, bool terminated) {
   return (terminated ? 0 : discount * after) - before;
 }

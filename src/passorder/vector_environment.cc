@@ -17,7 +17,7 @@ struct VectorEnvironment::Slot {
   double return_ = 0;
 };
 
-// One thread per environment; run() gives each its index and waits for all.
+// One thread per environment; run() calls its work with each index and waits for all.
 class VectorEnvironment::Threads {
  public:
   explicit Threads(int64_t count) : errors_(count) {
@@ -58,7 +58,7 @@ class VectorEnvironment::Threads {
       std::exception_ptr error;
       try {
         (*work)(index);
-      } catch (...) {  // thrown again by run(), in the caller's thread
+      } catch (...) {  // rethrown by run() in the caller's thread
         error = std::current_exception();
       }
       const std::lock_guard lock(mutex_);
@@ -83,7 +83,7 @@ VectorEnvironment::VectorEnvironment(int64_t count, const EnvironmentFactory& fa
     slots_.emplace_back();
     slots_.back().environment = factory(i);
     if (!(slots_.back().environment->spec() == slots_.front().environment->spec()))
-      throw InternalError("environments of one run differ");
+      throw InternalError("the environments of a run have different specs");
   }
   if (threads && count > 1) threads_ = std::make_unique<Threads>(count);
 }
@@ -118,7 +118,7 @@ const std::vector<Observation>& VectorEnvironment::observations() {
 }
 
 std::vector<VectorStep> VectorEnvironment::step(std::span<const int64_t> actions) {
-  if (static_cast<int64_t>(actions.size()) != count()) throw InternalError("not one action per environment");
+  if (static_cast<int64_t>(actions.size()) != count()) throw InternalError("there must be one action per environment");
   observations();
   std::vector<VectorStep> steps(slots_.size());
   for_each([&](int64_t i) {
@@ -147,7 +147,7 @@ nlohmann::json VectorEnvironment::save() const {
 
 void VectorEnvironment::restore(const nlohmann::json& state) {
   if (!state.is_array() || static_cast<int64_t>(state.size()) != count())
-    throw Error("a saved state of another number of environments");
+    throw Error("the saved state has another number of environments");
   observations_.clear();
   if (state.front().at("episode").get<int64_t>() < 0) return;
   std::vector<Observation> now(slots_.size());

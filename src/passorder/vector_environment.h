@@ -1,4 +1,4 @@
-// Several environments stepped together, each on a thread of its own: an environment waits for its worker process.
+// Several environments stepped together, each on its own thread, since an environment waits for its worker process.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,28 @@ namespace hone::passorder {
 using EnvironmentFactory = std::function<std::unique_ptr<Environment>(int64_t index)>;
 
 struct VectorStep {
-  Step step;           // its observation is the last one of the episode where that ended
-  Observation next;    // what the next action answers: the first of a new episode where the last one ended
-  double return_ = 0;  // undiscounted sum of rewards, where the episode ended
-  int64_t length = 0;  // actions of the episode, where it ended
+  Step step;           // if the episode ended, its observation is the last one of it
+  Observation next;    // input of the next action: the first of a new episode if the last one ended
+  double return_ = 0;  // undiscounted sum of rewards if the episode ended
+  int64_t length = 0;  // actions of the episode if it ended
 };
 
-// Episodes follow each other: where one ends the next begins. The seed of an episode is a function of the run's seed, the
-// environment's index and the episode's number, so a saved run goes on as if it had not been cut off.
+// The next episode begins when one ends. The seed of an episode is a function of the run's seed, the environment's index and
+// the episode's number, so a restored run continues as if it had not been interrupted.
 class VectorEnvironment {
  public:
-  // Throws Error when there is none, InternalError when their specs differ. With `threads` false one after the other.
+  // Throws Error if count < 1, InternalError if their specs differ. If `threads` is false, they are stepped one after the
+  // other.
   VectorEnvironment(int64_t count, const EnvironmentFactory& factory, uint64_t seed, bool threads);
   ~VectorEnvironment();
   const EnvironmentSpec& spec() const;
   int64_t count() const;
-  // What the next actions answer, [count]; the first call begins the first episodes.
+  // The inputs of the next actions, [count]; the first call begins the first episodes.
   const std::vector<Observation>& observations();
-  // One action per environment. An exception of one is thrown after all have been waited for.
+  // One action per environment. An exception is rethrown after all environments have finished.
   std::vector<VectorStep> step(std::span<const int64_t> actions);
 
-  // Where every environment stands: its episode and the actions so far.
+  // The state of every environment: its episode and the actions so far.
   nlohmann::json save() const;
   // Replays them. Throws Error for a state of another number of environments.
   void restore(const nlohmann::json& state);

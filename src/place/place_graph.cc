@@ -19,7 +19,7 @@ bool is_one_of(std::string_view opcode, std::initializer_list<std::string_view> 
   return std::find(names.begin(), names.end(), opcode) != names.end();
 }
 bool is_input(const Node& n) { return is_one_of(n.opcode, {"parameter", "constant", "partition-id", "replica-id"}); }
-// Names a value anew and runs nothing.
+// Instructions that only rename a value.
 bool is_alias(const Node& n) {
   return is_one_of(n.opcode, {"bitcast", "tuple", "get-tuple-element", "optimization-barrier", "after-all", "domain",
                               "add-dependency"});
@@ -77,7 +77,7 @@ double product_at(const std::vector<int64_t>& dims, const std::vector<int64_t>& 
   return out;
 }
 
-// Sums over what the module's instructions do.
+// Counts the work of the module's instructions.
 class Counter {
  public:
   Counter(const HloGraph& module, const GraphSources& sources) : module_(module), sources_(sources) {}
@@ -89,7 +89,7 @@ class Counter {
     InstructionCost cost = n.opcode == "fusion" ? of_fusion(n) : arithmetic(n);
     for (int32_t operand : n.operands) cost.bytes_read += static_cast<double>(module_.nodes[operand].shape.bytes());
     cost.bytes_written = static_cast<double>(n.shape.bytes());
-    // Updates in place and slices touch the part only.
+    // In-place updates and slices access only the part.
     if (n.opcode == "dynamic-update-slice" && n.operands.size() > 1) {
       const double part = static_cast<double>(module_.nodes[n.operands[1]].shape.bytes());
       cost.bytes_read = cost.bytes_written = part;
@@ -143,7 +143,7 @@ class Counter {
     }
     return sum;
   }
-  // A loop runs all it calls so often; of a conditional's branches the one with the most data counts.
+  // A loop's computations count once per trip; of a conditional's branches the one with the most data counts.
   InstructionCost of_control(const Node& n) const {
     InstructionCost sum;
     for (int32_t called : n.called) {
@@ -186,7 +186,7 @@ double reads_of(const HloGraph& module, const Node& consumer, size_t operand) {
   return 1;
 }
 
-// The one instruction that works inside a fusion, or null when there are several.
+// The only instruction of a fusion that computes something, or null when there are several.
 const Node* single_inside(const HloGraph& module, const Node& fusion) {
   const Node* found = nullptr;
   for (int32_t called : fusion.called)
@@ -218,7 +218,7 @@ class GraphBuilder {
   }
 
  private:
-  // Where a value comes from: an operation, and the share of its result that is meant.
+  // The source of a value: an operation, and the share of its result.
   struct Source {
     int32_t op = -1;
     double share = 1;
@@ -242,7 +242,7 @@ class GraphBuilder {
     op.special = cost.transcendentals;
     const int32_t here = out_.graph.size();
     op_of_[index] = here;
-    std::map<int32_t, double> reads;  // by producer; the busiest way counts
+    std::map<int32_t, double> reads;  // by producer; the maximum over the paths from it
     double counted = 0;               // bytes read through edges
     for (size_t k = 0; k < n.operands.size(); ++k) {
       std::vector<Source> sources;
@@ -257,7 +257,7 @@ class GraphBuilder {
       out_.graph.edges.push_back({from, here, times});
       counted += std::min(1.0, times) * out_.graph.ops[from].output_bytes;
     }
-    // What the operation moves beside its operands and its result, or less than its result: counted as written.
+    // The bytes written may differ from the result's; what loops and calls read besides their operands is added.
     op.written_bytes = std::max(0.0, cost.bytes_written);
     if (op.kind == OpKind::Control) op.written_bytes += std::max(0.0, cost.bytes_read - counted);
     if (op.kind == OpKind::Input) op.written_bytes = op.flops = op.special = 0;
@@ -313,7 +313,7 @@ class GraphBuilder {
   const GraphSources& sources_;
   Counter counter_;
   ProgramGraph out_;
-  std::vector<int32_t> op_of_;  // [nodes of the module]; -1 for those that are no operation
+  std::vector<int32_t> op_of_;  // [nodes of the module]; -1 for nodes that are not operations
   std::set<std::string> names_;
 };
 
@@ -325,7 +325,7 @@ ProgramGraph program_graph(const HloGraph& module, const GraphSources& sources) 
 
 namespace {
 
-// Calls `found` with the name of the instruction on whose line `key` stands, and the text after the key.
+// Calls `found` with the name of each instruction whose line contains `key`, and the position after the key.
 template <class Found>
 void for_each_mention(const std::string& hlo, std::string_view key, const Found& found) {
   for (size_t at = hlo.find(key); at != std::string::npos; at = hlo.find(key, at + 1)) {

@@ -1,4 +1,4 @@
-// From a lowered program to the simulator's task graph, and task graphs as JSON.
+// Converts lowered programs to the simulator's task graphs, and task graphs to and from JSON.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace hone::place {
 
-// What XLA's HloCostAnalysis says of one run of an instruction.
+// The cost of one run of an instruction by XLA's HloCostAnalysis.
 struct InstructionCost {
   double flops = 0, transcendentals = 0, bytes_read = 0, bytes_written = 0;
 };
 
 struct GraphSources {
   std::map<std::string, InstructionCost> costs;  // by instruction; the others are counted here, by the same rules
-  std::map<std::string, std::string> names;    // what instructions were called before fusion, where it was another name
-  std::map<std::string, int64_t> trip_counts;  // of while loops, by instruction; the others count as kUnknownTrips
+  std::map<std::string, std::string> names;      // names of instructions before fusion, where they differ
+  std::map<std::string, int64_t> trip_counts;    // of while loops, by instruction; the others count as kUnknownTrips
 };
 inline constexpr int64_t kUnknownTrips = 16;
 
 // The entry computation of a module after XLA's passes without fusion. Parameters and constants become inputs, instructions
-// that only name values (tuples, bitcasts) become edges, fusions of a single operation that operation, loops and calls one
-// opaque operation with the cost of all they run. An operation carries the name of the instruction XLA's fusion saw.
+// that only name values (tuples, bitcasts) become edges, fusions of a single operation become that operation, loops and
+// calls one opaque operation with the cost of all they run. An operation has the name of its instruction before fusion.
 struct ProgramGraph {
   sim::TaskGraph graph;                   // sorted
   std::vector<std::string> instructions;  // [ops]: in the entry computation
@@ -42,8 +42,8 @@ std::map<std::string, int64_t> known_trip_counts(const std::string& hlo);
 
 // {"name", "ops": [{"name", "opcode", "kind", "flops", "special", "output_bytes", "is_output", "written_bytes", "dims"}],
 //  "edges": [[from, to, reads]]}; from and to are names or indices, reads may be left out. `what` is the file in errors.
-// Throws Error (where = what, and the entry at fault) for text that is no such graph, keys that are unknown, and what
-// sim::sorted refuses.
+// Throws Error (where = what, and the faulty entry) for text that is no such graph, unknown keys, and what sim::sorted
+// refuses.
 sim::TaskGraph read_task_graph(const std::string& text, const std::string& what);
 nlohmann::json to_json(const sim::TaskGraph& graph);
 

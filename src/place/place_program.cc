@@ -26,7 +26,7 @@ GraphSources sources_of(const wire::LowerReplyT& lowered) {
   return sources;
 }
 
-// The names before fusion are for place_program, not for users.
+// Names before fusion are only needed by place_program().
 void erase_names_before_fusion(std::string& line) {
   const size_t begin = line.find("op_type=\"@");
   if (begin == std::string::npos) return;
@@ -92,7 +92,7 @@ Decisions fusion_decisions(const PlacedProgram& program, const sim::Kernels& ker
     for (int32_t i = kernels.member_offset[k]; i < kernels.member_offset[k + 1]; ++i)
       if (kernels.member[i] != kernels.root[k])
         fuse.insert(ops[kernels.member[i]].name + ">" + ops[kernels.root[k]].name);
-  // Constants and instructions that only name values are no operations of the plan: XLA does with them as it likes.
+  // Constants and instructions that only rename values are not operations of the plan: XLA decides about them.
   std::map<std::string, bool> fused_away;  // of the plan's operations
   std::set<std::string> keep;
   for (size_t i = 0; i < ops.size(); ++i)
@@ -100,7 +100,7 @@ Decisions fusion_decisions(const PlacedProgram& program, const sim::Kernels& ker
   for (const std::string& edge : program.edges) {
     const auto from = fused_away.find(producer_of(edge)), to = fused_away.find(consumer_of(edge));
     if (from == fused_away.end() || to == fused_away.end()) continue;
-    // XLA may grow a kernel from the middle: a consumer takes its producer before it is taken itself.
+    // XLA may fuse a producer into a consumer before the consumer itself is fused away.
     (from->second && to->second ? fuse : keep).insert(edge);
   }
   for (int32_t k = 0; k < kernels.size(); ++k)

@@ -1,4 +1,4 @@
-// A program as something to place: its task graph, what XLA itself would fuse, and the way back from a plan to XLA.
+// A program to place: its task graph, XLA's own fusion, and the conversion of a plan to XLA's decisions.
 #pragma once
 
 #include <map>
@@ -13,19 +13,19 @@ namespace hone::place {
 
 struct PlacedProgram {
   ProgramGraph program;             // after XLA's passes, nothing fused
-  std::vector<int32_t> xla_fusion;  // [ops]: 1 for operations XLA fuses by itself; empty where that cannot be seen
-  std::vector<std::string> edges;   // "producer>consumer": what XLA's fusion asks about, as Decision::key
+  std::vector<int32_t> xla_fusion;  // [ops]: 1 for operations that default XLA fuses; empty if unknown
+  std::vector<std::string> edges;   // "producer>consumer": the edges XLA's fusion considers, as Decision::key
   std::map<std::string, std::string> kernels;  // instruction -> fingerprint, of those that are kernels
-  std::string hlo;                             // of the module the graph was made of
-  Decisions keep_all;                          // under which it was made
+  std::string hlo;                             // of the module that the graph was built from
+  Decisions keep_all;                          // the decisions it was lowered under
 };
 
-// Lowers the session's program twice: as XLA does, to learn what it fuses, and with every fusion forbidden. Programs in
-// which fusions make new ones possible are lowered until nothing is fused any more, ten times at most.
+// Lowers the session's program as default XLA does, to learn what it fuses, and with every fusion forbidden. If
+// forbidding edges reveals new ones, this is repeated until nothing is fused, at most ten times.
 PlacedProgram place_program(tune::Session& session);
 
-// The decisions that make XLA fuse what the plan's kernels hold and nothing else. Consumers XLA does not ask about are not
-// mentioned; where it refuses, an operation stays unfused.
+// The decisions that make XLA fuse exactly the plan's kernels. There are none about edges that XLA does not consider;
+// an operation stays unfused where XLA refuses.
 Decisions fusion_decisions(const PlacedProgram& program, const sim::Kernels& kernels);
 
 // [ops], seconds: the time of each operation in runs under XLA's profiler with nothing fused; 0 where it was not seen.

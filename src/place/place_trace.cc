@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kStep = 1, kDevices = 100, kLinks = 1000;  // ids of tracks
 
-// The operations of a kernel, the one whose result it writes first.
+// The operations of a kernel; the first is the one whose result it writes.
 std::string operations(const sim::TaskGraph& graph, const sim::Kernels& kernels, int32_t k) {
   std::string text = graph.ops[kernels.root[k]].name;
   for (int32_t i = kernels.member_offset[k]; i < kernels.member_offset[k + 1]; ++i)

@@ -7,8 +7,8 @@
 
 namespace hone::place {
 
-// A track per device with a slice per kernel (the operations in it, its priority, whether it is on the critical path as arguments), and a
-// track per link that carries something with a slice per transfer.
+// A track per device with a slice per kernel (arguments: its operations, its priority, whether it is on the critical
+// path), and a track per used link with a slice per transfer.
 std::string place_trace(const sim::Simulator& simulator, const sim::Plan& plan, const sim::StepTrace& trace);
 
 }  // namespace hone::place

@@ -8,7 +8,6 @@
 #include <map>
 #include <optional>
 
-#include "base/error.h"
 #include "graph/decision_family.h"
 #include "graph/kernel_option.h"
 #include "tune/session/decision_list.h"
@@ -76,30 +75,19 @@ std::string instead_of(const tune::KernelReport& kernel) {
   return chosen + " instead of " + usual;
 }
 
-// "reduction add by YNNPACK", "grouped convolution f32[...] by shifted slices".
+// "reduction add by YNNPACK", "grouped convolution f32[...] by shifted slices": the family's sentence, filled in.
 std::string family_decision(const Decision& d, const DecisionFamily& family) {
-  const std::vector<std::string> parts = split(d.key + "::", ':');
-  const std::string words = family.words;
+  const std::string rest = d.key.substr(std::strlen(family.prefix));
+  const std::vector<std::string> parts = split(rest + ":", ':');
   const std::string value = d.value == kShifted             ? "shifted slices"
                             : d.value == kCompiledReduction ? "compiled code"
                                                             : value_in_words(d.value);
-  switch (family.id) {
-    case FamilyId::ProgramLibrary:
-      return words + ": " + value;
-    case FamilyId::Reduction:
-      return fmt::format("{} {} by {}", words, d.key.substr(std::strlen(family.prefix)), value);
-    case FamilyId::WeightsGradient:
-    case FamilyId::GroupedConvolution:
-      return fmt::format("{} {} by {}", words, parts[1], value);
-    case FamilyId::Pooling:
-      return fmt::format("{} {} {} by {}", parts[1], words, parts[2], value);
-    case FamilyId::KernelLibrary:
-      return fmt::format("library of {}: {}", d.key.substr(0, 12), value);
-  }
-  throw InternalError("no words for the decision " + d.key);
+  return fmt::format(fmt::runtime(family.sentence), fmt::arg("words", family.words), fmt::arg("value", value),
+                     fmt::arg("rest", rest), fmt::arg("first", parts[0]), fmt::arg("second", parts[1]));
 }
 
 std::string program_decision(const Decision& d) {
+  if (const DecisionFamily* family = family_of(d)) return family_decision(d, *family);
   const std::string value = value_in_words(d.value);
   std::string name = d.key;
   std::replace(name.begin(), name.end(), '_', ' ');
@@ -115,8 +103,7 @@ std::string program_decision(const Decision& d) {
       return d.value == "fuse" ? producer + " fused into " + consumer : producer + " kept apart from " + consumer;
     }
     case DecisionKind::Library:
-    case DecisionKind::Rewrite:
-      return family_decision(d, *family_of(d));
+      return fmt::format("library of {}: {}", d.key.substr(0, 12), value);
     case DecisionKind::Option:
       return fmt::format("{} {}", name, value);
     default:
@@ -171,7 +158,7 @@ std::vector<DecisionWords> decisions_in_words(const TuneReport& report, const st
     }
     list.push_back(std::move(words));
   }
-  // The part of the program's time a decision saved: all of it for a step, the kernel's share for a kernel.
+  // The share of the program's time that a decision saved. A kernel's gain counts for its share only.
   const auto saved = [](const DecisionWords& w) {
     if (w.gain <= 0) return 0.0;
     return (w.kernel.empty() ? 1 : w.share) * (1 - 1 / w.gain);

@@ -24,7 +24,7 @@ bool is_one_of(std::string_view opcode, std::initializer_list<std::string_view> 
 }
 
 bool is_input(const Node& node) { return is_one_of(node.opcode, {"parameter", "constant"}); }
-// Names a value anew and runs nothing.
+// Gives a value another name and runs nothing.
 bool is_alias(const Node& node) {
   return is_one_of(node.opcode, {"bitcast", "tuple", "get-tuple-element", "optimization-barrier"});
 }
@@ -55,7 +55,7 @@ class PartDrawer {
   PartDrawer(const HloGraph& module, const std::map<std::string, std::string>& kernels, DrawnGraph& graph)
       : module_(module), kernels_(kernels), graph_(graph) {}
 
-  // Adds the part at the origin. Parts that nothing runs in are left out.
+  // Adds the part at the origin. Parts in which nothing runs are left out.
   void draw(int32_t computation, const std::string& title) {
     const Computation& c = module_.computations[computation];
     first_ = static_cast<int32_t>(graph_.nodes.size());
@@ -135,7 +135,7 @@ struct Called {
   std::string title;
 };
 
-// What the control flow of a computation runs, in order.
+// The computations that a computation's control flow runs, in order.
 void find_called(const HloGraph& module, int32_t computation, std::set<int32_t>& seen, std::vector<Called>& found) {
   const Computation& c = module.computations[computation];
   for (int32_t i = c.first; i < c.last; ++i) {
@@ -155,7 +155,7 @@ void find_called(const HloGraph& module, int32_t computation, std::set<int32_t>&
   }
 }
 
-// Moves each part to its place: from left to right, in rows about as wide as all of it is high.
+// Places the parts from left to right, in rows about as wide as the whole drawing is high.
 void arrange(DrawnGraph& graph, const std::vector<std::pair<int32_t, int32_t>>& node_ranges,
              const std::vector<std::pair<int32_t, int32_t>>& edge_ranges) {
   double area = 0;

@@ -1,4 +1,4 @@
-// The kernels of a lowered program as a drawing: what runs, what is fused into what, what feeds what.
+// The kernels of a lowered program as a drawing: kernels, the operations fused into them, and data flow.
 #pragma once
 
 #include <cstdint>

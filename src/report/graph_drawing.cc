@@ -11,7 +11,7 @@ namespace hone::report {
 namespace {
 
 constexpr size_t kMaxBends = 40000;
-constexpr double kBendWidth = 2, kBendGap = 5;  // between two bends; elsewhere the gap between boxes
+constexpr double kBendWidth = 2, kBendGap = 5;  // the gap between two bends; otherwise the gap of boxes is used
 constexpr int kLeastLayerWidth = 14;
 
 using Edges = std::vector<std::pair<int32_t, int32_t>>;
@@ -57,7 +57,7 @@ std::vector<int> layers_of(size_t boxes, const Edges& edges) {
     while (!room(layer[i])) ++layer[i];
     ++filled[layer[i]];
   }
-  // What depends on nothing moves down to its first user.
+  // Boxes that depend on nothing move down to their first user.
   for (size_t i = boxes; i-- > 0;) {
     if (!inputs[i].empty() || users[i].empty()) continue;
     int lowest = layer[users[i][0]] - 1;
@@ -119,13 +119,13 @@ void order(Grid& grid, int sweeps) {
   };
   for (int sweep = 0; sweep < sweeps; ++sweep) {
     for (size_t l = 1; l < grid.layers.size(); ++l) sort_layer(grid.layers[l], grid.above);
-    if (sweep + 1 == sweeps) break;  // the last word is a downward sweep: results under what they come from
+    if (sweep + 1 == sweeps) break;  // end with a downward sweep: results below their operands
     for (size_t l = grid.layers.size(); l-- > 1;) sort_layer(grid.layers[l - 1], grid.below);
   }
 }
 
-// Centres of one layer nearest to `wish` in the least squares sense that keep their order and distances: isotonic
-// regression by pooling (Ayer et al. 1955) of the wishes less the room taken from the left.
+// Centres of one layer that are nearest to `wish` in the least squares sense and keep their order and distances:
+// isotonic regression by pooling (Ayer et al. 1955) of the wishes less the width taken from the left.
 void place_layer(Grid& grid, const std::vector<int>& nodes, const std::vector<double>& wish, double gap) {
   struct Pool {
     double sum;

@@ -30,7 +30,7 @@ struct LayoutOptions {
   int sweeps = 8;
 };
 
-// `edges` are (from, to) with from < to: boxes stand in an order in which every edge goes forward. Duplicates are drawn
+// `edges` are (from, to) with from < to: boxes are in topological order. Duplicates are drawn
 // once. The same input gives the same picture. No two boxes overlap and every edge goes downwards. Time grows with the
 // number of boxes, edges and crossed layers; edges stop bending around boxes where that would need more than 40,000 points.
 // Throws InternalError for an edge that does not go forward.

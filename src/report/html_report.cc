@@ -20,10 +20,10 @@ constexpr char kSignature[] = "<!doctype html><!-- hone report -->";
 
 json finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
-// Seconds and ratios with as many digits as the page can show, so that long searches stay small.
+// Seconds and ratios with only as many digits as the page can show, to keep the pages of long searches small.
 double rounded(double value, double per_unit) { return std::round(value * per_unit) / per_unit; }
 
-// The tile of an option that is a tile and nothing else: "tile=8,128", not "tile=8,128;slp=0".
+// The tile of an option that has a tile and no flags: "tile=8,128", not "tile=8,128;slp=0".
 std::optional<std::vector<int64_t>> plain_tile(const std::string& value) {
   const std::optional<KernelOption> option = KernelOption::try_parse(value);
   if (!option || option->emitter != KernelOption::Emitter::Tiled || !option->flags_text().empty()) return std::nullopt;
@@ -35,7 +35,7 @@ struct Measured {
   tune::Outcome outcome = tune::Outcome::Ok;
 };
 
-// What is known of a kernel's options, the last word of each: the database's rows first, then the package's own.
+// The latest measurement of each option of a kernel: the database's rows, replaced by those of the package.
 std::map<std::string, Measured> measured_options(const tune::KernelReport& kernel, const ReportInput& input) {
   std::map<std::string, Measured> options;
   if (const auto rows = input.rows.find(kernel.fingerprint); rows != input.rows.end())
@@ -44,13 +44,13 @@ std::map<std::string, Measured> measured_options(const tune::KernelReport& kerne
     options[tried->value] = {tried->measurement.ratio, tried->measurement.outcome};
   for (const tune::Trial& t : input.report.timeline)
     if (t.scope == "kernel" && t.kernel == kernel.fingerprint) options[t.what] = {t.ratio, t.outcome};
-  // The search's own verdict, of a longer duel.
+  // The search's own result, from a longer duel.
   if (kernel.improved()) options[kernel.chosen] = {kernel.gain, tune::Outcome::Ok};
   options.erase(kernel.default_value);
   return options;
 }
 
-// Kernels that the drawings show to hold a transpose.
+// Kernels with a transpose inside, according to the drawings.
 std::set<std::string> transposing_kernels(const ReportInput& input) {
   std::set<std::string> kernels;
   for (const auto* graph : {&input.before, &input.after}) {
@@ -136,7 +136,7 @@ json search_model(const TuneReport& report) {
           {"programs_s", programs_s},    {"lowering_s", lowering_s},  {"compile_s", compile_s}};
 }
 
-// Positions in whole pixels: a graph of thousands of boxes stays a small page.
+// Positions are whole pixels, to keep the page of a graph with thousands of boxes small.
 json graph_model(const DrawnGraph& graph) {
   const auto pixel = [](double value) { return static_cast<int64_t>(std::lround(value)); };
   json nodes = json::array(), edges = json::array(), parts = json::array();
@@ -164,7 +164,7 @@ json graph_model(const DrawnGraph& graph) {
           {"instructions", graph.instructions}, {"fusions", graph.fusions},      {"fused", graph.fused}};
 }
 
-// Each instruction's time per run, the least of the runs: what else the machine does only adds.
+// Each instruction's time per run, the minimum over the runs, since other load on the machine only adds time.
 json profile_model(const RunProfile& profile) {
   std::map<std::string, std::vector<double>> times;
   for (const ProfileSlice& slice : profile.slices) {
@@ -184,6 +184,17 @@ json decisions_model(const TuneReport& report, const std::set<std::string>& tran
     if (!d.kernel.empty()) row["kernel"] = d.kernel;
     if (d.gain > 0) row["gain"] = d.gain;
     list.push_back(std::move(row));
+  }
+  return list;
+}
+
+// The kinds of the report's decisions: what each is about, and how many there are.
+json kinds_model(const Decisions& decisions) {
+  json list = json::array();
+  for (const DecisionTraits& kind : decision_kinds()) {
+    const auto count =
+        std::count_if(decisions.begin(), decisions.end(), [&](const Decision& d) { return d.kind == kind.kind; });
+    if (count) list.push_back({{"kind", kind.name}, {"words", kind.words}, {"count", count}});
   }
   return list;
 }
@@ -249,6 +260,7 @@ json page_model(const ReportInput& input) {
                 {"stopped", r.stopped},
                 {"note", r.note},
                 {"decisions", decisions_model(r, transposing)},
+                {"kinds", kinds_model(r.decisions)},
                 {"kernels", std::move(kernels)},
                 {"search", search_model(r)},
                 {"no_graphs", input.no_graphs},

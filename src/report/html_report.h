@@ -1,5 +1,5 @@
-// A tuned program's report as one HTML page that needs nothing else: no network, no other file. The page is the template
-// in src/tune/page with a JSON model in it; the template's script draws what the model says.
+// A tuned program's report as one HTML page that needs no network and no other file. The page is the template in
+// src/report/page with a JSON model in it; the template's script draws the model.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace hone::report {
 
-// Run times of kernels that a model predicted, beside what they were measured to be.
+// Predicted run times of kernels beside the measured ones.
 struct Prediction {
   std::string kernel, choice;  // name, option
   double predicted_ns = 0, measured_ns = 0;
@@ -33,7 +33,7 @@ struct ReportInput {
   std::string predicted_by;  // the model's name
 };
 
-// Everything the page shows: the contract between this file and src/tune/page.
+// Everything the page shows: the contract between this file and src/report/page.
 nlohmann::json page_model(const ReportInput& input);
 
 // The page; titles and model may hold any bytes.

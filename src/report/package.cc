@@ -97,7 +97,7 @@ void check_replaceable(const std::string& path, bool force) {
   if (!fs::exists(path, ignored) || is_package(path)) return;
   if (!force) throw Error("the output exists and is no package of ours", path, "name another with -o, or use --force");
   if (!fs::is_directory(path, ignored)) return;
-  // --force is for leftovers, not for somebody's folder given by mistake.
+  // --force is for leftovers, not for other folders given by mistake.
   for (const auto& entry : fs::directory_iterator(path))
     if (entry.is_directory()) throw Error("the output is a folder with folders in it", path, "remove it yourself");
 }

@@ -1,8 +1,8 @@
 // NAME.hone/: a tuned program with everything needed to run it again.
 //   program.pb      the program as loaded (HloModuleProto)
 //   tuned.hlo       the lowered module under the chosen decisions, as text
-//   decisions.json  what to apply and what it gained
-//   report.json     the whole story; report.txt, the same as the terminal's table
+//   decisions.json  the decisions to apply and their gain
+//   report.json     the whole report; report.txt, the same as the terminal's table
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct Package {
   TuneReport report;
 };
 
-// What reading a package brings back.
+// The contents of a package.
 struct LoadedPackage {
   std::string program_bytes, name, file;
   std::string fingerprint, tuned_fingerprint, xla_version, host;
@@ -31,11 +31,11 @@ bool is_package(const std::string& path);  // a folder with a decisions.json
 
 // `output` or, when that is empty, NAME.hone in the current folder.
 std::string package_path(const std::string& output, const std::string& program_name);
-// Throws Error when `path` exists and may not be replaced: only packages are, or anything with `force`. To be asked before
-// the work, so that an hour of tuning is not lost to a name. Throws RunError when its folder cannot be written.
+// Throws Error when `path` exists and may not be replaced; only packages may, or anything with `force`. Throws RunError
+// when its folder cannot be written. Called before the work, so that no result is lost for the wrong name.
 void check_replaceable(const std::string& path, bool force);
 
-// Writes into a folder beside `path` and renames it, so that the package is never seen half written. Throws RunError.
+// Writes into a folder beside `path` and renames it, so that no half-written package is visible. Throws RunError.
 void write_package(const std::string& path, const Package& package, bool force);
 // Throws Error saying which file is missing or wrong.
 LoadedPackage read_package(const std::string& path);

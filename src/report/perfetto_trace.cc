@@ -33,7 +33,7 @@ std::string arguments_of(const tune::Trial& t, const std::string& kernel) {
   return arguments;
 }
 
-// Instructions nest: one begins and ends inside another, or beside it. Slices of one thread come by start.
+// Instructions nest: one begins and ends inside another or beside it. The slices of a thread are sorted by start.
 void add_profile(TraceWriter& trace, const std::string& name, const RunProfile& profile, uint64_t first_track,
                  double at_s) {
   trace.track(first_track, name, 0, false);
@@ -52,7 +52,7 @@ void add_profile(TraceWriter& trace, const std::string& name, const RunProfile& 
       TraceWriter::argument(arguments, "run", slice->run);
       trace.begin(track, at_s + slice->start_ns / 1e9, slice->name, arguments);
       const double end_ns = slice->start_ns + slice->duration_ns;
-      open.push_back(open.empty() ? end_ns : std::min(end_ns, open.back()));  // clocks tick roughly
+      open.push_back(open.empty() ? end_ns : std::min(end_ns, open.back()));  // clocks have limited resolution
     }
     close_until(std::numeric_limits<double>::infinity());
   }

@@ -8,10 +8,10 @@
 
 namespace hone::report {
 
-// Tracks for kernels, programs and lowering with one slice per candidate (what it is, outcome, ratio and interval, time,
-// compile time, rounds as arguments), and a counter of the best gain over default XLA so far. Runs under XLA's profiler
-// follow the search as processes of their own, a slice per instruction; null for none. Throws Error for a report without a
-// timeline: those of older versions.
+// Tracks for kernels, programs and lowering with one slice per candidate (its decisions, outcome, ratio and interval,
+// time, compile time and rounds as arguments), and a counter of the best gain over default XLA so far. Runs under XLA's
+// profiler follow the search as separate processes with a slice per instruction; null for none. Throws Error for a
+// report without a timeline, from an older version.
 std::string perfetto_trace(const TuneReport& report, const RunProfile* before = nullptr,
                            const RunProfile* after = nullptr);
 

@@ -46,7 +46,7 @@ std::string pick_dump_file(const std::vector<DumpFile>& files) {
     const bool before = name.find(".before_optimizations.") != std::string::npos;
     const bool text = ends_with(name, ".hlo") || (ends_with(name, ".txt") && name.find("_optimizations") != name.npos);
     if (!binary && !text) continue;
-    // Before optimizations the largest module counts: dumps hold dozens of tiny ones. Otherwise the newest.
+    // Before optimizations the largest module, since dumps contain dozens of tiny ones; otherwise the newest.
     const auto rank = std::make_tuple(before, binary, before ? file.bytes : 0, file.modified, file.name);
     if (!found || rank > best) best = rank;
     found = true;

@@ -113,21 +113,21 @@ std::string kernels_text(const TuneReport& r) {
   return text;
 }
 
-// Kernel decisions are in the kernel table; here the rest, in words, and how many kernels.
+// By kind, each under the words of its row, with how many there are. Options of kernels are in the table of kernels.
 std::string decisions_text(const TuneReport& r) {
   if (r.decisions.empty()) return "";
   std::string text = "\n  decisions\n";
-  size_t kernels = 0, shown = 0, hidden = 0;
-  for (const Decision& d : r.decisions) {
-    if (d.kind == DecisionKind::Codegen)
-      ++kernels;
-    else if (shown < kTableDecisions)
-      text += fmt::format("    {}\n", tune::in_words(d)), ++shown;
-    else
-      ++hidden;
+  size_t left = kTableDecisions;
+  for (const DecisionTraits& kind : decision_kinds()) {
+    const Decisions group = tune::of_kind(r.decisions, kind.kind);
+    if (group.empty()) continue;
+    text += fmt::format("    {}: {}\n", kind.words, group.size());
+    if (kind.kind == DecisionKind::Codegen) continue;
+    const size_t shown = std::min(left, group.size());
+    for (size_t i = 0; i < shown; ++i) text += fmt::format("      {}\n", tune::in_words(group[i]));
+    if (shown < group.size()) text += fmt::format("      and {} more\n", group.size() - shown);
+    left -= shown;
   }
-  if (hidden) text += fmt::format("    and {} more\n", hidden);
-  if (kernels) text += fmt::format("    {} kernel{} compiled in another way\n", kernels, kernels == 1 ? "" : "s");
   return text;
 }
 

@@ -1,4 +1,4 @@
-// What a tune found, as data, as JSON and as a table for the terminal.
+// The result of a tune as data, as JSON and as a table for the terminal.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace hone::report {
 
 struct TuneReport {
-  std::string program;            // name, for people
+  std::string program;            // name, for display
   std::string fingerprint;        // of the program as loaded
   std::string tuned_fingerprint;  // of the tuned, lowered module
   tune::Target target;
@@ -41,20 +41,20 @@ struct TuneReport {
 
 TuneReport make_report(tune::Session& session, const tune::ProgramResult& result);
 
-// The object `hone tune --json` prints: the fields the command line promises.
+// The object that `hone tune --json` prints.
 nlohmann::json summary_json(const TuneReport& report);
 // summary_json and everything else: kernels with their top lists, steps, timeline, target, host.
 nlohmann::json full_json(const TuneReport& report);
-// The inverse of full_json, apart from the decisions, of which the package's decisions.json has the order. Fields that
-// older versions did not write keep their defaults. Throws Error (where = `where`) naming the field that is missing or wrong.
+// The inverse of full_json except for the decisions, whose order is in the package's decisions.json. Fields that older
+// versions did not write keep their defaults. Throws Error (where = `where`) that names the missing or wrong field.
 TuneReport report_from_json(const nlohmann::json& object, const std::string& where);
 // A table of at most 100 columns, ending in a newline.
 std::string report_text(const TuneReport& report);
 
-// Decisions as an object by kind, {"kernel": {"<key>": "tile=8,8"}}, and as the list that reads back.
+// Decisions as an object by kind, {"kernel": {"<key>": "tile=8,8"}}, and as a list for decisions_from_list().
 nlohmann::json decisions_object(const Decisions& decisions);
 nlohmann::json decisions_list(const Decisions& decisions);
-// Throws Error (where = `where`) when the JSON is no decision list.
+// Throws Error (where = `where`) when the JSON is not a list of decisions.
 Decisions decisions_from_list(const nlohmann::json& list, const std::string& where);
 
 nlohmann::json to_json(const tune::Target& target);

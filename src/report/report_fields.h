@@ -1,12 +1,12 @@
-// report.json, field by field: writing (report.cc) and reading (report_read.cc) visit these lists. A visitor has, each with
-// the field's name in JSON and the member:
+// report.json, field by field: writing (report.cc) and reading (report_read.cc) visit these lists. A visitor has these
+// functions, each called with the field's name in JSON and the member:
 //   need      a field that every report has
-//   maybe     one that older versions did not write; the member keeps its value
-//   number    the same for numbers that need not be finite, which are null in JSON; then what a null is read as
-//   given     text that is written only where there is some
-//   interval  two numbers as a list, each read as 0 where it is null
-//   outcome, kind, target   values with names, and an object, of their own
-//   list      a list of objects; then what visits the fields of an item
+//   maybe     a field that older versions did not write; the member keeps its value
+//   number    the same for numbers that may not be finite (null in JSON), with the value that a null is read as
+//   given     text that is written only if it is not empty
+//   interval  two numbers as a list, each read as 0 if it is null
+//   outcome, kind, target   values written by name, and an object
+//   list      a list of objects, with the function that visits the fields of an item
 //   derived   written from other members, never read
 #pragma once
 
@@ -74,7 +74,7 @@ void visit_trial(Visitor& v, T& t) {
   v.number("candidate_ns", t.candidate_ns, 0);
   v.number("compile_ms", t.compile_ms, 0);
   v.maybe("rounds", t.rounds);
-  if (v.reads() || t.scope == "program") {  // kernels are compared with their defaults alone
+  if (v.reads() || t.scope == "program") {  // kernels are compared only with their defaults
     v.maybe("against", t.against);
     v.maybe("confirms", t.confirms);
   }
@@ -89,7 +89,7 @@ void visit_target(Visitor& v, T& t) {
   v.given("max_isa", t.max_isa);
 }
 
-// What `hone tune --json` prints.
+// The fields that `hone tune --json` prints.
 template <class Visitor, class R>
 void visit_summary(Visitor& v, R& r) {
   v.need("program", r.program);
@@ -113,7 +113,7 @@ void visit_summary(Visitor& v, R& r) {
   v.derived("output", [&] { return r.output.empty() ? nlohmann::json() : nlohmann::json(r.output); });
 }
 
-// Everything else.
+// All other fields.
 template <class Visitor, class R>
 void visit_details(Visitor& v, R& r) {
   v.maybe("tuned_fingerprint", r.tuned_fingerprint);

@@ -1,4 +1,4 @@
-// report.json of a package, read back.
+// Reads report.json of a package.
 #include <fmt/core.h>
 
 #include <type_traits>
@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// Reads the fields it visits (report_fields.h) from one object of the report. Throws Error that names a wrong one.
+// Reads the fields it visits (report_fields.h) from one object of the report. Throws Error that names a wrong field.
 class FieldReader {
  public:
   FieldReader(const json& object, std::string where) : object_(object), where_(std::move(where)) {

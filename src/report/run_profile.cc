@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 6> kLibraryOpcodes = {"dot", "convolution
                                                              "fft", "sort",        "triangular-solve"};
 constexpr char kLibraryFusion[] = "fusion of a library";
 
-// Time of each slice without the slices inside it; those of one thread nest and come by start.
+// Time of each slice without the slices inside it; the slices of a thread nest and are sorted by start.
 std::vector<double> own_times(const std::vector<ProfileSlice>& slices) {
   std::vector<double> own;
   std::map<int, std::vector<size_t>> open;  // by thread: slices around the current one

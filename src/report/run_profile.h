@@ -1,4 +1,4 @@
-// Where the time of a run goes, as XLA's profiler tells it.
+// The time of a run by instruction, from XLA's profiler.
 #pragma once
 
 #include <string>
@@ -26,17 +26,17 @@ struct RunProfile {
   std::vector<ProfileSlice> slices;  // by start; empty where there is no profiler
 };
 
-// So many runs without the profiler and with it. Throws what the session throws.
+// Runs the program `runs` times without the profiler and with it. Throws what the session throws.
 RunProfile profile_runs(tune::Session& session, const Decisions& decisions, int runs);
 
-// What instructions of one opcode take of a run.
+// The time of a run spent in instructions of one opcode.
 struct TimeShare {
   std::string
       opcode;  // XLA's own text; "fusion of a library" for one that a library computes; "other" for unknown names
   int instructions = 0;
-  double ns = 0;  // of one run: the mean; of an instruction without those inside it
+  double ns = 0;  // mean per run, without the instructions inside these
   bool library =
-      false;  // computed by a library (dots, convolutions, ...): no code that XLA generates, no tiles, no fusion
+      false;  // computed by a library (dots, convolutions, ...): XLA generates no code, tiles or fusion for it
 };
 
 // Most time first. `lowered`: the module that ran.

@@ -11,11 +11,11 @@ class TraceWriter {
  public:
   std::string take() { return std::move(bytes_); }
 
-  // A track without a parent (0) is a process of its own; `counter` tracks hold numbers instead of slices. Ids are the
-  // caller's, above 0.
+  // A track without a parent (0) is a separate process; `counter` tracks have numbers instead of slices. Ids are chosen
+  // by the caller and must be above 0.
   void track(uint64_t id, const std::string& name, uint64_t parent, bool counter);
 
-  // Slices of one track nest: begin and end come in the order of time. `arguments`: what argument() appended.
+  // Slices of one track nest: begin and end must be called in the order of time. `arguments`: text from argument().
   void begin(uint64_t track, double at_s, const std::string& name, const std::string& arguments);
   void end(uint64_t track, double at_s);
   void count(uint64_t track, double at_s, double value);

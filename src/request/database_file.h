@@ -1,4 +1,4 @@
-// Where the database of a request lies.
+// The location of a request's database.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace hone::request {
 
-// `given` (--db: a file or a PostgreSQL URL), or hone/hone.db in the user's data folder where it is empty. Throws Error
-// without a home folder.
+// `given` (--db: a file or a PostgreSQL URL), or if empty hone/hone.db in the user's data folder. Throws Error without
+// a home folder.
 std::string database_path(const std::string& given);
 
-Database open_database(const std::string& given);           // made, with its folder, where there is none
+Database open_database(const std::string& given);           // created, with its folder, if there is none
 Database open_existing_database(const std::string& given);  // read only; throws Error when there is none
 
 }  // namespace hone::request

@@ -9,7 +9,7 @@ namespace hone::request {
 
 namespace {
 
-// The short duel a result known from the database must still win, and the longer one when it does not.
+// A known result must still win the short duel, or the longer one if it does not.
 constexpr tune::Duel kReconfirm{
     .min_rounds = 9, .max_rounds = 40, .budget_ms = 1500, .precision = 0.01, .limit_s = 300};
 constexpr tune::Duel kReconfirmLonger{
@@ -39,7 +39,7 @@ std::optional<tune::ProgramResult> known_result(const Database& database, const 
   const Decisions decisions = report::decisions_from_list(list, "the database");
   tune::ProgramResult result;
   for (const tune::Duel& duel : {kReconfirm, kReconfirmLonger, kReconfirmLonger}) {
-    bench.fresh_process();  // where a process's memory lies alone can make the result look slower
+    bench.fresh_process();  // the memory addresses of one process can make the result look slower
     result = tune::confirm_decisions(bench, decisions, duel);
     if (!result.steps.back().kept) continue;
     spdlog::info("known from the database ({:.0f} s of search, {} candidates); --fresh searches again", known->seconds,
@@ -48,7 +48,7 @@ std::optional<tune::ProgramResult> known_result(const Database& database, const 
     tune::mark_kept(result);
     return result;
   }
-  spdlog::info("the result in the database no longer holds: searching again");
+  spdlog::info("the result in the database is no longer faster: searching again");
   return std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-// Results of earlier requests, as the database has them.
+// Results of earlier requests in the database.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,14 @@
 
 namespace hone::request {
 
-// What a result belongs to: the program, the machine, and every option that it depends on. `kinds`: those that are decided,
+// The key of a result: the program, the machine, and every option that it depends on. `kinds`: those that are decided;
 // empty = all.
 Tuned result_key(tune::Session& session, bool fusion, const std::set<DecisionKind>& kinds);
 
-// The result the database has under this key, if it still beats default XLA in short duels.
+// The result stored under this key, if it still beats default XLA in short duels.
 std::optional<tune::ProgramResult> known_result(const Database& database, const Tuned& key, tune::Measurer& bench);
 
-// Remembers a result under the key. One of a search that the user cut short is not final, and a program whose outputs prove
-// nothing has none: these are left out.
+// Stores a result under the key, unless the user interrupted the search or the outputs were not verified.
 void remember_result(Database& database, Tuned key, const report::TuneReport& report);
 
 }  // namespace hone::request

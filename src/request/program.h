@@ -1,4 +1,4 @@
-// The program of a request: what a user says about it, and the session it is open in.
+// The program of a request: the user's options for it, and the session it is loaded in.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace hone::request {
 
 // How a program is compiled and run.
 struct ProgramOptions {
-  std::string program;  // as report::read_program() takes it
+  std::string program;  // see report::read_program()
   std::optional<int> threads;
   std::optional<uint64_t> seed;
   std::optional<std::string> weights;  // parameters that stay constant between calls, "0,3-9"
@@ -22,7 +22,7 @@ struct ProgramOptions {
   std::string inputs;     // .npz or .npy file; empty = the program's own or generated
   double memory_gib = 0;  // that a worker may use; 0 = four fifths of the machine's
 
-  // A package brings its own target; options given explicitly win. Throws Error.
+  // A package has its own target; explicit options take precedence. Throws Error.
   tune::Target target(const std::optional<report::LoadedPackage>& package) const;
 };
 

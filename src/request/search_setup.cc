@@ -21,11 +21,11 @@ namespace hone::request {
 namespace {
 
 constexpr double kProposalShare = 0.05;  // of the budget, for orders of passes
-// Measuring orders takes 1 to 4 s and seldom pays: in a short search that time is missed elsewhere.
+// Measuring orders takes 1 to 4 s and seldom pays off: short searches spend that time better elsewhere.
 constexpr double kPassesFromSeconds = 120;
 constexpr int kLayoutsWithoutModel = 6;
 
-// Beside the database, or beside the default one where that is a server: one file per machine, thread count and XLA.
+// In the folder of the database, or of the default one if it is a server: one file per machine, thread count and XLA.
 std::string adaption_path(const std::string& database_file, const Record& conditions) {
   const std::string conditions_text =
       fmt::format("{}|{}|{}", conditions.host, conditions.threads, conditions.xla_version);
@@ -42,14 +42,10 @@ std::set<DecisionKind> SearchSetupOptions::kinds() const {
     const std::string name = decide.substr(at, end - at);
     at = end + 1;
     if (name == "all") return {};
-    if (name == "tile") {  // as versions before 0.2 called it
-      kinds.insert(DecisionKind::Codegen);
-      continue;
-    }
     try {
       kinds.insert(decision_kind_from_name(name));
     } catch (const Error& unknown) {
-      throw Error("nothing called '" + name + "' can be decided", "--decide",
+      throw Error("there is no kind of decision '" + name + "'", "--decide",
                   "all, or " + unknown.hint() + ", separated by commas");
     }
   }
@@ -96,7 +92,7 @@ void SearchSetup::learn(tune::TuneOptions& options, Database& database, const st
                                       const std::vector<tune::Tried>& measured) {
     if (transfer_ && report.complete && !report.top.empty()) {
       const tune::Measurement& best = report.top.front().measurement;
-      tune::Measurement own = best;  // where the default won: against itself
+      tune::Measurement own = best;  // if the default won: its duel with itself
       own.candidate_ns = own.baseline_ns;
       own.ratio = own.ratio_low = own.ratio_high = 1;
       transfer_->remember(kernel, report.chosen, report.improved() ? best : own);
@@ -161,11 +157,12 @@ nlohmann::json SearchSetup::report() const {
 
 std::string SearchSetup::text() const {
   std::string text;
-  if (similar_ > 0) text = fmt::format("  {} of {} kernels began with what won on similar ones\n", similar_, asked_);
+  if (similar_ > 0)
+    text = fmt::format("  {} of {} kernels began with the winners of similar kernels\n", similar_, asked_);
   if (adaption_ && adaption_->report().used)
-    text += fmt::format(
-        "  ranking adapted to this machine: wrong order {:.3f} instead of {:.3f}, on {} held-back kernels\n",
-        adaption_->report().adapted_error, adaption_->report().shipped_error, adaption_->report().held_back);
+    text += fmt::format("  ranking adapted to this machine: error {:.3f} instead of {:.3f}, on {} held-out kernels\n",
+                        adaption_->report().adapted_error, adaption_->report().shipped_error,
+                        adaption_->report().held_back);
   return text;
 }
 

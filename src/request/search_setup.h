@@ -1,5 +1,5 @@
-// What makes one search of hone tune joint: which kinds of decisions take part, who proposes orders of passes and layouts,
-// what won on similar kernels, and a ranking adapted to this machine.
+// The parts of one search of hone tune: the kinds of decisions that take part, the proposals of pass orders and
+// layouts, the winners of similar kernels, and a ranking adapted to this machine.
 #pragma once
 
 #include <memory>
@@ -20,26 +20,26 @@ struct SearchSetupOptions {
   std::string decide = "all", pick = "expectation", layout_model;
   int layouts_measured = 16;
   bool no_transfer = false, no_adaption = false;
-  std::string models;  // folder that is looked into first for the policy of passes; empty = only what is shipped
+  std::string models;  // folder that is searched first for the pass policy; empty = only the shipped one
 
   // Empty = all. Throws Error for an unknown name.
   std::set<DecisionKind> kinds() const;
   bool layouts_alone() const { return decide == "layout"; }
 };
 
-// The parts of one search; it must outlive the search and be outlived by what it was made from.
+// It must outlive the search; its constructor's arguments must outlive it.
 class SearchSetup {
  public:
   // `budget_s` of the search.
   SearchSetup(const SearchSetupOptions& options, OpenedProgram& opened, double budget_s);
 
-  // Sets what the options say.
+  // Sets the search's options as SearchSetupOptions say.
   void equip(tune::TuneOptions& options);
-  // Adds what the database knows of similar kernels, and lets the search leave there what it learns. `database_file` as
-  // database_path() gives it; `weights`: a digest of the weights behind the options' ranker, which may be null.
+  // Adds the winners of similar kernels from the database, and stores what the search learns. `database_file`: from
+  // database_path(); `weights`: a digest of the weights of the options' ranker, which may be null.
   void learn(tune::TuneOptions& options, Database& database, const std::string& database_file,
              const std::string& weights);
-  nlohmann::json report() const;  // of the transfer and the adaption; null where neither took part
+  nlohmann::json report() const;  // on transfer and adaption; null if neither took part
   std::string text() const;       // the same in a line, or empty
 
  private:

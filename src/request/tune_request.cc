@@ -18,10 +18,10 @@ namespace hone::request {
 
 namespace {
 
-// Of a search of single kernels, beside the budget: a node's part may be shorter than the start of XLA, which must not end it.
+// Added to the budget of a search of single kernels: a node's budget may be shorter than XLA takes to start.
 constexpr double kStartAllowanceS = 120;
 
-// Null without a model: none was wanted, or none is shipped with this build.
+// Null without a model: none was requested, or none is shipped with this build.
 std::unique_ptr<cost::KernelRanker> tile_ranker(const TuneRequest& request) {
   const std::string& model = request.tile_model;
   if (model == "none" || request.exhaustive) return nullptr;
@@ -56,14 +56,14 @@ std::unique_ptr<tune::FusionModel> fusion_model(const TuneRequest& request) {
   }
 }
 
-// A digest of what ranks the options of kernels.
+// A digest of the ranker of kernels' options.
 std::string ranker_digest(const TuneRequest& request) {
   if (request.tile_model == "analytical") return request.tile_model;
   return tune::weights_fingerprint(request.tile_model == "shipped" ? cost::shipped_tile_weights(request.models)
                                                                    : request.tile_model);
 }
 
-// Layouts alone are ranked by the weights that come with hone, unless a search was asked for.
+// With --decide layout, layouts are ranked by the shipped weights, unless a strategy was requested.
 std::string layout_model(const TuneRequest& request) {
   const std::string& model = request.setup.layout_model;
   if (model == "none") return "";
@@ -76,11 +76,13 @@ void check(const TuneRequest& request) {
   const std::set<DecisionKind> kinds = request.setup.kinds();
   const bool some = !kinds.empty();
   if (request.fusion_only && (request.no_fusion || request.exhaustive))
-    throw Error("fusion alone cannot go without fusion", "--fusion-only", "leave out --no-fusion and --exhaustive");
+    throw Error("fusion cannot be decided alone and left as it is", "--fusion-only",
+                "leave out --no-fusion and --exhaustive");
   if (some && !kinds.contains(DecisionKind::Layout) && !request.setup.layout_model.empty())
-    throw Error("a model of layouts decides layouts", "--layout-model", "add layout to --decide");
+    throw Error("a model of layouts needs layouts to be decided", "--layout-model", "add layout to --decide");
   if (some && (request.exhaustive || request.fusion_only))
-    throw Error("--exhaustive and --fusion-only say themselves what is decided", "--decide", "leave one of them out");
+    throw Error("--exhaustive and --fusion-only already determine what is decided", "--decide",
+                "leave one of them out");
   if (some && request.no_fusion && kinds.contains(DecisionKind::Fusion))
     throw Error("fusion cannot be decided and left as it is", "--no-fusion", "leave fusion out of --decide");
   if (!request.setup.layout_model.empty()) tune::learned_layout_ranker(request.setup.layout_model, 1);
@@ -88,7 +90,7 @@ void check(const TuneRequest& request) {
 
 }  // namespace
 
-// The workers that the model of fusion may ask: the search's own, and as many more as wanted.
+// The workers for the fusion model: the search's own, and as many more as requested.
 class FusionWorkers {
  public:
   FusionWorkers(const TuneRequest& request, tune::Session& session) {
@@ -146,7 +148,7 @@ void Tuning::open() {
   options_.fusion_plan.random_start = request_.random_fusion_start;
   options_.fusion_plan.only = request_.fusion_only;
   if (fusion_model_) options_.fusion_plan.lanes = work_->fusion.emplace(request_, session).lanes();
-  // Only now: a program that cannot be read leaves no file behind.
+  // Opened only now, so that a program that cannot be read leaves no database behind.
   Database& database = work_->database.emplace(open_database(request_.database));
   session.use_database(database, /*reuse_kernels=*/!request_.fresh && !request_.reference());
   SearchSetup& setup = work_->setup.emplace(request_.setup, work_->opened, request_.budget_s);
@@ -217,7 +219,7 @@ tune::ProgramResult Tuning::search_layouts(const TuneProgress& on_progress, tune
   options.on_progress = [&](const std::string& what, double gain) {
     on_progress(what, gain, session.counters().candidates);
   };
-  // The space is no part of the search: its time does not count, and without it there is none.
+  // Listing the layouts does not count towards the search's budget.
   session.begin_confirmation();
   const LayoutSpace layouts = layout_space_from(session.list_layouts());
   session.begin_search();
@@ -245,7 +247,7 @@ nlohmann::json Tuning::tune_kernels() {
                                           {"gain", report.gain},
                                           {"chosen", report.chosen}});
                        });
-  } catch (const tune::Stopped&) {  // the end of the budget, or the user: what was measured is in the database
+  } catch (const tune::Stopped&) {  // out of budget, or interrupted: all measurements are in the database
   }
   return {{"kernels", tuned}, {"host", session.host()}, {"xla_version", session.worker_info().xla_version}};
 }

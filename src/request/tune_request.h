@@ -1,5 +1,5 @@
-// hone tune as one call: a result that is known is checked again; else a search is made ready with models, databases and
-// workers, and run; the winner is written as a package and remembered.
+// hone tune as one call: confirms a known result, or sets up a search with models, database and workers and runs it;
+// then writes the winner as a package and stores it in the database.
 #pragma once
 
 #include <chrono>
@@ -19,57 +19,58 @@ namespace hone::request {
 
 struct TuneRequest {
   ProgramOptions program;
-  std::string database;  // as database_path() takes it
+  std::string database;  // see database_path()
   std::string output;    // the package; empty = NAME.hone
   double budget_s = 60;  // of the search
-  std::string strategy;  // searches the program's own decisions; empty = tune::TuneOptions' own
-  std::string models;    // folder that is looked into first for weights; empty = only those that come with the program
+  std::string strategy;  // for the decisions of the whole program; empty = the default of tune::TuneOptions
+  std::string models;    // folder that is searched first for weights; empty = only the shipped ones
   // Ranks the options of kernels: "shipped", "none", "analytical", or a file or folder of weights.
   std::string tile_model = "shipped";
-  int top_k = 0;                         // options of a kernel that are measured; 0 = all that seem worth it
+  int top_k = 0;                         // options of a kernel that are measured; 0 = all promising ones
   std::string fusion_model = "shipped";  // predicts run times of fusion configurations, named as above
   double fusion_budget_s = 0;            // of its search; 0 = a share of what is left
   int fusion_chains = 4, fusion_workers = 1;
   bool random_fusion_start = false;
   SearchSetupOptions setup;
-  bool force = false;             // replace an output that is no package
+  bool force = false;             // replace an output that is not a package
   bool fresh = false;             // take nothing from the database
   bool no_fusion = false;         // leave XLA's fusion as it is
   bool fusion_only = false;       // decide nothing else
   bool exhaustive = false;        // measure every option of every kernel, and decide nothing else
   std::set<std::string> kernels;  // fingerprints, for tune_kernels()
 
-  // Whether the search is a reference for others: it neither takes results from the database nor leaves any there.
+  // Whether the search is a reference for others: it neither reads results from the database nor stores any.
   bool reference() const { return exhaustive || fusion_only || setup.layouts_alone(); }
-  bool learns() const { return !reference() && !fresh; }  // from other programs, and leaves behind for them
+  bool learns() const { return !reference() && !fresh; }  // uses and stores knowledge about other programs' kernels
 };
 
 struct TuneAnswer {
   report::TuneReport report;                       // as written to the package
-  std::optional<tune::FusionSearchReport> fusion;  // when a model searched
-  nlohmann::json learned;  // of the transfer from similar kernels and the adaption of the ranking; null without either
-  std::string learned_text;  // the same for people
+  std::optional<tune::FusionSearchReport> fusion;  // if a model searched fusion
+  nlohmann::json learned;    // on transfer from similar kernels and adaption of the ranking; null without either
+  std::string learned_text;  // the same as text
 };
 
-// What is being tried, the gain over default XLA so far, and how many candidates were measured.
+// Arguments: what is being tried, the gain over default XLA so far, and the number of candidates measured.
 using TuneProgress = std::function<void(const std::string& what, double gain, int64_t candidates)>;
 
-// One request on its way.
+// One tuning request.
 class Tuning {
  public:
-  // Checks what cannot end well before the work begins: options, models, the name of the output. Throws Error.
+  // Checks options, models and the name of the output before the work begins. Throws Error.
   explicit Tuning(TuneRequest request);
   ~Tuning();
 
   const std::string& package_path() const { return path_; }
-  // Tunes and writes the package. Throws what open_program() and tune::tune_program() throw.
+  // Tunes and writes the package. Throws whatever open_program() and tune::tune_program() throw.
   TuneAnswer run(const TuneProgress& on_progress);
-  // Instead tunes the request's kernels as default XLA makes them; their measurements and winners are in the database.
-  // Returns what became of each: {"kernels": [{fingerprint, known, complete, tried, gain, chosen}], "host", "xla_version"}.
+  // Instead tunes the request's kernels as default XLA makes them; stores their measurements and winners in the
+  // database. Returns the result for each: {"kernels": [{fingerprint, known, complete, tried, gain, chosen}], "host",
+  // "xla_version"}.
   nlohmann::json tune_kernels();
 
  private:
-  struct Work;  // what the program, once it is open, needs
+  struct Work;  // the state that exists once the program is open
   void open();
   tune::ProgramResult search(const TuneProgress& on_progress, tune::Measurer& bench);
   tune::ProgramResult search_layouts(const TuneProgress& on_progress, tune::Measurer& bench);

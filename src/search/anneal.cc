@@ -18,7 +18,7 @@ class Anneal : public Strategy {
     Rng rng(options.seed);
     Choice current = start;
     double current_cost = evaluator.cost(start);
-    int idle = 0;  // moves in a row to choices already known
+    int idle = 0;  // consecutive moves to known choices
     while (!evaluator.done()) {
       if (idle >= options_.patience) {
         current = *evaluator.unseen(rng);
@@ -44,7 +44,7 @@ class Anneal : public Strategy {
     return options_.geometric ? hot * std::pow(cold / hot, progress) : hot + (cold - hot) * progress;
   }
 
-  // Two dimensions change in half of the moves: pairs of decisions often pay only together.
+  // Two dimensions change in half of the moves: pairs of decisions often gain only together.
   static Choice neighbour(const Space& space, const std::vector<size_t>& movable, Choice choice, Rng& rng) {
     const auto count = static_cast<int64_t>(movable.size());
     const int64_t first = rng.below(count);

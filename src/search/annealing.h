@@ -7,9 +7,9 @@
 
 namespace hone {
 
-// Whether a walk at cost `from` moves on to cost `to`: always when that is no worse, else with the probability
-// exp(-relative loss / temperature) (Metropolis et al. 1953). Never to a failed candidate (infinite cost); between failures
-// the walk is free, so that it can leave a failed region. Draws from `rng` only when the loss is finite and above 0.
+// Whether a walk at cost `from` accepts cost `to`: always if that is no worse, else with probability
+// exp(-relative loss / temperature) (Metropolis et al. 1953). Never moves to a failed candidate (infinite cost), except from
+// another failed one, so that it can leave a failed region. Draws from `rng` only when the loss is finite and above 0.
 inline bool metropolis_accepts(double from, double to, double temperature, Rng& rng) {
   if (to <= from) return true;
   if (std::isinf(to)) return false;

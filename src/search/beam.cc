@@ -29,8 +29,8 @@ class Beam : public Strategy {
   }
 
  private:
-  // The best `width` of all that the beam's choices become by any option of dimension d; ties by the choice itself, so
-  // that rounds without a gain end in the same beam. A round never loses its best, hence the search ends.
+  // The best `width` of the beam's choices with any option of dimension d; ties by the choice itself, so that rounds
+  // without a gain end in the same beam. A round never loses its best choice, so the search terminates.
   std::vector<Choice> advance(const Space& space, size_t d, const std::vector<Choice>& beam, Evaluator& evaluator) {
     std::set<Choice> distinct;
     for (Choice choice : beam) {

@@ -90,7 +90,7 @@ std::optional<Choice> Evaluator::unseen(Rng& rng) const {
     Choice choice = random(rng);
     if (!knows(choice)) return choice;
   }
-  // Nearly everything is known: walk on from a random place. Ends, since fewer choices are known than exist.
+  // Most choices are known: advance from a random one. Terminates, since fewer choices are known than exist.
   Choice choice = random(rng);
   while (knows(choice)) next_choice(space_, choice);
   return choice;
@@ -104,7 +104,7 @@ std::vector<size_t> Evaluator::by_weight() const {
 }
 
 size_t Evaluator::ChoiceHash::operator()(const Choice& choice) const {
-  uint64_t hash = 0xcbf29ce484222325ull;  // FNV-1a over the picks
+  uint64_t hash = 0xcbf29ce484222325ull;  // FNV-1a over the option indices
   for (int32_t pick : choice) hash = (hash ^ static_cast<uint32_t>(pick)) * 0x100000001b3ull;
   return static_cast<size_t>(hash ^ (hash >> 32));
 }

@@ -11,7 +11,7 @@ class Exhaustive : public Strategy {
   SearchReport search(const Space& space, const Choice& start, CostModel& cost, const SearchOptions& options) override {
     Evaluator evaluator(space, start, cost, options);
     evaluator.cost(start);
-    constexpr size_t kPage = 1024;  // choices held at once
+    constexpr size_t kPage = 1024;  // choices in memory at once
     std::vector<Choice> page;
     Choice choice(space.dimensions.size(), 0);
     bool more = true;

@@ -28,7 +28,7 @@ class Genetic : public Strategy {
   }
 
  private:
-  // The start, mutants of it (default XLA is rarely far off) and as many choices from anywhere.
+  // The start, mutants of it (default XLA is usually good) and as many uniform choices.
   std::vector<Choice> first_generation(const Space& space, const Choice& start, const Evaluator& evaluator, Rng& rng) {
     std::vector<Choice> genes = {start};
     while (static_cast<int>(genes.size()) < options_.population) {
@@ -51,7 +51,7 @@ class Genetic : public Strategy {
       for (size_t d = 0; d < child.size(); ++d)
         if (rng.below(2) == 1) child[d] = other[d];
       mutate(space, evaluator.movable(), options_.mutations, child, rng);
-      // A child known already teaches nothing; a newcomer keeps a converged population from standing still.
+      // A known child is replaced by an unseen choice, which also keeps a converged population diverse.
       if (evaluator.knows(child)) child = evaluator.unseen(rng).value_or(child);
       genes.push_back(std::move(child));
     }

@@ -12,8 +12,8 @@ namespace hone {
 
 namespace {
 
-constexpr double kFarApart = 6;  // between emitters and libraries: a tenth of a thousandth of what is near
-constexpr double kFlagStep = 1;  // between an option and the same one unrolled
+constexpr double kFarApart = 6;  // between emitters and libraries
+constexpr double kFlagStep = 1;  // between options that differ in one flag
 
 double normal_density(double z) { return std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi); }
 double normal_below(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
@@ -22,12 +22,12 @@ double normal_below(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2)
 
 void BeliefOptions::validate() const {
   if (!(slope_deviation >= 0) || !(deviation > 0) || !(per_spread >= 0) || !(length > 0) || !(noise > 0))
-    throw Error("deviations and lengths of a belief are positive");
+    throw Error("deviations and lengths of a belief must be positive");
 }
 
 std::vector<OptionPoint> option_points(const std::vector<std::string>& options) {
   std::vector<KernelOption> values;
-  std::map<KernelOption::Emitter, size_t> emitters;  // each a coordinate of its own, and so are distinct flags
+  std::map<KernelOption::Emitter, size_t> emitters;  // a separate coordinate for each, as for each flag
   std::map<std::string, size_t> flags;
   size_t rank = 0;
   for (const std::string& text : options) {
@@ -57,7 +57,7 @@ OptionBelief::OptionBelief(std::vector<OptionPoint> points, std::vector<double> 
   const size_t count = points_.size();
   if (leads_.size() != count || spreads.size() != count || default_option < 0 ||
       default_option >= static_cast<int>(count))
-    throw InternalError("a belief about options that are not there");
+    throw InternalError("the sizes of a belief do not agree with its options");
   const double own = leads_[default_option];
   for (size_t i = 0; i < count; ++i) {
     leads_[i] -= own;
@@ -76,7 +76,7 @@ double OptionBelief::prior_covariance(int a, int b) const {
          scales_[a] * scales_[b] * std::exp(-squares / (2 * options_.length * options_.length));
 }
 
-// One step of the recursive least squares form of the posterior: no matrix is inverted.
+// One recursive update of the posterior, without a matrix inversion.
 void OptionBelief::observe(int option, double log_ratio) {
   const double surprise = log_ratio - mean_.at(option);
   std::vector<double> covariance(points_.size());

@@ -17,7 +17,7 @@ class Random : public Strategy {
     std::vector<Choice> batch;
     while (!evaluator.done()) {
       batch.clear();
-      // Twins within a batch are asked once by the evaluator.
+      // The evaluator evaluates duplicates within a batch once.
       for (int i = 0; i < std::max(1, options.batch_size); ++i) batch.push_back(*evaluator.unseen(rng));
       evaluator.costs(batch);
     }

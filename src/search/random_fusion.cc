@@ -11,7 +11,8 @@ Decisions random_fusion(const std::vector<Dimension>& edges, const std::string& 
                         uint64_t seed) {
   Rng rng(hash64(program + "/" + std::to_string(configuration)) ^ (seed * 0x9e3779b97f4a7c15ull));
   rng();
-  const double share = rng.uniform() * rng.uniform();  // few decided edges more often than many: kernels stay XLA-like
+  const double share =
+      rng.uniform() * rng.uniform();  // few decided edges are more likely than many, so kernels stay similar to XLA's
   Decisions decisions;
   for (const Dimension& edge : edges) {
     const bool decided = rng.uniform() < std::max(share, 1.5 / static_cast<double>(edges.size()));

@@ -1,5 +1,4 @@
-// Random fusion configurations: what collections lower besides XLA's own fusion, and where diverse chains of a fusion search
-// begin.
+// Random fusion configurations, for collections and for the starts of diverse chains of a fusion search.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,7 @@
 
 namespace hone {
 
-// A random fusion configuration: each edge of a random subset is decided by a coin. The same for the same arguments.
+// A random fusion configuration: each edge of a random subset is decided at random. Deterministic in its arguments.
 Decisions random_fusion(const std::vector<Dimension>& edges, const std::string& program, int configuration,
                         uint64_t seed);
 

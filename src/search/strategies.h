@@ -1,5 +1,5 @@
-// The search strategies, by name. Each is one file beside this one and one row of the table in strategies.cc.
-// All of them ask the start first, never ask twice, honour SearchOptions and give the same trace for the same seed.
+// The search strategies, by name. Each is one file in this folder and one row of the table in strategies.cc.
+// All evaluate the start first, evaluate no choice twice, obey SearchOptions and are reproducible by seed.
 #pragma once
 
 #include <memory>
@@ -17,18 +17,18 @@ std::vector<std::string> strategy_names();
 // Every choice in mixed-radix order, last dimension fastest.
 std::unique_ptr<Strategy> make_exhaustive();
 
-// Distinct uniform choices until the evaluations or the space end.
+// Distinct uniform choices until the evaluation limit or the end of the space.
 std::unique_ptr<Strategy> make_random();
 
-// Coordinate descent: all options of one dimension at a time, heaviest Dimension::weight first, in rounds until one
+// Coordinate descent: all options of one dimension at a time, by descending Dimension::weight, in rounds until one
 // brings no gain. Exact on separable costs.
 std::unique_ptr<Strategy> make_greedy();
 
 struct AnnealOptions {
   bool geometric = true;           // cooling: geometric, else linear
-  double start_temperature = 0.1;  // relative to the current cost: at 0.1 a 10 % loss is taken with chance 1/e
+  double start_temperature = 0.1;  // relative to the current cost: at 0.1 a 10 % loss is accepted with probability 1/e
   double end_temperature = 0.002;
-  int patience = 64;      // moves in a row without a new choice before a jump to an unseen one
+  int patience = 64;      // consecutive moves without a new choice before a jump to an unseen one
   void validate() const;  // throws Error
 };
 // Simulated annealing (Kirkpatrick et al. 1983); a move changes one or two dimensions.
@@ -48,7 +48,7 @@ struct BeamOptions {
   int width = 8;
   void validate() const;
 };
-// Greedy that keeps the `width` best choices after each dimension instead of one.
+// Beam search: as greedy, but keeps the `width` best choices after each dimension.
 std::unique_ptr<Strategy> make_beam(const BeamOptions& options = {});
 
 }  // namespace hone

@@ -11,7 +11,7 @@ namespace {
 constexpr double kHot = 0.2, kCold = 1e-5;  // temperatures, as shares of the first step time
 constexpr int32_t kSchedulePriorities = 1 << 16;
 
-// A changed plan with what it takes to change it back.
+// A change of a plan that can be undone.
 class Mutation {
  public:
   Mutation(Plan& plan, const Simulator& simulator, const Tasks& tasks) : plan_(plan), simulator_(simulator) {
@@ -38,7 +38,7 @@ class Mutation {
   }
   int64_t any(Rng& rng) const { return rng.below(static_cast<int64_t>(running_.size())); }
 
-  // One operation, an operation with all its neighbours, or a stretch of the program.
+  // Moves one operation, an operation with all its neighbours, or a range of the program.
   void move_placement(Rng& rng) {
     const auto device = static_cast<int32_t>(rng.below(simulator_.topology().size()));
     const int64_t at = any(rng), how = rng.below(3);
@@ -73,7 +73,7 @@ struct Cost {
   bool fits = true;
 };
 
-// Plans that run out of memory are worse than all others, and the worse the more is missing.
+// Plans that run out of memory are worse than all others, by the amount of missing memory.
 Cost cost_of(const StepReport& report, const Topology& topology) {
   double missing = 0;
   for (int32_t d = 0; d < topology.size(); ++d)

@@ -20,7 +20,7 @@ Costs costs_from_seconds(const TaskGraph& graph, const Device& device, const std
     throw Error("there are " + std::to_string(seconds.size()) + " times for " + std::to_string(graph.ops.size()) +
                     " operations",
                 graph.name);
-  constexpr double kLeast = 0.02;  // of the roofline: a measured time below that is the clock's, not the kernel's
+  constexpr double kLeast = 0.02;  // of the roofline: measured times below that are timer noise
   const std::vector<double> read = solo_read_bytes(graph);
   Costs costs;
   costs.factor.assign(graph.ops.size(), 1);

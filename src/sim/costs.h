@@ -1,4 +1,4 @@
-// What operations cost on a device: a roofline, corrected by what was measured.
+// The run time of operations on a device: a roofline, corrected by measurements.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace hone::sim {
 
-// Where the time of operations comes from. Without factors: a roofline of each device. A factor multiplies the roofline
-// time (launch excluded) of an operation; in a fused kernel the factors of its members count by their share of the time.
+// Correction factors of the roofline. A factor multiplies the roofline time (launch excluded) of an operation; a fused kernel
+// takes the mean of its members' factors, weighted by their share of the time. Without factors: the roofline alone.
 struct Costs {
   std::vector<double> factor;  // [ops], or empty
 };
 
-// Of one operation as a kernel of its own, launch excluded: C + M - overlap * min(C, M), where C = computing (Matrix on the
-// matrix units, special functions apart) and M = bytes of operands and result over the memory's speed.
+// Time of one operation as a separate kernel, launch excluded: C + M - overlap * min(C, M), where C = computing (Matrix on the
+// matrix units, special functions separately) and M = bytes of operands and result / memory bandwidth.
 double roofline_seconds(const TaskGraph& graph, int32_t op, const Device& device);
 // Factors that make operations take `seconds` [ops] on the device, launch included; entries that are not positive keep 1.
 Costs costs_from_seconds(const TaskGraph& graph, const Device& device, const std::vector<double>& seconds);

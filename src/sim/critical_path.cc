@@ -2,8 +2,8 @@
 
 namespace hone::sim {
 
-// Critical-path list scheduling: on each device the operation with the longest way to the end goes first (Adam, Chandy,
-// Dickson 1974, "highest level first with estimated times"), with the transfers of the given placement counted.
+// Critical-path list scheduling: on each device the operation with the longest path to the end runs first (Adam, Chandy,
+// Dickson 1974, "highest level first with estimated times"), including the transfers of the given placement.
 Plan plan_critical_path(Simulator& simulator, const StrategyOptions& options) {
   Plan plan = options.base;
   if (!options.tasks.schedule) return plan;

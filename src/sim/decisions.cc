@@ -11,33 +11,33 @@ namespace hone::sim {
 
 namespace {
 
-// An operation in a kernel. The index its readers want it at is made by some of them: those that do not pass on their own.
+// An operation in a kernel. Readers that do not pass on their own index compute a new one, at which they read it.
 struct Member {
   double evaluations = 1;
-  uint64_t makers = 0;  // slots of the members whose indices it is read at
+  uint64_t makers = 0;  // slots of the members that compute an index it is read at
   int32_t op = 0;
   int32_t copies = 1;  // of its code: one for every index it is read at
   uint8_t slot = 0;    // of the kernel; below its size
-  bool own = true;     // read at the kernel's own index, too
+  bool own = true;     // also read at the kernel's own index
 };
 
-enum class Role : uint8_t { Root, Fused, Input };  // Root: its result is written by a kernel of its own
+enum class Role : uint8_t { Root, Fused, Input };  // Root: a kernel writes its result
 
-// What the members of a kernel that read an operation would make of it.
+// How the members of a kernel that read an operation use it.
 struct Want {
   double evaluations = 0;
   uint64_t makers = 0;
-  int32_t stamp = -1;  // the round it belongs to
+  int32_t stamp = -1;  // the round_ in which it was set
   int32_t copies = 0;
   bool own = false;
 };
 
-// Opcodes after whose code nothing computed before can be used again: XLA's ElementalIrEmitter::OpInvalidatesCache.
+// Opcodes whose code opens a new basic block, so that earlier values are not reused: ElementalIrEmitter::OpInvalidatesCache.
 bool opens_block(const std::string& opcode) {
   return opcode == "reduce" || opcode == "concatenate" || opcode == "pad" || opcode == "dynamic-update-slice";
 }
 
-// Kernels while operations move into their consumers. An operation that was fused lives in several kernels.
+// The kernels during fusion. A fused operation can be in several kernels.
 class Fuser {
  public:
   Fuser(const TaskGraph& graph, const FusionFacts& facts, const std::vector<int32_t>& devices, const FusionRules& rules)
@@ -85,7 +85,7 @@ class Fuser {
   }
 
  private:
-  // Valid until the next change or call. Kernels of one operation have no list of their own.
+  // Valid until the next change or call. Kernels of one operation are not stored in members_.
   std::span<const Member> members(int32_t root) {
     if (!members_[root].empty()) return members_[root];
     alone_.op = root;
@@ -106,7 +106,7 @@ class Fuser {
     home_list_.insert(home_list_.end(), kernels.begin(), kernels.end());
   }
 
-  // The kernels that read `op`, in readers_, and what they want of it, in wants_. False when one cannot take it.
+  // Sets readers_ to the kernels that read `op`, and wants_ to how they use it. False if it cannot be fused into one of them.
   bool find_readers(int32_t op) {
     readers_.clear();
     ++round_;
@@ -140,7 +140,7 @@ class Fuser {
     }
   }
 
-  // An operation that nothing was fused into: no kernel changes but by one member, none of whose producers is there.
+  // For an operation that nothing was fused into: each reader gains one member, none of whose producers it contains.
   bool add_alone(int32_t op) {
     for (int32_t reader : readers_)
       if (!fits_alone(op, reader)) return false;
@@ -160,7 +160,7 @@ class Fuser {
     if (want.makers != 0)
       for (const Member& member : there)
         if (want.makers >> member.slot & 1) copies += member.copies;
-    if (shared && openers_[reader] > 0)  // with a third operation there are rules for them
+    if (shared && openers_[reader] > 0)  // stricter rules apply to kernels of three and more operations
       for (const Member& member : there)
         if (member.op != reader && !copy_fits(member.op, member.copies, there.size() + 1)) return false;
     want.copies = static_cast<int32_t>(std::min<int64_t>(copies, kManyCopies));
@@ -212,8 +212,8 @@ class Fuser {
     return together <= static_cast<size_t>(max_ops_);
   }
 
-  // The kernel `reader` with `op` and all its kernel computes, in `out`; false when the rules forbid it. An operation that
-  // both sides compute is computed once, as often as the busier side needs it.
+  // Sets `out` to the union of the kernel `reader` and the kernel of `op`; false if the rules forbid it. An operation that
+  // is in both is one member, with the larger number of evaluations.
   bool merge(int32_t op, int32_t reader, std::vector<Member>& out) {
     const std::span<const Member> moved = members(op), there = members(reader);
     out.clear();
@@ -249,9 +249,9 @@ class Fuser {
     return copies == 1 && consumers_.offset[op + 1] - consumers_.offset[op] == 1;
   }
 
-  // How often the code of each member is generated: once for every index it is read at. A reader of the same shape passes
-  // on the indices it is read at itself, any other makes one of its own (FusionNodeIndexingEvaluation). False when a
-  // member may not be copied so often.
+  // Counts how often the code of each member is generated: once for every index it is read at. A reader of the same shape
+  // passes on the indices it is read at itself, any other computes one of its own (FusionNodeIndexingEvaluation). False if
+  // a member has too many copies.
   bool count_copies(std::vector<Member>& kernel) {
     const auto size = static_cast<int32_t>(kernel.size());
     for (int32_t p = 0; p < size; ++p) {
@@ -284,7 +284,7 @@ class Fuser {
 
   void add_kernel(int32_t root, const Neighbours& producers, Kernels& out) {
     const std::span<const Member> list = members(root);
-    readers_.clear();  // here: what the kernel reads
+    readers_.clear();  // here: the operations that the kernel reads
     ++round_;
     for (const Member& member : list) {
       out.member.push_back(member.op);
@@ -320,20 +320,20 @@ class Fuser {
     size_t begin = 0, size = 0;
   };
   std::vector<Range> homes_;                   // [ops]: in home_list_
-  std::vector<int32_t> home_list_;             // grows: what was moved leaves its old range behind
-  std::vector<uint8_t> reductions_, openers_;  // [ops]: members of the kernel of a root; openers: or its root
+  std::vector<int32_t> home_list_;             // append-only: moved operations leave unused ranges
+  std::vector<uint8_t> reductions_, openers_;  // [ops]: number in the kernel of a root
   std::vector<Role> role_;                     // [ops]
   std::vector<int32_t> readers_;
   std::vector<Want> wants_;                  // [ops]: of readers_
   std::vector<std::vector<Member>> merged_;  // [readers]
-  std::vector<int32_t> place_;               // [ops]: in the kernel at hand, else -1
+  std::vector<int32_t> place_;               // [ops]: index in the current kernel, else -1
   int32_t round_ = -1;
 };
 
 }  // namespace
 
 bool fusible_consumer(const Op& op) {
-  if (op.opcode == "reduce-window") return false;  // no emitter of XLA:CPU's fusions takes it
+  if (op.opcode == "reduce-window") return false;  // XLA:CPU's fusion emitters do not support it
   return op.kind == OpKind::Elementwise || op.kind == OpKind::Move || op.kind == OpKind::Reduce;
 }
 

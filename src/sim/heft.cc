@@ -12,8 +12,8 @@ struct Slot {
   double start = 0, end = 0;
 };
 
-// When `seconds` fit on a device at or after `ready`: in the first gap that is long enough (Topcuoglu et al. 2002,
-// insertion-based policy). `busy` is in order of time. Returns the start and the place of the slot.
+// The start of a slot of `seconds` on a device at or after `ready`: in the first gap that is long enough (Topcuoglu et al. 2002,
+// insertion-based policy). `busy` is sorted by time. Returns the start and the index of the slot.
 std::pair<double, size_t> first_gap(const std::vector<Slot>& busy, double ready, double seconds) {
   size_t at = std::lower_bound(busy.begin(), busy.end(), ready, [](const Slot& s, double t) { return s.end <= t; }) -
               busy.begin();
@@ -24,7 +24,7 @@ std::pair<double, size_t> first_gap(const std::vector<Slot>& busy, double ready,
 
 }  // namespace
 
-// Heterogeneous earliest finish time: operations by upward rank, each on the device where it would end first.
+// Heterogeneous earliest finish time: operations by upward rank, each on the device where it finishes first.
 Plan plan_heft(Simulator& simulator, const StrategyOptions& options) {
   Plan plan = options.base;
   const TaskGraph& graph = simulator.graph();

@@ -11,7 +11,7 @@ namespace {
 struct KernelGraph {
   TaskGraph graph;
   Costs costs;
-  std::vector<int32_t> op;  // [ops of graph]: the operation of the original that is written, or the input
+  std::vector<int32_t> op;  // [ops of graph]: the original operation whose result is written, or the input
 };
 
 KernelGraph kernel_graph(const Simulator& simulator, const Kernels& kernels) {
@@ -27,7 +27,7 @@ KernelGraph kernel_graph(const Simulator& simulator, const Kernels& kernels) {
     place[i] = out.graph.size();
     out.op.push_back(i);
     Op op = whole.ops[i];
-    double roofline = 0, seconds = 0;  // of the members, each by itself
+    double roofline = 0, seconds = 0;  // of the members as separate kernels
     if (k >= 0) {
       op.flops = op.special = 0;
       for (int32_t m = kernels.member_offset[k]; m < kernels.member_offset[k + 1]; ++m) {
@@ -69,7 +69,8 @@ Plan plan_kernels(Planner planner, Simulator& simulator, const StrategyOptions& 
   const Plan decided = planner(small_simulator, small_options);
 
   Plan plan = options.base;
-  // Every operation follows the first kernel that computes it; one that has kernels on several devices cannot stay fused.
+  // Every operation takes the decision of the first kernel that computes it. One with kernels on several devices is no
+  // longer fused.
   const auto spread = [&](const std::vector<int32_t>& list, std::vector<int32_t>& into) {
     if (list.empty()) return;
     into.assign(whole.ops.size(), 0);

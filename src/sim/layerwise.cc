@@ -4,14 +4,14 @@
 
 namespace hone::sim {
 
-// What an expert does with a model made of layers: consecutive pieces of the program, as many as there are devices, each
-// with its share of the time.
+// Splits the program into consecutive pieces, one per device, each with its share of the time, as an expert splits a model
+// into groups of layers.
 Plan plan_layerwise(Simulator& simulator, const StrategyOptions& options) {
   Plan plan = options.base;
   if (!options.tasks.placement) return plan;
   const int32_t devices = simulator.topology().size();
   const int32_t size = simulator.graph().size();
-  // Of each piece, since devices may differ: its share of the whole program's time if devices ran side by side.
+  // 1 / time of the whole program on each device: a device's share of the work is proportional to it.
   std::vector<double> speed(devices, 0);
   double speeds = 0;
   for (int32_t d = 0; d < devices; ++d) {

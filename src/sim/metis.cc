@@ -13,13 +13,13 @@ namespace hone::sim {
 
 namespace {
 
-constexpr double kWeights = 1e9;  // sum of a graph's weights: METIS counts with 32 bits
+constexpr double kWeights = 1e9;  // sum of a graph's weights; METIS uses 32-bit integers
 
 idx_t weight(double value, double sum) {
   return sum > 0 ? std::max<idx_t>(1, static_cast<idx_t>(value / sum * kWeights)) : 1;
 }
 
-// The operations that run, as METIS wants a graph: every edge in both directions.
+// The operations except inputs in the form of a METIS graph: every edge in both directions.
 struct MetisGraph {
   std::vector<int32_t> op;  // [vertices]
   std::vector<idx_t> offset, neighbour, edge_weight, vertex_weight;
@@ -55,7 +55,7 @@ MetisGraph metis_graph(const Simulator& simulator) {
   return out;
 }
 
-// METIS writes remarks on graphs it cannot bisect to standard output, which belongs to the results.
+// METIS prints warnings about graphs it cannot bisect to standard output, which is reserved for results.
 class SilentOutput {
  public:
   SilentOutput() : saved_(::dup(STDOUT_FILENO)) {
@@ -78,7 +78,7 @@ class SilentOutput {
 
 }  // namespace
 
-// Balanced parts with little data between them (Karypis and Kumar 1998), one per device; blind to order and memory.
+// Balanced parts with little data between them (Karypis and Kumar 1998), one per device; ignores order and memory.
 Plan plan_metis(Simulator& simulator, const StrategyOptions& options) {
   Plan plan = options.base;
   if (!options.tasks.placement) return plan;
@@ -87,7 +87,7 @@ Plan plan_metis(Simulator& simulator, const StrategyOptions& options) {
   idx_t parts = simulator.topology().size(), constraints = 1, cut = 0;
   plan.device.assign(simulator.graph().ops.size(), 0);
   if (parts < 2 || vertices == 0) return plan;
-  std::vector<real_t> shares;  // by speed, so that devices end together
+  std::vector<real_t> shares;  // by speed, so that devices finish together
   real_t sum = 0;
   for (int32_t d = 0; d < simulator.topology().size(); ++d) {
     double seconds = 0;

@@ -2,7 +2,7 @@
 
 namespace hone::sim {
 
-// Every operation is a kernel of its own.
+// Every operation is a separate kernel.
 Plan plan_no_fusion(Simulator& simulator, const StrategyOptions& options) {
   Plan plan = options.base;
   if (options.tasks.fusion) plan.fusion.clear();

@@ -1,4 +1,4 @@
-// The planners behind the table of strategies.h, one file each, and what they share.
+// The planners in the table of strategies.h, one file each, and the functions they share.
 #pragma once
 
 #include <vector>
@@ -19,15 +19,15 @@ Plan plan_priority_fusion(Simulator& simulator, const StrategyOptions& options);
 Plan plan_no_fusion(Simulator& simulator, const StrategyOptions& options);
 Plan plan_anneal(Simulator& simulator, const StrategyOptions& options);
 
-// What `planner` decides about the kernels that the base's fusion makes, for all operations in them: planners that know
-// nothing of fusion would otherwise tear kernels apart. Fusion stays the base's.
+// Runs `planner` on the kernels of the base's fusion and applies its decisions to all their operations, since planners that
+// ignore fusion would otherwise split kernels. Fusion stays that of the base.
 Plan plan_kernels(Planner planner, Simulator& simulator, const StrategyOptions& options);
 
-// [ops], seconds: the longest way from the start of an operation to the end of the program (Topcuoglu et al. 2002, eq. 6,
+// [ops], seconds: the longest path from the start of an operation to the end of the program (Topcuoglu et al. 2002, eq. 6,
 // "upward rank"), with times averaged over devices. Without a placement edges take the time of a transfer averaged over
-// pairs of devices; with one, edges between devices take theirs and the others none.
+// pairs of devices; with one, edges between devices take the time of that transfer and other edges take none.
 std::vector<double> upward_ranks(const Simulator& simulator, const std::vector<int32_t>& placement = {});
-// Operations as scheduling priorities, the highest rank first: size - place.
+// Scheduling priorities of operations by descending rank: the number of operations - position.
 std::vector<int32_t> priorities_of(const std::vector<double>& ranks);
 
 inline constexpr int32_t kFusionLevels = 8;  // priorities the searching planners draw from

@@ -4,8 +4,8 @@
 
 namespace hone::sim {
 
-// Every operation whose fusion by itself saves time is fused, those that save most first: XLA:GPU's PriorityFusion (field
-// notes 6.1) without its second looks, since an operation that was fused counts as if it were not.
+// Fuses every operation whose fusion alone saves time, the largest savings first: XLA:GPU's PriorityFusion
+// pass without its updates of priorities after each fusion.
 Plan plan_priority_fusion(Simulator& simulator, const StrategyOptions& options) {
   Plan plan = options.base;
   if (!options.tasks.fusion) return plan;
@@ -15,7 +15,7 @@ Plan plan_priority_fusion(Simulator& simulator, const StrategyOptions& options) 
     if (const auto gain = simulator.fusion_gain(op, 0); gain && *gain > 0) gains.emplace_back(*gain, op);
   std::sort(gains.begin(), gains.end());
   plan.fusion.assign(size, 0);
-  for (size_t i = 0; i < gains.size(); ++i)  // levels of equal numbers, the highest for the largest gains
+  for (size_t i = 0; i < gains.size(); ++i)  // equally many operations per level, the highest for the largest gains
     plan.fusion[gains[i].second] = 1 + static_cast<int32_t>(i * (kFusionLevels - 1) / gains.size());
   return plan;
 }

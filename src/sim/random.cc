@@ -12,8 +12,7 @@ Plan plan_random(Simulator& simulator, const StrategyOptions& options) {
   if (options.tasks.placement) draw(plan.device, simulator.topology().size());
   if (options.tasks.fusion) {
     draw(plan.fusion, kFusionLevels);
-    const double share =
-        rng.uniform();  // of operations to fuse: plans of all kinds, not only those that fuse nearly all
+    const double share = rng.uniform();  // of operations to fuse, random so that plans vary in it
     for (int32_t& priority : plan.fusion) priority = rng.uniform() < share ? priority + 1 : 0;
   }
   if (options.tasks.schedule) draw(plan.schedule, 1 << 20);

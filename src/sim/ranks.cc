@@ -7,7 +7,7 @@ namespace hone::sim {
 
 namespace {
 
-// Seconds of an idle transfer as latency + bytes * slope, averaged over pairs of devices.
+// Seconds of a transfer over idle links as latency + bytes * per_byte, averaged over pairs of devices.
 struct MeanTransfer {
   double latency = 0, per_byte = 0;
 };

@@ -1,4 +1,4 @@
-// The parts of the cost of a kernel that the simulator puts together for fused ones. All times in seconds.
+// The parts of a kernel's cost, from which the simulator computes the cost of fused kernels. All times in seconds.
 #pragma once
 
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace hone::sim {
 
-// Computing and moving data, of which `overlap` of the shorter hides behind the longer, as XLA:GPU
-// has it (xla/service/gpu/model/gpu_performance_model_base.h).
+// The time of computing and moving data when `overlap` of the shorter overlaps with the longer, as in XLA:GPU
+// (xla/service/gpu/model/gpu_performance_model_base.h).
 double overlapped(double compute, double memory, double overlap);
 double compute_seconds(const Op& op, const Device& device);  // one evaluation of its whole result
 double written_bytes(const Op& op);
-// [ops]: bytes of its operands that each operation reads as a kernel of its own; parts of a sliced operand only.
+// [ops]: operand bytes that each operation reads as a separate kernel; of a sliced operand only the slice.
 std::vector<double> solo_read_bytes(const TaskGraph& graph);
 double roofline_seconds(const Op& op, double read_bytes, const Device& device);  // 0 for inputs
 

@@ -2,7 +2,7 @@
 
 namespace hone::sim {
 
-// Operations in the order of the program, dealt out one by one.
+// Operations in program order, assigned to devices in turn.
 Plan plan_round_robin(Simulator& simulator, const StrategyOptions& options) {
   Plan plan = options.base;
   if (!options.tasks.placement) return plan;

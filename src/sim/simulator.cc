@@ -11,7 +11,7 @@ namespace hone::sim {
 
 namespace {
 
-// Which kernels read the result of each kernel.
+// The kernels that read the result of each kernel.
 Neighbours readers_of(const Kernels& kernels) {
   Neighbours out;
   out.offset.assign(kernels.size() + 1, 0);

@@ -16,15 +16,15 @@
 
 namespace hone::sim {
 
-struct SimulatorState;  // of step_run.h
+struct SimulatorState;  // step_run.h
 
 // How a step runs. A device runs one kernel at a time, always the ready one with the highest priority, and never waits while
 // one is ready. A finished result goes once to every other device that reads it, those with the most urgent reader first;
 // a transfer occupies all links of its route from the moment all are free, in the order of requests. Memory of a device:
-// inputs it reads (all the step), results from the start of the kernel that writes them to the end of the last kernel or
+// inputs it reads (for the whole step), results from the start of the kernel that writes them to the end of the last kernel or
 // transfer that reads them, copies from the request of the transfer to the end of their last reader, results of the program
 // to the end.
-// One object per thread: run() reuses its buffers. Keeps references to nothing.
+// One object per thread: run() reuses its buffers. Holds no references to its arguments.
 class Simulator {
  public:
   // The graph must be sorted. Throws Error when it is not, when a cost factor is not positive, or when a topology has no
@@ -42,11 +42,11 @@ class Simulator {
   const FusionRules& rules() const;
   const Neighbours& consumers() const;
   const Neighbours& producers() const;
-  // Of an operation as a kernel of its own on a device, launch included. For strategies that need estimates.
+  // The time of an operation as a separate kernel on a device, launch included. For strategies that need estimates.
   double op_seconds(int32_t op, int32_t device) const;
-  // What fusing an operation into all its consumers saves while nothing else is fused, in seconds; negative where it would
-  // be computed too often. Nothing when it can never be fused away. The priority of XLA:GPU's PriorityFusion
-  // (xla/service/gpu/model/gpu_performance_model.cc) by this simulator's costs.
+  // The time in seconds that fusing an operation into all its consumers saves while nothing else is fused; negative if it
+  // would be recomputed too often; nullopt if it can never be fused. The priority of XLA:GPU's PriorityFusion
+  // (xla/service/gpu/model/gpu_performance_model.cc) with this simulator's costs.
   std::optional<double> fusion_gain(int32_t op, int32_t device) const;
 
  private:

@@ -1,4 +1,4 @@
-// What one simulated step of a program was like: its time, and its schedule when asked for.
+// The result of one simulated step of a program: its time and, on request, its schedule.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct TransferRun {
   int32_t op = 0, from = 0, to = 0;  // whose result, between which devices
   double bytes = 0, start = 0, end = 0;
 };
-// The whole schedule, when asked for.
+// The whole schedule.
 struct StepTrace {
   Kernels kernels;
   std::vector<KernelRun> runs;         // by start
@@ -26,7 +26,7 @@ struct StepTrace {
 
 struct StepReport {
   double step_seconds = 0;
-  bool valid = true;                 // false when a device runs out of memory: then the time means nothing
+  bool valid = true;                 // false if a device runs out of memory; the time is then meaningless
   std::vector<double> busy_seconds;  // [devices]: in kernels
   std::vector<double> link_seconds;  // [links]: carrying data
   std::vector<double> peak_bytes;    // [devices]

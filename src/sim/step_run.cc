@@ -26,7 +26,7 @@ double SimulatorState::kernel_seconds(const Kernels& kernels, int32_t k, const K
 
 namespace {
 
-// A heap with the earliest event on top; equal times in the order of what they name, so that runs repeat exactly.
+// A heap with the earliest event on top; ties by kernel and transfer, so that runs are reproducible.
 bool later(const Event& a, const Event& b) {
   if (a.time != b.time) return a.time > b.time;
   if (a.kernel != b.kernel) return a.kernel > b.kernel;
@@ -108,7 +108,7 @@ class Run {
   }
   double bytes_of(int32_t kernel) const { return s_.graph.ops[kernels_.root[kernel]].output_bytes; }
 
-  // Smaller keys run first: the priority, or the moment it became ready; then the place in the graph.
+  // Smaller keys run first: by priority, or else by the time the kernel became ready; then by position in the graph.
   uint64_t key_of(int32_t kernel) const {
     const int32_t root = kernels_.root[kernel];
     const uint64_t major =
@@ -180,7 +180,7 @@ class Run {
     last_end_ = kernel;
   }
 
-  // Notes that `reader` needs the result on its device.
+  // Records that `reader` needs the result on its device.
   void count_copy(int32_t kernel, int32_t reader) {
     const int32_t device = s_.device[reader];
     int32_t copy = find_copy(kernel, device);
@@ -239,7 +239,7 @@ class Run {
     if (--s_.references[kernel] == 0) s_.memory[s_.device[kernel]] -= bytes_of(kernel);
   }
 
-  // What an ended kernel has read and may be needed no more.
+  // Drops the references of a finished kernel to the results it has read.
   void release_reads(int32_t kernel) {
     for (int32_t i = kernels_.read_offset[kernel]; i < kernels_.read_offset[kernel + 1]; ++i) {
       const int32_t from = kernels_.kernel_of[kernels_.read[i]];

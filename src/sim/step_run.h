@@ -1,4 +1,4 @@
-// One step of a planned graph: a queue of events over the devices and links (simulator.h says how a step runs).
+// One step of a planned graph: a queue of events over the devices and links (described in simulator.h).
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ inline constexpr int32_t kNone = -1;
 
 struct Event {
   double time = 0;
-  int32_t kernel = kNone;    // that ends, or whose result has been transferred
+  int32_t kernel = kNone;    // the kernel that ends, or whose result has been transferred
   int32_t transfer = kNone;  // index into SimulatorState::copies; kNone for the end of a kernel
 };
 
 // The result of a kernel on a device that did not compute it.
 struct Copy {
   int32_t kernel = 0, device = 0;
-  int32_t readers = 0;   // not finished yet
-  int32_t next = kNone;  // of the same kernel
+  int32_t readers = 0;   // kernels that have not finished
+  int32_t next = kNone;  // copy of the same kernel
 };
 
 struct Kind {
@@ -42,10 +42,10 @@ struct SimulatorState {
   std::vector<Kind> kinds;        // distinct devices
   std::vector<int32_t> kind_of;   // [devices]
   std::vector<double> solo_read;  // [ops]
-  Kernels unfused;                // what most runs use
+  Kernels unfused;                // used by most runs
   Neighbours unfused_readers;     // [kernels]: kernels that read its result
 
-  // Of one run; kept for the next.
+  // Buffers of one run, reused by the next.
   Kernels fused;
   Neighbours fused_readers;
   std::vector<int32_t> device, pending, references, first_copy, device_kernel, cause;
@@ -59,11 +59,11 @@ struct SimulatorState {
 
   double factor(int32_t op) const { return costs.factor.empty() ? 1.0 : costs.factor[op]; }
 
-  // Of one kernel, launch included.
+  // Time of one kernel, launch included.
   double kernel_seconds(const Kernels& kernels, int32_t k, const Kind& kind) const;
 };
 
-// `kernels` are those of the plan's fusion, `readers` the kernels that read each one's result. `trace`, empty, may be null.
+// `kernels` are those of the plan's fusion, `readers` the kernels that read each one's result. `trace` is empty or null.
 StepReport run_step(SimulatorState& state, const Plan& plan, const Kernels& kernels, const Neighbours& readers,
                     StepTrace* trace);
 

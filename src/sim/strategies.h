@@ -1,4 +1,4 @@
-// Ways to plan a graph, one file each: the baselines that learned policies are compared with.
+// Strategies that plan a graph, one file each: the baselines of learned policies.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ struct StrategyRow {
   const char* name;  // "metis", "heft", ...
   const char* summary;
   Planner plan;
-  bool searches = false;  // takes options.steps simulations
-  Tasks decides;          // the tasks it has an opinion about
+  bool searches = false;  // runs options.steps simulations
+  Tasks decides;          // the tasks it decides
 };
 const std::vector<StrategyRow>& strategies();
-const StrategyRow& strategy(const std::string& name);  // throws Error with the names there are
+const StrategyRow& strategy(const std::string& name);  // throws Error that lists the known names
 
 }  // namespace hone::sim

@@ -18,7 +18,7 @@ Tasks parse_tasks(const std::string& text) {
     else if (word == "schedule")
       tasks.schedule = true;
     else
-      throw Error("no task is called '" + word + "'", "--tasks", "placement, fusion and schedule, separated by commas");
+      throw Error("unknown task '" + word + "'", "--tasks", "placement, fusion and schedule, separated by commas");
     begin = end + 1;
   }
   return tasks;

@@ -1,4 +1,4 @@
-// What a strategy is told: which decisions are to be taken, from where, and for how long.
+// Input of a strategy: what to decide, the plan to start from, and the budget.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace hone::sim {
 
-// What is to be decided. The rest keeps the plan the strategy is given as `base`.
+// What to decide. Other decisions stay those of StrategyOptions::base.
 struct Tasks {
   bool placement = true, fusion = false, schedule = false;
   bool operator==(const Tasks&) const = default;
 };
-// "placement,fusion,schedule" in any order. Throws Error for other words and for none.
+// "placement,fusion,schedule" in any order. Throws Error for other words and for an empty list.
 Tasks parse_tasks(const std::string& text);
 
 struct StrategyOptions {
   Tasks tasks;
   uint64_t seed = 0;
-  int64_t steps = 20000;                // simulations, for those that search
-  Plan base;                            // decisions that are not to be taken, and where searches begin
+  int64_t steps = 20000;                // simulations, for strategies that search
+  Plan base;                            // the other decisions, and the start of searches
   std::vector<int32_t> default_fusion;  // XLA's own choice as priorities [ops]; empty when not known
-  std::function<bool()> stop;           // asked between simulations; true ends a search with its best
+  std::function<bool()> stop;           // called between simulations; true ends a search with its best plan
   std::function<void(int64_t step, double best_seconds)> progress;
 };
 

@@ -22,7 +22,7 @@ void check(const TaskGraph& graph) {
   std::unordered_set<std::string_view> names;
   for (const Op& op : graph.ops) {
     const std::string where = graph.name + ": " + op.name;
-    if (!names.insert(op.name).second) throw Error("two operations have one name", where);
+    if (!names.insert(op.name).second) throw Error("two operations have the same name", where);
     if (!is_amount(op.flops) || !is_amount(op.special) || !is_amount(op.output_bytes) ||
         !std::isfinite(op.written_bytes))
       throw Error("an operation's FLOPs and bytes must be finite and not negative", where);
@@ -36,7 +36,7 @@ void check(const TaskGraph& graph) {
   }
 }
 
-// Follows producers that are not done until an operation comes again: it is on a cycle.
+// Follows pending producers until an operation repeats: it is on a cycle.
 int32_t on_cycle(const TaskGraph& graph, const std::vector<int32_t>& pending) {
   const Neighbours producers = producers_of(graph);
   int32_t at = static_cast<int32_t>(std::find_if(pending.begin(), pending.end(), [](int32_t p) { return p > 0; }) -
@@ -76,7 +76,7 @@ const char* op_kind_name(OpKind kind) { return kNames.at(static_cast<size_t>(kin
 OpKind op_kind_from_name(std::string_view name) {
   const auto found = std::find(kNames.begin(), kNames.end(), name);
   if (found == kNames.end())
-    throw Error("no kind of operation is called '" + std::string(name) + "'", "kind",
+    throw Error("unknown kind of operation '" + std::string(name) + "'", "kind",
                 "input, elementwise, move, reduce, matrix, control or other");
   return static_cast<OpKind>(found - kNames.begin());
 }

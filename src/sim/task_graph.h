@@ -1,5 +1,5 @@
-// A program as the simulator and the graph policies see it: operations that take time and memory, and who reads whose
-// result. Plain arrays, free of HLO; tune/place_graph.h makes one of a program or a JSON file.
+// A program for the simulator and the graph policies: operations that take time and memory, and the data flow between
+// them. Plain arrays, free of HLO; place/place_graph.h makes one from a program or a JSON file.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace hone::sim {
 
-// What an operation is to a cost model and to the fusion rules.
+// The kind of an operation for the cost model and the fusion rules.
 enum class OpKind : int8_t {
-  Input = 0,    // parameters and constants: no time; in the memory of every device that reads them, all the step
+  Input = 0,    // parameters and constants: take no time; stay in the memory of every device that reads them
   Elementwise,  // one result per element, broadcasts and iota included
   Move,         // slices, transposes, concatenations, pads, copies, gathers: no arithmetic
   Reduce,
@@ -28,9 +28,9 @@ struct Op {
   std::string opcode;  // XLA's text: "dot", "broadcast"
   OpKind kind = OpKind::Elementwise;
   double flops = 0;           // of one evaluation of the whole result; a multiply-add is two
-  double special = 0;         // results of exp, tanh, divide, ...: those counted apart by XLA's cost analysis
+  double special = 0;         // results of exp, tanh, divide, ...: counted separately by XLA's cost analysis
   double output_bytes = 0;    // of the result
-  bool is_output = false;     // part of the program's result: stays in memory to the end, must be written by itself
+  bool is_output = false;     // part of the program's result: stays in memory to the end, is never fused away
   double written_bytes = -1;  // by one evaluation, loops inside included; below 0: output_bytes
   std::vector<int64_t> dims;  // of the result, for models
 };
@@ -38,7 +38,7 @@ struct Op {
 struct Edge {
   int32_t from = 0, to = 0;  // producer, consumer: indices into ops
   // How often one evaluation of the consumer's whole result reads each element of the producer, on average: 1 for
-  // elementwise operations and reductions, the repeats of a broadcast, the kept part (< 1) of a slice. Fused, the producer
+  // elementwise operations and reductions, the repeats of a broadcast, the kept part (< 1) of a slice. If fused, the producer
   // is computed that often.
   double reads = 1;
 };
@@ -51,13 +51,13 @@ struct TaskGraph {
   int32_t size() const { return static_cast<int32_t>(ops.size()); }
 };
 
-// Operations in an order in which producers come before consumers, edges sorted by (from, to); among equals the old order
-// stays. Everything in this folder but this function expects graphs in that form. Throws Error (where = name of the graph
-// and an operation on the cycle) for cyclic graphs, and for edges that leave the graph, edges given twice, names given
-// twice, amounts that are negative or not finite.
+// Sorts operations so that producers come before consumers, and edges by (from, to); the sort is stable.
+// All other functions in this folder expect graphs in that form. Throws Error (where = name of the graph
+// and an operation on the cycle) for cyclic graphs, and for edges to operations that do not exist, duplicate edges,
+// duplicate names, and amounts that are negative or not finite.
 TaskGraph sorted(TaskGraph graph);
 
-// Neighbours as compressed rows: those of node i are list[offset[i]] ... list[offset[i + 1] - 1]; `edge` says by which edge.
+// Neighbours as compressed rows: those of node i are list[offset[i]] ... list[offset[i + 1] - 1]; `edge`: index of the edge.
 struct Neighbours {
   std::vector<int32_t> offset, list, edge;
 };

@@ -6,7 +6,7 @@ namespace hone::sim {
 
 namespace {
 
-// Every field of an operation that is stored as it is, with its column's name; `kind` goes by its name.
+// Every field of an operation that is stored unchanged, with its column's name; `kind` is stored by name.
 template <class Visit>
 void for_each_column(Visit&& visit) {
   visit("name", &sim::Op::name);
@@ -31,7 +31,7 @@ void for_each_device_number(Visit&& visit) {
   visit("overlap", &sim::Device::overlap);
 }
 
-// Runs `read` and turns what it says about the JSON into an Error.
+// Runs `read` and converts exceptions of the JSON library to Error.
 template <class Read>
 auto reading(const char* what, Read&& read) {
   try {

@@ -81,7 +81,7 @@ class Section {
       out.emplace_back(*item.as_table(), file_, key + " " + std::to_string(out.size() + 1));
     return out;
   }
-  // Complains about every key that is not among these.
+  // Throws Error for a key that is not among these.
   void only(std::initializer_list<const char*> known) const {
     std::string names;
     for (const char* name : known) names += (names.empty() ? "" : ", ") + std::string(name);
@@ -104,7 +104,7 @@ class Section {
   std::string file_, title_;
 };
 
-// Devices and switches, and the links between them, while the file is read.
+// Devices, switches and the links between them as the file is read.
 struct Network {
   std::map<std::string, int32_t> vertex;  // devices first
   struct Hop {
@@ -152,7 +152,7 @@ void read_link(Section& section, Topology& topology, Network& network) {
   link.bytes_per_second = section.positive("gb_per_s") * 1e9;
   link.latency_seconds = section.not_negative("latency_us", 0, 1e6) * 1e-6;
   if (kind != "pairs" && kind != "star" && kind != "shared")
-    throw Error("no kind of link is called '" + kind + "'", section.where("kind"), "pairs, star or shared");
+    throw Error("unknown kind of link '" + kind + "'", section.where("kind"), "pairs, star or shared");
   std::vector<int32_t> ends;
   for (const std::string& name : between) {
     const auto found = network.vertex.find(name);
@@ -177,7 +177,7 @@ void read_link(Section& section, Topology& topology, Network& network) {
       if (a != b && (kind != "star" || a == 0 || b == 0)) connect(a, b);
 }
 
-// Fewest hops; among those the first found, in the order of the file.
+// The routes with fewest hops; ties by the order of the file.
 void find_routes(Topology& topology, const Network& network, const std::string& where) {
   const int32_t devices = topology.size();
   topology.routes.assign(static_cast<size_t>(devices) * devices, {});

@@ -16,7 +16,7 @@ struct Device {
   double special_per_second = 0;  // results of exp, tanh, ... per second
   double bytes_per_second = 0;    // of its memory
   double launch_seconds = 0;      // added to every kernel
-  // Share of the shorter of computing and moving data that hides behind the longer: XLA:GPU's constant, 0.95
+  // Share of the shorter of computing and moving data that overlaps with the longer: XLA:GPU's constant, 0.95
   // (xla/service/gpu/model/gpu_performance_model_base.h).
   double overlap = 0.95;
   bool operator==(const Device&) const = default;
@@ -32,21 +32,21 @@ struct Link {
 struct Topology {
   std::string name;
   std::vector<Device> devices;               // at least one
-  std::vector<Link> links;                   // both directions of a wire are links of their own unless they are shared
+  std::vector<Link> links;                   // the two directions of a wire are separate links unless shared
   std::vector<std::vector<int32_t>> routes;  // [from * devices + to]: links in order; empty on the diagonal
 
   int32_t size() const { return static_cast<int32_t>(devices.size()); }
   std::span<const int32_t> route(int32_t from, int32_t to) const {
     return routes[static_cast<size_t>(from) * devices.size() + static_cast<size_t>(to)];
   }
-  // Of that many bytes over idle links: the latencies of the route, and its slowest link. 0 from a device to itself.
+  // Time of a transfer over idle links: the latencies of the route plus the time on its slowest link. 0 if from == to.
   double transfer_seconds(int32_t from, int32_t to, double bytes) const;
   double memory_bytes() const;  // of all devices
 };
 
 // The format: docs/howto/place-a-program.md. `what` is the file's name in errors. Throws Error (where = file, line and key)
-// for text that is no TOML, unknown or missing keys, values of the wrong type, speeds and memories that are not positive,
-// no device at all, names given twice or unknown, and devices without a route between them.
+// for text that is not TOML, unknown or missing keys, values of the wrong type, speeds and memories that are not positive,
+// topologies without devices, duplicate or unknown names, and devices without a route between them.
 Topology parse_topology(const std::string& toml, const std::string& what);
 // A path, or the name of a preset ("gpu4-nvlink") among the project's own files: `presets`/NAME.toml.
 Topology load_topology(const std::string& path, const std::string& presets);

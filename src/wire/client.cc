@@ -25,18 +25,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Kind = WorkerFailure::Kind;
 
-// FlatBuffers address with 31 bits; the rest is for names and shapes.
+// FlatBuffers offsets have 31 bits. The difference is for names and shapes.
 constexpr size_t kMaxMessageBytes = (size_t{1} << 31) - 1, kMaxPayloadBytes = kMaxMessageBytes - (size_t{16} << 20);
 constexpr double kStartAllowance_s = 10;  // for loading XLA, on top of the first call's time limit
 constexpr int kNotStarted = 127;          // exit code of the dynamic loader and of shells
-constexpr double kDeathPatience_s = 5;    // from the end of the connection to the end of the process
+constexpr double kDeathPatience_s = 5;    // between the end of the connection and the end of the process
 constexpr auto kPollPeriod = std::chrono::milliseconds(100);
 
 Clock::duration seconds(double s) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
 }
 
-// A request ready to be sent, now or again.
+// A serialised request, which can be sent more than once.
 struct Packed {
   uint64_t id = 0;
   flatbuffers::DetachedBuffer bytes;
@@ -54,13 +54,13 @@ Packed pack(RequestT request) {
   if (const auto* inputs = request.body.AsInputsRequest()) payload = array_bytes(inputs->inputs);
   if (payload > kMaxPayloadBytes)
     throw Error("the program or its inputs are larger than 2 GiB", "", "give smaller inputs, or let them be generated");
-  // Room for all from the start: a builder that grows at the end holds a large payload twice.
+  // Reserves all the memory at once: a builder that grows holds a large payload twice.
   flatbuffers::FlatBufferBuilder builder(payload + (64 << 10));
   builder.Finish(CreateRequest(builder, &request));
   return {request.id, builder.Release()};
 }
 
-// The program a request speaks of; empty if none.
+// The program that a request names; empty if none.
 std::string program_of(const RequestBodyUnion& body) {
   if (const auto* request = body.AsInputsRequest()) return request->program;
   if (const auto* request = body.AsLowerRequest()) return request->program;
@@ -80,8 +80,8 @@ bool says_out_of_memory(const std::string& text) {
 }  // namespace
 
 struct Worker::Process {
-  // What a fresh process must be told before it can serve requests about a program. `in` = number of the process that
-  // has been told.
+  // A request that a new process must receive before it can serve other requests for a program. `in`: the number of the
+  // process that has received it.
   struct Told {
     Packed request;
     int in = 0;
@@ -107,7 +107,7 @@ struct Worker::Process {
   WorkerOptions options;
   std::optional<ChildProcess> child;
   int started = 0;
-  bool fresh = false;  // has answered nothing yet
+  bool fresh = false;  // has not answered yet
   uint64_t next_id = 1;
   std::map<std::string, Program> programs;
   std::function<void()> poll;
@@ -124,7 +124,7 @@ void Worker::Process::ensure_running() {
   fresh = true;
 }
 
-// Programs are replayed one by one, when a request first needs them: one that kills its worker harms no other.
+// Programs are replayed one by one, when a request first needs them, so one that crashes the worker affects no other.
 void Worker::Process::replay(const std::string& program, bool with_inputs) {
   const auto found = programs.find(program);
   if (found == programs.end()) return;
@@ -132,7 +132,7 @@ void Worker::Process::replay(const std::string& program, bool with_inputs) {
     if (told.in == started) return;
     const ReplyT reply = round_trip(told.request, options.timeout_s);
     if (reply.failure && reply.failure->code != 0)
-      fail(Kind::Crashed, "a fresh worker refused what an earlier one accepted: " + reply.failure->message);
+      fail(Kind::Crashed, "a new worker refused a request that an earlier one accepted: " + reply.failure->message);
     told.in = started;
   };
   tell(found->second.load);
@@ -143,7 +143,7 @@ ReplyT Worker::Process::round_trip(const Packed& request, double timeout_s) {
   limit_s = timeout_s;
   deadline.reset();
   if (timeout_s > 0) deadline = Clock::now() + seconds(std::min(timeout_s, 1e8) + (fresh ? kStartAllowance_s : 0));
-  if (!fresh) child->forget_errors();  // what a fresh one has said so far is why it does not start, if it does not
+  if (!fresh) child->forget_errors();  // a new process's output may explain why it does not start
   send(request);
   const std::vector<uint8_t> bytes = receive();
 
@@ -206,7 +206,7 @@ void Worker::Process::receive_all(uint8_t* data, size_t size) {
   }
 }
 
-// Until the socket is ready or closed; meanwhile empties the worker's standard error and asks poll.
+// Waits until the socket is ready or closed; meanwhile reads the worker's standard error and calls poll.
 void Worker::Process::wait(short events) {
   for (;;) {
     const auto now = Clock::now();
@@ -220,7 +220,7 @@ void Worker::Process::wait(short events) {
       }
     }
     if (deadline && now >= *deadline)
-      fail(Kind::TimedOut, fmt::format("the worker gave no answer within {:g} s and was ended", limit_s));
+      fail(Kind::TimedOut, fmt::format("the worker did not answer within {:g} s and was killed", limit_s));
     Clock::duration pause = std::chrono::hours(1);
     if (poll) pause = std::min(pause, next_poll - now);
     if (deadline) pause = std::min(pause, *deadline - now);
@@ -257,7 +257,7 @@ void Worker::Process::fail_dead() {
   std::string message;
   if (signal == SIGKILL) {
     kind = Kind::Killed;
-    message = "the worker was killed (SIGKILL): the system was short of memory, or somebody did it";
+    message = "the worker was killed (SIGKILL): the system was short of memory, or a user killed it";
   } else if (says_out_of_memory(child->errors_tail())) {
     kind = Kind::OutOfMemory;
     message = "the worker ran out of memory";
@@ -276,7 +276,7 @@ Worker::Worker(WorkerOptions options) {
   if (options.program.empty()) options.program = (executable_dir() / "hone-xla").string();
   if (::access(options.program.c_str(), X_OK) != 0)
     throw Error("the worker program is missing", options.program,
-                "run 'make build'; hone-xla must lie beside the hone program");
+                "run 'make build'; hone-xla must be in the folder of the hone program");
   process_ = std::make_unique<Process>(std::move(options));
 }
 

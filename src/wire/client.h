@@ -21,8 +21,8 @@ struct WorkerOptions {
   std::vector<std::string> environment;  // extra NAME=VALUE
 };
 
-// The worker died, hung or ran out of memory. The next call gets a fresh worker. Killed: by a signal from outside (the
-// system's memory guard, or somebody), so the same request may well succeed.
+// The worker died, hung or ran out of memory. The next call starts a new worker. Killed: by a signal from outside (the
+// kernel's out-of-memory killer or a user), so the same request may succeed if repeated.
 class WorkerFailure : public RunError {
  public:
   enum class Kind { Crashed, TimedOut, OutOfMemory, Killed };
@@ -33,7 +33,7 @@ class WorkerFailure : public RunError {
   Kind kind_;
 };
 
-// The worker program itself does not start (a library of it is gone, say): no request's fault, and none will do better.
+// The worker program itself does not start, for example because a shared library is missing. Repeating does not help.
 class NoWorker : public RunError {
  public:
   using RunError::RunError;
@@ -51,8 +51,8 @@ class Worker {
   Worker& operator=(Worker&&) noexcept;
 
   // Sends one request and waits for its reply of the matching type. Throws Error (bad input), RunError (the request
-  // failed in a healthy worker; StageError where it says at which stage), NoWorker or WorkerFailure with the worker's last
-  // words (tail of its stderr). timeout_s 0 = the options'; on_wait's function can end the wait early by throwing.
+  // failed in a healthy worker; StageError if the stage is known), NoWorker, or WorkerFailure with last_words() of the
+  // worker's standard error. timeout_s 0 = that of the options; on_wait's function can end the wait early by throwing.
   template <class ReplyBodyT, class RequestBodyT>
   ReplyBodyT call(RequestBodyT request, double timeout_s = 0) {
     RequestT message;
@@ -76,10 +76,10 @@ class Worker {
   std::unique_ptr<Process> process_;
 };
 
-// Conversions between the plain types and the wire's. Values that the wire's enums do not have throw InternalError.
+// Conversions between the plain types and those of hone.fbs. Values outside the enums throw InternalError.
 Stage to_wire(hone::Stage stage);
 hone::Stage from_wire(Stage stage);
-// Of a candidate that failed at this stage: CompileFailed or RunFailed.
+// The verdict on a candidate that failed at this stage: CompileFailed or RunFailed.
 Verdict verdict_of(hone::Stage stage);
 DecisionT to_wire(const hone::Decision& decision);
 hone::Decision from_wire(const DecisionT& decision);
@@ -87,7 +87,7 @@ hone::Dimension from_wire(const DimensionT& dimension);
 std::vector<std::unique_ptr<DecisionT>> to_wire(const Decisions& decisions);
 Decisions from_wire(const std::vector<std::unique_ptr<DecisionT>>& decisions);
 
-// Blocking framed I/O on a file descriptor, for both sides. Limit 3 GiB a message; false at end of file or error.
+// Blocking framed I/O on a file descriptor, for both sides. At most 3 GiB per message; false at end of file or error.
 bool write_frame(int fd, const uint8_t* data, size_t size);
 bool read_frame(int fd, std::vector<uint8_t>& data);
 

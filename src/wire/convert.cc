@@ -1,4 +1,4 @@
-// Between the plain types and the wire's.
+// Conversions between the plain types and those of hone.fbs.
 #include <fmt/format.h>
 
 #include "wire/client.h"
@@ -7,12 +7,12 @@ namespace hone::wire {
 namespace {
 
 // One row of decisions.def after the other, by number and by name.
-#define DECISION(kind, name, former, scope, stage, words) \
+#define DECISION(kind, ...) \
   static_assert(static_cast<int>(DecisionKind::kind) == static_cast<int>(hone::DecisionKind::kind));
 #include "graph/decisions.def"
 #undef DECISION
 static_assert(static_cast<int>(DecisionKind::MAX) + 1 == kDecisionKinds,
-              "hone.fbs and decisions.def list the same kinds");
+              "hone.fbs and decisions.def must list the same kinds");
 static_assert(static_cast<int>(Stage::None) == static_cast<int>(hone::Stage::None) &&
                   static_cast<int>(Stage::Load) == static_cast<int>(hone::Stage::Load) &&
                   static_cast<int>(Stage::Passes) == static_cast<int>(hone::Stage::Passes) &&
@@ -20,7 +20,7 @@ static_assert(static_cast<int>(Stage::None) == static_cast<int>(hone::Stage::Non
                   static_cast<int>(Stage::Run) == static_cast<int>(hone::Stage::Run) &&
                   static_cast<int>(Stage::Compare) == static_cast<int>(hone::Stage::Compare) &&
                   Stage::MAX == Stage::Compare,
-              "the two lists of stages have drifted apart");
+              "hone.fbs and stage.h must list the same stages");
 
 hone::DecisionKind plain(DecisionKind kind) {
   if (kind < DecisionKind::MIN || kind > DecisionKind::MAX)

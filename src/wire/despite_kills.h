@@ -1,4 +1,4 @@
-// Requests that are made again when their worker was killed from outside.
+// Repeats requests whose worker was killed from outside.
 #pragma once
 
 #include "base/log.h"
@@ -6,9 +6,9 @@
 
 namespace hone::wire {
 
-inline constexpr int kKills = 3;  // that one request survives
+inline constexpr int kKills = 3;  // attempts at one request
 
-// The result of `call`, made again when the worker was killed from outside. Not for candidates: those cost one try.
+// The result of `call`, repeated when the worker was killed from outside. Not for candidates, which get one attempt.
 template <class Call>
 auto despite_kills(Call&& call) {
   for (int kills = 1;; ++kills) {

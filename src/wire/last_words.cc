@@ -1,4 +1,4 @@
-// What a dying worker said, in one line.
+// The error message of a crashed worker, in one line.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 namespace hone::wire {
 namespace {
 
-// How much a line says about a death; 0 = nothing in particular.
+// How informative a line is about the crash; 0 = not at all.
 int weight(std::string_view line) {
   const auto has = [&](std::string_view part) { return line.find(part) != std::string_view::npos; };
   const bool fatal_log = has(": F ") || (line.size() > 5 && line[0] == 'F' && line[1] >= '0' && line[1] <= '9');
@@ -49,7 +49,7 @@ std::string last_words(std::string_view errors) {
     line.erase(line.find_last_not_of(' ') + 1);
     if (line.empty() || is_chatter(line)) continue;
     const int line_weight = weight(line);
-    // what() explains the line above it. Of equals the first is the cause, except among the meaningless: the last.
+    // what() explains the line above it. The first line of the highest weight is the cause; of weight 0, the last.
     if (line.starts_with("what():") && previous.find("terminate called") != std::string::npos && best == previous)
       best += ", " + line;
     else if (line_weight > best_weight || (line_weight == 0 && best_weight == 0))

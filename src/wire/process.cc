@@ -32,12 +32,12 @@ constexpr size_t kTailBytes = 16 << 10;
 constexpr const char* kEnvironment[] = {"MALLOC_MMAP_THRESHOLD_=1073741824", "MALLOC_TRIM_THRESHOLD_=8589934592",
                                         "MALLOC_TOP_PAD_=268435456", "TF_CPP_MIN_LOG_LEVEL=3"};
 
-// What the child needs between fork and exec, where nothing may be allocated.
+// What the child needs between fork and exec, where memory must not be allocated.
 struct Launch {
   const char* program;
   char* const* arguments;
   char* const* environment;
-  int socket, errors, report;  // report: closes on exec, else receives what went wrong
+  int socket, errors, report;  // report: closed by exec, or receives the error
   pid_t parent;
   rlim_t address_space_bytes;  // RLIM_INFINITY = as inherited
   const cpu_set_t* cpus;       // null = as inherited
@@ -59,7 +59,7 @@ struct LaunchFailure {
 [[noreturn]] void become_worker(const Launch& launch) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != launch.parent) ::_exit(127);  // the parent was gone before the line above
+  if (::getppid() != launch.parent) ::_exit(127);  // the parent ended before prctl
   for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) std::signal(signal, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
@@ -85,7 +85,7 @@ struct LaunchFailure {
   give_up(report, "start of the program");
 }
 
-// Ours, then the fixed settings, then the caller's: the last one of a name wins.
+// The inherited variables, then the fixed settings, then the caller's: the last value of a name counts.
 std::vector<std::string> merged_environment(const std::vector<std::string>& extra) {
   std::map<std::string, std::string> by_name;
   const auto add = [&](const std::string& setting) { by_name[setting.substr(0, setting.find('='))] = setting; };
@@ -136,7 +136,7 @@ int64_t idle_address_space_bytes() {
 }
 
 ChildProcess::ChildProcess(const ProcessOptions& options) {
-  // A worker that dies while it is written to must cost one request, not this process.
+  // A worker that dies during a write must fail one request, not end this process.
   std::signal(SIGPIPE, SIG_IGN);
   int sockets[2], errors[2], reports[2];
   Fd ours, theirs, error_reader, error_writer, report_reader, report_writer;
@@ -167,7 +167,7 @@ ChildProcess::ChildProcess(const ProcessOptions& options) {
   const pid_t pid = ::fork();
   if (pid == 0) become_worker(launch);
   if (pid < 0) throw_no_start(options.program, "fork", errno);
-  ::setpgid(pid, pid);  // also done by the child; whoever comes first
+  ::setpgid(pid, pid);  // the child does the same; either may be first
   report_writer.reset();
   LaunchFailure failure{};
   ssize_t got;
@@ -221,7 +221,7 @@ int ChildProcess::reap(double patience_s) {
       drain_errors();
       return -1;
     }
-    // A dying process may still be writing: keep its pipe from filling up.
+    // A process that is ending may still be writing: keep its pipe from filling up.
     pollfd errors{errors_, POLLIN, 0};
     ::poll(&errors, 1, 1);
     drain_errors();

@@ -1,4 +1,4 @@
-// A child process at the other end of a socket pair: its start, its standard error, its end.
+// A child process at the other end of a socket pair.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace hone::wire {
 
-// Where a memory limit starts to count. RLIMIT_AS counts address space, used or not: an idle worker of one thread maps
+// Memory limits are added to this. RLIMIT_AS counts address space, used or not: an idle worker of one thread maps
 // about 1 GiB, and the stack and malloc arena of each further thread (one per core at most) reserve 72 MiB.
 int64_t idle_address_space_bytes();
 
@@ -16,7 +16,7 @@ struct ProcessOptions {
   std::string program;                   // path
   int64_t memory_limit_bytes = 0;        // RLIMIT_AS = this + idle_address_space_bytes(); 0 = no limit
   std::vector<int> cpus;                 // CPUs it may use; empty = as inherited
-  std::vector<std::string> environment;  // NAME=VALUE, added to ours and to settings that make malloc keep its memory
+  std::vector<std::string> environment;  // NAME=VALUE, added to the inherited ones and to settings of malloc
 };
 
 // Runs `program --fd 3` with one end of the socket pair as descriptor 3, in its own process group (Ctrl-C at the
@@ -32,7 +32,7 @@ class ChildProcess {
   int socket() const { return socket_; }
   int errors() const { return errors_; }  // to poll for standard output and error; -1 once closed by the child
 
-  // Reads what standard error holds now, without waiting, and keeps its last 16 KiB.
+  // Reads the available standard error without waiting, and keeps its last 16 KiB.
   void drain_errors();
   void forget_errors();
   const std::string& errors_tail() const { return tail_; }
@@ -48,7 +48,7 @@ class ChildProcess {
   std::string tail_;
 };
 
-// The most telling line of a dying program's standard error (failed check, exception, LLVM error; else the last line),
+// The most informative line of a crashed program's standard error (failed check, exception, LLVM error; else the last line),
 // at most 300 bytes; empty if there is none.
 std::string last_words(std::string_view errors);
 

@@ -1,4 +1,4 @@
-// The one place where absl::Status becomes an exception of ours, and where exceptions learn the stage they happened at.
+// Converts absl::Status to Hone's exceptions and adds the stage at which they happened.
 #pragma once
 #include <string>
 
@@ -30,7 +30,7 @@ T take(absl::StatusOr<T> value, const std::string& what, bool bad_input = false)
   return *std::move(value);
 }
 
-// The result of `work`. A RunError in it says that it happened at this stage, unless it says another already.
+// The result of `work`. A RunError in it is rethrown as StageError with this stage, unless it already has one.
 template <class Work>
 decltype(auto) at_stage(Stage stage, Work&& work) {
   try {

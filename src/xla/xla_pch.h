@@ -1,4 +1,4 @@
-// Precompiled: the headers nearly every file here needs.
+// Precompiled: the headers that nearly every file here needs.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -119,7 +119,7 @@ TEST_CASE("writing follows links and leaves devices alone") {
   CHECK(fs::is_character_file("/dev/null"));
 }
 
-TEST_CASE("a temporary folder goes with all it holds") {
+TEST_CASE("a temporary folder is removed with its contents") {
   fs::path path;
   {
     TempDir dir("hone-test"), other("hone-test");

@@ -9,7 +9,7 @@ using namespace hone;
 
 namespace {
 
-// What a progress line wrote into a pipe while `steps` updates came one second apart.
+// The output of a progress line to a pipe during `steps` updates, one second apart.
 std::string written(ProgressOptions options, int steps) {
   int ends[2];
   REQUIRE(::pipe2(ends, O_NONBLOCK) == 0);
@@ -46,7 +46,7 @@ TEST_CASE("the progress text shows count, rate and the time left") {
   CHECK(progress_text("tune", 0, options, 0, "") == "tune 0 · 3 min 20 s left");
 }
 
-TEST_CASE("away from a terminal a line comes every five seconds") {
+TEST_CASE("without a terminal a line is printed every five seconds") {
   ProgressOptions options;
   CHECK(written(options, 4) == "");
   CHECK(written(options, 11) == "tune 5 · 1/s · note\ntune 10 · 1/s · note\n");

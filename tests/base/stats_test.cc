@@ -50,7 +50,7 @@ TEST_CASE("the median's interval uses the tabled order statistics") {
   CHECK(ranks(10'000, 0.95).low > 4890);
 }
 
-TEST_CASE("the median's interval covers the median as often as it says") {
+TEST_CASE("the median's interval has the stated coverage") {
   Rng rng(1);
   int covered = 0;
   constexpr int kSamples = 2000;

@@ -27,7 +27,7 @@ TEST_CASE("hashes of all lengths and of one changed bit differ") {
   CHECK(seen.size() == 101 + 800);
 }
 
-TEST_CASE("sizes and times for people") {
+TEST_CASE("sizes and times in readable units") {
   CHECK(human_bytes(0) == "0 B");
   CHECK(human_bytes(1023) == "1023 B");
   CHECK(human_bytes(1536) == "1.50 KiB");
@@ -43,7 +43,7 @@ TEST_CASE("sizes and times for people") {
   CHECK(human_ns(std::numeric_limits<double>::infinity()) == "-");
 }
 
-TEST_CASE("spans of time") {
+TEST_CASE("durations") {
   CHECK(parse_duration_s("60s") == 60);
   CHECK(parse_duration_s("60") == 60);
   CHECK(parse_duration_s("2m") == 120);

@@ -1,4 +1,4 @@
-"""Chromium without a window, driven through its DevTools protocol over a pipe: enough to open one file and look at it.
+"""Headless Chromium, controlled through its DevTools protocol over a pipe, for opening a file and inspecting the page.
 
 Needs the Debian package chromium and only Python's standard library.
 """
@@ -23,7 +23,7 @@ def program():
 
 
 class Browser:
-    """One Chromium with one page. Everything it asked the network for is in `requests`, script errors in `errors`."""
+    """One Chromium with one page. `requests` has all its network requests, `errors` its script errors."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="hone-browser-", ignore_cleanup_errors=True)
@@ -103,7 +103,7 @@ class Browser:
             self.note(message)
 
     def open(self, path, width, dark=False, height=900):
-        """Opens a file at this width (as a phone below 500) and theme, and waits until it stands still."""
+        """Opens a file at this width (as a phone below 500) and theme, and waits until the layout is stable."""
         self.requests, self.errors, self.loaded = [], [], False
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
@@ -116,7 +116,7 @@ class Browser:
         self.settle()
 
     def settle(self):
-        """Two frames: what observers of sizes and animation frames do is done."""
+        """Waits two frames, until size observers and animation frames have run."""
         self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
 
     def run(self, script):
@@ -137,6 +137,6 @@ class Browser:
         self.settle()
 
     def screenshot(self, path):
-        """The whole page, however high, as a PNG."""
+        """The whole page as a PNG."""
         image = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
         pathlib.Path(path).write_bytes(base64.b64decode(image))

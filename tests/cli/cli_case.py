@@ -1,4 +1,4 @@
-"""What tests of the command line share: hone run in a folder of its own, on small programs."""
+"""Base class for tests of the command line: runs hone in a temporary folder on small programs."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 """Small programs that several tests tune."""
 
-# A transposed sum and what one loop takes with it.
+# A transposed sum and elementwise operations that fuse into the same loop.
 ELEMENTWISE = """HloModule transpose_add
 ENTRY main {
   a = f32[512,512] parameter(0)
@@ -80,7 +80,7 @@ ENTRY main {
 }
 """
 
-# Weights that only a loop's body contracts.
+# Weights that are used only by a dot in a loop's body.
 LOOP = """HloModule loop
 body {
   s = (s32[], f32[4,256], f32[256,256]) parameter(0)

@@ -8,7 +8,7 @@
 
 namespace hone::cli {
 
-TEST_CASE("options of a struct's list replace what was given and nothing else", "[cli]") {
+TEST_CASE("options of a struct's list replace only the members that were given", "[cli]") {
   CLI::App app;
   StructOptions<options::AgentOptions> agent;
   agent.add_to(app);
@@ -58,7 +58,7 @@ TEST_CASE("widths are numbers separated by commas, or none", "[cli]") {
   CHECK_THROWS_AS(parse_widths("wide", "--layers"), CLI::ValidationError);
 }
 
-TEST_CASE("a word is near what few letters tell it from", "[cli]") {
+TEST_CASE("a word is near others that differ in few letters", "[cli]") {
   const std::vector<std::string> words = {"tune", "train", "run", "--budget", "--fusion-model"};
   CHECK(nearest("tume", words) == "tune");
   CHECK(nearest("tnue", words) == "tune");

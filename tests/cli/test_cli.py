@@ -5,6 +5,7 @@ Runs build/hone (or that of $HONE_BUILD_DIR) on small programs. Needs only the s
 
 import array
 import math
+import re
 import subprocess
 import sys
 import unittest
@@ -91,7 +92,13 @@ class OnePass(WithWorker):
             self.assertIn(field, found)
         self.assertGreater(sum(kind["total"] for kind in found["kernels"].values()), 0)
         self.assertGreater(found["spaces"]["codegen"]["dimensions"], 0)
-        self.assertIn(b"opcodes", self.hone("inspect", "softmax.hlo").stdout)
+        for kind, space in found["spaces"].items():
+            self.assertGreater(len(space["words"]), len(kind))
+        table = self.hone("inspect", "softmax.hlo").stdout.decode()
+        self.assertIn("opcodes", table)
+        for kind, space in found["spaces"].items():  # a line for each with something to decide
+            line = rf"(?m)^    {kind} +{space['dimensions']} dimensions, .* {re.escape(space['words'])}$"
+            (self.assertRegex if space["dimensions"] else self.assertNotRegex)(table, line)
         self.assertEqual(self.json("inspect", "-", stdin=SOFTMAX.encode())["fingerprint"], found["fingerprint"])
 
     def test_inspect_of_a_program_that_is_none(self):

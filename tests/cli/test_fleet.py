@@ -1,6 +1,6 @@
-"""Tuning on a fleet: how work is shared out and what a lost node costs, on nodes made up here; and on a real Ray
-cluster of two nodes on this machine, one of which is killed in the middle. The latter needs Ray (scripts/setup.sh
---fleet) and is skipped without it.
+"""Tuning on a fleet: the distribution of work and the effect of a lost node, on fake nodes; and on a real Ray cluster
+of two nodes on this machine, one of which is killed during the tune. The latter needs Ray (scripts/setup.sh --fleet)
+and is skipped without it.
 """
 
 import concurrent.futures
@@ -73,12 +73,12 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(plan.choose_type([other, other], own=here), other)
         with self.assertRaisesRegex(Error, "other.*third"):
             plan.choose_type([third, other], own=here)
-        with self.assertRaises(Error):  # another XLA measures other things
+        with self.assertRaises(Error):  # measurements of another XLA are not comparable
             plan.choose_type([here, plan.HostType("here", "2.22.0")])
 
 
 class MadeUpNode:
-    """Answers at once. lost_in: the method, and the how-manieth call of it, that the machine does not survive."""
+    """Answers at once. lost_in: the method, and the number of the call, in which the machine is lost."""
 
     def __init__(self, name, host="cpu", lost_in=(None, 0), failing=0):
         self.name, self.host, self.lost_in, self.failing = name, host, lost_in, failing
@@ -132,7 +132,7 @@ class MadeUpNode:
 
 
 class FakeFleet(tune.Fleet):
-    """Notes what is kept instead of merging it."""
+    """Records the databases instead of merging them."""
 
     def __init__(self, nodes, request):
         self.kept, self.said = [], []
@@ -204,7 +204,7 @@ class FleetTest(unittest.TestCase):
         self.assertEqual(sorted(fleet.kept), [f"k{i}" for i in range(6)])
         fleet, result = self.run_fleet([MadeUpNode("a", failing=1000)])
         self.assertEqual(fleet.kept, [])
-        self.assertEqual(result["summary"]["speedup"], 1.5)  # kernels are not all there is
+        self.assertEqual(result["summary"]["speedup"], 1.5)  # the program is tuned anyway
 
     def test_files_travel_and_a_shared_database_is_named_to_the_nodes(self):
         (self.dir / "x.npz").write_bytes(b"arrays")
@@ -231,7 +231,7 @@ class FleetTest(unittest.TestCase):
 
 
 class CommandTest(unittest.TestCase):
-    """What fails before any cluster is asked."""
+    """Errors before a cluster is used."""
 
     def setUp(self):
         if not HONE.exists():
@@ -276,7 +276,7 @@ class CommandTest(unittest.TestCase):
         again = json.loads(self.hone(*arguments).stdout)
         self.assertTrue(all(k["known"] for k in again["kernels"]), again)
         self.assertFalse((self.dir / "many.hone").exists())
-        # Only what is about these kernels travels.
+        # Only rows about these kernels are merged.
         merged = json.loads(self.hone("db", "merge", "k.db", "--db", "one.db", "--only", names[0], "--json").stdout)
         self.assertGreater(merged["records_added"], 0)
         lines = [json.loads(line) for line in self.hone("db", "export", "--db", "one.db").stdout.splitlines()]
@@ -285,7 +285,7 @@ class CommandTest(unittest.TestCase):
 
 @unittest.skipUnless(importlib.util.find_spec("ray"), "SKIPPED: Ray is not installed (scripts/setup.sh --fleet)")
 class RayTest(unittest.TestCase):
-    """Two nodes on this machine, each with one CPU to give."""
+    """Two nodes on this machine, each with one CPU."""
 
     def setUp(self):
         if not HONE.exists():
@@ -319,7 +319,7 @@ class RayTest(unittest.TestCase):
         return process, said
 
     def finish(self, process, said):
-        """(what it printed, exit code), and what else it said at the end of `said`."""
+        """(standard output, exit code); appends the rest of standard error to `said`."""
         reader = threading.Thread(target=lambda: said.extend(process.stderr))
         reader.start()
         out = process.stdout.read()
@@ -360,7 +360,7 @@ class RayTest(unittest.TestCase):
         self.assertEqual(len(after["by_host"]), 1)
         self.assertEqual(after["tuned"], 1)
         self.assertGreater(after["records"], before["records"])
-        self.hone("run", "many.hone")  # the package is whole
+        self.hone("run", "many.hone")  # the package is complete
 
         process, said = self.start("--force")
         self.cluster.shutdown()

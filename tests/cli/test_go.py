@@ -16,7 +16,7 @@ SMALL = ["--hidden", 8, "--heads", 2, "--steps", 2, "--train-samples", 8, "--sam
 
 
 def run(*arguments, code=0):
-    """What a call that must end with `code` printed."""
+    """The output of a call that must end with `code`."""
     done = subprocess.run([HONE, *map(str, arguments)], capture_output=True, text=True, timeout=300)
     if done.returncode != code:
         raise AssertionError(f"{arguments}: exit code {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")

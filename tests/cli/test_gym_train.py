@@ -63,7 +63,7 @@ class GymTrain(unittest.TestCase):
         return json.loads(done.stdout)
 
     def test_every_agent_writes_a_policy(self):
-        for agent in ("ppo", "a2c", "trpo", "dqn"):
+        for agent in ("ppo", "a2c", "trpo", "reinforce", "dqn"):
             with self.subTest(agent=agent):
                 result = self.train("--agent", agent, "--steps", 64, "--learning-starts", 16, "--shaping")
                 self.assertEqual(result["agent"], agent)
@@ -125,7 +125,7 @@ class GymTrain(unittest.TestCase):
             ((self.program, "--environment", "hone/Nothing-v0"), "hone/Nothing-v0"),
             ((self.program, "--rollout", "50", "--environments", "8"), "rollout must be a multiple of environments"),
             ((self.program, "--layers", "wide"), "not a list of widths"),
-            ((self.program, "--agent", "trpo", "--network", "gnn"), "gnn works with a2c and ppo only"),
+            ((self.program, "--agent", "trpo", "--network", "gnn"), "gnn does not work with dqn and trpo"),
             ((self.program, "--resume"), "nothing to resume from"),
             ((self.dir / "missing.hlo",), "missing.hlo"),
             ((broken, "--layers", "8"), "broken"),

@@ -1,4 +1,4 @@
-"""Help texts, what a misspelt command line is told, and old spellings of options, which go on working.
+"""Help texts, errors for a misspelt command line, and old spellings of options, which still work.
 
 Runs build/hone (or that of $HONE_BUILD_DIR). Needs only the standard library, and no worker.
 """
@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -14,8 +15,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
 HONE = BUILD / "hone"
 
+sys.path.insert(0, str(ROOT / "scripts"))
+from reference import decisions  # noqa: E402
+
 GROUPS_OF_TUNE = ["Positionals", "Program", "Search", "Models", "Database", "Output", "Advanced"]
-# What --help does not show: old spellings, and what one process of hone tells another.
+# Options that --help does not show: old spellings, and options that processes of hone pass to each other.
 HIDDEN = {
     ("train", "tile"): ["--out ", "--out,", "--rank", "--rendezvous"],
     ("gym", "train"): ["--out ", "--policy "],
@@ -57,7 +61,7 @@ class HelpTest(unittest.TestCase):
         return done.stdout
 
     def refused(self, *arguments):
-        """The one line on standard error of a command line that is refused."""
+        """The single line on standard error for a refused command line."""
         done = self.run_hone(*arguments)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertEqual(done.stdout, "")
@@ -67,7 +71,7 @@ class HelpTest(unittest.TestCase):
         return lines[0]
 
     def commands(self, *words):
-        """Every command that does something, as words."""
+        """Every command without subcommands, as words."""
         text = self.help(*words)
         listed = text.partition("\nSubcommands:\n")[2]
         below = re.findall(r"^  ([a-z]\w*) +(\S.*)$", listed, re.MULTILINE)
@@ -95,6 +99,13 @@ class HelpTest(unittest.TestCase):
         found = re.findall(r"^(\w.*):$", self.help("tune"), re.MULTILINE)
         self.assertEqual(found, GROUPS_OF_TUNE)
         self.assertIn("For maintainers:", self.help("optimize"))
+
+    def test_every_kind_of_decision_is_named_with_what_it_decides(self):
+        text = " ".join(self.help("tune").split())
+        kinds, _ = decisions.tables(ROOT / "src" / "graph")
+        self.assertGreater(len(kinds), 5)
+        for kind in kinds:
+            self.assertIn(f"{kind['name']} ({kind['words']})", text)
 
     def test_old_spellings_are_hidden(self):
         for words, names in HIDDEN.items():

@@ -40,7 +40,7 @@ F32, U8, I64, F64 = ("f", "<f4"), ("B", "|u1"), ("q", "<i8"), ("d", "<f8")
 
 
 def arrays(nodes=9, configs=80, seed=1):
-    """A chain whose every third node is configurable; what layouts cost is a sum over nodes."""
+    """A chain in which every third node is configurable; the cost of layouts is a sum over nodes."""
     rng = random.Random(seed)
     ids = list(range(0, nodes, 3))
     features = [float(rng.randrange(10)) if 2 <= i % 140 < 40 else 0.0 for i in range(nodes * 140)]
@@ -131,7 +131,7 @@ class LayoutModel(unittest.TestCase):
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 0, errors)
-        self.assertTrue(self.out.exists())  # what it had is kept
+        self.assertTrue(self.out.exists())  # the weights so far are kept
         done = self.hone(*words)
         self.assertEqual(done.returncode, 0, done.stderr)
 

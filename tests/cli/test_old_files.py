@@ -39,7 +39,7 @@ class OldFilesTest(unittest.TestCase):
 
     def test_a_report_of_an_old_package_names_its_decisions(self):
         report = json.loads((OLD / "package" / "report.json").read_text())
-        self.assertEqual(set(report["decisions"]), {"kernel", "library"})  # the fixture is what it claims to be
+        self.assertEqual(set(report["decisions"]), {"kernel", "library"})  # the fixture has the expected kinds
         page = self.dir / "report.html"
         self.hone("report", OLD / "package", "--output", page)
         self.assertIn("rouped convolution", page.read_text())

@@ -1,6 +1,6 @@
-"""hone optimize from outside: choices without measuring, checked outputs, what is refused.
+"""hone optimize from outside: choices without measuring, checked outputs, errors.
 
-Needs only the standard library; what needs the shipped weights is skipped, saying so, where they are not there.
+Needs only the standard library; tests that need the shipped weights are skipped with a message without them.
 """
 
 import json
@@ -12,7 +12,7 @@ import unittest
 
 from programs import TWO_KERNELS
 
-# One convolution that is large enough to be worth a change and one that is not.
+# One convolution that is large enough for a rewrite and one that is not.
 DEPTHWISE = """HloModule depthwise
 ENTRY main {
   x = f32[1,28,28,64] parameter(0)
@@ -134,7 +134,7 @@ class OptimizeTest(CommandTest):
         arguments = ("optimize", "--calibrate-rewrites", "programs.json", "--split", "split.txt")
         answer = self.answer(*arguments, "-o", "gains.json")
         self.assertEqual(answer["transitions"]["grouped convolution"]["seen"], 2)
-        self.assertIsNone(answer["transitions"]["grouped convolution"]["from"])  # two of one program prove nothing
+        self.assertIsNone(answer["transitions"]["grouped convolution"]["from"])  # two of one program are too few
         self.assertEqual(json.loads((self.dir / "gains.json").read_text()), answer)
         self.assert_refused(self.hone(*arguments, "--part", "test"), "no program")
         self.assert_refused(self.hone("optimize", "--calibrate-rewrites", "programs.json"), "--split")

@@ -14,6 +14,13 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.mlir"))
 SMALL = ROOT / "examples" / "llama_block.mlir"
 
 BROKEN = "HloModule m\nthis is no program\n"
+CHANNELS_FIRST = """HloModule channels_first
+ENTRY main {
+  x = f32[2,3,16,16] parameter(0)
+  kernel = f32[8,3,3,3] parameter(1)
+  ROOT y = f32[2,8,14,14] convolution(x, kernel), window={size=3x3}, dim_labels=bf01_oi01->bf01
+}
+"""
 
 
 def run(*arguments, code=0):
@@ -55,6 +62,15 @@ class PassesTest(unittest.TestCase):
             with self.subTest(example.name):
                 result = run_json("opt", example, "--passes", ",".join(self.default))
                 self.assertEqual(len(result["passes"]), len(self.default))
+
+    def test_convolutions_in_the_order_of_eigens(self):
+        program, out = self.tmp / "channels_first.hlo", self.tmp / "channels_last.hlo"
+        program.write_text(CHANNELS_FIRST)
+        name = "convolution-canonicalization"
+        result = run_json("opt", program, "--passes", f"{name},{name}", "--verify", "-o", out)
+        self.assertEqual([step["changed"] for step in result["passes"]], [True, False])
+        self.assertEqual(result["result"]["instructions"], result["initial"]["instructions"] + 3)  # transposes
+        self.assertIn("dim_labels=b01f_01io->b01f", out.read_text())
 
     def test_result_is_a_program_again(self):
         out = self.tmp / "out.hlo"

@@ -1,7 +1,7 @@
 """hone place from outside: tables, files it writes, and bad input.
 
 Needs only the standard library. The test that decodes a trace with Perfetto's definitions needs the package perfetto
-(pip install perfetto) and is skipped, saying so, without it.
+(pip install perfetto) and is skipped with a message without it.
 """
 
 import itertools
@@ -33,7 +33,7 @@ gb_per_s = 5
 latency_us = 3
 """
 
-# x -> a -> {b, c} -> d, b and c independent of each other and worth two devices.
+# x -> a -> {b, c} -> d; b and c are independent of each other and large enough for two devices.
 GRAPH = {
     "name": "diamond",
     "ops": [
@@ -130,7 +130,7 @@ class GraphTest(PlaceTest):
         self.assertEqual([op["name"] for op in plan["ops"]], ["a", "b", "c", "d"])
         self.assertEqual({op["device"] for op in plan["ops"]}, {"d0", "d1"})
         self.assertEqual(plan["step_seconds"], answer["step_seconds"])
-        # A written graph places as the one it came from.
+        # A written graph is placed like the original.
         again = self.place("graph.json", "--devices", "two.toml", "--steps", "200")
         self.assertEqual(again["step_seconds"], answer["step_seconds"])
 
@@ -232,7 +232,7 @@ class BadInputTest(PlaceTest):
             ('{"ops": [{"name": "a", "flop": 1}]}', ["flop", "op 0"]),
             ('{"ops": [{"name": "a", "kind": "tensor"}]}', ["tensor"]),
             ('{"ops": [{"name": "a"}], "edges": [["a", "b"]]}', ["edge 0"]),
-            ('{"ops": [{"name": "a"}, {"name": "a"}]}', ["one name"]),
+            ('{"ops": [{"name": "a"}, {"name": "a"}]}', ["same name"]),
         ]:
             with self.subTest(text=text):
                 (self.dir / "bad.json").write_text(text)
@@ -253,7 +253,7 @@ class ProgramTest(PlaceTest):
         )  # fmt: skip
         for name in ("default", "no-fusion", "xla-fusion", "metis", "heft", "layerwise"):
             self.assertGreater(answer["baselines"][name], 0)
-        # XLA's own fusion is known, and worth something.
+        # XLA's own fusion is in the table and faster than none.
         self.assertLess(answer["baselines"]["xla-fusion"], 0.8 * answer["baselines"]["no-fusion"])
         text = (self.dir / "placed.hlo").read_text()
         self.assertIn("sharding={maximal device=", text)

@@ -1,4 +1,4 @@
-"""`--db postgresql://...` from outside: a tune on a real server that ends in the middle, and rows carried to a file.
+"""`--db postgresql://...` from outside: a tune on a real server that stops during it, and rows copied to a file.
 
 Starts a server of Debian's postgresql package in a temporary folder, on a Unix socket; skipped where that is missing.
 """
@@ -21,7 +21,7 @@ BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
 HONE = BUILD / "hone"
 PROGRAMS = max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), default=None)
 
-# A search that ends by itself long before its budget, however busy the machine is.
+# A search that ends by itself long before its budget, even on a busy machine.
 SHORT = ("--budget", "120s", "--no-fusion", "--tile-model", "analytical", "--top-k", "2")
 
 
@@ -135,7 +135,7 @@ class PostgresTest(unittest.TestCase):
         self.assertGreaterEqual(kept["records"], 2)
         self.assertTrue(self.db("check")["ok"])
 
-        # The same command goes on, the next one begins with the result.
+        # The same command continues the search; the next one begins with the result.
         tune = ("tune", "p.hlo", "--db", url, "--quiet", "--force", *SHORT)
         first = self.hone(*tune)
         self.assertTrue(first["verified"])
@@ -146,7 +146,7 @@ class PostgresTest(unittest.TestCase):
         again = self.hone(*tune)
         self.assertLess(again["candidates"], max(2, first["candidates"]))
 
-        # And a file takes everything over.
+        # All rows can be copied to a file.
         merged = self.hone("db", "merge", url, "--db", "copy.db")
         self.assertEqual(merged["refused"], 0)
         self.assertEqual(merged["tuned_added"], 1)

@@ -1,4 +1,4 @@
-"""The pages of docs/reference agree with the program: what is made from the code, and the keys of --json by hand."""
+"""The pages of docs/reference agree with the program: the generated ones, and the keys of --json in json.md."""
 
 import json
 import os
@@ -17,7 +17,7 @@ HONE = BUILD / "hone"
 MAKE = ROOT / "scripts" / "make_reference.py"
 
 sys.path.insert(0, str(ROOT / "scripts"))
-from reference import commands, python_api  # noqa: E402
+from reference import commands, decisions, python_api  # noqa: E402
 
 HELP = """Does a thing.
 Usage: hone thing [OPTIONS] PROGRAM
@@ -53,7 +53,7 @@ def documented_keys():
 
 
 def anchors(page):
-    """What a link to a heading of the page may say, by the rules of GitHub."""
+    """The anchors of the page's headings, by the rules of GitHub."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -74,6 +74,34 @@ class ReferenceTest(unittest.TestCase):
         self.assertEqual(options["--budget TEXT"], "time")
         self.assertEqual(command.texts, {"Examples": ["  hone thing model.mlir --budget 60s"]})
         self.assertEqual(command.subcommands, [])
+
+    def test_tables_of_decisions_are_read_whole(self):
+        text = """// DECISION(enumerator, name) in a comment.
+DECISION(One, "one", "", "has, a comma",
+         "and a second line")
+DECISION(Two, "two", "former", "words", "")
+"""
+        columns = ("enumerator", "name", "former", "words", "keys")
+        one, two = decisions.rows(text, "DECISION", columns)
+        self.assertEqual(list(one.values()), ["One", "one", "", "has, a comma", "and a second line"])
+        self.assertEqual(list(two.values()), ["Two", "two", "former", "words", ""])
+        for damaged in (text.replace("Two, ", ""), text.replace('"words", "")', '"words", "")x')):
+            with self.assertRaises(ValueError):
+                list(decisions.rows(damaged, "DECISION", columns))
+
+    def test_page_of_decisions_has_every_kind_family_scope_and_stage(self):
+        source = ROOT / "src" / "graph"
+        kinds, families = decisions.tables(source)
+        page = decisions.page(source)
+        names = (source / "decision.h").read_text()
+        for what, words in (("DecisionScope", decisions.SCOPES), ("DecisionStage", decisions.STAGES)):
+            enumerators = re.search(rf"enum class {what} : int8_t {{ (.*?) }};", names).group(1).split(", ")
+            self.assertEqual(list(words), enumerators)
+        for kind in kinds:
+            self.assertIn(f"| `{kind['name']}` | {kind['words']} |", page)
+            self.assertGreater(page.count(f"| `{kind['name']}` |"), 1, "no line about its keys")
+        for family in families:
+            self.assertIn(f"({family['words']})", page)
 
     def test_python_page_shows_all_that_is_exported(self):
         page = python_api.page(ROOT / "python" / "hone")

@@ -1,7 +1,7 @@
-"""hone report from outside: the page in a real browser, the trace, and packages that are none.
+"""hone report from outside: the page in a real browser, the trace, and errors for invalid packages.
 
-Tunes one small program, then opens its report in Chromium without a window. What needs the browser is skipped, saying
-so, where none is installed. Needs only the standard library and, for those tests, the Debian package chromium.
+Tunes one small program, then opens its report in headless Chromium. Tests that need the browser are skipped with a
+message without it. Needs only the standard library and, for those tests, the Debian package chromium.
 """
 
 import json
@@ -30,7 +30,7 @@ def hone(folder, *arguments):
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=300, check=False)
 
 
-# What all tests look at: the folder with the tuned program's package and page, and what the commands said.
+# Shared by all tests: the folder with the tuned program's package and page, and the output of the commands.
 made = {}
 
 
@@ -123,7 +123,7 @@ class ReportTest(Tuned):
 
 @unittest.skipUnless(browser.program(), "SKIPPED: no Chromium here (Debian package chromium)")
 class PageTest(Tuned):
-    """The page as people see it."""
+    """The page in a browser."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,7 +1,7 @@
 """hone tpugraphs and hone collect layout from outside: files of the data set in and out, bad input.
 
 Runs build/hone (or that of $HONE_BUILD_DIR). Needs only the standard library; reads ../shared/corpus (or $HONE_CORPUS)
-where it is there.
+if it exists.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""hone tune from outside: its summary, its database, and what ends it early.
+"""hone tune from outside: its summary, its database, and interrupts.
 
 Runs build/hone (or that of $HONE_BUILD_DIR) on small programs. Needs only the standard library.
 """
@@ -63,7 +63,7 @@ class Tune(WithWorker):
         self.check_summary(first)
         self.assertFalse(first["known"])
         self.assertGreater(first["candidates"], 5)
-        if first["decisions"]:  # small enough for XLA's interpreter to judge the winner as well
+        if first["decisions"]:  # small enough for XLA's interpreter to check the winner as well
             self.assertTrue(json.loads((self.dir / "elementwise.hone/report.json").read_text())["interpreted"])
         package = self.dir / "elementwise.hone"
         for name in ("program.pb", "tuned.hlo", "decisions.json", "report.json", "report.txt"):
@@ -107,7 +107,7 @@ class Tune(WithWorker):
         self.assertEqual(merged["records_added"], info["records"])
         self.check_database()
 
-        # The kernels are known, the search is not: quicker, and nothing about a kernel is measured again.
+        # The kernels are in the database but not the search: it is faster, and no kernel is measured again.
         fresh = self.tune("elementwise", "--budget", "25s", "--seed", "1")
         self.check_summary(fresh)
         self.assertFalse(fresh["known"])
@@ -164,7 +164,7 @@ class Tune(WithWorker):
         )
 
     def wait_for_rows(self, process, count):
-        """Until the database has `count` rows: the search is under way."""
+        """Waits until the database has `count` rows, so that the search has begun."""
         deadline = time.monotonic() + 120
         while process.poll() is None and time.monotonic() < deadline:
             if self.db.exists():
@@ -191,9 +191,9 @@ class Tune(WithWorker):
         self.assertEqual(self.json("db", "info", "--db", self.db)["tuned"], 0)  # a search cut short is no final result
 
     def test_interrupt_of_a_program_that_runs_for_minutes(self):
-        """Default XLA has not run once: there is nothing to keep, and nobody waits for minutes."""
+        """Default XLA has not run once: there is no result, and the tune ends without waiting for minutes."""
         (self.dir / "endless.hlo").write_text(ENDLESS)
-        process = self.start_tune("endless", "2s")  # the budget does not end what there is no result without
+        process = self.start_tune("endless", "2s")  # the budget does not end default XLA's measurement
         time.sleep(6)
         self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)

@@ -1,5 +1,5 @@
-"""What can go wrong around a tune: a full disk, a folder that cannot be written, a second tune of the same program.
-Always a clear line, what was measured is kept, and the same command goes on."""
+"""Faults during a tune: a full disk, a folder that cannot be written, a second tune of the same program.
+Each gives a clear message, keeps the measurements, and the same command continues the search."""
 
 import json
 import os
@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
 HONE = BUILD / "hone"
 
-# A search that ends by itself long before its budget, however busy the machine is.
+# A search that ends by itself long before its budget, even on a busy machine.
 SHORT = ("--budget", "120s", "--no-fusion", "--tile-model", "analytical", "--top-k", "2", "--quiet")
 
 
@@ -60,7 +60,7 @@ class FaultsTest(unittest.TestCase):
     def test_a_folder_that_cannot_be_written_is_refused_before_any_work(self):
         (self.dir / "closed").mkdir(mode=0o555)
         user = {}
-        if os.geteuid() == 0:  # whom no folder is closed to
+        if os.geteuid() == 0:  # root can write every folder
             user = {"user": 65534, "group": 65534, "extra_groups": []}
             self.dir.chmod(0o755)
         for path, where in (("closed/p.hone", "closed"), ("closed/deep/p.hone", "closed"), ("p.hlo/p.hone", "p.hlo")):
@@ -80,7 +80,7 @@ class FaultsTest(unittest.TestCase):
             self.assertTrue(json.loads(out)["verified"])
         self.assertTrue(self.hone("db", "check", "--db", "r.db")["ok"])
         self.assertEqual(self.hone("db", "info", "--db", "r.db")["tuned"], 1)
-        self.hone("run", "p.hone")  # whole, whoever was last
+        self.hone("run", "p.hone")  # complete, whichever tune was last
         self.assertEqual(sorted(os.listdir(self.dir)), ["p.hlo", "p.hone", *sorted(self.database_files())])
 
     def database_files(self):

@@ -210,7 +210,7 @@ TEST_CASE("the cap per program holds, whatever the programs offer", "[collect]")
   CHECK(measurer.measured_values.size() == 6);
 }
 
-TEST_CASE("the fusion data set measures defaults only, and again when they were measured in haste", "[collect]") {
+TEST_CASE("the fusion data set measures defaults only, and again if they were measured with few rounds", "[collect]") {
   Fixture fixture;
   FakeCollectMeasurer measurer = fixture.measurer();
   fixture.run(measurer);
@@ -224,7 +224,7 @@ TEST_CASE("the fusion data set measures defaults only, and again when they were 
   CHECK(fixture.run(third).measured == 0);
 }
 
-TEST_CASE("a kernel without a usable default costs one measurement", "[collect]") {
+TEST_CASE("a kernel without a usable default is measured once", "[collect]") {
   Fixture fixture;
   FakeCollectMeasurer measurer = fixture.measurer();
   measurer.answer = [](const StoredKernel& kernel, const std::string&) {
@@ -239,7 +239,7 @@ TEST_CASE("a kernel without a usable default costs one measurement", "[collect]"
   CHECK(fixture.run(again).measured == 0);
 }
 
-TEST_CASE("crashing candidates cost themselves, and the kernel after three", "[collect]") {
+TEST_CASE("a crashing candidate is skipped, and the kernel after three crashes", "[collect]") {
   Fixture fixture;
   FakeCollectMeasurer measurer = fixture.measurer();
   measurer.programs["first"] = {
@@ -285,9 +285,9 @@ TEST_CASE("tiles no smaller than one that was slow to compile come last", "[coll
     if (is_slow(value)) in_turn += before_others;
     if (!is_slow(value)) CHECK(before_others);
   }
-  CHECK(in_turn == 1);  // the first of them shows what the others would cost
+  CHECK(in_turn == 1);  // the first one shows that the others are slow
 
-  // Cut short after the first slow one, the next collection knows it.
+  // Interrupted after the first slow one, the next collection knows it.
   Fixture other;
   FakeCollectMeasurer cut = other.measurer();
   cut.programs = measurer.programs;
@@ -316,11 +316,11 @@ TEST_CASE("programs that cannot be lowered are left out", "[collect]") {
   CHECK(report.measured > 0);
   FakeCollectMeasurer none = fixture.measurer();
   none.unreadable = {"first", "second"};
-  fixture.options.configurations = 2;  // more than there is
+  fixture.options.configurations = 2;  // more than there are
   CHECK_THROWS_AS(fixture.run(none), Error);
 }
 
-TEST_CASE("a configuration that breaks the compiler costs only itself", "[collect]") {
+TEST_CASE("a configuration that breaks the compiler is skipped", "[collect]") {
   Fixture fixture;
   FakeCollectMeasurer measurer = fixture.measurer();
   measurer.lowering_dies = true;

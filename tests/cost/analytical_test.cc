@@ -31,7 +31,7 @@ Node node(const std::string& opcode, Shape shape, std::vector<int32_t> operands 
   return n;
 }
 
-// A kernel and its options, with what a KernelView points at.
+// A kernel and its options, with the arrays of its KernelView.
 struct TestKernel {
   features::EncodedKernel encoded;
   std::vector<float> tiles;
@@ -101,17 +101,17 @@ TEST_CASE("footprints count whole cache lines") {
   extent[0] = 8;
   CHECK(footprint_bytes(rows, extent) == 8 * 4096);
   extent[1] = 1;
-  CHECK(footprint_bytes(rows, extent) == 8 * 64);  // a column: a line for each row
+  CHECK(footprint_bytes(rows, extent) == 8 * 64);  // a column: one cache line per row
 }
 
-TEST_CASE("what streams is moved once through each cache that is too small for it") {
+TEST_CASE("streamed data is moved once through each cache that is too small for it") {
   constexpr int64_t kElements = 16 << 20;  // 64 MiB in, 64 MiB out
   const ResourceCounts d = demand(negation(kElements));
   CHECK(d.emitter == Emitter::Loop);
   for (double bytes : d.bytes) CHECK(bytes == Approx(2 * 4 * kElements).epsilon(0.02));
   CHECK(d.vector_ops == Approx(3.0 * kElements / 8));  // a load, a negation, a store
   CHECK(d.scalar_ops == 0);
-  const ResourceCounts fits = demand(negation(1 << 10));  // 8 KiB: stays in the first cache from run to run
+  const ResourceCounts fits = demand(negation(1 << 10));  // 8 KiB: stays in the first cache between runs
   for (double bytes : fits.bytes) CHECK(bytes == 0);
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("a tile of whole cache lines beats one that uses four bytes of each") 
   const ResourceCounts square = demand(kernel, 0), row = demand(kernel, 1);
   CHECK(square.emitter == Emitter::Tiled);
   CHECK(square.tiles == 512 * 512);
-  // Both arrays once: 2 * 4 bytes an element. The row of tiles reads a line of 64 bytes for every 4 it uses.
+  // Both arrays once: 2 * 4 bytes per element. The row of tiles reads a line of 64 bytes for every 4 bytes it uses.
   CHECK(square.bytes[0] == Approx(2.0 * 4 * 8192 * 8192).epsilon(0.02));
   CHECK(row.bytes[0] == Approx((64.0 + 4) * 8192 * 8192).epsilon(0.02));
   const std::vector<double> ns = AnalyticalModel(small_cpu()).predict(kernel.view());
@@ -177,7 +177,7 @@ TEST_CASE("a fitted model counts on no wider vectors than the CPU it is opened f
   }
 }
 
-TEST_CASE("kernels are told apart by what dominates them") {
+TEST_CASE("kernels are classified by their dominant operation") {
   CHECK(loop_nest_of(negation(64).view()).kind == KernelClass::Elementwise);
   CHECK(loop_nest_of(transposition(8, 8, {"loop"}).view()).kind == KernelClass::Transpose);
   Node sum = node("reduce", f32({32}), {0, 1}, {1});
@@ -187,7 +187,7 @@ TEST_CASE("kernels are told apart by what dominates them") {
   CHECK(nest.outputs == 1);
   CHECK(nest.extent == std::vector<double>{32, 64});
   CHECK(nest.reduces_minor);
-  CHECK(demand(reduce).scalar_ops == Approx(32 * 64));  // a chain of additions
+  CHECK(demand(reduce).scalar_ops == Approx(32 * 64));  // sequential additions
   const TestKernel dot = kernel_of(
       {node("parameter", f32({32, 64})), node("parameter", f32({64, 16})), node("dot", f32({32, 16}), {0, 1})},
       {"loop"}, {.flops = 2.0 * 32 * 64 * 16});
@@ -196,7 +196,7 @@ TEST_CASE("kernels are told apart by what dominates them") {
 
 namespace {
 
-// Kernels of several kinds whose run times are a model's own, times noise of `deviation`.
+// Kernels of several kinds whose run times are the model's predictions times noise of `deviation`.
 std::vector<TestKernel> measured_by(const AnalyticalModel& model, double deviation) {
   Rng rng(7);
   std::vector<TestKernel> kernels;
@@ -236,7 +236,7 @@ TEST_CASE("fitting recovers the coefficients that made the data") {
   CHECK(fitted.coefficients().flag[1] == Approx(1.3).epsilon(0.03));
   CHECK(fitted.coefficients().flag[0] == Approx(1));
 
-  SECTION("the order within kernels knows ratios of scales only") {
+  SECTION("ranking within kernels determines only ratios of scales") {
     AnalyticalModel ranks(small_cpu());
     ranks.fit(views_of(kernels), {.within_kernels = true, .machine = false});
     const auto& row = ranks.coefficients().scale[static_cast<int>(KernelClass::Transpose)];
@@ -260,10 +260,10 @@ TEST_CASE("fitting the machine's costs brings predictions to the run times") {
   const double before = error(fitted);
   CHECK(before > 0.2);
   fitted.fit(views_of(kernels), {});
-  CHECK(error(fitted) < before / 3);  // not 0: the prior holds the coefficients back
+  CHECK(error(fitted) < before / 3);  // not 0: the prior keeps the coefficients near their defaults
 }
 
-TEST_CASE("a fitted model survives being written") {
+TEST_CASE("a fitted model is unchanged by writing and reading") {
   AnalyticalModel model(small_cpu());
   model.fit(views_of(measured_by(model, 0.1)), {});
   const AnalyticalModel again = AnalyticalModel::from_json(nlohmann::json::parse(model.to_json().dump()));

@@ -41,12 +41,12 @@ TEST_CASE("an ensemble of run times is their geometric mean") {
   CHECK(ns[1] == Approx(200));
 }
 
-TEST_CASE("scores of any scale count alike, and run times by their logarithm") {
-  // Deviations from the mean over the deviation: -1 and 1 of each pair, whatever its scale.
+TEST_CASE("scores of any scale have equal weight, and run times are averaged as logarithms") {
+  // Differences from the mean / standard deviation: -1 and 1 for each pair, independent of its scale.
   const std::vector<double> pair = answer({Fixed({0, 1000}, false), Fixed({0.2, 0.1}, false), Fixed({1, 3}, false)});
   CHECK(pair[0] == Approx(-1.0 / 3));
   CHECK(pair[1] == Approx(1.0 / 3));
-  // Logarithms 0, 1, 2 have deviation sqrt(2/3); a member that says nothing counts nothing.
+  // Logarithms 0, 1, 2 have standard deviation sqrt(2/3); a member with equal scores contributes 0.
   const std::vector<double> mixed = answer({Fixed({1, std::exp(1), std::exp(2)}, true), Fixed({5, 5, 5}, false)});
   CHECK(mixed[0] == Approx(-0.5 * std::sqrt(1.5)));
   CHECK(mixed[1] == Approx(0).margin(1e-12));
@@ -54,11 +54,11 @@ TEST_CASE("scores of any scale count alike, and run times by their logarithm") {
 }
 
 TEST_CASE("ratios keep their scale") {
-  // Means 1 and log 2: what is left is the logarithm of a ratio, averaged.
+  // With means 1 and log 2 subtracted, the logarithms of ratios are averaged.
   const std::vector<double> both = answer({Fixed({0, 2}, false, true), Fixed({1, 4}, true)});
   CHECK(both[1] - both[0] == Approx((2 + std::log(4)) / 2));
   CHECK(both[0] + both[1] == Approx(0).margin(1e-12));
-  // Beside a score without a scale they lose theirs.
+  // Together with a score without a scale they are also standardised.
   const std::vector<double> mixed = answer({Fixed({0, 2}, false, true), Fixed({0, 7}, false)});
   CHECK(mixed[1] - mixed[0] == Approx(2));
 }

@@ -25,9 +25,9 @@ TEST_CASE("metrics of a ranking by hand", "[cost]") {
   // Six configurations, the best ranked last: the best of the top 5 is 110.
   const std::vector<double> six = {110, 120, 130, 140, 150, 100}, by = {1, 2, 3, 4, 5, 6};
   CHECK(score_layouts(by, six).tile_score == Approx(2 - 1.1));
-  // A tied prediction is no right order; a pair of equal run times is no pair.
+  // A tied prediction is not a correct order; pairs of equal run times are ignored.
   CHECK(ordered_pair_accuracy(std::vector<double>{1, 1, 2}, std::vector<double>{5, 6, 6}) == Approx(0.5));
-  // Against counting pair by pair.
+  // Compared with counting pair by pair.
   Rng rng(3);
   std::vector<double> a, b;
   for (int i = 0; i < 200; ++i) a.push_back(rng.below(40)), b.push_back(rng.below(40));

@@ -61,7 +61,7 @@ TEST_CASE("kendall_tau equals its definition on random rankings with ties") {
 
 TEST_CASE("errors of predictions by hand") {
   CHECK(mean_absolute_percentage_error(std::vector<double>{110, 50}, std::vector<double>{100, 100}) == Approx(30));
-  // The first kernel's pick costs 30 where 20 was possible; the second's is the best.
+  // The first kernel's chosen option takes 30 where 20 is possible; the second's is the best.
   const std::vector<RankedKernel> kernels = {{{0.1, 0.5, 0.3}, {30, 20, 40}}, {{2, 1}, {15, 10}}};
   CHECK(best_of_top(kernels[0], 1) == 30);
   CHECK(best_of_top(kernels[0], 2) == 30);
@@ -73,9 +73,9 @@ TEST_CASE("errors of predictions by hand") {
   CHECK_THROWS_AS(tile_size_ape({}), InternalError);
 }
 
-TEST_CASE("equal predictions pick the earlier option") { CHECK(best_of_top({{1, 1, 1}, {7, 5, 3}}, 1) == 7); }
+TEST_CASE("equal predictions choose the earlier option") { CHECK(best_of_top({{1, 1, 1}, {7, 5, 3}}, 1) == 7); }
 
-TEST_CASE("an evaluation has a row per program and leaves out what does not count") {
+TEST_CASE("an evaluation has a row per program and omits kernels that do not count") {
   const std::vector<double> a = {30, 20}, b = {10}, c = {8000}, d = {9000}, e = {100};
   const auto view = [](const char* program, const std::vector<double>& runtimes) {
     KernelView v;

@@ -1,4 +1,4 @@
-// Several processes at one database, some of them killed.
+// Several processes that use one database, some of them killed.
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -71,14 +71,14 @@ TEST_CASE("a killed writer loses only the row in flight", "[data]") {
     for (int row = 0; row < 20 + 13 * round; ++row, ++acknowledged) REQUIRE(read(pipe_ends[0], &byte, 1) == 1);
     kill(child, SIGKILL);
     CHECK(exit_code(child) == -SIGKILL);
-    while (read(pipe_ends[0], &byte, 1) == 1) ++acknowledged;  // written before the signal arrived
+    while (read(pipe_ends[0], &byte, 1) == 1) ++acknowledged;  // rows written before the signal arrived
     close(pipe_ends[0]);
     Database database = Database::open(path);
     CHECK(database.check().empty());
     const int64_t records = database.info().records;
     CHECK(records >= acknowledged);
     CHECK(records <= acknowledged + 1 + round);
-    CHECK(database.add(program_record()));  // the next process goes on
+    CHECK(database.add(program_record()));  // the next process can write
     ++acknowledged;
   }
 }

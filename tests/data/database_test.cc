@@ -45,7 +45,7 @@ TEST_CASE("records come back as they were stored", "[data]") {
   CHECK(database.check().empty());
 }
 
-TEST_CASE("the best record is verified and surely fast", "[data]") {
+TEST_CASE("the best record is verified and has the highest lower bound", "[data]") {
   const TempDir folder;
   Database database = Database::open(folder.path() / "r.db");
   CHECK_FALSE(database.best_kernel("k1", "cpu x 2", 1, "2.21.0"));
@@ -80,7 +80,7 @@ TEST_CASE("equal records are stored once", "[data]") {
   CHECK(database.info().records == 2);
 }
 
-TEST_CASE("records that make no sense are refused", "[data]") {
+TEST_CASE("invalid records are refused", "[data]") {
   const TempDir folder;
   Database database = Database::open(folder.path() / "r.db");
   const auto refused = [&](const std::function<void(Record&)>& spoil) {
@@ -92,7 +92,7 @@ TEST_CASE("records that make no sense are refused", "[data]") {
   refused([](Record& r) { r.scope = "universe"; });
   refused([](Record& r) { r.kernel.clear(); });
   refused([](Record& r) { r.status = "great"; });
-  refused([](Record& r) { r.status = "mismatch"; });  // though verified
+  refused([](Record& r) { r.status = "mismatch"; });  // but verified
   refused([](Record& r) { r.verified = false; });     // though ok
   refused([](Record& r) { r.stage = "run"; });        // though ok
   refused([](Record& r) { r.ratio = 0; });
@@ -170,7 +170,7 @@ TEST_CASE("info counts", "[data]") {
   CHECK(info.oldest <= info.newest);
 }
 
-TEST_CASE("export writes one JSON object a line", "[data]") {
+TEST_CASE("export writes one JSON object per line", "[data]") {
   const TempDir folder;
   Database database = Database::open(folder.path() / "r.db");
   Record record = failed_record("mismatch");
@@ -227,7 +227,7 @@ TEST_CASE("merge adds what is new, once", "[data]") {
   CHECK(report.records_added == 0);
   CHECK(report.records_known == 3);
   CHECK(report.tuned_known == 1);
-  here.save_tuned(old_result);  // said explicitly, the older one replaces
+  here.save_tuned(old_result);  // an explicit call replaces the newer one
   CHECK(here.find_tuned(old_result)->seconds == 59.5);
   execute_sql(other_path, "UPDATE records SET status = 'great' WHERE kernel = 'k2'");
   CHECK(here.merge(other_path).refused == 1);
@@ -246,7 +246,7 @@ TEST_CASE("the stage and whether a search is finished are stored and merged", "[
   {
     Database other = Database::open(path);
     CHECK(other.add(measured));
-    CHECK(other.add(best));  // says more than the measurement, though of the same millisecond
+    CHECK(other.add(best));  // differs from the measurement, although of the same millisecond
     CHECK(other.add(failed));
   }
   Database here = Database::open(folder.path() / "here.db");
@@ -261,7 +261,7 @@ TEST_CASE("the stage and whether a search is finished are stored and merged", "[
   CHECK(here.check().empty());
 }
 
-TEST_CASE("files that are not ours are refused", "[data]") {
+TEST_CASE("files of other programs are refused", "[data]") {
   const TempDir folder;
   const std::string path = folder.path() / "x.db";
   SECTION("text") {
@@ -307,7 +307,7 @@ TEST_CASE("read-only databases cannot be written", "[data]") {
   CHECK(database.info().records == 1);
 }
 
-TEST_CASE("check finds what was changed behind our back", "[data]") {
+TEST_CASE("check finds rows changed by other programs", "[data]") {
   const TempDir folder;
   const std::string path = folder.path() / "r.db";
   {

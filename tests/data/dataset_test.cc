@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A kernel and the arrays its view points into.
+// A kernel and the arrays of its view.
 struct Sample {
   std::string fingerprint, program;
   std::vector<uint8_t> opcodes;
@@ -161,7 +161,7 @@ TEST_CASE("a shard with any byte changed is skipped and counted", "[data]") {
   CHECK(Dataset::open(folder.path() / "set").size() == 3);
 }
 
-TEST_CASE("a shard cut short is skipped and counted", "[data]") {
+TEST_CASE("a truncated shard is skipped and counted", "[data]") {
   const TempDir folder;
   write_samples(folder.path() / "set", 2);
   const fs::path shard = folder.path() / "set" / "0000.shard";
@@ -196,7 +196,7 @@ TEST_CASE("a data set of another feature version is refused", "[data]") {
   CHECK(message_of([&] { Dataset::open(folder.path() / "set"); }).find("widths") != std::string::npos);
 }
 
-TEST_CASE("an index that points outside makes a shard damaged, whatever its checksum says", "[data]") {
+TEST_CASE("an offset outside the file makes a shard damaged, even if its checksum is correct", "[data]") {
   const TempDir folder;
   write_samples(folder.path() / "set", 2);
   const fs::path path = folder.path() / "set" / "0000.shard";
@@ -217,7 +217,7 @@ TEST_CASE("an index that points outside makes a shard damaged, whatever its chec
   CHECK(changed([](ShardEntry& e) { e.default_option = 2; }) == 1);
 }
 
-TEST_CASE("an empty folder is no data set", "[data]") {
+TEST_CASE("an empty folder is not a data set", "[data]") {
   const TempDir folder;
   CHECK_THROWS_AS(Dataset::open(folder.path()), Error);
   CHECK_THROWS_AS(Dataset::open(folder.path() / "missing"), Error);
@@ -242,7 +242,7 @@ TEST_CASE("a writer that is not closed leaves only whole shards", "[data]") {
   CHECK(dataset.corrupt_shards() == 0);
 }
 
-TEST_CASE("kernels that make no sense are refused by name", "[data]") {
+TEST_CASE("invalid kernels are refused by name", "[data]") {
   const TempDir folder;
   DatasetWriter writer(folder.path() / "set");
   const auto refused = [&](const std::function<void(Sample&)>& change) {
@@ -280,7 +280,7 @@ TEST_CASE("a split names the programs of each part", "[data]") {
   CHECK(split.validation == std::vector<std::string>{"a name with spaces"});
   CHECK(split.test == std::vector<std::string>{"program 2"});
 
-  write_samples(folder.path() / "set", 7);  // programs 0, 1 and 2 in turn
+  write_samples(folder.path() / "set", 7);  // of programs 0, 1 and 2 in turn
   const Dataset dataset = Dataset::open(folder.path() / "set");
   CHECK(Split::kernels_of(dataset, split.train) == std::vector<int64_t>{0, 3, 6});
   CHECK(Split::kernels_of(dataset, split.test) == std::vector<int64_t>{2, 5});
@@ -297,7 +297,7 @@ TEST_CASE("errors in a split name their line", "[data]") {
   CHECK(message("train\ta\ntrain b\n").find("line 2") != std::string::npos);
   CHECK(message("train\t\n").find("line 1") != std::string::npos);
   CHECK(message("\n#\ntraining\ta\n").find("unknown part 'training'") != std::string::npos);
-  CHECK(message("train\ta\ntest\ta\n").find("'a' stands in the split twice | ") != std::string::npos);
+  CHECK(message("train\ta\ntest\ta\n").find("'a' is in the split twice | ") != std::string::npos);
   CHECK(message_of([&] { Split::read(folder.path() / "missing"); }).find("missing") != std::string::npos);
 }
 

@@ -14,7 +14,7 @@ TEST_CASE("CRC-32C of the standard check string, plain and masked") {
   CHECK(masked_crc32c("123456789") == ((0xe3069283u >> 15 | 0xe3069283u << 17) + 0xa282ead8u));
 }
 
-TEST_CASE("events are the bytes their messages have") {
+TEST_CASE("events have the bytes of their messages") {
   const std::string one = std::string("\x09") + std::string("\0\0\0\0\0\0\xf0\x3f", 8);  // wall_time: 1.0
   CHECK(version_event(1) == one +
                                 "\x1a\x0d"
@@ -27,7 +27,7 @@ TEST_CASE("events are the bytes their messages have") {
   CHECK(scalar_event(1, 300, "a", 2) == one + "\x10\xac\x02" + "\x2a\x0a" + "\x0a\x08" + value);
 }
 
-TEST_CASE("an event file is a sequence of records with right checksums") {
+TEST_CASE("an event file is a sequence of records with correct checksums") {
   const TempDir folder;
   std::string path;
   {

@@ -13,7 +13,7 @@ Dimension dimension(const std::string& key, std::vector<std::string> options, do
   return {DecisionKind::Layout, key, std::move(options), 0, weight};
 }
 
-// Four nodes; dot.3 (two operands) and t.2 (one) can be laid out.
+// Four nodes; dot.3 (two operands) and t.2 (one) are configurable.
 LayoutSpace small_space() {
   LayoutSpace out;
   out.graph.name = "small";
@@ -49,7 +49,7 @@ Record row(const std::string& decisions, double ratio, const std::string& status
 
 }  // namespace
 
-TEST_CASE("samples of layouts are distinct, legal, never the default, and more only append", "[tune]") {
+TEST_CASE("samples of layouts are distinct, legal, never the default, and larger counts only append", "[tune]") {
   const LayoutSpace layouts = small_space();
   const std::vector<Choice> few = sample_layouts(layouts.space, 5, 7), all = sample_layouts(layouts.space, 1000, 7);
   REQUIRE(few.size() == 5);
@@ -92,7 +92,7 @@ TEST_CASE("records of layouts become a graph with run times", "[tune]") {
   CHECK(to_tpu_graph(layouts, "small", {}).configurations() == 0);
 }
 
-TEST_CASE("decisions of records that are layouts alone", "[tune]") {
+TEST_CASE("decisions of records that are only layouts", "[tune]") {
   Decisions decisions;
   CHECK(layouts_from_text("layout a.1=-/0,1/-|layout b.2=1,0/-/-", decisions));
   CHECK(decisions == Decisions{{DecisionKind::Layout, "a.1", "-/0,1/-"}, {DecisionKind::Layout, "b.2", "1,0/-/-"}});

@@ -18,7 +18,7 @@ namespace {
 //     flag=numpy.array([True, False, True]), be=numpy.array([1.5, -2.0], dtype=">f4"), s=numpy.float64(3.25),
 //     bf=numpy.array([1, 2.5], dtype=ml_dtypes.bfloat16), z=numpy.array([1 + 2j], dtype="c8"))
 //   numpy.savez(f, m=numpy.asfortranarray(numpy.arange(4, dtype="<u2").reshape(2, 2)))
-// and written here in base 64.
+// and encoded here in base 64.
 constexpr const char* kDeflatedFile =
     "UEsDBC0AAAAIAAAAIQDKZHTi//////////8FABQAYS5ucHkBABAAmAAAAAAAAABUAAAAAAAAAJvsF+obEMnIUMZQrZ6SWpxcpG6loG6TaaKuo6Ce"
     "ll9UUpSYF59flJIKEg8pKk0FChdnJBakArkaRjoKxpo6CrUK5AMuBiBgBmJGIGYBYiYgZgViAFBLAwQtAAAACAAAACEAFpOMu///////////CAAU"
@@ -143,7 +143,7 @@ TEST_CASE("arrays go through files", "[data]") {
   CHECK_THROWS_AS(write_npz(folder.path() / "no" / "x.npz", {&big, 1}), RunError);
 }
 
-TEST_CASE("an archive's arrays are read alone, whole and in pieces", "[data]") {
+TEST_CASE("single arrays of an archive are read completely and in pieces", "[data]") {
   const TempDir folder;
   const std::string path = (folder.path() / "in.npz").string();
   std::vector<uint8_t> bytes(7 * 3 * 4);
@@ -171,7 +171,7 @@ TEST_CASE("an archive's arrays are read alone, whole and in pieces", "[data]") {
     CHECK_THROWS_AS(file.read_pieces("scalar", 8, [](const NamedArray&) {}), Error);
     file.read_pieces("none", 8, [](const NamedArray&) { FAIL("a piece of nothing"); });
   }
-  // Damage inside the packed elements shows at the latest when the last piece was taken.
+  // Damage in the packed elements is found at the latest after the last piece.
   std::string whole = read_file(path);
   int noticed = 0;
   for (size_t at = 40; at < whole.size() / 2; at += 3) {
@@ -193,7 +193,7 @@ TEST_CASE("an archive's arrays are read alone, whole and in pieces", "[data]") {
   CHECK_THROWS_WITH(NpzFile(path), Catch::Contains("not an .npz"));
 }
 
-TEST_CASE("column-major arrays of rank 3 are turned", "[data]") {
+TEST_CASE("column-major arrays of rank 3 are transposed", "[data]") {
   const auto array = decode_npz(npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3, 2), }\n", 12), "f")[0];
   CHECK(array.bytes == std::vector<uint8_t>{0, 6, 2, 8, 4, 10, 1, 7, 3, 9, 5, 11});
 }
@@ -209,7 +209,7 @@ TEST_CASE("headers of other writers are read", "[data]") {
   CHECK(pred.bytes == std::vector<uint8_t>{0, 1, 1});  // any value but 0 is true
 }
 
-TEST_CASE("what cannot be read is refused with its place", "[data]") {
+TEST_CASE("unreadable files are refused with the position", "[data]") {
   const auto refused = [](const std::vector<uint8_t>& file, const std::string& why) {
     try {
       decode_npz(file, "in.npy");
@@ -243,7 +243,7 @@ TEST_CASE("every truncation and most damage of an archive is noticed", "[data]")
   for (bool compressed : {false, true}) {
     const std::vector<uint8_t> file = encode_npz({&array, 1}, compressed);
     for (size_t size = 0; size < file.size(); ++size) CHECK_THROWS_AS(decode_npz({file.data(), size}, "cut"), Error);
-    // Damage either shows as an Error or does not change the array's content (dates, versions, its name).
+    // Damage either causes an Error or does not change the array's content (dates, versions, its name).
     int noticed = 0;
     for (size_t at = 0; at < file.size(); ++at) {
       std::vector<uint8_t> damaged = file;
@@ -260,7 +260,7 @@ TEST_CASE("every truncation and most damage of an archive is noticed", "[data]")
   for (size_t size = 0; size < numpy.size(); ++size) CHECK_THROWS_AS(decode_npz({numpy.data(), size}, "cut"), Error);
 }
 
-TEST_CASE("random bytes behind a zip's or an array's first bytes never crash", "[data]") {
+TEST_CASE("random bytes after a zip's or an array's first bytes never cause a crash", "[data]") {
   Rng rng(9);
   const std::vector<uint8_t> numpy = from_base64(kDeflatedFile), array = npy("{'descr': '<f4'}", 8);
   for (int i = 0; i < 3000; ++i) {
@@ -275,10 +275,10 @@ TEST_CASE("random bytes behind a zip's or an array's first bytes never crash", "
   }
 }
 
-TEST_CASE("members that promise more than they can hold are refused before memory is taken", "[data]") {
+TEST_CASE("members with impossible sizes are refused before memory is allocated", "[data]") {
   const NamedArray array{"x", "f32", {8}, std::vector<uint8_t>(32, 7)};
   std::vector<uint8_t> file = encode_npz({&array, 1}, true);
-  // The unpacked size stands first in the central header's zip64 field, 46 bytes and the name behind its signature.
+  // The unpacked size is first in the central header's zip64 field, 46 bytes and the name after its signature.
   const std::vector<uint8_t> signature = {'P', 'K', 1, 2};
   const auto central = std::search(file.begin(), file.end(), signature.begin(), signature.end()) - file.begin();
   const uint64_t huge = uint64_t{1} << 50;
@@ -286,7 +286,7 @@ TEST_CASE("members that promise more than they can hold are refused before memor
   CHECK_THROWS_WITH(decode_npz(file, "bomb"), Catch::Contains("cannot hold 1125899906842624 bytes"));
 }
 
-TEST_CASE("archives say what else they hold", "[data]") {
+TEST_CASE("errors name the unsupported content of archives", "[data]") {
   const std::vector<uint8_t> text = {'h', 'i'};
   const NamedArray array{"x", "u8", {2}, {1, 2}};
   ZipWriter writer(false);
@@ -297,7 +297,7 @@ TEST_CASE("archives say what else they hold", "[data]") {
   CHECK(decode_npz(file, "f") == std::vector<NamedArray>{array});
 }
 
-TEST_CASE("arrays that make no sense are not written", "[data]") {
+TEST_CASE("invalid arrays are not written", "[data]") {
   const NamedArray good{"x", "u8", {2}, {1, 2}};
   CHECK_THROWS_AS(encode_npy({"x", "u8", {3}, {1, 2}}), Error);
   CHECK_THROWS_AS(encode_npy({"x", "u8", {-1, -2}, {1, 2}}), Error);

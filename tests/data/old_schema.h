@@ -1,4 +1,4 @@
-// Database files as earlier versions of hone made them, in their own SQL.
+// Database files in the form of earlier versions of hone, written with their SQL.
 #pragma once
 
 #include <fmt/core.h>
@@ -14,7 +14,7 @@
 
 namespace hone {
 
-// A connection behind the Database's back.
+// Runs SQL on a separate connection.
 inline void execute_sql(const std::string& path, const std::string& sql) {
   sqlite3* handle = nullptr;
   REQUIRE(sqlite3_open(path.c_str(), &handle) == SQLITE_OK);
@@ -44,7 +44,7 @@ CREATE TABLE tuned (program TEXT NOT NULL, host TEXT NOT NULL, threads INTEGER N
 PRAGMA user_version = 1;
 )";
 
-// What the second version added.
+// Added by version 2.
 inline constexpr char kSchema2[] = R"(
 CREATE TABLE kernels (fingerprint TEXT NOT NULL, threads INTEGER NOT NULL, program TEXT NOT NULL, family TEXT NOT NULL,
   kind TEXT NOT NULL, name TEXT NOT NULL, decision TEXT NOT NULL, options TEXT NOT NULL, option_count INTEGER NOT NULL,
@@ -57,14 +57,14 @@ CREATE TABLE programs (name TEXT PRIMARY KEY, family TEXT NOT NULL, fingerprint 
 PRAGMA user_version = 2;
 )";
 
-// What the third version added.
+// Added by version 3.
 inline constexpr char kSchema3[] = R"(
 ALTER TABLE records ADD COLUMN stage TEXT NOT NULL DEFAULT '';
 ALTER TABLE records ADD COLUMN finished INTEGER NOT NULL DEFAULT 0;
 PRAGMA user_version = 3;
 )";
 
-inline constexpr char kFinishedNote[] = "best of a finished search";  // how versions 1 and 2 marked it
+inline constexpr char kFinishedNote[] = "best of a finished search";  // the mark in versions 1 and 2
 
 inline std::string sql_literal(const std::string& text) {
   std::string quoted = "'";
@@ -77,8 +77,8 @@ std::string sql_literal(Integer number) {
   return fmt::format("{}", static_cast<int64_t>(number));
 }
 
-// The statement by which an earlier version stored a row, with a key over the fields that it knew and, of those that came
-// with version 3, that say something. `created` must be set.
+// The statement of an earlier version that stores a row, with a key over the fields of that version and those fields of
+// version 3 that are not empty. `created` must be set.
 inline std::string old_insert(const Record& record, int version = 2) {
   std::string names, values, content;
   for_each_record_field(record, [&](const char* name, const auto& field) {

@@ -1,4 +1,4 @@
-// Databases of older schemas: read as they are, and brought up to date to write.
+// Databases of older schemas are read unchanged, and migrated for writing.
 #include "tests/data/old_schema.h"
 
 #include <catch2/catch.hpp>
@@ -9,7 +9,7 @@
 #include "tests/data/records.h"
 
 namespace hone {
-TEST_CASE("files of the older schema are read as they are and brought up to date to write", "[data]") {
+TEST_CASE("files of older schemas are read unchanged and migrated for writing", "[data]") {
   const int version = GENERATE(1, 2);
   const TempDir folder;
   const std::string path = folder.path() / "old.db";
@@ -40,13 +40,13 @@ TEST_CASE("files of the older schema are read as they are and brought up to date
     CHECK(old.info().schema_version == version);
     check_rows(old);
     CHECK(merged.merge(path).records_added == 3);
-    CHECK(Database::open(path, {.read_only = true}).info().schema_version == version);  // left as it was
+    CHECK(Database::open(path, {.read_only = true}).info().schema_version == version);  // unchanged
   }
   {
     Database database = Database::open(path);
     CHECK(database.info().schema_version == 4);
     check_rows(database);
-    CHECK_FALSE(database.add(measured));  // an older row equals the new one that says the same
+    CHECK_FALSE(database.add(measured));  // an older row equals the new one with the same content
     best.finished = true;
     CHECK_FALSE(database.add(best));
     failed.stage = "run";
@@ -58,7 +58,7 @@ TEST_CASE("files of the older schema are read as they are and brought up to date
   CHECK(merged.check().empty());
 }
 
-TEST_CASE("what notes of the third schema said is in columns", "[data]") {
+TEST_CASE("notes of the third schema become columns", "[data]") {
   const TempDir folder;
   const std::string path = folder.path() / "old.db";
   Record kernel = kernel_record("structure:1"), program = program_record();
@@ -82,7 +82,7 @@ TEST_CASE("what notes of the third schema said is in columns", "[data]") {
     for (const Record& row : programs) CHECK(row.baseline == "option b=2");
     CHECK(programs[0].note == "the clock was not steady");
     CHECK(programs[1].note.empty());
-    CHECK_FALSE(database.best_program(program.program, "cpu x 2", 1, "2.21.0"));  // timed against something else
+    CHECK_FALSE(database.best_program(program.program, "cpu x 2", 1, "2.21.0"));  // timed against another baseline
   };
   Database merged = Database::open(folder.path() / "merged.db");
   CHECK(merged.merge(path).records_added == 3);

@@ -1,4 +1,4 @@
-// A PostgreSQL server of a test's own: Debian's programs, a temporary folder, a Unix socket and no network.
+// A PostgreSQL server for tests: Debian's programs, a temporary folder, a Unix socket and no network.
 #pragma once
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ namespace hone {
 
 class PostgresServer {
  public:
-  // One for the whole test program, started at the first call; null where Debian's postgresql is not installed, or does
+  // One server for the whole test program, started at the first call; null if Debian's postgresql is not installed or does
   // not start.
   static PostgresServer* shared() {
     static const std::unique_ptr<PostgresServer> server = [] {
@@ -42,12 +42,12 @@ class PostgresServer {
     return url(name);
   }
   std::string url(const std::string& name) const { return "postgresql://hone@/" + name + "?host=" + socket(); }
-  // Behind the Database's back.
+  // Runs SQL on a separate connection.
   bool execute(const std::string& url, const std::string& sql) {
     return run({programs_ / "psql", "-q", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", sql}) == 0;
   }
 
-  // Returns when the server takes connections; false if it ended instead.
+  // Returns when the server accepts connections; false if it ended instead.
   bool start() {
     int output[2];
     if (pipe(output) != 0) return false;
@@ -59,10 +59,10 @@ class PostgresServer {
     char byte;
     while (said.find("ready to accept connections") == std::string::npos && read(output[0], &byte, 1) == 1)
       said += byte;
-    log_ = output[0];  // kept open: the server goes on talking
+    log_ = output[0];  // kept open, since the server continues to write
     return said.find("ready to accept connections") != std::string::npos;
   }
-  // SIGINT: in order; SIGQUIT: as if its machine had failed.
+  // SIGINT: orderly shutdown; SIGQUIT: like a crash.
   void stop(int signal) {
     if (pid_ <= 0) return;
     kill(pid_, signal);
@@ -95,7 +95,7 @@ class PostgresServer {
            start();
   }
 
-  // Starts a program as the server's user; `output` takes both its outputs, -1 throws them away.
+  // Starts a program as the server's user. `output` receives both its outputs; -1 discards them.
   pid_t spawn(const std::vector<std::string>& command, int output) {
     std::vector<char*> arguments;
     for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));

@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kHost[] = "cpu x 2", kVersion[] = "2.21.0";
 
-// The server, or null after saying so: tests end there.
+// The server, or null with a warning, after which the test returns.
 PostgresServer* server() {
   PostgresServer* found = PostgresServer::shared();
   if (found == nullptr) WARN("skipped: Debian's postgresql is not installed, or does not start here");
@@ -33,7 +33,7 @@ std::string error_of(const std::function<void()>& call) {
 
 }  // namespace
 
-TEST_CASE("any bytes are PostgreSQL text and come back", "[data]") {
+TEST_CASE("any bytes can be stored as PostgreSQL text", "[data]") {
   std::string every;
   for (int byte = 0; byte < 256; ++byte) every += static_cast<char>(byte);
   for (const std::string& bytes :
@@ -48,7 +48,7 @@ TEST_CASE("any bytes are PostgreSQL text and come back", "[data]") {
   CHECK(encode_text("\xff") == "\xf4\x8f\xbf\xbf");
 }
 
-TEST_CASE("URLs for people have no password", "[data]") {
+TEST_CASE("URLs in messages have no password", "[data]") {
   CHECK(is_postgres_url("postgresql://h/d"));
   CHECK(is_postgres_url("postgres://h/d"));
   CHECK_FALSE(is_postgres_url("/tmp/postgresql.db"));
@@ -57,7 +57,7 @@ TEST_CASE("URLs for people have no password", "[data]") {
   CHECK(without_password("postgresql://u@h/d") == "postgresql://u@h/d");
 }
 
-TEST_CASE("a server that is not there is one clear line", "[data]") {
+TEST_CASE("a missing server gives one clear error line", "[data]") {
   const std::string said = error_of([] { Database::open("postgresql://u:secret@/d?host=/nonexistent"); });
   CHECK_THAT(said, Catch::Contains("cannot open the database") && Catch::Contains("is the server running"));
   CHECK_THAT(said, !Catch::Contains("secret") && !Catch::Contains("\n"));
@@ -88,6 +88,17 @@ TEST_CASE("records come back from PostgreSQL as they were stored", "[data]") {
   CHECK(database.find_program("p1", kHost, 1, kVersion).size() == 2);
   CHECK(database.best_program("p1", kHost, 1, kVersion)->ratio == 1.3);
   CHECK(database.check().empty());
+}
+
+TEST_CASE("PostgreSQL: trying to write changes nothing", "[data]") {
+  if (server() == nullptr) return;
+  const std::string url = server()->create_database();
+  Database::try_writing(url);
+  CHECK_THROWS_WITH(Database::open(url, {.read_only = true}), Catch::Contains("empty"));
+  Database::open(url).add(kernel_record());
+  Database::try_writing(url);
+  CHECK(Database::open(url, {.read_only = true}).info().records == 1);
+  CHECK_THROWS_AS(Database::try_writing("postgresql://u@/d?host=/nonexistent"), Error);
 }
 
 TEST_CASE("PostgreSQL: results replace, equal rows are stored once, info counts", "[data]") {
@@ -125,7 +136,7 @@ TEST_CASE("PostgreSQL: results replace, equal rows are stored once, info counts"
   CHECK(nlohmann::json::parse(out.str().substr(0, out.str().find('\n')))["seed"] == 0xffffffffffffffffull);
 }
 
-TEST_CASE("PostgreSQL: an older schema is read as it is and brought up to date to write", "[data]") {
+TEST_CASE("PostgreSQL: an older schema is read unchanged and migrated for writing", "[data]") {
   if (server() == nullptr) return;
   const std::string url = server()->create_database();
   Record best = kernel_record("k1");
@@ -160,7 +171,7 @@ TEST_CASE("PostgreSQL: an older schema is read as it is and brought up to date t
   CHECK(Database::open(folder.path() / "r.db").merge(url).records_added == 1);
 }
 
-TEST_CASE("PostgreSQL keeps kernels in the order they came in", "[data]") {
+TEST_CASE("PostgreSQL keeps kernels in the order of insertion", "[data]") {
   if (server() == nullptr) return;
   const std::string url = server()->create_database();
   Database database = Database::open(url);
@@ -196,7 +207,7 @@ TEST_CASE("PostgreSQL keeps kernels in the order they came in", "[data]") {
   REQUIRE(database.measured_under().size() == 1);
   CHECK(database.measured_under()[0].records == 1);
 
-  const TempDir folder;  // and all of it is taken over by a file
+  const TempDir folder;  // all of it is merged into a file
   Database file = Database::open(folder.path() / "r.db");
   CHECK(file.merge(url).kernels_added == 3);
   CHECK(file.stored_kernels(1)[1].fingerprint == "aa");
@@ -235,7 +246,7 @@ TEST_CASE("files and servers merge both ways", "[data]") {
   CHECK(remote.check().empty());
 }
 
-TEST_CASE("merging takes only what is asked for", "[data]") {
+TEST_CASE("merging copies only the requested rows", "[data]") {
   const TempDir folder;
   const std::string path = folder.path() / "all.db";
   {
@@ -279,7 +290,7 @@ TEST_CASE("several processes create and write one server's database", "[data]") 
   CHECK(database.check().empty());
 }
 
-TEST_CASE("a server that ends takes nothing with it", "[data]") {
+TEST_CASE("no row is lost when a server ends", "[data]") {
   if (server() == nullptr) return;
   const std::string url = server()->create_database();
   Database database = Database::open(url, {.busy_timeout_ms = 100});
@@ -289,23 +300,23 @@ TEST_CASE("a server that ends takes nothing with it", "[data]") {
   CHECK_THAT(said, Catch::Contains("server is gone") && Catch::Contains("run the same command again"));
   CHECK_THAT(said, !Catch::Contains("\n"));
   REQUIRE(server()->start());
-  CHECK(database.add(kernel_record("after")));  // the same object goes on
+  CHECK(database.add(kernel_record("after")));  // the same object continues
   CHECK(database.info().records == 2);
-  server()->stop(SIGINT);  // ended and started again between two rows: nobody notices
+  server()->stop(SIGINT);  // restarted between two rows, without an error
   REQUIRE(server()->start());
   CHECK(database.add(kernel_record("later")));
   CHECK(Database::open(url).info().records == 3);
   CHECK(database.check().empty());
 }
 
-TEST_CASE("PostgreSQL: what is not ours, is newer or was changed", "[data]") {
+TEST_CASE("PostgreSQL: databases of other programs, of newer schemas and changed ones", "[data]") {
   if (server() == nullptr) return;
   const std::string url = server()->create_database();
   CHECK_THAT(error_of([&] { Database::open(url, {.read_only = true}); }), Catch::Contains("is empty"));
   REQUIRE(server()->execute(url, "CREATE SCHEMA hone; CREATE TABLE hone.records (x int)"));
   CHECK_THAT(error_of([&] { Database::open(url); }), Catch::Contains("another program"));
-  REQUIRE(
-      server()->execute(url, "DROP SCHEMA hone CASCADE; CREATE TABLE records (x int)"));  // a neighbour's is no matter
+  REQUIRE(server()->execute(
+      url, "DROP SCHEMA hone CASCADE; CREATE TABLE records (x int)"));  // a table of another schema is ignored
   {
     Database database = Database::open(url);
     database.add(kernel_record());
@@ -321,7 +332,7 @@ TEST_CASE("PostgreSQL: what is not ours, is newer or was changed", "[data]") {
   CHECK_THAT(error_of([&] { Database::open(url); }), Catch::Contains("schema version 99"));
 }
 
-TEST_CASE("PostgreSQL: a writer that holds the lock is waited for, not for ever", "[data]") {
+TEST_CASE("PostgreSQL: waiting for a writer that holds the lock has a limit", "[data]") {
   if (server() == nullptr) return;
   const std::string url = server()->create_database();
   const TempDir folder;

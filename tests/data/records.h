@@ -71,7 +71,7 @@ inline Tuned tuned_result() {
   return tuned;
 }
 
-// Runs `work` in a child process that leaves without destructors; its exit code is 0 if nothing was thrown.
+// Runs `work` in a child process that exits without destructors; its exit code is 0 if nothing was thrown.
 inline pid_t in_child(const std::function<void()>& work) {
   const pid_t child = fork();
   if (child != 0) return child;

@@ -40,7 +40,7 @@ TEST_CASE("kernels come back as they were stored", "[data]") {
     CHECK(database.add_kernel(stored));
     StoredKernel again = stored;
     again.program = "another";
-    CHECK_FALSE(database.add_kernel(again));  // kept once, where it was first seen
+    CHECK_FALSE(database.add_kernel(again));  // stored once, with its first program
     again.threads = 2;
     CHECK(database.add_kernel(again));
     CHECK(database.add_kernel(stored_kernel("k2")));
@@ -76,7 +76,7 @@ TEST_CASE("kernels come back as they were stored", "[data]") {
   CHECK(database.stored_kernels(1, "none").empty());
 }
 
-TEST_CASE("programs remember how far they were looked at", "[data]") {
+TEST_CASE("programs store the number of their lowered configurations", "[data]") {
   const TempDir folder;
   Database database = Database::open(folder.path() / "programs.db");
   CHECK_FALSE(database.find_stored_program("mlp"));
@@ -90,7 +90,7 @@ TEST_CASE("programs remember how far they were looked at", "[data]") {
   CHECK(found->configurations == 5);
 }
 
-TEST_CASE("kernels that make no sense are not stored", "[data]") {
+TEST_CASE("invalid kernels are not stored", "[data]") {
   const TempDir folder;
   Database database = Database::open(folder.path() / "kernels.db");
   StoredKernel kernel = stored_kernel("k1");
@@ -120,7 +120,7 @@ TEST_CASE("a database of the older schema gains the tables of kernels", "[data]"
   CHECK(Database::open(path).find_stored_kernel("k1", 1));
 }
 
-TEST_CASE("merging takes kernels and programs over", "[data]") {
+TEST_CASE("merging copies kernels and programs", "[data]") {
   const TempDir folder;
   const std::string path = folder.path() / "from.db", old = folder.path() / "old.db";
   {

@@ -93,7 +93,7 @@ TEST_CASE("TpuGraphs files come back as they were written", "[data]") {
   CHECK(none.hidden());
 }
 
-TEST_CASE("TpuGraphs arrays may have other widths than the description says", "[data]") {
+TEST_CASE("TpuGraphs arrays may have other widths than in the description", "[data]") {
   std::vector<NamedArray> arrays = tpu_graph_arrays(small_layout());
   NamedArray& opcodes = array_named(arrays, "node_opcode");
   opcodes.type = "s32";
@@ -110,7 +110,7 @@ TEST_CASE("TpuGraphs arrays may have other widths than the description says", "[
   CHECK(decode_tpu_graph(arrays, "small", "f") == small_layout());
 }
 
-TEST_CASE("TpuGraphs files that make no sense are refused with file and array", "[data]") {
+TEST_CASE("invalid TpuGraphs files are refused with file and array", "[data]") {
   const TpuGraph layout = small_layout(), tile = small_tile();
   for (const char* name :
        {"node_feat", "node_opcode", "edge_index", "node_config_ids", "node_splits", "config_runtime"})
@@ -146,7 +146,7 @@ TEST_CASE("TpuGraphs files that make no sense are refused with file and array", 
           [](auto& arrays) { set<int64_t>(array_named(arrays, "node_splits"), 1, 9); });
   refused(layout, "config_runtime", "negative",
           [](auto& arrays) { set<int64_t>(array_named(arrays, "config_runtime"), 0, -5); });
-  refused(layout, "config_runtime", "value 1 is no number", [](auto& arrays) {
+  refused(layout, "config_runtime", "value 1 is not a number", [](auto& arrays) {
     NamedArray& array = array_named(arrays, "config_runtime");
     array.type = "f64";
     set(array, 0, 1.0), set(array, 1, std::numeric_limits<double>::quiet_NaN());
@@ -162,7 +162,7 @@ TEST_CASE("TpuGraphs files that make no sense are refused with file and array", 
   CHECK_THROWS_WITH(decode_tpu_graph(other, "x", "x.npz"), Catch::Contains("node_config_feat"));
 }
 
-TEST_CASE("the tuning file and the data set's file of one program hold the same graph", "[data]") {
+TEST_CASE("the tuning file and the data set's file of one program have the same graph", "[data]") {
   const fs::path file = kArrays / "layout/xla/default/valid/unet_3d.4x4.bf16.npz";
   if (missing(kProtos / "module_tuning_data_layout.pb") || missing(file)) return;
   const std::string bytes = read_file((kProtos / "module_tuning_data_layout.pb").string());
@@ -218,7 +218,7 @@ TEST_CASE("tiles of the tuning file become graphs of the tile collection", "[dat
   CHECK(configurations > 700);
 }
 
-TEST_CASE("answers of the competition", "[data]") {
+TEST_CASE("submissions to the competition", "[data]") {
   const std::string text = "ID,TopConfigs\ntile:xla:k1,3;0;1\nlayout:nlp:random:small,1;0\n";
   const std::vector<KaggleRow> rows = decode_kaggle_csv(text, "a.csv");
   REQUIRE(rows.size() == 2);
@@ -239,11 +239,11 @@ TEST_CASE("answers of the competition", "[data]") {
   };
   refused("id;configs\nx", "first line", "a.csv, line 1");
   refused("ID,TopConfigs\n", "no rows", "a.csv");
-  refused("ID,TopConfigs\nk1,3;0", "no ID");
-  refused("ID,TopConfigs\ntile:xla:k1,3;x", "'x' is no configuration index");
+  refused("ID,TopConfigs\nk1,3;0", "not an ID");
+  refused("ID,TopConfigs\ntile:xla:k1,3;x", "'x' is not a configuration index");
   refused("ID,TopConfigs\ntile:xla:k1,-3", "'-3'");
   refused("ID,TopConfigs\ntile:xla:k1,3;3", "twice");
-  refused("ID,TopConfigs\ntile:xla:k1,", "names no configuration");
+  refused("ID,TopConfigs\ntile:xla:k1,", "has no configuration");
   refused("ID,TopConfigs\ntile:xla:k1,1\ntile:xla:k1,2", "twice", "a.csv, line 3");
   CHECK_THROWS_WITH(check_kaggle_row({"layout", "small", {0, 2}, 2}, small_layout(), "a.csv"),
                     Catch::Contains("configuration 2 is out of range"));

@@ -44,7 +44,7 @@ TEST_CASE("feature tables: names are unique, widths agree, TpuGraphs' columns co
     std::map<std::string, int> seen;
     for (const Column& c : *columns) CHECK(++seen[c.name] == 1);
   }
-  // Places given by the data set's documentation.
+  // Positions from the data set's documentation.
   for (const auto& [name, place] : std::map<std::string, int>{{"is_root", 0},
                                                               {"is_bf16", 15},
                                                               {"shape_dims_0", 21},
@@ -64,7 +64,7 @@ TEST_CASE("feature tables: names are unique, widths agree, TpuGraphs' columns co
     CHECK(column(node_columns(), name) == place);
 }
 
-TEST_CASE("opcodes: TpuGraphs' numbers, ours after them, unknown is 0") {
+TEST_CASE("opcodes: TpuGraphs' numbers, then Hone's, unknown is 0") {
   CHECK(opcode_number("abs") == 1);
   CHECK(opcode_number("fusion") == 41);
   CHECK(opcode_number("parameter") == 63);
@@ -168,7 +168,7 @@ TEST_CASE("encode_option: tiles, emitters, flags") {
   CHECK(at(tile, "loop_emitter") == 0);
   CHECK(at(tile, "is_default") == 0);
 
-  // The default spelled out differs from the same tile only in its flag.
+  // The default differs from the same explicit tile only in its flag.
   EncodedTile by_default = encode_option(output, "default", true, "8,32");
   CHECK(at(by_default, "is_default") == 1);
   by_default[column(tile_columns(), "is_default")] = 0;
@@ -190,10 +190,11 @@ TEST_CASE("encode_option: tiles, emitters, flags") {
   CHECK(at(encode_option(output, "naive", false, "", "dot"), "library_naive") == 1);
   CHECK(at(encode_option({kF32, {64, 100}, {0, 1}, {}}, "tile=64,4", false, ""), "covers_minor") == 1);
 
-  CHECK_THROWS_WITH(encode_option(output, "tile=8,x", false, ""), Contains("\"tile=8,x\" is no option of a kernel"));
+  CHECK_THROWS_WITH(encode_option(output, "tile=8,x", false, ""),
+                    Contains("\"tile=8,x\" is not an option of a kernel"));
   CHECK_THROWS_AS(encode_option(output, "tile=0,8", false, ""), Error);
   CHECK_THROWS_AS(encode_option(output, "tile=", false, ""), Error);
-  CHECK_THROWS_WITH(encode_option(output, "turbo", false, ""), Contains("\"turbo\" is no option of a kernel"));
+  CHECK_THROWS_WITH(encode_option(output, "turbo", false, ""), Contains("\"turbo\" is not an option of a kernel"));
 }
 
 TEST_CASE("encode_graph: edges from users to operands and from callers to roots; splits by name") {

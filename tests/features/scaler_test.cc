@@ -28,10 +28,10 @@ TEST_CASE("scaler: min-max, logarithm first where the table says so, constant co
   CHECK(rows[2] == 0);
   CHECK(rows[3] == 0.5f);
   CHECK(rows[4] == Approx((1.0 + 2) / 6));
-  CHECK(rows[5] == 0);  // constant in training, whatever it is now
+  CHECK(rows[5] == 0);  // constant in training
 }
 
-TEST_CASE("scaler: values far outside the training range are cut") {
+TEST_CASE("scaler: values far outside the training range are clamped") {
   std::vector<float> rows = {1e9f, 0, 5, -1e9f, 0, 5};
   fitted().apply(rows);
   CHECK(rows[0] == 2);
@@ -46,14 +46,14 @@ TEST_CASE("scaler: text and back") {
   CHECK_FALSE(Scaler::from_json(fresh.to_json(), kColumns).fitted());
 }
 
-TEST_CASE("scaler: what does not fit is named") {
+TEST_CASE("scaler: errors name the column that does not fit") {
   Scaler scaler(kColumns);
   CHECK_THROWS_AS(scaler.fit(std::vector<float>{1, 2}), InternalError);
   std::vector<float> row = {1, 2, 3};
   CHECK_THROWS_AS(scaler.apply(row), InternalError);
   try {
     scaler.fit(std::vector<float>{1, std::numeric_limits<float>::quiet_NaN(), 3});
-    FAIL("NaN was taken");
+    FAIL("NaN was accepted");
   } catch (const Error& e) {
     CHECK(e.where() == "column bytes");
   }

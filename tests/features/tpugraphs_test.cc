@@ -1,4 +1,4 @@
-// The data set's own arrays, from the corpus beside the repository; skipped where it is missing.
+// The data set's own arrays, from the corpus beside the repository; skipped if it is missing.
 #include "features/tpugraphs.h"
 
 #include <catch2/catch.hpp>

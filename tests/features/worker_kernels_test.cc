@@ -1,4 +1,4 @@
-// From HLO text to arrays through the real worker; skipped where it is not built.
+// From HLO text to arrays through the real worker; skipped if it is not built.
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -11,7 +11,7 @@
 namespace hone::features {
 namespace {
 
-// A dot and, in its own kernel, tanh(y) + z: of known costs.
+// A dot and, in its own kernel, tanh(y) + z, with known costs.
 constexpr char kProgram[] =
     R"(HloModule known, entry_computation_layout={(f32[64,128]{1,0}, f32[128,32]{1,0}, f32[64,32]{1,0})->(f32[64,32]{1,0}, f32[64,32]{1,0})}
 ENTRY main {

@@ -25,10 +25,23 @@ TEST_CASE("decision kinds have names and back") {
   }
   CHECK(std::string(decision_kind_name(DecisionKind::Weights)) == "weights");
   CHECK(decision_kind_from_name("kernel") == DecisionKind::Codegen);  // as versions before 0.2 wrote it
+  CHECK(decision_kind_from_name("tile") == DecisionKind::Codegen);    // as they took it on the command line
   CHECK(decision_kind_from_name("pass") == DecisionKind::Passes);
   CHECK_THROWS_AS(decision_kind_from_name("Fusion"), Error);
   CHECK_THROWS_AS(decision_kind_from_name(""), Error);
+  CHECK_THROWS_AS(decision_kind_from_name("kernel tile"), Error);  // two names are none
   CHECK_THROWS_AS(decision_kind_name(static_cast<DecisionKind>(50)), InternalError);
+}
+
+TEST_CASE("rows of the kinds stand at their kinds and say for people what is decided") {
+  CHECK(decision_kinds().size() == kDecisionKinds);
+  for (const DecisionTraits& row : decision_kinds()) {
+    CHECK(&decision_traits(row.kind) == &row);
+    CHECK(std::string(row.words).size() > std::string(row.name).size());
+  }
+  CHECK(decision_traits(DecisionKind::Weights).grouped);
+  CHECK_FALSE(decision_traits(DecisionKind::Option).grouped);
+  CHECK_THROWS_AS(decision_traits(static_cast<DecisionKind>(-1)), InternalError);
 }
 
 TEST_CASE("decision lists read back from their text") {
@@ -43,7 +56,7 @@ TEST_CASE("decision lists read back from their text") {
   CHECK_THROWS_AS(decisions_from_text("nothing a=b"), Error);
 }
 
-TEST_CASE("decisions of versions before 0.2 read in today's terms") {
+TEST_CASE("decisions of versions before 0.2 are converted") {
   CHECK(decisions_from_text("kernel k=loop|library convolution:x=shifted|library reduce:add:y=ynnpack|library "
                             "reduce-window:maximum:z=shifted|library program=eigen|pass order=cse") ==
         Decisions{{DecisionKind::Codegen, "k", "loop"},
@@ -54,10 +67,11 @@ TEST_CASE("decisions of versions before 0.2 read in today's terms") {
                   {DecisionKind::Passes, "order", "cse"}});
 }
 
-TEST_CASE("texts of decisions are brought up to date where they can be read, and else left as they are") {
+TEST_CASE("old texts of decisions are converted if they are valid, else returned unchanged") {
   CHECK(present_text("library convolution:x=shifted|pass order=cse") ==
         "rewrite convolution:x=shifted|passes order=cse");
   CHECK(present_text("codegen k=loop") == "codegen k=loop");
+  CHECK(present_text("codegen k=loop|kernel j=loop") == "codegen j=loop|codegen k=loop");
   CHECK(present_text("kernel k") == "kernel k");
   CHECK(present_text("").empty());
 }

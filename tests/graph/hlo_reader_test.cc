@@ -12,7 +12,7 @@ namespace {
 using namespace hone::test;
 using Catch::Contains;
 
-// A module of one instruction on two f32[8,8] parameters, with the attributes given.
+// A module of one instruction with the given attributes on two f32[8,8] parameters.
 Node read_one(const std::string& opcode, const ComputationProto::Fill& attributes) {
   int64_t next = 1;
   ComputationProto entry("main", 1, next);
@@ -149,12 +149,12 @@ TEST_CASE("hlo reader: ids that carry their computation in the upper half") {
 
 TEST_CASE("hlo reader: broken modules say where") {
   CHECK_THAT(message_of(""), Contains("no instructions"));
-  CHECK_THAT(message_of("HloModule text"), Contains("the bytes are no HLO module"));
+  CHECK_THAT(message_of("HloModule text"), Contains("the bytes are not an HLO module"));
   int64_t next = 1;
   ComputationProto wild("main", 1, next);
   wild.add("lonely", "negate", array(kF32, {2}), {77});
   CHECK(message_of(module("m", {&wild})) ==
-        "computation main, instruction lonely: the HLO module is broken: operand id 77 names nothing");
+        "computation main, instruction lonely: the HLO module is broken: operand id 77 does not exist");
   ComputationProto late("main", 1, next = 1);
   late.add("early", "negate", array(kF32, {2}), {2});
   late.parameter(0, array(kF32, {2}));
@@ -174,7 +174,7 @@ TEST_CASE("hlo reader: broken modules say where") {
   CHECK_THAT(message_of(module("m", {&deep})), Contains("nested too deeply"));
 }
 
-TEST_CASE("hlo reader: truncated and damaged bytes are read or refused, never worse") {
+TEST_CASE("hlo reader: truncated and damaged bytes are read or refused without a crash") {
   const std::string good = fusion_module() + dot_module();
   int refused = 0;
   for (size_t length = 0; length < fusion_module().size(); ++length)

@@ -23,7 +23,7 @@ options::AgentOptions small(const std::string& agent) {
   options.environments = 4;
   options.environment_threads = false;
   options.batch = 16;
-  options.rollout = 48;  // episodes go on from one round to the next
+  options.rollout = 48;  // episodes continue across rounds
   options.epochs = 2;
   options.learning_starts = 60;
   options.target_every = 7;
@@ -60,14 +60,14 @@ TEST_CASE("a run of an agent is a function of environments, options and seed") {
   CHECK(run() != first);
 }
 
-TEST_CASE("every agent, cut off and resumed, ends with the bits of a run that never was") {
+TEST_CASE("every agent, interrupted and resumed, ends with the bits of an uninterrupted run") {
   for (const options::AgentName& name : options::agent_names()) {
     const TempDir folder;
     const options::AgentOptions options = small(name.name);
     AgentFiles files;
     files.checkpoint = (folder.path() / "run.safetensors").string();
     const AgentReport whole = train_agent(chain, options, {}, kNeverStop, kSilent);
-    // Asked before every step of the environments; once in the middle of a round, once in that of a later one.
+    // Called before every environment step; interrupts in the middle of a round, then in the middle of a later one.
     int64_t asked = 0;
     const AgentReport part = train_agent(chain, options, files, [&] { return ++asked > 40; }, kSilent);
     INFO(name.name);
@@ -146,7 +146,7 @@ TEST_CASE("a run that is stopped at once still has a policy") {
   CHECK_THROWS_AS(open_policy(path), Error);
 }
 
-TEST_CASE("a policy crosses the border of the learning library as it is") {
+TEST_CASE("a policy is the same on both sides of the learning library's interface") {
   const TempDir folder;
   const std::string path = (folder.path() / "policy.safetensors").string();
   const options::AgentOptions options = small("ppo");
@@ -195,7 +195,7 @@ TEST_CASE("agents and environments that do not fit each other are refused") {
   options.policy = "gnn";
   CHECK(run(options, false).find("no graph") != std::string::npos);
   options.agent = "trpo";
-  CHECK(run(options, true).find("a2c and ppo") != std::string::npos);
+  CHECK(run(options, true).find("gnn does not work") != std::string::npos);
   options = small("ppo");
   options.rollout = 50;
   CHECK(run(options, false).find("multiple of environments") != std::string::npos);

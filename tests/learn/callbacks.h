@@ -1,4 +1,4 @@
-// Callbacks for trainings that run to their end and tell nobody.
+// Callbacks for training runs that are not interrupted and report no progress.
 #pragma once
 
 inline const auto kNeverStop = [] { return false; };

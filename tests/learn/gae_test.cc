@@ -21,19 +21,19 @@ options::AgentOptions toy_agent(const std::string& agent) {
 }  // namespace
 
 TEST_CASE("advantages of one episode by hand") {
-  // r = 1, 2, 3; V = 10, 20, 30; V of what came after = 20, 30, nothing; discount 0.5, lambda 0.5.
+  // r = 1, 2, 3; V = 10, 20, 30; V of the next state = 20, 30, none; discount 0.5, lambda 0.5.
   //   delta = 1 + 10 - 10 = 1,  2 + 15 - 20 = -3,  3 - 30 = -27
   //   A = 1 + 0.25 (-3 + 0.25 (-27)) = -1.4375,  -3 + 0.25 (-27) = -9.75,  -27
   Trajectory t{1, {1, 2, 3}, {10, 20, 30}, {20, 30, 99}, {0, 0, 1}, {0, 0, 1}};
   CHECK(advantages_of(t, 0.5, 0.5) == std::vector<double>{-1.4375, -9.75, -27});
-  // Cut off instead of ended, in a state worth 40: the last delta is 3 + 20 - 30 = -7.
+  // Truncated instead of terminated, in a state of value 40: the last delta is 3 + 20 - 30 = -7.
   t.terminated[2] = 0;
   t.next_values[2] = 40;
   CHECK(advantages_of(t, 0.5, 0.5) == std::vector<double>{1 + 0.25 * (-3 + 0.25 * -7), -3 + 0.25 * -7, -7});
 }
 
 TEST_CASE("advantages do not leak from one episode into the one before it") {
-  // Two environments; the first one's episode is cut off after its first step in a state worth 8.
+  // Two environments; the first one's episode is truncated after its first step, in a state of value 8.
   const Trajectory t{2, {1, 5, 2, 6}, {1, 2, 3, 4}, {8, 4, 7, 9}, {0, 0, 0, 0}, {1, 0, 0, 0}};
   const std::vector<double> a = advantages_of(t, 0.5, 1);
   CHECK(a[0] == 1 + 4 - 1);               // alone
@@ -50,7 +50,7 @@ TEST_CASE("lambda 0 is one step, lambda 1 the whole rest") {
   CHECK(all[0] == Approx(1 + g * 2 + g * g * 4 + g * g * g * 9 - 3));
 }
 
-TEST_CASE("a rollout keeps what was seen, done and valued, and bootstraps where episodes are cut off") {
+TEST_CASE("a rollout stores observations, actions and values, and bootstraps where episodes are truncated") {
   const options::AgentOptions options = toy_agent("ppo");
   passorder::VectorEnvironment environments(
       2, [](int64_t) { return std::make_unique<passorder::ChainEnvironment>(5, 3); }, 1, false);  // too short to arrive
@@ -61,12 +61,12 @@ TEST_CASE("a rollout keeps what was seen, done and valued, and bootstraps where 
   CHECK(rollout->rows() == 12);
   CHECK(rollout->episodes.size() == 4);  // six steps of two environments, three steps an episode
   for (const EpisodeEnd& end : rollout->episodes) CHECK(end.length == 3);
-  // What was kept is what the same networks say again.
+  // The stored values equal those the same networks compute again.
   const Inputs inputs = model.scale->forward(rollout->observations);
   const torch::Tensor log_p = model.log_probabilities(inputs).gather(1, rollout->actions.unsqueeze(1)).squeeze(1);
   CHECK(torch::allclose(log_p, rollout->log_probs, 1e-5, 1e-6));
   CHECK(torch::allclose(model.value(inputs), rollout->values, 1e-5, 1e-6));
-  // Row 4 is the third step of the first environment: cut off, so A = r + discount V(last) - V(s), nothing after it.
+  // Row 4 is the third step of the first environment: truncated, so A = r + discount V(last) - V(s).
   const auto state = [&](int64_t row) { return rollout->observations.values[row].argmax().item<int64_t>(); };
   const int64_t action = rollout->actions[4].item<int64_t>();
   const int64_t last = std::clamp<int64_t>(state(4) + (action == 1 ? 1 : -1), 0, 4);

@@ -20,7 +20,7 @@ options::GoOptions small_options() {
   return options;
 }
 
-// Random numbers and edges: what the layers read, without a simulator.
+// Random numbers and edges as inputs of the layers, without a simulator.
 GoGraph random_graph(int64_t nodes, uint64_t seed) {
   Rng rng(seed);
   torch::manual_seed(seed);
@@ -71,7 +71,7 @@ NeighbourLists permuted(const NeighbourLists& lists, const std::vector<int64_t>&
 
 bool close(const torch::Tensor& a, const torch::Tensor& b) { return torch::allclose(a, b, 1e-4, 1e-5); }
 
-// Weights away from their first values, so that nothing is switched off by a zero.
+// Perturbs the initial weights, so that no zero disables a part of the network.
 void shake(torch::nn::Module& module, uint64_t seed) {
   const torch::NoGradGuard no_gradient;
   torch::manual_seed(seed);

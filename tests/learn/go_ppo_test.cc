@@ -32,7 +32,7 @@ GoOptions small_options(std::vector<std::string> tasks) {
   return options;
 }
 
-// Begins with everything on the first device, the worst there is.
+// Begins with everything on the first device, the worst placement.
 GoProblem toy_problem(const GoOptions& options, int branches = 3, int length = 2, uint64_t seed = 1) {
   return make_go_problem(sim::Simulator(go_toys::fork_join(branches, length, seed), go_toys::machine(2)), options, {},
                          "single");
@@ -79,7 +79,7 @@ TEST_CASE("training improves a tiny graph to the brute-force optimum", "[go]") {
   training.from_best = 0.2;
   train(policy, problems, training);
   CHECK(problems[0].best_seconds == Approx(optimum));
-  // And the policy itself decides so, without trying anything: its most probable decisions.
+  // The policy's most probable decisions are optimal, too, without search.
   GoProblem fresh = toy_problem(options);
   Rng rng(1);
   CHECK(evaluate(*policy, fresh, 0, rng).back() == Approx(optimum).epsilon(0.02));
@@ -102,7 +102,7 @@ TEST_CASE("every task alone and all together find better plans than the start", 
   }
 }
 
-TEST_CASE("a run cut off and resumed ends with the same bits", "[go]") {
+TEST_CASE("an interrupted and resumed run ends with the same bits", "[go]") {
   const TempDir folder;
   const GoOptions options = small_options({"placement", "schedule"});
   const auto problems = [&] {
@@ -193,7 +193,7 @@ TEST_CASE("draws follow the policy's probabilities", "[go]") {
 
 TEST_CASE("a policy proposes what it finds most probable, by margin and by task", "[go]") {
   const GoGraph graph = two_operations();
-  GoOutput output;  // it hardly prefers another device for the first operation, surely for the second
+  GoOutput output;  // prefers another device for the first operation slightly, for the second strongly
   output.log_probs[0] = torch::tensor({{0.40f, 0.45f, 0.15f}, {0.002f, 0.018f, 0.98f}}).log();
   output.log_probs[2] = torch::tensor({{0.9f, 0.1f}, {0.3f, 0.7f}}).log();
   GoActions plan;
@@ -207,7 +207,7 @@ TEST_CASE("a policy proposes what it finds most probable, by margin and by task"
   };
   const std::vector<GoActions> expected = {with({1, 2}, {0, 1}), with({0, 2}, {0, 0}), with({1, 2}, {0, 0}),
                                            with({0, 0}, {0, 1})};
-  CHECK((proposals == expected));  // in parentheses: torch would print such vectors, and cannot
+  CHECK((proposals == expected));  // in parentheses: torch cannot print such vectors
   CHECK(propose(graph, output, with({1, 2}, {0, 1})).empty());
 }
 
@@ -218,7 +218,7 @@ TEST_CASE("an evaluation is never worse than the start, whatever the policy pref
     GoPolicy policy(options, seed);
     {
       const torch::NoGradGuard no_gradient;
-      for (auto& parameter : policy.parameters()) parameter.mul_(5);  // opinions as strong as they are wrong
+      for (auto& parameter : policy.parameters()) parameter.mul_(5);  // strong and wrong preferences
     }
     Rng rng(seed);
     const std::vector<double> seconds = evaluate(policy, problem, seed % 2 == 0 ? 0 : 4, rng);

@@ -1,5 +1,6 @@
-// Layers and reductions of networks beside their definitions, written out with dense matrices.
+// Compares layers and reductions of networks with their definitions in dense matrices.
 #include <torch/csrc/autograd/autograd.h>
+#include <torch/nn/init.h>
 
 #include "learn/nets/network.h"
 #include "learn/nets/segment.h"
@@ -13,7 +14,7 @@ using namespace hone::learn;
 TEST_CASE("segment operations equal their definition, gradients too") {
   const auto kernels = synthetic_kernels(8, 3, 6, 2);
   const auto views = views_of(kernels);
-  const auto batch = batch_of(views, fitted_scale(views), 2);  // a cap that bites
+  const auto batch = batch_of(views, fitted_scale(views), 2);  // a cap below some node degrees
   const Rows& rows = batch->per_option;
   const int64_t width = 5;
   // [rows, rows] mean aggregation, [copies, rows] membership, as dense matrices.
@@ -49,7 +50,7 @@ TEST_CASE("segment operations equal their definition, gradients too") {
   same(sum_of_nodes(x, rows), member.mm(x), {x});
   const torch::Tensor largest = std::get<0>((x.unsqueeze(0) + (member - 1).unsqueeze(2) * 1e9).max(1));
   same(mean_and_max_of_nodes(x, rows), torch::cat({member.mm(x) / size, largest}, 1), {x});
-  // Run times add, their logarithms do not; one far above the others must not overflow.
+  // Run times are added, not their logarithms; one far above the others must not overflow.
   const auto per_node = make_per_node_reduction(small_model("none+per-node"));
   const torch::Tensor wide = torch::randn({rows.rows(), small_model("none+per-node").hidden}) * 100;
   const torch::Tensor scores = wide.mm(per_node->named_parameters()["score.weight"].t());
@@ -99,6 +100,54 @@ TEST_CASE("a GraphSAGE layer equals its definition, gradients too") {
     const auto gb = torch::autograd::grad({(expected * weight).sum()}, inputs);
     for (size_t i = 0; i < inputs.size(); ++i) CHECK(torch::allclose(ga[i], gb[i], 1e-4, 1e-4));
   }
+}
+
+TEST_CASE("a GIN layer equals its definition, gradients too") {
+  const auto kernels = synthetic_kernels(13, 2, 6, 2);
+  const auto views = views_of(kernels);
+  const auto batch = batch_of(views, fitted_scale(views), 2);  // a cap that bites
+  const Rows& rows = batch->per_option;
+  const auto dense = [&](const Adjacency& adjacency) {
+    torch::Tensor edges = torch::zeros({rows.rows(), rows.rows()});
+    for (int64_t k = 0; k < rows.kernels(); ++k)
+      for (int64_t copy = 0; copy < rows.copies_of(k); ++copy)
+        for (int64_t i = 0; i < rows.nodes_of(k); ++i) {
+          const int64_t node = rows.node_begin[k] + i, first = rows.row_begin[k] + copy * rows.nodes_of(k);
+          for (int32_t e = adjacency.begin[node]; e < adjacency.begin[node + 1]; ++e)
+            edges[first + i][first + adjacency.neighbour[e] - rows.node_begin[k]] += 1;  // a doubled edge counts twice
+        }
+    return edges;
+  };
+  torch::manual_seed(3);
+  for (bool directed : {true, false})
+    for (bool l2_norm : {false, true}) {
+      options::ModelOptions options = small_model("gin+per-node");
+      options.directed = directed;
+      options.l2_norm = l2_norm;
+      const auto layer = make_gin_layer(options);
+      const torch::Tensor x = torch::randn({rows.rows(), options.hidden}).requires_grad_();
+      std::vector<torch::Tensor> inputs = {x};
+      torch::Tensor sum = torch::zeros({rows.rows(), options.hidden});
+      const auto add = [&](const std::string& direction, const Adjacency& adjacency) {
+        const torch::Tensor f1 = layer->named_parameters()[direction + ".first.weight"],
+                            epsilon = layer->named_parameters()[direction + ".epsilon"];
+        torch::nn::init::constant_(epsilon, directed ? 0.3 : -0.2);  // 0 would hide it
+        sum = sum + ((1 + epsilon) * x + dense(adjacency).mm(x)).mm(f1.t());
+        inputs.insert(inputs.end(), {f1, epsilon});
+      };
+      add("producer", directed ? batch->producers : batch->both);
+      if (directed) add("user", batch->users);
+      inputs.push_back(layer->named_parameters()["second.weight"]);
+      torch::Tensor expected = torch::relu(torch::relu(sum).mm(inputs.back().t()));
+      if (l2_norm) expected = expected / expected.norm(2, 1, /*keepdim=*/true).clamp_min(1e-12);
+      Noise none;
+      const torch::Tensor actual = layer->forward(x, *batch, rows, none), weight = torch::randn_like(actual);
+      CHECK(layer->named_parameters().size() == inputs.size() - 1);
+      CHECK(torch::allclose(actual, expected, 1e-4, 1e-5));
+      const auto ga = torch::autograd::grad({(actual * weight).sum()}, inputs);
+      const auto gb = torch::autograd::grad({(expected * weight).sum()}, inputs);
+      for (size_t i = 0; i < inputs.size(); ++i) CHECK(torch::allclose(ga[i], gb[i], 1e-4, 1e-4));
+    }
 }
 
 TEST_CASE("an LSTM reduction is the final state of each kernel's own sequence") {

@@ -31,7 +31,7 @@ NamedArray array_of(const std::string& name, const std::string& type, std::vecto
   return array;
 }
 
-// A graph of three nodes, two of them configurable, as the public files hold it.
+// A graph of three nodes, two of them configurable, in the format of the public files.
 std::vector<NamedArray> small_arrays() {
   std::vector<float> features(3 * 140, 0), configs;
   features[21] = 4, features[22] = 5;              // node 0: rank 2, no layout
@@ -282,9 +282,9 @@ TEST_CASE("tiles of a kernel: distinct ones, parts, nothing to prune") {
   const options::ConfigGraph pruned = options::prune(graph);
   CHECK(pruned.nodes() == 3);
   const options::DistinctConfigs distinct = options::distinct_configs(graph);
-  CHECK(distinct.index.size() < 60);  // of 49 there can be
+  CHECK(distinct.index.size() < 60);  // at most 49 are possible
   for (size_t i = 0; i < distinct.index.size(); ++i)
-    CHECK(distinct.runtime_ns[i] == graph.runtime_ns[distinct.index[i]]);  // equal tiles take equally long
+    CHECK(distinct.runtime_ns[i] == graph.runtime_ns[distinct.index[i]]);  // equal tiles have equal run times
   options::LayoutSplit split;
   split.by = "configs";
   split.folds = 4;

@@ -11,7 +11,7 @@
 namespace hone::learn {
 
 // A chain of nodes 0 <- 1 <- 2 ... (each uses the one before) of opcodes dot and reshape in turn; every third node is
-// configurable with one of three layouts. The run time is 1000 plus what the chosen layouts cost by node, in ns.
+// configurable with one of three layouts. The run time is 1000 plus the cost of the chosen layouts per node, in ns.
 inline options::ConfigGraph chain_graph(int64_t nodes, int64_t configs, uint64_t seed) {
   Rng rng(seed);
   options::ConfigGraph graph;

@@ -119,7 +119,7 @@ TEST_CASE("tiles of kernels are learned, and not mixed with layouts") {
 TEST_CASE("patience ends a fold") {
   const std::vector<ConfigGraph> graphs = {chain_graph(12, 80, 1)};
   options::LayoutTrainOptions options = small_run("tgraph");
-  options.learning_rate = 1e-12;  // nothing becomes better
+  options.learning_rate = 1e-12;  // nothing improves
   options.validate_every = 1;
   options.patience = 2;
   const LayoutTrainReport report = train_layouts(graphs, options, {}, kNeverStop, kSilent);

@@ -97,7 +97,7 @@ TEST_CASE("kernel features may enter at the kernel embedding, at the nodes or no
       const torch::Tensor y = predict(*network, *batch);
       REQUIRE(y.sizes() == torch::IntArrayRef({6}));
       CHECK(torch::isfinite(y).all().item<bool>());
-      // Without option features the options of a kernel are one.
+      // Without option features all options of a kernel have the same prediction.
       CHECK((y[0].item<float>() == y[1].item<float>()) == (tile == options::Join::None));
     }
 }
@@ -116,7 +116,7 @@ TEST_CASE("an option's prediction does not depend on what else is in the batch")
   }
 }
 
-TEST_CASE("what the analytical model counts reaches every network") {
+TEST_CASE("the analytical model's features reach every network") {
   const auto kernels = synthetic_kernels(4, 2, 5, 3);
   const auto views = views_of(kernels);
   cost::FeatureScale scale(/*demand=*/true);
@@ -168,7 +168,7 @@ TEST_CASE("graph networks see edges, directed ones their direction") {
   const cost::FeatureScale scale = fitted_scale({kernel.view()});
   const auto a = batch_of({kernel.view()}, scale), b = batch_of({reversed.view()}, scale),
              c = batch_of({bare.view()}, scale);
-  for (const std::string name : {"none+column-wise", "sage+column-wise", "gat+column-wise"})
+  for (const std::string name : {"none+column-wise", "sage+column-wise", "gat+column-wise", "gin+column-wise"})
     for (bool directed : {true, false}) {
       options::ModelOptions options = small_model(name);
       options.directed = directed;
@@ -197,7 +197,7 @@ TEST_CASE("losses equal hand arithmetic") {
   CHECK(pairwise_rank_loss(torch::tensor({0.5f, 0.7f, 1.0f, 9.0f, 0.0f, 3.0f}), close, rows, Phi::Hinge,
                            PairWeight::LogRatio)
             .item<double>() == Approx((0.8 * 0.5 + 0.5 + 0.7) / 3 / 2));
-  // Off by -0.5, 0, -2 around -5/6 and by -5, -2 around -3.5; bent at 0.5.
+  // Errors -0.5, 0, -2 around -5/6 and -5, -2 around -3.5; linear above 0.5.
   const auto bent = [](double off) { return off < 0.5 ? off * off / 2 : 0.5 * (off - 0.25); };
   CHECK(ratio_loss(predicted, target, rows).item<double>() ==
         Approx(((bent(1.0 / 3) + bent(5.0 / 6) + bent(7.0 / 6)) / 3 + bent(1.5)) / 2));
@@ -229,7 +229,7 @@ TEST_CASE("dropout is a function of its seed and keeps the mean") {
   CHECK((ya == 0).to(torch::kFloat).mean().item<double>() == Approx(0.25).margin(0.03));
 }
 
-TEST_CASE("batches refuse kernels that are none") {
+TEST_CASE("batches refuse invalid kernels") {
   Rng rng(10);
   const SyntheticKernel good = synthetic_kernel(rng, 4, 2);
   const cost::FeatureScale scale = fitted_scale({good.view()});

@@ -97,7 +97,7 @@ TEST_CASE("a new policy chooses nearly evenly, and equal seeds give equal weight
   CHECK(torch::allclose(w.mm(w.t()), 2 * torch::eye(16), 1e-4, 1e-4));
 }
 
-TEST_CASE("a graph policy does not care how nodes are numbered, and equal graphs are read once") {
+TEST_CASE("a graph policy does not depend on the order of nodes, and equal graphs are read once") {
   const passorder::EnvironmentSpec spec{"test", 5, 3, 0, 6};
   options::AgentOptions options = small();
   options.policy = "gnn";
@@ -124,7 +124,7 @@ TEST_CASE("a graph policy does not care how nodes are numbered, and equal graphs
   // Alone or in a batch.
   const Inputs alone = model.scale->forward(stack({&b, 1}, spec));
   CHECK(torch::allclose(model.log_probabilities(alone)[0], log_p[1], 1e-4, 1e-5));
-  // Every parameter takes part.
+  // Every parameter has a gradient.
   (model.log_probabilities(inputs).select(1, 0).sum() + model.value(inputs).sum()).backward();
   for (const auto& parameter : model.named_parameters()) {
     INFO(parameter.key());
@@ -132,7 +132,7 @@ TEST_CASE("a graph policy does not care how nodes are numbered, and equal graphs
   }
 }
 
-TEST_CASE("rows are chosen with their graphs, and observations that do not fit are our own bug") {
+TEST_CASE("rows are selected with their graphs, and observations that do not fit throw InternalError") {
   const passorder::EnvironmentSpec spec{"test", 5, 3, 1, 2};
   Rng rng(5);
   const std::vector<passorder::Observation> all{random_observation(rng, spec, 3), random_observation(rng, spec, 4)};

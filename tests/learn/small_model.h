@@ -1,4 +1,4 @@
-// Options of a network that tests can afford.
+// Options of a network small enough for tests.
 #pragma once
 
 #include <string>

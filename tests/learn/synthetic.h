@@ -1,4 +1,4 @@
-// Random small kernels whose run times follow from their features.
+// Random small kernels whose run times are a function of their features.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// TGraph's formulas against values worked out by hand, and what must hold of the networks.
+// TGraph's equations against values computed by hand, and invariants of the networks.
 #include "learn/layout/tgraph.h"
 
 #include <torch/nn.h>
@@ -30,7 +30,7 @@ torch::Tensor random(std::vector<int64_t> shape, uint64_t seed) {
   return x;
 }
 
-// The gradient of sum(f(x) o w) against differences, along a few random directions.
+// The gradient of sum(f(x) o w) against finite differences along a few random directions.
 void check_gradient(const std::function<torch::Tensor(const torch::Tensor&)>& f, const torch::Tensor& x) {
   const torch::Tensor at = x.clone().set_requires_grad(true), y = f(at), w = random(y.sizes().vec(), 91);
   (y * w).sum().backward();
@@ -157,7 +157,7 @@ TEST_CASE("without gradients scores are the same up to rounding") {
           options.edges = edges;
           const auto network = make_layout_network(options, 5);
           {
-            const torch::NoGradGuard frozen;  // biases and temperatures are not what they start as
+            const torch::NoGradGuard frozen;  // moves biases and temperatures away from their initial values
             uint64_t seed = 0;
             for (torch::Tensor& parameter : network->parameters())
               parameter.add_(0.2 * random(parameter.sizes().vec(), ++seed));
@@ -230,7 +230,7 @@ TEST_CASE("every parameter of a network learns, and edges matter") {
   }
 }
 
-TEST_CASE("tiles: one network, permutations, who sees whom, gradients") {
+TEST_CASE("tiles: one network, permutations, dependence between configurations, gradients") {
   const options::ConfigGraph graph = tile_kernel(12, 5);
   for (const char* name : {"tgraph", "tgraph-code", "linear"})
     for (bool cross : {true, false}) {
@@ -300,7 +300,7 @@ TEST_CASE("augmentation averages over permutations, batches are even") {
   const auto network = make_layout_network(options, 3);
   network->eval();
   const LayoutInputs inputs = inputs_of(graph, options);
-  // In one batch every permutation gives the same scores; in small ones they differ, and averages come closer together.
+  // In one batch every permutation gives the same scores; in small ones they differ, and averages differ less.
   const auto scores = [&](int64_t turns, int64_t batch, uint64_t seed) {
     return predict_layouts(*network, inputs, all, {turns, batch, seed});
   };

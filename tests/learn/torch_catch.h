@@ -1,4 +1,4 @@
-// Catch2 beside torch, whose logging header defines CHECK too.
+// Catch2 together with torch, whose logging header also defines CHECK.
 #pragma once
 
 #include <torch/types.h>

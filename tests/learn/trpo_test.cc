@@ -28,7 +28,7 @@ TEST_CASE("the Fisher-vector product of a softmax over free logits") {
   const torch::Tensor matrix = torch::diag(p) - torch::outer(p, p);
   for (const auto& v : {torch::tensor({1.0f, 0.0f, 0.0f}), torch::tensor({0.4f, -2.0f, 0.7f})})
     CHECK(torch::allclose(fisher(v), matrix.mv(v), 1e-4, 1e-6));
-  // The direction that adds the same to all logits changes nothing; damping alone is left of it.
+  // Adding the same value to all logits changes no probability: only damping remains.
   const FisherProduct damped(mean_kl(log_p.detach(), log_p), {logits}, 0.1);
   CHECK(torch::allclose(damped(torch::ones({3})), torch::full({3}, 0.1), 1e-4, 1e-6));
 }
@@ -69,7 +69,7 @@ TEST_CASE("the longest step uses up the KL of the quadratic model") {
   CHECK(longest_step(torch::zeros({2}), torch::zeros({2}), 0.01) == 0);
 }
 
-TEST_CASE("the line search takes the first step that is better and near enough") {
+TEST_CASE("the line search takes the first step with a better objective and a small enough KL") {
   torch::Tensor x = torch::zeros({1});
   const auto at = [&] { return x.item<double>(); };
   // Objective x, KL x^2: of 1, 0.5, 0.25 the last is the first with a KL of at most 0.1.
@@ -84,12 +84,12 @@ TEST_CASE("the line search takes the first step that is better and near enough")
   CHECK(!found.accepted);
   CHECK(found.tries == 4);
   CHECK(at() == 0.25);
-  // A KL that is not a number is never near enough.
+  // A KL that is NaN is never accepted.
   found = line_search({x}, torch::ones({1}), 0, 1, 0.5, 2, [&] { return Trial{1, std::nan("")}; });
   CHECK(!found.accepted);
 }
 
-TEST_CASE("an update makes the objective better within the trust region and leaves the rest of the model alone") {
+TEST_CASE("an update improves the objective within the trust region and changes nothing else of the model") {
   options::AgentOptions options = options::paper_options("trpo");
   options.layers = {16};
   options.environments = 4;

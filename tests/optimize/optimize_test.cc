@@ -19,7 +19,7 @@ namespace {
 
 using tune::TableRanker;
 
-// From a margin of 1 on tiles gain a fifth; other loops are never worth a change.
+// Above a margin of 1 tiles gain a fifth; other loops never pay off.
 tune::Calibration gains_from_one() {
   tune::Calibration gains;
   gains.by_transition["loop to tiled"] = {
@@ -74,7 +74,7 @@ TEST_CASE("predicted margins are over the default, the best of each transition",
 
 TEST_CASE("the threshold stands where margins begin to pay", "[tune]") {
   const tune::AcceptanceThreshold threshold = tune::acceptance_threshold(noisy_gains(600, 1.5));
-  CHECK(threshold.from < 1.5);  // a few that gain nothing are within the one in ten
+  CHECK(threshold.from < 1.5);  // the one in ten that may lose includes a few that gain nothing
   CHECK(threshold.from > 1);
   CHECK(threshold.gain > 0.2);
   CHECK(threshold.low > 0);
@@ -83,7 +83,7 @@ TEST_CASE("the threshold stands where margins begin to pay", "[tune]") {
   CHECK_FALSE(threshold.accepts(1));
 }
 
-TEST_CASE("a ranking that means nothing is never worth a choice", "[tune]") {
+TEST_CASE("a random ranking never leads to a choice", "[tune]") {
   const tune::AcceptanceThreshold threshold = tune::acceptance_threshold(noisy_gains(300, 10));
   CHECK(threshold.kernels == 0);
   CHECK_FALSE(threshold.accepts(1e9));
@@ -155,7 +155,7 @@ TEST_CASE("only gains beyond the error are taken", "[tune]") {
   REQUIRE(report.kernels.size() == 3);
   CHECK(report.kernels[0].order == std::vector<std::string>{"tile=8", "loop", "default"});
   CHECK(report.kernels[0].gain == Approx(1.2));
-  CHECK(report.kernels[0].way == "loop to tiled");
+  CHECK(report.kernels[0].transition == "loop to tiled");
   CHECK(report.kernels[1].order.front() == "tile=8");
   CHECK(report.kernels[1].chosen == "default");
   CHECK_FALSE(report.kernels[1].applied);
@@ -163,7 +163,7 @@ TEST_CASE("only gains beyond the error are taken", "[tune]") {
   CHECK(measurer.program_calls.size() == 1);
 }
 
-TEST_CASE("an accepted transition is taken though the model likes another option more", "[tune]") {
+TEST_CASE("an accepted transition is taken though the model ranks another option higher", "[tune]") {
   tune::FakeMeasurer measurer = measurer_of_two();
   TableRanker ranker(
       {{"sure default", 3}, {"sure loop", 0}, {"sure tile=8", 1}, {"doubtful default", 3}, {"doubtful tile=8", 4}});
@@ -182,7 +182,7 @@ Dimension a_convolution(const std::string& name, double multiply_adds) {
           multiply_adds};
 }
 
-// Two grouped convolutions; as multiply-adds they bring another kernel.
+// Two grouped convolutions; as multiply-adds they add another kernel.
 Lowered with_convolutions(const Decisions& decisions) {
   Lowered l = two_kernels();
   l.dimensions = {a_convolution("large", 1e6),
@@ -225,7 +225,7 @@ TEST_CASE("grouped convolutions that are large enough become shifted slices, the
   CHECK_FALSE(report.windows[1].applied);
   CHECK(report.windows[1].chosen == "default");
 
-  // Without known gains they stay.
+  // Without known gains they are not rewritten.
   TableRanker again = ranker_of_three();
   CHECK(optimize_program(measurer, again, gains_from_one(), {}).decisions ==
         Decisions{{DecisionKind::Codegen, "sure", "tile=8"}});
@@ -304,7 +304,7 @@ TEST_CASE("an option that gives wrong outputs is dropped, the others stay", "[tu
   CHECK_FALSE(report.kernels[0].note.empty());
 }
 
-TEST_CASE("what fails for no kernel's fault ends in default XLA", "[tune]") {
+TEST_CASE("a failure that no single kernel causes ends in default XLA", "[tune]") {
   tune::FakeMeasurer measurer = measurer_of_two();
   TableRanker ranker = ranker_of_two();
   const tune::Outcome wrong = GENERATE(tune::Outcome::Mismatch, tune::Outcome::Crashed, tune::Outcome::Unverified);
@@ -315,7 +315,8 @@ TEST_CASE("what fails for no kernel's fault ends in default XLA", "[tune]") {
   for (const OptimizedKernel& k : report.kernels) CHECK_FALSE(k.applied);
 }
 
-TEST_CASE("a program that default XLA cannot run is an error, and one that proves nothing is not verified", "[tune]") {
+TEST_CASE("a program that default XLA cannot run is an error, one with uninformative outputs is not verified",
+          "[tune]") {
   tune::FakeMeasurer measurer = measurer_of_two();
   TableRanker ranker = ranker_of_two();
   measurer.outcome = [](auto&) { return tune::Outcome::RunFailed; };

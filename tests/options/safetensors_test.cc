@@ -73,7 +73,7 @@ TEST_CASE("damaged safetensors are refused") {
   }
 }
 
-TEST_CASE("model options survive JSON, and bad ones are named") {
+TEST_CASE("model options are unchanged by JSON, and errors name bad ones") {
   for (const ModelName& row : model_names()) {
     ModelOptions options;
     options.name = row.name;
@@ -81,7 +81,7 @@ TEST_CASE("model options survive JSON, and bad ones are named") {
     options.directed = false;
     CHECK(to_json(model_options_from_json(to_json(options))) == to_json(options));
   }
-  CHECK(std::string(find_model("fast").name) == "late-fusion");  // as weights of older versions call it
+  CHECK(std::string(find_model("fast").name) == "late-fusion");  // its name in weights of older versions
   CHECK(find_model("fast").late_fusion);
   CHECK(model_options_from_json({{"name", "fast"}}).name == "fast");
   CHECK_THROWS_AS(model_options_from_json({{"name", "sage+gru"}}), Error);
@@ -93,7 +93,7 @@ TEST_CASE("model options survive JSON, and bad ones are named") {
   CHECK_THROWS_AS(join_from_name("nodes"), Error);
 }
 
-TEST_CASE("training options: the paper's rows, and what cannot be") {
+TEST_CASE("training options: the paper's rows, and invalid values") {
   using namespace hone::options;
   TrainOptions paper = paper_options("tile", "sage+lstm");
   CHECK(paper.model.hidden == 1024);

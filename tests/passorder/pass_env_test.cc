@@ -16,7 +16,7 @@ using namespace hone::passorder;
 
 namespace {
 
-// A product with one, a dead instruction, two equal sums and a logistic: something for five passes.
+// A product with one, a dead instruction, two equal sums and a logistic, which five passes change.
 constexpr char kProgram[] = R"(HloModule small
 ENTRY main {
   x = f32[64,64] parameter(0)
@@ -32,7 +32,7 @@ ENTRY main {
 }
 )";
 
-// A scalar product whose type says otherwise: dot_decomposer aborts on it.
+// A dot with an inconsistent type, on which dot_decomposer aborts.
 constexpr char kAborts[] = R"(HloModule aborts
 ENTRY main {
   a = s8[8] parameter(0)
@@ -90,7 +90,7 @@ TEST_CASE("the default action set has 53 passes or more, each once and explained
   CHECK_THROWS_AS(session.check_pass("nonsense"), Error);
 }
 
-TEST_CASE("a pass takes a state to a state, and the second time from memory", "[rl][passes]") {
+TEST_CASE("a pass changes a state, and is cached the second time", "[rl][passes]") {
   PassSession session(session_options());
   const std::string program = session.load(kProgram, "small");
   const PassStatePtr initial = session.initial(program);
@@ -109,17 +109,17 @@ TEST_CASE("a pass takes a state to a state, and the second time from memory", "[
   CHECK_THROWS_AS(session.step(program, initial, {}, "nonsense"), Error);
 }
 
-TEST_CASE("passes that change nothing leave every state as it was for the next", "[rl][passes]") {
+TEST_CASE("passes that change nothing leave the state for the next pass unchanged", "[rl][passes]") {
   PassSession session(session_options());
   const std::string program = session.load(kProgram, "small");
   const PassStatePtr initial = session.initial(program);
   for (const char* idle : {"tuple-simplifier", "zero_sized_hlo_elimination", "map-inline"})
     CHECK_FALSE(session.step(program, initial, {}, idle).changed);
-  const PassStep dce = session.step(program, initial, {}, "dce");  // takes the copy that the idle passes left
+  const PassStep dce = session.step(program, initial, {}, "dce");  // uses the copy that passes without changes left
   CHECK(dce.state->instructions == 9);
   CHECK_FALSE(session.step(program, initial, {}, "reshape-mover").changed);
   CHECK(session.step(program, initial, {}, "cse").state->instructions == 9);  // dce did not touch the untouched program
-  // A state that is asked for again after it was given away is copied from then on.
+  // A state that is needed again after its module was moved is copied from then on.
   const PassStep cse = session.step(program, dce.state, {"dce"}, "cse");
   CHECK(cse.state->instructions == 8);
   CHECK_FALSE(session.step(program, dce.state, {"dce"}, "reshape-mover").changed);
@@ -129,7 +129,7 @@ TEST_CASE("passes that change nothing leave every state as it was for the next",
   CHECK(session.step(program, cse.state, {"dce", "cse"}, "dce").state->instructions == 8);
 }
 
-TEST_CASE("states survive the worker: a new one replays them", "[rl][passes]") {
+TEST_CASE("states outlive the worker: a new one replays them", "[rl][passes]") {
   PassSession session(session_options());
   const std::string program = session.load(kProgram, "small");
   const PassStep dce = session.step(program, session.initial(program), {}, "dce");
@@ -146,7 +146,7 @@ TEST_CASE("states survive the worker: a new one replays them", "[rl][passes]") {
   CHECK(fresh.hlo(program, {"dce", "cse", "algsimp"}).find("ENTRY") != std::string::npos);
 }
 
-TEST_CASE("a pass that aborts leaves the state and this process as they were", "[rl][passes]") {
+TEST_CASE("a pass that aborts leaves the state and this process unchanged", "[rl][passes]") {
   const Files files;
   write_file(files.path, kAborts);
   PassEnv env(env_options(files));
@@ -163,7 +163,7 @@ TEST_CASE("a pass that aborts leaves the state and this process as they were", "
   CHECK(next.error.empty());
   CHECK(env.state().fingerprint != before);
   env.reset(0);
-  CHECK(env.step(action(env, "dot_decomposer")).error == aborted.error);  // remembered: no second worker dies
+  CHECK(env.step(action(env, "dot_decomposer")).error == aborted.error);  // cached: no second worker dies
   CHECK(env.session().worker_restarts() == 1);
 }
 
@@ -174,12 +174,12 @@ TEST_CASE("a state seen before in the episode is reported", "[rl][passes]") {
   env.step(action(env, "dce"));
   CHECK(env.info()["revisited"] == false);
   CHECK(env.info()["changed"] == true);
-  env.step(action(env, "dce"));  // no change is no return
+  env.step(action(env, "dce"));  // a pass without a change is not a revisit
   CHECK(env.info()["revisited"] == false);
   CHECK(env.info()["changed"] == false);
 }
 
-TEST_CASE("states that differ in order of two independent passes are one", "[rl][passes]") {
+TEST_CASE("two independent passes lead to the same state in either order", "[rl][passes]") {
   PassSession session(session_options());
   const std::string program = session.load(kProgram, "small");
   const PassStatePtr initial = session.initial(program);
@@ -214,7 +214,7 @@ TEST_CASE("an episode is a function of seed and actions, and ends at its limit",
   CHECK_THROWS_AS(env.reset(0, {"no-such-program"}), Error);
 }
 
-TEST_CASE("rewards add up to what the passes took away", "[rl][passes]") {
+TEST_CASE("rewards sum to the reduction of instructions", "[rl][passes]") {
   const Files files;
   PassEnv env(env_options(files));
   env.reset(0);
@@ -229,7 +229,7 @@ TEST_CASE("rewards add up to what the passes took away", "[rl][passes]") {
   CHECK(info["opcodes"]["parameter"] == 2);
 }
 
-TEST_CASE("shaping without discount adds the potential of the end less that of the start", "[rl][passes]") {
+TEST_CASE("shaping without discount adds the potential of the end minus that of the start", "[rl][passes]") {
   const Files files;
   PassEnvOptions options = env_options(files);
   options.shaping = true;
@@ -243,7 +243,7 @@ TEST_CASE("shaping without discount adds the potential of the end less that of t
   CHECK(sum - operations == Approx(1 - env.state().cost() / before).margin(1e-9));
 }
 
-TEST_CASE("a clone goes its own way", "[rl][passes]") {
+TEST_CASE("a clone is independent", "[rl][passes]") {
   const Files files;
   PassEnv env(env_options(files));
   env.reset(0);
@@ -272,7 +272,7 @@ TEST_CASE("graph and cost observations fit their spec", "[rl][passes]") {
   CHECK(step.observation.graph->nodes() == 9);
 }
 
-TEST_CASE("an observation tells which passes were taken in the present state", "[rl][passes]") {
+TEST_CASE("an observation shows which passes were taken in the present state", "[rl][passes]") {
   const Files files;
   PassEnvOptions options = pass_env_options("hone/XlaPassOrderActionHistory-v0");
   options.programs = {files.path};

@@ -1,4 +1,4 @@
-// Walks, searches and trials on a real worker, with scores that are known instead of learned.
+// Walks, searches and trials on a real worker, with fixed scores instead of learned ones.
 #include "passorder/pass_walk.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ using namespace hone::passorder;
 
 namespace {
 
-// Ten instructions, of which dce takes one, cse another and algsimp three.
+// Ten instructions, of which dce removes one, cse one and algsimp three.
 constexpr char kProgram[] = R"(HloModule small
 ENTRY main {
   x = f32[64,64] parameter(0)
@@ -28,7 +28,7 @@ ENTRY main {
 }
 )";
 
-// What is left of it once nothing is dead, double or multiplied by one.
+// Instructions without the dead, the duplicate and the redundant ones.
 constexpr int64_t kLeft = 5;
 
 PassSessionOptions session_options() {
@@ -59,11 +59,11 @@ TEST_CASE("a walk takes the best pass that it has not taken in this state", "[rl
   CHECK(three.passes == PassHistory{"dce", "cse"});
   CHECK(t.reached.size() == 2);
   const Ordered all = t.walks.walk(t.untouched, dce_first, Draw::Best, 1000, rng);
-  CHECK(t.walks.applications() < 100);  // it ended by itself: no pass was left to take
+  CHECK(t.walks.applications() < 100);  // it ended early: no pass was left to take
   CHECK(std::find(all.passes.begin(), all.passes.end(), "logistic-expander") != all.passes.end());
 }
 
-TEST_CASE("walks that draw are functions of their seed", "[rl][passes]") {
+TEST_CASE("sampled walks are functions of their seed", "[rl][passes]") {
   Walked t;
   std::vector<PassHistory> orders;
   for (const uint64_t seed : {7, 7, 8, 9, 10}) {
@@ -74,7 +74,7 @@ TEST_CASE("walks that draw are functions of their seed", "[rl][passes]") {
   CHECK(std::any_of(orders.begin() + 2, orders.end(), [&](const PassHistory& o) { return o != orders[0]; }));
 }
 
-TEST_CASE("a certain score is always drawn, and most of the time when others may be", "[rl][passes]") {
+TEST_CASE("a pass with probability 1 is always sampled, and mostly with Draw::MostlyBest", "[rl][passes]") {
   Walked t;
   const PassScores cse = [](const Ordered&, const std::vector<bool>&) { return std::vector<float>{0, 0, 100, 0}; };
   int firsts = 0;
@@ -93,18 +93,18 @@ TEST_CASE("greedy search crosses a plateau", "[rl][passes]") {
   t.walks.greedy(t.untouched, [](const PassState& s) { return static_cast<double>(s.instructions); }, 12, rng);
   REQUIRE_FALSE(t.reached.empty());
   CHECK(*std::min_element(t.reached.begin(), t.reached.end()) == kLeft);
-  // logistic-expander adds instructions: it is taken at last, not refused.
+  // logistic-expander adds instructions: it is taken last, not refused.
   CHECK(t.reached.back() > kLeft);
 }
 
-TEST_CASE("a guided greedy walk tries no more passes than it is told to", "[rl][passes]") {
+TEST_CASE("a guided greedy walk tries at most `width` passes per state", "[rl][passes]") {
   Walked t;
   Rng rng(1);
   const auto value = [](const PassState& s) { return static_cast<double>(s.instructions); };
   PassGuide guide{[](const Ordered&, const std::vector<bool>&) { return std::vector<float>{0, 3, 2, 1}; }, 2,
                   false};  // dce, cse
   const Ordered place = t.walks.greedy(t.untouched, value, 10, rng, guide);
-  CHECK(t.walks.applications() == 6);  // two moves, and two tries that lead nowhere new
+  CHECK(t.walks.applications() == 6);  // two moves, and two tries that lead to no new state
   CHECK(place.passes.size() == 2);
   CHECK(place.state->instructions == 8);
   guide.draws = true;
@@ -142,9 +142,9 @@ TEST_CASE("a trial compares with XLA's own order at equal numbers of passes", "[
     CHECK(trial.own == kLeft);
     CHECK(trial.best.state->instructions <= trial.first);
     CHECK(trial.first <= trial.initial);
-    CHECK(trial.applications <= 60 + 20);  // a whole order is not cut off
+    CHECK(trial.applications <= 60 + 20);  // the last order is completed
     CHECK(trial.best_pre_layout > 0);
-    CHECK(trial.own_duel.ratio == 0);  // nothing was run
+    CHECK(trial.own_duel.ratio == 0);  // nothing was measured
   }
   options.start = "nowhere";
   CHECK_THROWS_AS(options.validate(), Error);
@@ -156,6 +156,6 @@ TEST_CASE("a trial compares with XLA's own order at equal numbers of passes", "[
 TEST_CASE("the ratio of reductions", "[rl]") {
   CHECK(reduction_ratio(100, 80, 70) == Approx(1.5));
   CHECK(reduction_ratio(100, 80, 80) == Approx(1));
-  CHECK(reduction_ratio(100, 80, 100) == Approx(0.5 / 20));  // nothing taken away
+  CHECK(reduction_ratio(100, 80, 100) == Approx(0.5 / 20));  // nothing removed
   CHECK(reduction_ratio(100, 100, 90) == 0);                 // no ratio
 }

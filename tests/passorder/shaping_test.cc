@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kStates = 6, kActions = 3;  // state 5 is terminal
 constexpr double kDiscount = 0.9;
 
-// A process whose action leads to one of two states with even odds.
+// A process where every action leads to one of two states with equal probability.
 struct Process {
   int64_t next[kStates][kActions][2];
   double reward[kStates][kActions];
@@ -50,7 +50,7 @@ std::vector<double> solve(const Process& p, const std::function<double(int64_t, 
 
 }  // namespace
 
-TEST_CASE("shaped and unshaped rewards have the same best policy, solved exactly") {
+TEST_CASE("shaped and unshaped rewards have the same optimal policy, solved exactly") {
   Rng rng(11);
   int changed_by_bad = 0;
   for (int round = 0; round < 50; ++round) {
@@ -73,7 +73,7 @@ TEST_CASE("shaped and unshaped rewards have the same best policy, solved exactly
         CHECK(shaped[s * kActions + a] == Approx(plain[s * kActions + a] - phi[s]).margin(1e-9));
     }
   }
-  CHECK(changed_by_bad > 0);  // a difference without the discount is no potential: the test can tell
+  CHECK(changed_by_bad > 0);  // without the discount it is not potential-based, which the test detects
 }
 
 TEST_CASE("shaping by hand") {

@@ -1,4 +1,4 @@
-// Small decision processes with known best policies.
+// Small decision processes with known optimal policies.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace hone::passorder {
 
-// What toy environments share: a state number, shown one-hot; the cost feature is the state; the graph is a chain of three
-// nodes whose middle opcode is the state.
+// The base of toy environments: the state is a number, observed one-hot; the cost feature is the state; the graph is a chain
+// of three nodes whose middle opcode is the state.
 class ToyEnvironment : public Environment {
  public:
   ToyEnvironment(std::string id, int64_t states, int64_t actions, int64_t limit, bool graph)
@@ -66,7 +66,7 @@ class ToyEnvironment : public Environment {
   }
 };
 
-// The action that is equal to the state earns 1, any other nothing; states come at random.
+// The action that equals the state has reward 1, any other 0; states are random.
 class IdentityEnvironment : public ToyEnvironment {
  public:
   explicit IdentityEnvironment(int64_t states = 4, bool graph = false)
@@ -81,8 +81,8 @@ class IdentityEnvironment : public ToyEnvironment {
   }
 };
 
-// A corridor: action 1 goes right, 0 left. The right end ends the episode and earns 1; every step costs 0.02; the left end
-// pays 0.021 to whoever runs into its wall, which looks better than walking and is worse than arriving.
+// A corridor: action 1 goes right, 0 left. The right end ends the episode with reward 1; every step costs 0.02; an action
+// into the wall at the left end adds 0.021, which is better than a step and worse than reaching the right end.
 class ChainEnvironment : public ToyEnvironment {
  public:
   explicit ChainEnvironment(int64_t states = 5, int64_t limit = 20)

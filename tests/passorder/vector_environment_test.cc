@@ -28,7 +28,7 @@ std::vector<std::vector<float>> walk(VectorEnvironment& environments, Rng& rng, 
 
 }  // namespace
 
-TEST_CASE("environments on threads do what they do one after the other") {
+TEST_CASE("environments on threads behave as in sequence") {
   VectorEnvironment alone(3, identity, 7, false), threads(3, identity, 7, true), other(3, identity, 8, false);
   Rng a(1), b(1), c(1);
   const auto first = walk(alone, a, 25);
@@ -36,14 +36,14 @@ TEST_CASE("environments on threads do what they do one after the other") {
   CHECK(first != walk(other, c, 25));
 }
 
-TEST_CASE("environments of one run begin in states of their own") {
+TEST_CASE("environments of one run begin in different states") {
   VectorEnvironment environments(8, identity, 7, false);
   bool differ = false;
   for (const Observation& o : environments.observations()) differ |= o.values != environments.observations()[0].values;
   CHECK(differ);
 }
 
-TEST_CASE("where an episode ends the next begins") {
+TEST_CASE("the next episode begins when one ends") {
   VectorEnvironment environments(1, [](int64_t) { return std::make_unique<ChainEnvironment>(3, 20); }, 1, false);
   const std::vector<int64_t> right = {1};
   CHECK(environments.observations()[0].values == std::vector<float>{1, 0, 0});
@@ -57,7 +57,7 @@ TEST_CASE("where an episode ends the next begins") {
   CHECK(environments.observations()[0].values == end.next.values);
 }
 
-TEST_CASE("saved environments go on where they stood") {
+TEST_CASE("restored environments continue in their saved state") {
   VectorEnvironment environments(3, identity, 7, true);
   Rng a(1);
   walk(environments, a, 17);
@@ -77,7 +77,7 @@ TEST_CASE("saved environments go on where they stood") {
   CHECK_THROWS_AS(fewer.restore(state), Error);
 }
 
-TEST_CASE("an error of one environment comes out, and no thread is left waiting") {
+TEST_CASE("an error of one environment is rethrown, and no thread is left waiting") {
   VectorEnvironment environments(3, identity, 7, true);
   environments.observations();
   const std::vector<int64_t> bad = {0, 9, 0}, one = {0};
@@ -88,7 +88,7 @@ TEST_CASE("an error of one environment comes out, and no thread is left waiting"
   CHECK_THROWS_AS(VectorEnvironment(2, uneven, 7, true), InternalError);
 }
 
-TEST_CASE("agent options keep their values through JSON and name what is wrong") {
+TEST_CASE("agent options are unchanged by JSON, and errors name the option") {
   options::AgentOptions options = options::paper_options("ppo");
   CHECK(options.layers == std::vector<int64_t>{2048, 2048});
   CHECK(options.learning_rate == 3e-4);
@@ -104,6 +104,7 @@ TEST_CASE("agent options keep their values through JSON and name what is wrong")
   options.value_features = true;
   CHECK(to_json(options::agent_options_from_json(to_json(options))) == to_json(options));
   CHECK(options::agent_options_from_json({{"agent", "a2c"}}).rollout == options::paper_options("a2c").rollout);
+  CHECK(options::agent_options_from_json({{"agent", "reinforce"}}).lambda == 1);
   const auto message = [](const nlohmann::json& json) {
     try {
       options::agent_options_from_json(json).validate();

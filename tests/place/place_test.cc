@@ -52,7 +52,7 @@ class Builder {
   HloGraph module_;
 };
 
-// x[8,4] and y[4,16] go into a dot, a wrapped broadcast of v[8] is added, and a loop of 5 rounds ends it.
+// x[8,4] and y[4,16] go into a dot, a wrapped broadcast of v[8] is added, and a loop of 5 iterations ends it.
 HloGraph a_module() {
   Builder b;
   b.computation("wrapped");
@@ -105,7 +105,8 @@ TEST_CASE("a module becomes a task graph", "[place]") {
   CHECK(ops["exp.3"].flops == 0);
   CHECK(ops["while.4"].kind == sim::OpKind::Control);
   CHECK(ops["while.4"].flops == 5 * 8 * 16);
-  // Each round reads both operands of the addition and writes its result; the loop's own operand counts as its edge.
+  // Each iteration reads both operands of the addition and writes its result; the loop's own operand counts as its
+  // edge.
   CHECK(ops["while.4"].written_bytes == Approx(5 * 512 + 5 * 2 * 512 - 512));
   CHECK((ops["while.4"].is_output && ops["add.2"].is_output && !ops["exp.3"].is_output));
   std::map<std::string, double> reads;

@@ -66,4 +66,27 @@ TEST_CASE("decisions as sentences, those that saved most first", "[tune]") {
   CHECK(words[6].gain == 0);  // that step was not kept
 }
 
+TEST_CASE("decisions of every family read as its sentence, those of none as their kind's", "[tune]") {
+  TuneReport r;
+  r.decisions = {
+      {DecisionKind::Library, "program", "eigen"},
+      {DecisionKind::Library, "reduce:add:f32[8,512]->f32[8]:1", "ynn"},
+      {DecisionKind::Library, "reduce:maximum:f32[8]->f32[]:0", "compiled"},
+      {DecisionKind::Library, "697a45820542b56f77d0f751c20b9643", "llvm"},
+      {DecisionKind::Rewrite, "convolution:f32[4,8]*f32[8,4]->f32[3,3]:labels:window:batch groups 4", "shifted"},
+      {DecisionKind::Rewrite, "reduce-window:", "shifted"},
+      {DecisionKind::Rewrite, "of no family", "shifted"},
+      {DecisionKind::Layout, "dot.1", "0,1/-/-"}};
+  const std::vector<DecisionWords> words = decisions_in_words(r);
+  REQUIRE(words.size() == 8);
+  CHECK(words[0].text == "Library of the whole program: Eigen");
+  CHECK(words[1].text == "Reduction add:f32[8,512]->f32[8]:1 by YNNPACK");
+  CHECK(words[2].text == "Reduction maximum:f32[8]->f32[]:0 by compiled code");
+  CHECK(words[3].text == "Library of 697a45820542: compiled matrix code");
+  CHECK(words[4].text == "Gradient of the weights f32[4,8]*f32[8,4]->f32[3,3] by shifted slices");
+  CHECK(words[5].text == " pooling  by shifted slices");  // a damaged key
+  CHECK(words[6].text == "Rewrite of no family: shifted");
+  CHECK(words[7].text == "Layout dot.1: 0,1/-/-");
+}
+
 }  // namespace hone::report

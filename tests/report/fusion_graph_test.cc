@@ -74,7 +74,7 @@ HloGraph a_loop() {
 
 }  // namespace
 
-TEST_CASE("kernels are drawn, what costs nothing is passed through", "[tune]") {
+TEST_CASE("kernels are drawn, edges go through operations without cost", "[tune]") {
   const DrawnGraph graph = draw_graph(a_loop(), {{"dot.1", "k1"}, {"square_fusion", "k2"}});
   CHECK(graph.nodes.size() == 4);
   CHECK(has_edge(graph, "dot.1", "while.2"));

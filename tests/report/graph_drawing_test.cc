@@ -90,7 +90,7 @@ TEST_CASE("independent boxes share rows instead of one endless line", "[tune]") 
   check_sound(layout, {});
 }
 
-TEST_CASE("the same graph gives the same drawing, and nothing gives nothing", "[tune]") {
+TEST_CASE("the same graph gives the same drawing, and an empty graph an empty one", "[tune]") {
   const Random graph = random_graph(80, 7);
   const Layout a = lay_out(graph.widths, graph.edges), b = lay_out(graph.widths, graph.edges);
   for (size_t i = 0; i < a.boxes.size(); ++i) CHECK(a.boxes[i].x == b.boxes[i].x);
@@ -106,7 +106,7 @@ TEST_CASE("thousands of boxes with far edges are drawn", "[tune]") {
   CHECK(layout.boxes.size() == 4000);
 }
 
-TEST_CASE("an edge that goes backwards is our bug", "[tune]") {
+TEST_CASE("an edge that goes backwards is an internal error", "[tune]") {
   CHECK_THROWS_AS(lay_out({80, 80}, {{1, 0}}), InternalError);
   CHECK_THROWS_AS(lay_out({80}, {{0, 1}}), InternalError);
 }

@@ -103,7 +103,7 @@ TEST_CASE("report.json reads back what was written", "[tune]") {
   CHECK(full_json(again) == full_json(wrote));
 }
 
-TEST_CASE("a report of an older version reads, a damaged one says where", "[tune]") {
+TEST_CASE("a report of an older version reads, the error for a damaged one names the place", "[tune]") {
   json old = full_json(an_input().report);
   old.erase("timeline");
   for (json& kernel : old["kernels"]) kernel.erase("default_tile");
@@ -138,6 +138,9 @@ TEST_CASE("the model holds what the page shows", "[tune]") {
   const json m = page_model(input);
   CHECK(m["decisions"][0]["text"] == "Transposed add: tile 8×8 instead of 1×128");
   CHECK(m["decisions"][0]["gain"] == 2.2);
+  const std::string words = decision_traits(DecisionKind::Codegen).words;
+  REQUIRE(m["kinds"].size() == 1);
+  CHECK(m["kinds"][0] == json{{"kind", "codegen"}, {"words", words}, {"count", 1}});
   const json& kernel = m["kernels"][0];
   CHECK(kernel["default_tile"] == json({1, 128}));
   CHECK(kernel["chosen_tile"] == json({8, 8}));

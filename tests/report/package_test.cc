@@ -122,7 +122,7 @@ TEST_CASE("a package that cannot be written leaves nothing behind", "[tune]") {
   CHECK(std::distance(fs::directory_iterator(dir.path()), {}) == 1);
 }
 
-TEST_CASE("damaged packages say what is wrong", "[tune]") {
+TEST_CASE("errors for damaged packages name the fault", "[tune]") {
   TempDir dir;
   const std::string path = (dir.path() / "m.hone").string();
   CHECK_THROWS_AS(read_package(path), Error);

@@ -41,7 +41,7 @@ TuneReport a_report() {
 
 }  // namespace
 
-TEST_CASE("the summary has the fields the command line promises", "[tune]") {
+TEST_CASE("the summary has the documented fields", "[tune]") {
   const auto j = summary_json(a_report());
   for (const char* field : {"program", "fingerprint", "default_ns", "tuned_ns", "speedup", "speedup_interval",
                             "verified", "candidates", "rejected", "failed", "seconds", "seed", "decisions", "output"})
@@ -67,7 +67,7 @@ TEST_CASE("numbers that are not finite become null", "[tune]") {
   CHECK(j["kernels"].size() == 20);
 }
 
-TEST_CASE("the table fits a terminal and tells the story", "[tune]") {
+TEST_CASE("the table fits a terminal and has the main results", "[tune]") {
   const std::string text = report_text(a_report());
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
@@ -80,6 +80,22 @@ TEST_CASE("the table fits a terminal and tells the story", "[tune]") {
   TuneReport nothing;
   nothing.program = "p";
   CHECK_THAT(report_text(nothing), Catch::Contains("default XLA is the best found") && Catch::Contains("NOT verified"));
+}
+
+TEST_CASE("decisions stand under the words of their kind, a dozen of all, kernels only counted", "[tune]") {
+  TuneReport r = a_report();
+  r.decisions = {{DecisionKind::Codegen, "k1", "tile=8,8"}, {DecisionKind::Codegen, "k2", "loop"}};
+  for (int i = 10; i < 25; ++i) r.decisions.push_back({DecisionKind::Weights, std::to_string(i), "transposed"});
+  r.decisions.push_back({DecisionKind::Option, "vector_width", "512"});
+  const std::string text = report_text(r);
+  const auto heading = [](DecisionKind kind, int count) {
+    return "\n    " + std::string(decision_traits(kind).words) + ": " + std::to_string(count) + "\n";
+  };
+  CHECK_THAT(text, Catch::Contains(heading(DecisionKind::Codegen, 2)) && !Catch::Contains("codegen k1"));
+  CHECK_THAT(text, Catch::Contains(heading(DecisionKind::Weights, 15) + "      weights 10 transposed\n"));
+  CHECK_THAT(text, Catch::Contains("weights 21 transposed\n      and 3 more\n") && !Catch::Contains("weights 22"));
+  CHECK_THAT(text, Catch::Contains(heading(DecisionKind::Option, 1) + "      and 1 more\n"));
+  CHECK_THAT(text, !Catch::Contains(decision_traits(DecisionKind::Layout).words));
 }
 
 TEST_CASE("decision lists read back, and bad ones are refused", "[tune]") {

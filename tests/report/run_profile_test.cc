@@ -15,7 +15,7 @@ Node node(const std::string& name, const std::string& opcode, const std::string&
 
 }  // namespace
 
-TEST_CASE("the time of a run by opcode, loops without what is inside them", "[tune]") {
+TEST_CASE("the time of a run by opcode, loops without the instructions inside them", "[tune]") {
   HloGraph lowered;
   lowered.nodes = {node("d1", "dot"),
                    node("d2", "dot"),

@@ -31,7 +31,7 @@ class Sum : public CostModel {
 
 }  // namespace
 
-TEST_CASE("the evaluator asks each choice once and answers in order", "[search]") {
+TEST_CASE("the evaluator evaluates each choice once and returns costs in order", "[search]") {
   const Space space = three_by_two();
   Sum model;
   const SearchOptions options;
@@ -77,7 +77,7 @@ TEST_CASE("unseen choices cover the space, the last one included", "[search]") {
   CHECK(evaluator.report().complete);
 }
 
-TEST_CASE("bugs of strategies and models are told apart from failures", "[search]") {
+TEST_CASE("bugs of strategies and models are distinguished from failures", "[search]") {
   const Space space = three_by_two();
   Sum model;
   const SearchOptions options;

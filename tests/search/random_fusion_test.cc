@@ -6,7 +6,7 @@
 
 namespace hone {
 
-TEST_CASE("random fusions are legal, differ, and come back", "[search]") {
+TEST_CASE("random fusions are legal, distinct and reproducible", "[search]") {
   std::vector<Dimension> edges;
   for (int i = 0; i < 30; ++i)
     edges.push_back({DecisionKind::Fusion, "p>c" + std::to_string(i), {"keep", "fuse"}, i % 2});

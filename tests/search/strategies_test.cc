@@ -24,7 +24,7 @@ Space make_space(const std::vector<int>& sizes) {
   return space;
 }
 
-// A cost from a function; remembers every choice asked and the size of every batch.
+// A cost from a function; records every evaluated choice and the size of every batch.
 class FunctionCost : public CostModel {
  public:
   explicit FunctionCost(std::function<double(const Choice&)> cost) : cost_(std::move(cost)) {}
@@ -53,7 +53,7 @@ double separable(const Choice& choice) {
   return cost;
 }
 
-// Neighbouring dimensions pay only together, and a fixed noise makes many local optima.
+// Neighbouring dimensions gain only together, and fixed noise makes many local optima.
 double rugged(const Choice& choice) {
   double cost = 100;
   uint64_t hash = 7;
@@ -64,7 +64,7 @@ double rugged(const Choice& choice) {
   return cost + static_cast<double>(hash % 1000) / 200;
 }
 
-// Options 3 of the first two dimensions pay together; every single step towards them is a loss.
+// Options 3 of the first two dimensions gain together; every single step towards them is a loss.
 double pairwise(const Choice& choice) {
   return 50 - 20.0 * (choice[0] == 3 && choice[1] == 3) + choice[0] + choice[1] + at(choice, 2);
 }
@@ -152,7 +152,7 @@ TEST_CASE("random searches find the optimum of small rugged spaces", "[search]")
       options.max_evaluations = 5000;
       const SearchReport report = make_strategy(name)->search(space, space.default_choice(), cost, options);
       CHECK(report.best_cost == best);
-      CHECK(report.complete);  // more evaluations than choices: they all get there, and stop
+      CHECK(report.complete);  // more evaluations than choices: all are evaluated
       CHECK(report.evaluations == 1296);
       CHECK(all_distinct(cost.asked));
     }
@@ -188,7 +188,7 @@ TEST_CASE("every strategy keeps the contract", "[search]") {
       options.seed = 11;
       return make_strategy(name)->search(space, start, cost, options);
     };
-    SECTION(name + ": starts at the start, asks nothing twice, returns the best seen") {
+    SECTION(name + ": begins with the start, evaluates nothing twice, returns the best") {
       FunctionCost cost(rugged);
       std::vector<std::pair<Choice, double>> seen;
       SearchOptions options;
@@ -218,7 +218,7 @@ TEST_CASE("every strategy keeps the contract", "[search]") {
       run(second, options);
       CHECK(first.asked == second.asked);
     }
-    SECTION(name + ": stops when asked, before the next batch") {
+    SECTION(name + ": stops on request, before the next batch") {
       FunctionCost cost(rugged);
       SearchOptions options;
       options.should_stop = [&] { return cost.asked.size() >= 7; };
@@ -226,7 +226,7 @@ TEST_CASE("every strategy keeps the contract", "[search]") {
       CHECK(cost.asked.size() == 7);
       CHECK(report.evaluations == 7);
     }
-    SECTION(name + ": a stop before anything leaves the start") {
+    SECTION(name + ": a stop before the first evaluation returns the start") {
       FunctionCost cost(rugged);
       SearchOptions options;
       options.should_stop = [] { return true; };
@@ -244,13 +244,13 @@ TEST_CASE("every strategy keeps the contract", "[search]") {
       CHECK(report.evaluations <= 50);
       CHECK(all_distinct(cost.asked));
       CHECK(*std::max_element(cost.batches.begin(), cost.batches.end()) <= 8);
-      const bool walks = name.find("anneal") != std::string::npos;  // asks one at a time
+      const bool walks = name.find("anneal") != std::string::npos;  // one choice per batch
       CHECK((walks || cost.batches.size() < cost.asked.size()));
     }
   }
 }
 
-TEST_CASE("every strategy survives failures and spaces with nothing to decide", "[search]") {
+TEST_CASE("every strategy handles failures and spaces with nothing to decide", "[search]") {
   const Space space = make_space({3, 4, 3, 1, 4, 3, 2});
   const Choice start = {2, 1, 0, 0, 3, 1, 1};
   for (const std::string& name : strategy_names()) {
@@ -259,7 +259,7 @@ TEST_CASE("every strategy survives failures and spaces with nothing to decide", 
       options.seed = 11;
       return make_strategy(name)->search(space, start, cost, options);
     };
-    SECTION(name + ": survives failures, from the start on") {
+    SECTION(name + ": handles failures, also of the start") {
       // Only choices with option 2 in the first and not 0 in the second dimension work; NaN counts as failed.
       FunctionCost cost([&](const Choice& choice) {
         if (choice == start) return std::nan("");
@@ -270,14 +270,14 @@ TEST_CASE("every strategy survives failures and spaces with nothing to decide", 
       CHECK(report.best[0] == 2);
       CHECK(report.best[1] != 0);
     }
-    SECTION(name + ": ends when everything fails") {
+    SECTION(name + ": terminates if everything fails") {
       FunctionCost cost([](const Choice&) { return kFailed; });
       const SearchReport report = run(cost, {});
       CHECK(report.best_cost == kFailed);
       CHECK(report.best == start);
       CHECK(all_distinct(cost.asked));
     }
-    SECTION(name + ": knows spaces with nothing to decide") {
+    SECTION(name + ": handles spaces with nothing to decide") {
       for (const Space& trivial : {Space{}, make_space({1, 1})}) {
         FunctionCost cost([](const Choice&) { return 5.0; });
         const SearchReport report = make_strategy(name)->search(trivial, trivial.default_choice(), cost, {});

@@ -39,7 +39,7 @@ TEST_CASE("a producer is fused into all its consumers", "[sim]") {
   CHECK(both.kernel_of == std::vector<int32_t>{-1, -1, -1, 0, 1});
   CHECK(both.read == std::vector<int32_t>{0, 0});
   CHECK(both.read_bytes == std::vector<double>{8, 8});
-  // In the other order the same comes out.
+  // The other order gives the same kernels.
   CHECK(names_in(graph, fuse(graph, {0, 1, 2, 0, 0}, {})) == names_in(graph, both));
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("priorities decide when not everything fits", "[sim]") {
   CHECK(names_in(graph, fuse(graph, {2, 1, 0}, {}, {.max_ops = 2})) == Groups{{"b"}, {"c", "a"}});
 }
 
-TEST_CASE("what a fused producer costs is counted as often as it is read", "[sim]") {
+TEST_CASE("the cost of a fused producer is counted as often as it is read", "[sim]") {
   // A reduction of 2 s, broadcast 10 times: fused into the broadcast it is computed for every element.
   TaskGraph graph =
       a_graph({an_op("sum", 2, 4, OpKind::Reduce), an_op("wide", 0, 40), an_op("use", 5, 40)}, {{0, 1}, {1, 2}});
@@ -88,14 +88,14 @@ TEST_CASE("what a fused producer costs is counted as often as it is read", "[sim
 }
 
 TEST_CASE("code is not generated too often", "[sim]") {
-  // a -> b -> c -> root, where each reads the one before at two indices: by way of a slice and of its reverse.
+  // a -> b -> c -> root, where each reads the previous one at two indices: through a slice and through its reverse.
   std::vector<Op> ops = {an_op("in", 0, 8, OpKind::Input), an_op("x0", 1, 8)};
   std::vector<std::pair<int, int>> edges = {{0, 1}};
   for (int level = 1; level <= 5; ++level) {
     const int before = static_cast<int>(ops.size()) - 1;
     for (const char* side : {"l", "r"}) {
       ops.push_back(an_op(side + std::to_string(level), 1, 8, OpKind::Move));
-      ops.back().dims = {4};  // all others are scalars: an index of its own
+      ops.back().dims = {4};  // all others are scalars: another index
     }
     ops.push_back(an_op("x" + std::to_string(level), 1, 8));
     edges.insert(edges.end(),
@@ -103,7 +103,7 @@ TEST_CASE("code is not generated too often", "[sim]") {
   }
   const TaskGraph graph = a_graph(std::move(ops), std::move(edges));
   const std::vector<int32_t> all(graph.ops.size(), 1);
-  // Of x5's producers the code of x1 would be there 2^4 = 16 times: it stays a kernel of its own, and takes x0.
+  // Among x5's producers the code of x1 would be generated 2^4 = 16 times: it stays a kernel, with x0.
   const Kernels kernels = fuse(graph, all, {});
   REQUIRE(kernels.size() == 2);
   CHECK(graph.ops[kernels.root[0]].name == "x1");
@@ -113,7 +113,7 @@ TEST_CASE("code is not generated too often", "[sim]") {
   CHECK(fuse(graph, all, {}, {.max_copies = 0}).size() == 1);
 }
 
-TEST_CASE("readers of the same shape share the code of what they read", "[sim]") {
+TEST_CASE("readers of the same shape share the code of their producer", "[sim]") {
   // in -> a -> {b0, ..., b19} -> sum: one index throughout.
   std::vector<Op> ops = {an_op("in", 0, 8, OpKind::Input), an_op("a", 1, 8)};
   std::vector<std::pair<int, int>> edges = {{0, 1}};
@@ -159,7 +159,7 @@ TEST_CASE("code with loops joins a larger kernel only for a single reader", "[si
   }
 }
 
-TEST_CASE("what fusing an operation saves is what the simulator says", "[sim]") {
+TEST_CASE("the gain of fusing an operation agrees with the simulator", "[sim]") {
   Rng rng(11);
   int fused = 0;
   for (int round = 0; round < 40; ++round) {
@@ -180,7 +180,7 @@ TEST_CASE("what fusing an operation saves is what the simulator says", "[sim]") 
       const StepReport report = simulator.run({{}, {}, one});
       const auto gain = simulator.fusion_gain(op, 0);
       CHECK(gain.has_value() == (report.kernels < graph.size()));
-      // A consumer that shares another operand with the operation reads it once when fused, which the estimate leaves out.
+      // A consumer that shares another operand with the operation reads it once when fused, which the estimate ignores.
       if (gain) CHECK(unfused - report.step_seconds >= Approx(*gain).margin(1e-9));
       fused += gain.has_value();
     }
@@ -188,8 +188,8 @@ TEST_CASE("what fusing an operation saves is what the simulator says", "[sim]") 
   CHECK(fused > 40);
 }
 
-TEST_CASE("priority fusion takes what pays and leaves what does not", "[sim]") {
-  // x -> sum -> wide -> use: the sum would be computed ten times below the broadcast.
+TEST_CASE("priority fusion fuses what saves time and nothing else", "[sim]") {
+  // x -> sum -> wide -> use: fused into the broadcast, the sum would be computed ten times.
   TaskGraph graph =
       a_graph({an_op("x", 1, 40), an_op("sum", 2, 4, OpKind::Reduce), an_op("wide", 0, 40), an_op("use", 5, 40)},
               {{0, 1}, {1, 2}, {2, 3}});
@@ -225,7 +225,7 @@ TEST_CASE("random fusions keep the rules", "[sim]") {
         homes[kernels.member[i]].insert(k);
         CHECK(devices[kernels.member[i]] == devices[kernels.root[k]]);
       }
-      // Producers are kernels that come before: no cycles, one writer each.
+      // Producers are earlier kernels: no cycles, one writer each.
       for (int32_t i = kernels.read_offset[k]; i < kernels.read_offset[k + 1]; ++i) {
         REQUIRE(kernels.kernel_of[kernels.read[i]] >= 0);
         CHECK(kernels.kernel_of[kernels.read[i]] < k);
@@ -237,7 +237,7 @@ TEST_CASE("random fusions keep the rules", "[sim]") {
         CHECK(homes[op] == std::set<int32_t>{kernels.kernel_of[op]});
         continue;
       }
-      // Fused away: where each consumer is computed, so is it.
+      // Fused away: it is computed wherever a consumer is.
       CHECK((fusion[op] > 0 && fusible_producer(graph.ops[op])));
       std::set<int32_t> expected;
       for (int32_t e = consumers.offset[op]; e < consumers.offset[op + 1]; ++e)

@@ -10,8 +10,7 @@
 
 namespace hone::sim {
 
-// A device on which an operation of `flops` takes that many seconds, moving data is free, and a byte more than `memory`
-// does not fit.
+// A device on which an operation of `flops` takes that many seconds, moving data is free, and `memory` bytes fit.
 inline Device unit_device(double memory = 1e18) {
   Device device;
   device.memory_bytes = memory;
@@ -21,7 +20,7 @@ inline Device unit_device(double memory = 1e18) {
   return device;
 }
 
-// Every pair joined by links of one byte a second.
+// Every pair is joined by links of one byte per second.
 inline Topology unit_topology(int devices, double latency = 0, double memory = 1e18) {
   Topology topology;
   topology.name = "unit";

@@ -1,4 +1,4 @@
-// A second, slow simulator to compare with: no queues, no reference counts, everything looked up anew at each moment.
+// A slow reference simulator without queues and reference counts: it recomputes everything at each point in time.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace hone::sim {
 
-// Which of the ready operations a device starts: an index into `ready` (ascending operations).
+// The ready operation that a device starts: an index into `ready` (ascending operations).
 using Choose = std::function<size_t(int device, const std::vector<int>& ready)>;
 
 class Reference {
@@ -25,7 +25,7 @@ class Reference {
     sent_.assign(n, false);
   }
 
-  // The step time under one rule for choosing.
+  // The step time with one rule for choosing.
   double run(const Choose& choose) {
     for (;;) {
       send();
@@ -58,7 +58,7 @@ class Reference {
     end_[op] = now_ + graph_.ops[op].flops / topology_.devices[d].vector_flops;
     free_at_[d] = end_[op];
   }
-  // Results that have just been finished go to every other device that reads them.
+  // Sends new results to every other device that reads them.
   void send() {
     for (int op = 0; op < graph_.size(); ++op) {
       if (sent_[op] || end_[op] > now_) continue;

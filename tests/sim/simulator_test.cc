@@ -17,7 +17,7 @@ std::vector<int32_t> random_placement(int32_t size, int devices, Rng& rng) {
   return out;
 }
 
-// Peak memory from the trace alone: each value's life as an interval.
+// Peak memory from the trace only: the live interval of each value.
 std::vector<double> peaks_of(const Simulator& simulator, const StepTrace& trace) {
   struct Change {
     double time;
@@ -55,7 +55,7 @@ std::vector<double> peaks_of(const Simulator& simulator, const StepTrace& trace)
   std::vector<double> peaks;
   for (auto& list : changes) {
     std::stable_sort(list.begin(), list.end(), [](const Change& a, const Change& b) {
-      return a.time != b.time ? a.time < b.time : a.bytes < b.bytes;  // what ends makes room first
+      return a.time != b.time ? a.time < b.time : a.bytes < b.bytes;  // memory is freed first
     });
     double now = 0, peak = 0;
     for (const Change& change : list) peak = std::max(peak, now += change.bytes);
@@ -66,7 +66,7 @@ std::vector<double> peaks_of(const Simulator& simulator, const StepTrace& trace)
 
 }  // namespace
 
-TEST_CASE("a step worked out by hand", "[sim]") {
+TEST_CASE("a step computed by hand", "[sim]") {
   // a: 2 s and 3 bytes. b (1 s) reads it on the same device, c (4 s) on the other after 3 s of transfer. d (1 s) needs both:
   // c's 2 bytes come back in 2 s.
   TaskGraph graph = a_graph({an_op("a", 2, 3), an_op("b", 1, 1), an_op("c", 4, 2), an_op("d", 1, 5)},
@@ -124,7 +124,7 @@ TEST_CASE("a kernel's time is the roofline's", "[sim]") {
   Simulator simulator(graph, topology);
   CHECK(simulator.run({}).step_seconds == Approx(4 + 6.1 + 0.5));
   CHECK(simulator.op_seconds(1, 0) == Approx(4.25));
-  // Measured times come back as they were, launch included.
+  // Measured times are reproduced, launch included.
   const Costs costs = costs_from_seconds(graph, device, {0, 9, 3});
   CHECK(costs.factor[0] == 1);
   Simulator measured(graph, topology, costs);
@@ -132,8 +132,8 @@ TEST_CASE("a kernel's time is the roofline's", "[sim]") {
   CHECK(measured.run({}).step_seconds == Approx(12));
 }
 
-TEST_CASE("fused kernels move only what leaves them", "[sim]") {
-  // Two elementwise operations: apart they move 4 arrays, together 2.
+TEST_CASE("fused kernels move only their inputs and results", "[sim]") {
+  // Two elementwise operations: separately they move 4 arrays, fused 2.
   TaskGraph graph =
       a_graph({an_op("x", 0, 100, OpKind::Input), an_op("a", 0, 100), an_op("b", 0, 100)}, {{0, 1}, {1, 2}});
   Topology topology = unit_topology(1);
@@ -145,7 +145,7 @@ TEST_CASE("fused kernels move only what leaves them", "[sim]") {
   CHECK(simulator.run({{}, {}, {0, 1, 0}}).step_seconds == Approx(0.5 + 2 * 3));
 }
 
-TEST_CASE("priorities order what is ready", "[sim]") {
+TEST_CASE("priorities order ready kernels", "[sim]") {
   const TaskGraph graph = a_graph({an_op("a", 1), an_op("b", 2), an_op("c", 3)}, {});
   Simulator simulator(graph, unit_topology(1));
   StepTrace trace;
@@ -172,7 +172,7 @@ TEST_CASE("one link carries one transfer at a time", "[sim]") {
   CHECK(Simulator(graph, topology).run({{0, 1, 2}, {}, {}}).step_seconds == 1 + 4.5 + 4.5 + 1);
 }
 
-TEST_CASE("the step time is the slow reference's, whatever the graph", "[sim]") {
+TEST_CASE("the step time is that of the slow reference on random graphs", "[sim]") {
   Rng rng(3);
   for (int round = 0; round < 200; ++round) {
     const int devices = 1 + static_cast<int>(rng.below(4));
@@ -189,7 +189,7 @@ TEST_CASE("the step time is the slow reference's, whatever the graph", "[sim]") 
       return best;
     });
     CHECK(simulator.run(plan).step_seconds == expected);
-    CHECK(simulator.run(plan).step_seconds == expected);  // buffers left over from the run before
+    CHECK(simulator.run(plan).step_seconds == expected);  // with the buffers of the previous run
   }
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("the best order of up to eight operations is the brute-force scheduler
   }
 }
 
-TEST_CASE("peak memory is what the lives of all values say", "[sim]") {
+TEST_CASE("peak memory agrees with the live intervals of all values", "[sim]") {
   Rng rng(5);
   for (int round = 0; round < 150; ++round) {
     const int devices = 1 + static_cast<int>(rng.below(3));
@@ -220,7 +220,7 @@ TEST_CASE("peak memory is what the lives of all values say", "[sim]") {
     for (const Edge& edge : graph.edges) is_read[edge.to] = 1;
     for (int32_t i = 0; i < graph.size(); ++i) {
       Op& op = graph.ops[i];
-      op.flops = 0.5 + rng.uniform();  // no two events at one moment
+      op.flops = 0.5 + rng.uniform();  // no simultaneous events
       op.output_bytes = 1 + static_cast<double>(rng.below(50));
       if (!is_read[i] && rng.uniform() < 0.5) op.kind = OpKind::Input;
       op.is_output = rng.uniform() < 0.2 && op.kind != OpKind::Input;
@@ -238,7 +238,7 @@ TEST_CASE("peak memory is what the lives of all values say", "[sim]") {
   }
 }
 
-TEST_CASE("what does not fit is refused", "[sim]") {
+TEST_CASE("plans and graphs that do not fit are refused", "[sim]") {
   const TaskGraph graph = a_graph({an_op("a", 1), an_op("b", 1)}, {{0, 1}});
   Simulator simulator(graph, unit_topology(2));
   CHECK_THROWS_AS(simulator.run({{0}, {}, {}}), Error);

@@ -20,7 +20,7 @@ StrategyOptions deciding(const Tasks& tasks) {
   return options;
 }
 
-// Two chains that never meet, with a large result between neighbours.
+// Two independent chains with large results between neighbours.
 TaskGraph two_chains(int length) {
   std::vector<Op> ops;
   std::vector<std::pair<int, int>> edges;
@@ -48,7 +48,7 @@ TEST_CASE("every strategy makes plans that run, the same for the same seed", "[s
       INFO(row.name);
       CHECK(simulator.run(plan).step_seconds > 0);
       CHECK(plan == row.plan(simulator, options));
-      // What is not asked for stays.
+      // Other decisions stay.
       if (!tasks.placement || !row.decides.placement)
         CHECK((plan.device.empty() || std::set<int32_t>(plan.device.begin(), plan.device.end()).size() <= 1));
       if (!tasks.schedule) CHECK(plan.schedule == options.base.schedule);
@@ -56,7 +56,7 @@ TEST_CASE("every strategy makes plans that run, the same for the same seed", "[s
     }
 }
 
-TEST_CASE("layer-wise pieces are consecutive and equal, round robin deals out", "[sim]") {
+TEST_CASE("layer-wise pieces are consecutive and equal, round robin assigns in turn", "[sim]") {
   std::vector<Op> ops;
   for (int i = 0; i < 8; ++i) ops.push_back(an_op("op" + std::to_string(i), 1));
   Simulator simulator(a_graph(ops, {}), unit_topology(4));
@@ -83,14 +83,14 @@ TEST_CASE("METIS and HEFT keep independent chains apart", "[sim]") {
   }
 }
 
-TEST_CASE("METIS takes graphs smaller than the number of devices and graphs without edges", "[sim]") {
+TEST_CASE("METIS accepts graphs smaller than the number of devices and graphs without edges", "[sim]") {
   Simulator one(a_graph({an_op("a", 1), an_op("x", 0, 1, OpKind::Input)}, {}), unit_topology(4));
   CHECK(one.run(plan_metis(one, {})).step_seconds == 1);
   Simulator inputs(a_graph({an_op("x", 0, 1, OpKind::Input)}, {}), unit_topology(4));
   CHECK(inputs.run(plan_metis(inputs, {})).step_seconds == 0);
 }
 
-TEST_CASE("upward ranks are the longest way to the end", "[sim]") {
+TEST_CASE("upward ranks are the longest path to the end", "[sim]") {
   // c = 4, b = 2 + 3 (transfer) + 4, a = 1 + 2 + b.
   const TaskGraph graph = a_graph({an_op("a", 1, 2), an_op("b", 2, 3), an_op("c", 4)}, {{0, 1}, {1, 2}});
   Simulator simulator(graph, unit_topology(2));
@@ -100,7 +100,7 @@ TEST_CASE("upward ranks are the longest way to the end", "[sim]") {
 }
 
 TEST_CASE("HEFT fills gaps", "[sim]") {
-  // Device 1 waits 5 s for a's result; the later-ranked small task fits into the wait.
+  // Device 1 waits 5 s for a's result; the small task of lower rank fits into the gap.
   TaskGraph graph =
       a_graph({an_op("a", 1, 5), an_op("long", 20), an_op("other", 18), an_op("small", 3)}, {{0, 1}, {0, 2}});
   Simulator simulator(graph, unit_topology(2));
@@ -121,7 +121,7 @@ TEST_CASE("the critical path goes first", "[sim]") {
 }
 
 TEST_CASE("planners place whole kernels", "[sim]") {
-  // Pairs of operations that the base fuses; dealt out one by one they would be torn apart.
+  // Pairs of operations that the base fuses; assigned one by one, they would be separated.
   std::vector<Op> ops;
   std::vector<std::pair<int, int>> edges;
   std::vector<int32_t> fusion;
@@ -142,13 +142,13 @@ TEST_CASE("planners place whole kernels", "[sim]") {
     CHECK(plan.fusion == fusion);
   }
   CHECK(strategy("roundrobin").plan(simulator, options).device == std::vector<int32_t>{0, 0, 1, 1, 0, 0, 1, 1});
-  // One that is computed on both devices cannot stay fused.
+  // An operation that is computed on both devices is no longer fused.
   Simulator shared(a_graph({an_op("s", 1, 3), an_op("a", 1), an_op("b", 1)}, {{0, 1}, {0, 2}}), unit_topology(2));
   options.base.fusion = {1, 0, 0};
   const StepReport r = shared.run(strategy("roundrobin").plan(shared, options));
   CHECK(r.kernels == 3);
   CHECK(r.step_seconds == 1 + 3 + 1);
-  // Costs come along: with a factor of 3 on everything the split stays, and times are three times as long.
+  // Costs are used: with a factor of 3 on everything the split stays, and times are three times as long.
   Simulator slow(a_graph(ops, edges), unit_topology(2), {std::vector<double>(8, 3.0)});
   options.base.fusion = fusion;
   CHECK(slow.run(strategy("layerwise").plan(slow, options)).step_seconds == 12);
@@ -174,7 +174,7 @@ TEST_CASE("annealing finds the optimum of graphs small enough to exhaust", "[sim
   }
 }
 
-TEST_CASE("annealing never returns worse than it was given, and stops when told", "[sim]") {
+TEST_CASE("annealing never returns a worse plan than its start, and stops on request", "[sim]") {
   Rng rng(9);
   const TaskGraph graph = random_graph(60, rng, 0.08);
   Simulator simulator(graph, unit_topology(4));
@@ -196,7 +196,7 @@ TEST_CASE("annealing never returns worse than it was given, and stops when told"
   CHECK(seen == 0);
 }
 
-TEST_CASE("annealing leaves plans that run out of memory", "[sim]") {
+TEST_CASE("annealing moves away from plans that run out of memory", "[sim]") {
   // Three results of 10 bytes live to the end; a device holds two.
   TaskGraph graph = a_graph({an_op("a", 1, 10), an_op("b", 1, 10), an_op("c", 1, 10)}, {});
   for (Op& op : graph.ops) op.is_output = true;

@@ -8,7 +8,7 @@
 
 namespace hone::sim {
 
-TEST_CASE("graphs are sorted with producers first, otherwise as they were", "[sim]") {
+TEST_CASE("graphs are sorted with producers first, otherwise in their order", "[sim]") {
   TaskGraph graph;
   graph.ops = {an_op("c", 1), an_op("a", 2), an_op("b", 3), an_op("d", 4)};
   graph.edges = {{1, 2, 1}, {2, 0, 0.5}};
@@ -40,7 +40,7 @@ TEST_CASE("a cyclic graph is refused with an operation on the cycle", "[sim]") {
   CHECK_THROWS_AS(sorted(graph), Error);
 }
 
-TEST_CASE("graphs that make no sense are refused", "[sim]") {
+TEST_CASE("invalid graphs are refused", "[sim]") {
   TaskGraph good;
   good.ops = {an_op("a", 1), an_op("b", 1)};
   good.edges = {{0, 1, 1}};

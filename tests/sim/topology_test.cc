@@ -14,7 +14,7 @@ const std::string kDevice =
     "10\n";
 const std::string kLink = "[[link]]\nbetween = [\"d0\", \"d1\"]\ngb_per_s = 2\nlatency_us = 3\n";
 
-// The whole line a user would see.
+// The complete error message.
 std::string refusal(const std::string& text) {
   try {
     parse_topology(text, "t.toml");
@@ -34,14 +34,14 @@ TEST_CASE("a topology reads with units", "[sim]") {
   CHECK(t.devices[0].memory_bytes == 1024.0 * 1024 * 1024);
   CHECK(t.devices[0].matrix_flops == 1e12);
   CHECK(t.devices[0].special_per_second == Approx(0.5e12 / 8));
-  CHECK(t.links.size() == 2);  // a direction each
+  CHECK(t.links.size() == 2);  // one per direction
   CHECK(t.route(0, 1)[0] != t.route(1, 0)[0]);
   CHECK(t.transfer_seconds(0, 1, 2e9) == Approx(1 + 3e-6));
   CHECK(t.transfer_seconds(1, 1, 2e9) == 0);
   CHECK(t.memory_bytes() == 2.0 * 1024 * 1024 * 1024);
 }
 
-TEST_CASE("routes lead over switches, and a shared link is one for all", "[sim]") {
+TEST_CASE("routes pass through switches, and a shared link is a single link", "[sim]") {
   const std::string star =
       "switches = [\"s\"]\n" + kDevice +
       "[[link]]\nkind = \"star\"\nbetween = [\"s\", \"d0\", \"d1\"]\ngb_per_s = 2\nlatency_us = 1\n";
@@ -55,7 +55,7 @@ TEST_CASE("routes lead over switches, and a shared link is one for all", "[sim]"
   CHECK(bus.route(0, 1)[0] == bus.route(1, 0)[0]);
 }
 
-TEST_CASE("bad topologies are refused with the place", "[sim]") {
+TEST_CASE("bad topologies are refused with their line and key", "[sim]") {
   CHECK(refusal("name = \"none\"\n") == "the topology has no device (t.toml line 1)");
   CHECK(refusal("nmae = \"x\"\n" + kDevice + kLink) == "unknown key 'nmae' (t.toml line 1, nmae)");
   CHECK(refusal(kDevice + "colour = \"red\"\n" + kLink) == "unknown key 'colour' (t.toml line 8, device 1, colour)");
@@ -70,7 +70,7 @@ TEST_CASE("bad topologies are refused with the place", "[sim]") {
             .starts_with("no device or switch is called 'd7'"));
   CHECK(refusal(kDevice + "[[link]]\nbetween = [\"d0\"]\ngb_per_s = 1\n").starts_with("a link needs two ends"));
   CHECK(refusal(kDevice + "[[link]]\nkind = \"tree\"\nbetween = [\"d0\", \"d1\"]\ngb_per_s = 1\n")
-            .starts_with("no kind of link"));
+            .starts_with("unknown kind of link"));
   CHECK(refusal(kDevice + kDevice + kLink).starts_with("the name 'd0' is given twice"));
   CHECK(refusal("name = [").starts_with("not a TOML file"));
   CHECK(refusal("device = 3\n").starts_with("must be written as [[device]]"));

@@ -1,4 +1,4 @@
-// The worker of this build, for tests of what XLA itself does.
+// The worker of this build, for tests that need XLA itself.
 #pragma once
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// A ranker whose scores stand in a table.
+// A ranker with a table of scores.
 #pragma once
 
 #include <map>
@@ -10,8 +10,7 @@
 
 namespace hone::tune {
 
-// By "FINGERPRINT OPTION", else by "OPTION"; what is in neither way there scores 100. Cannot encode kernels of the kind
-// "unreadable".
+// Scores by "FINGERPRINT OPTION", else by "OPTION", else 100. Cannot encode kernels of the kind "unreadable".
 class TableRanker : public cost::KernelRanker {
  public:
   explicit TableRanker(std::map<std::string, double> table) : table_(std::move(table)) {}

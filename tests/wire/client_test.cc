@@ -46,7 +46,7 @@ void give_inputs(Worker& worker, const std::string& program, size_t bytes) {
   worker.call<InputsReplyT>(std::move(request));
 }
 
-// {bytes of the inputs the worker holds for the program, loads the process has seen}
+// {bytes of the worker's inputs for the program, number of loads in the process}
 std::vector<double> run(Worker& worker, const std::string& program) {
   RunRequestT request;
   request.program = program;
@@ -78,7 +78,7 @@ TEST_CASE("a worker starts at the first call and answers many") {
   CHECK(worker.restarts() == 0);
 }
 
-TEST_CASE("each kind of death costs one request and is reported as what it was") {
+TEST_CASE("each kind of failure of a worker fails one request and is reported as its kind") {
   struct Case {
     const char* name;
     Kind kind;
@@ -106,7 +106,7 @@ TEST_CASE("each kind of death costs one request and is reported as what it was")
   }
 }
 
-TEST_CASE("a worker program that does not start is no candidate's failure") {
+TEST_CASE("a worker program that does not start is not a candidate's failure") {
   const std::string program = HONE_BUILD_DIR "/no_worker.sh";
   hone::write_file(program, "#!/bin/sh\necho 'error while loading shared libraries: libgone.so' >&2\nexit 127\n");
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
@@ -172,7 +172,7 @@ TEST_CASE("failures of a healthy worker keep their code, place and hint, and the
   CHECK(worker.pid() == pid);
 }
 
-TEST_CASE("a fresh worker is told again what the old one knew, and no more") {
+TEST_CASE("a new worker receives the requests of the old one again, but only those it needs") {
   Worker worker(fake());
   load(worker, "a");
   load(worker, "b");
@@ -182,14 +182,14 @@ TEST_CASE("a fresh worker is told again what the old one knew, and no more") {
   CHECK(failure_of(worker, "crash").kind == Kind::Crashed);
   CHECK(run(worker, "p:a") == std::vector<double>{1000, 1});
   CHECK(run(worker, "p:b") == std::vector<double>{0, 2});
-  CHECK(run(worker, "p:a") == std::vector<double>{1000, 2});  // told once
+  CHECK(run(worker, "p:a") == std::vector<double>{1000, 2});  // replayed once
   worker.kill();
   give_inputs(worker, "p:b", 5);
   CHECK(run(worker, "p:b") == std::vector<double>{5, 1});
   CHECK_THROWS_AS(run(worker, "p:unknown"), hone::Error);
 }
 
-TEST_CASE("kernels and layouts are listed, also by a worker that never saw the program") {
+TEST_CASE("kernels and layouts are listed, also by a new worker without the program") {
   Worker worker(fake());
   load(worker, "a");
   const auto kernels = [&](std::vector<uint64_t> known) {
@@ -240,10 +240,10 @@ TEST_CASE("verdicts and stages come back from a measurement") {
       CHECK(static_cast<int>(reply.verdict) == verdict);
       CHECK(static_cast<int>(from_wire(reply.stage)) == stage);
     }
-  CHECK(measure({}).verdict == Verdict::RunFailed);  // a reply that says nothing is no success
+  CHECK(measure({}).verdict == Verdict::RunFailed);  // an empty reply is not a success
 }
 
-TEST_CASE("a worker that died while idle costs no request") {
+TEST_CASE("a worker that died while idle fails no request") {
   Worker worker(fake());
   load(worker, "a");
   const int pid = worker.pid();
@@ -255,12 +255,12 @@ TEST_CASE("a worker that died while idle costs no request") {
   CHECK(worker.restarts() == 1);
 }
 
-TEST_CASE("a talkative worker does not block") {
+TEST_CASE("a worker with much output does not block") {
   Worker worker(fake());
   CHECK(load(worker, "talk").instructions == 1);
 }
 
-TEST_CASE("messages far larger than a socket's buffer pass whole") {
+TEST_CASE("messages far larger than a socket's buffer arrive completely") {
   Worker worker(fake());
   constexpr size_t kBytes = size_t{64} << 20;
   CHECK(load(worker, "a", 0, kBytes).bytes_accessed == static_cast<double>(kBytes));
@@ -268,7 +268,7 @@ TEST_CASE("messages far larger than a socket's buffer pass whole") {
   CHECK(run(worker, "p:a") == std::vector<double>{static_cast<double>(kBytes), 1});
 }
 
-TEST_CASE("the waiting function is asked while the worker works and can give up") {
+TEST_CASE("the waiting function is called while the worker works and can stop the call") {
   Worker worker(fake());
   load(worker, "a");
   int asked = 0;

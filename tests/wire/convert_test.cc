@@ -4,7 +4,7 @@
 
 using namespace hone::wire;
 
-TEST_CASE("decisions survive the wire") {
+TEST_CASE("decisions are unchanged by conversion") {
   const hone::Decisions decisions = {{hone::DecisionKind::Fusion, "a>b", "keep"},
                                      {hone::DecisionKind::Codegen, "k1", "tile=8,8;slp=0"},
                                      {hone::DecisionKind::Passes, "algsimp", "off"}};
@@ -27,7 +27,7 @@ TEST_CASE("a dimension keeps all its fields") {
   CHECK(dimension.weight == 0.25);
 }
 
-TEST_CASE("stages survive the wire and say what a failed candidate failed at") {
+TEST_CASE("stages are unchanged by conversion and determine the verdict on a failed candidate") {
   using hone::Stage;
   for (const Stage stage : {Stage::None, Stage::Load, Stage::Passes, Stage::Codegen, Stage::Run, Stage::Compare})
     CHECK(from_wire(to_wire(stage)) == stage);
@@ -37,7 +37,7 @@ TEST_CASE("stages survive the wire and say what a failed candidate failed at") {
   CHECK(verdict_of(Stage::None) == Verdict::RunFailed);
 }
 
-TEST_CASE("nonsense from the wire is caught") {
+TEST_CASE("invalid values in messages are refused") {
   DimensionT dimension;
   dimension.options = {"x"};
   dimension.default_option = 1;

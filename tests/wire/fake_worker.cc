@@ -1,4 +1,4 @@
-// A worker that misbehaves on request, for the client's tests: what it does is the name of the program it is to load.
+// A worker for the client's tests that fails on request: the name of the loaded program selects its behaviour.
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ void fail(ReplyT& reply, int code, const std::string& message, Stage stage = Sta
 char* volatile kept = nullptr;
 
 void exhaust_memory() {
-  // Volatile, or the compiler may leave out what nobody uses.
+  // Volatile, or the compiler may remove unused allocations.
   for (;;) kept = new char[size_t{256} << 20];
 }
 
@@ -59,7 +59,7 @@ void misbehave(const std::string& name) {
   if (name == "exit") std::exit(3);
   if (name == "hang") ::sleep(1000);
   if (name == "oom") exhaust_memory();
-  if (name == "talk") {  // more than a pipe holds
+  if (name == "talk") {  // more than the capacity of a pipe
     for (int line = 0; line < 20000; ++line) std::fprintf(stderr, "line %d\n", line);
   }
   if (name == "garbage") {

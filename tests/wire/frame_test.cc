@@ -9,7 +9,7 @@
 
 using namespace hone::wire;
 
-TEST_CASE("frames pass whole, whatever their size") {
+TEST_CASE("frames of all sizes arrive completely") {
   int ends[2];
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
   for (const size_t size : {size_t{0}, size_t{1}, size_t{4096}, size_t{5'000'000}}) {
@@ -28,7 +28,7 @@ TEST_CASE("frames pass whole, whatever their size") {
   ::close(ends[1]);
 }
 
-TEST_CASE("frames that are cut short or too long are refused") {
+TEST_CASE("truncated and too long frames are refused") {
   int ends[2];
   std::vector<uint8_t> data;
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);

@@ -4,7 +4,7 @@
 
 using hone::wire::last_words;
 
-TEST_CASE("last words are the most telling line of what a program said") {
+TEST_CASE("last words are the most informative line of a program's output") {
   CHECK(last_words("") == "");
   CHECK(last_words("\n \n") == "");
   CHECK(last_words("one\ntwo\n") == "two");

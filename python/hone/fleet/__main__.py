@@ -1,4 +1,4 @@
-"""`python -m hone.fleet REQUEST`: what `hone tune --engine ray` becomes. REQUEST is its JSON (src/cli/fleet.cc)."""
+"""`python -m hone.fleet REQUEST`: started by `hone tune --engine ray`. REQUEST is JSON (src/cli/fleet.cc)."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from ..errors import Error
 from . import cluster, plan
 from .tune import Fleet, RunFailed, write_package
 
-# Where the answer goes. Ray prints of its own accord, about nodes that die for one: that goes to standard error.
+# The answer is written here. Ray's own output, for instance about nodes that die, goes to standard error.
 answer = sys.stdout
 
 
@@ -18,7 +18,7 @@ def main(arguments):
     request["own_type"] = own_type(request["hone"])
 
     def work():
-        # Said before the cluster is let go: what Ray does then must not cost the answer.
+        # The answer is printed before the cluster is released: a failure of Ray then does not lose it.
         with cluster.nodes_of(request["address"], request["hone"]) as nodes:
             return answered(request, lambda: tune(request, nodes))
 
@@ -26,7 +26,7 @@ def main(arguments):
 
 
 def answered(request, work):
-    """What `work` returns, an exit code; its exceptions become one line and one."""
+    """The exit code that `work` returns; exceptions are printed in one line and become an exit code."""
     try:
         return work()
     except RunFailed as error:
@@ -55,7 +55,7 @@ def tune(request, nodes):
 
 
 def own_type(hone):
-    """This machine as a HostType; None where it cannot run the worker."""
+    """This machine as a HostType; None if it cannot run the worker."""
     done = subprocess.run([hone, "worker", "--json"], capture_output=True, text=True)
     try:
         hello = json.loads(done.stdout)
@@ -65,7 +65,7 @@ def own_type(hone):
 
 
 def fail(code, error, as_json):
-    """One line and an exit code, as hone itself ends."""
+    """Prints one line and returns an exit code, like hone itself."""
     message, where, hint = (" ".join(text.split()) for text in (error.message, error.where, error.hint))
     if as_json:
         print(json.dumps({"error": {"message": message, "where": where, "hint": hint}}), file=answer, flush=True)
@@ -77,4 +77,4 @@ def fail(code, error, as_json):
 if __name__ == "__main__":
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    os._exit(main(sys.argv[1:]))  # threads of Ray may wait for a cluster that is gone
+    os._exit(main(sys.argv[1:]))  # Ray's threads may wait for a lost cluster

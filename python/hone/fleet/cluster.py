@@ -1,4 +1,4 @@
-"""Nodes of a Ray cluster. The only module that knows Ray."""
+"""Nodes of a Ray cluster. The only module that uses Ray."""
 
 import concurrent.futures
 import contextlib
@@ -10,17 +10,17 @@ from ..errors import Error
 from . import node
 from .tune import NodeLost, RunFailed
 
-CONCURRENT_CALLS = 4  # of one node: the one that works, its snapshot, a stop
+CONCURRENT_CALLS = 4  # per node: the running call, its snapshot, a stop
 CLOSE_S = 5.0
 KNOCK_S = 5.0
 
 
 @contextlib.contextmanager
 def nodes_of(address, hone):
-    """The cluster's nodes, one actor each, as tune.Fleet takes them; all are let go at the end.
+    """The cluster's nodes for tune.Fleet, one actor each; all are released at the end.
 
-    address: as ray.init takes it, "auto" or "HOST:PORT"; empty starts a cluster of this machine alone. An actor
-    reserves all CPUs of its node: nothing else of the cluster runs beside a measurement.
+    address: as for ray.init, "auto" or "HOST:PORT"; empty starts a cluster on this machine only. An actor reserves
+    all CPUs of its node, so that nothing else on the cluster runs during a measurement.
     """
     _knock(address)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read when Ray is imported
@@ -49,7 +49,7 @@ def nodes_of(address, hone):
     finally:
         for one in found:
             one.close()
-        # A cluster of others sees this process end; saying goodbye to one whose head is gone would take a minute.
+        # An external cluster notices the end of this process; shutdown would take a minute if its head is lost.
         if not address:
             ray.shutdown()
 
@@ -74,7 +74,7 @@ class RayNode:
 
     def call(self, method, *arguments):
         result = concurrent.futures.Future()
-        if self.lost:  # asked again, Ray would look for it
+        if self.lost:  # another call would make Ray search for it
             result.set_exception(NodeLost("it was lost before"))
             return result
         reference = getattr(self.actor, method).remote(*arguments)
@@ -84,14 +84,14 @@ class RayNode:
     def close(self):
         import ray
 
-        with contextlib.suppress(Exception):  # it may be gone
+        with contextlib.suppress(Exception):  # it may be lost
             self.call("close").result(timeout=CLOSE_S)
         if not self.lost:
             with contextlib.suppress(Exception):
                 ray.kill(self.actor)
 
     def _pass_on(self, done, result):
-        """Ray's exceptions in our words."""
+        """Converts Ray's exceptions to ours."""
         import ray.exceptions
 
         error = done.exception()
@@ -107,7 +107,7 @@ class RayNode:
 
 
 def _knock(address):
-    """Error when nobody listens at HOST:PORT: Ray would try for a minute."""
+    """Error if nothing listens at HOST:PORT: Ray would retry for a minute."""
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdigit():
         return

@@ -1,6 +1,6 @@
-"""What one machine of a fleet does: it runs `hone` and hands its database back.
+"""The work of one machine of a fleet: runs `hone` and returns its database.
 
-Travels to the nodes by value, so it needs nothing but the standard library there.
+The module is sent to the nodes by value, so it needs only the standard library there.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Node:
-    """One machine. Answers are plain values; a call of hone that fails is {"error": ..., "code": ...}."""
+    """One machine. Results are plain values; a failed call of hone is {"error": ..., "code": ...}."""
 
     def __init__(self, hone):
         self.hone = hone
@@ -35,8 +35,8 @@ class Node:
         return self._call(["worker"])
 
     def prepare(self, files, program, options, database):
-        """files: name -> bytes, the program `program` among them; options: words of hone tune, "{folder}" in them
-        stands for where the files lie; database: a URL, or the bytes of a file to start from, or None."""
+        """files: name -> bytes, including `program`; options: words of hone tune, where "{folder}" stands for the
+        folder of the files; database: a URL, or the bytes of a file to start from, or None."""
         for name, content in files.items():
             path = self.folder / "in" / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,17 +58,17 @@ class Node:
         self.database = str(path)
 
     def inspect(self):
-        """What `hone inspect` says of the program."""
+        """The output of `hone inspect` for the program."""
         of_programs = "--threads --seed --weights --inputs --memory-limit --allow-fast-math --max-isa"
         return self._call(["inspect", self.program, *self._words(of_programs.split())])
 
     def tune_kernels(self, kernels, budget_s):
-        """Tunes kernels by fingerprint; the answer carries the database."""
+        """Tunes kernels by fingerprint; the result contains the database."""
         answer = self._call([*self._tune(budget_s), "--kernels", ",".join(kernels)])
         return {"answer": answer, "database": self.rows()}
 
     def tune_program(self, name, budget_s):
-        """Tunes the whole program; the answer carries the package's files and the database."""
+        """Tunes the whole program; the result contains the package's files and the database."""
         package = self.folder / "out" / name
         shutil.rmtree(package, ignore_errors=True)
         package.parent.mkdir(exist_ok=True)
@@ -81,7 +81,7 @@ class Node:
         return {"answer": answer, "files": files, "package": str(package), "database": self.rows()}
 
     def rows(self):
-        """The database as it is now, as a file's bytes; None when it is shared or empty."""
+        """The current database as a file's bytes; None when it is shared or empty."""
         path = pathlib.Path(self.database or "")
         if not path.is_file():
             return None
@@ -93,7 +93,7 @@ class Node:
         return content
 
     def stop(self):
-        """As Ctrl-C: hone ends with the best it has."""
+        """Like Ctrl-C: hone stops with its best result."""
         with self._lock:
             if self._running is not None:
                 self._running.send_signal(signal.SIGINT)
@@ -137,8 +137,8 @@ class Node:
                 answer = json.loads(out.read())
             except ValueError:
                 words = said.read().decode(errors="replace").strip().splitlines()
-                how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code} and no answer"
-                return _failure(f"hone {arguments[0]} {how}: {words[-1] if words else 'it said nothing'}", "", 1)
+                how = f"was ended by signal {-code}" if code < 0 else f"exited with code {code} without a result"
+                return _failure(f"hone {arguments[0]} {how}: {words[-1] if words else 'it printed nothing'}", "", 1)
             if isinstance(answer, dict) and "error" in answer:
                 answer["code"] = code
             return answer

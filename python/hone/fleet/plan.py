@@ -1,19 +1,19 @@
-"""Which nodes may measure for one result, and how the kernels of a program are shared out. Pure functions."""
+"""Which nodes may measure for one result, and how the kernels of a program are distributed. Pure functions."""
 
 from dataclasses import dataclass, field
 
 from ..errors import Error
 
-KERNEL_SHARE = 0.45  # of the budget, for kernels: as `hone tune` gives them on one machine
+KERNEL_SHARE = 0.45  # of the budget, for kernels: as in `hone tune` on one machine
 FINAL_SHARE = 0.25  # of the budget, at least, for the program as a whole
-SMALLEST_SHARE = 0.003  # of the program's time: a kernel below cannot be seen in a duel of the program
-TASKS_PER_NODE = 4  # so that a lost node costs little, and slow ones are waited for little
+SMALLEST_SHARE = 0.003  # of the program's time: kernels below are not visible in a duel of the program
+TASKS_PER_NODE = 4  # so that a lost node costs little, and slow ones cause little waiting
 SHORTEST_TASK_S = 1.0
 
 
 @dataclass(frozen=True)
 class HostType:
-    """What must agree for measurements to be comparable: rows of the database say the same."""
+    """What must agree for measurements to be comparable: the same as in rows of the database."""
 
     host: str
     xla_version: str
@@ -24,7 +24,7 @@ class HostType:
 
 @dataclass
 class Task:
-    """Kernels that one node tunes in one go."""
+    """Kernels that one node tunes in one call."""
 
     kernels: list
     tries: int = 0
@@ -34,8 +34,8 @@ class Task:
 def choose_type(types, own=None):
     """The type of host to tune for.
 
-    types: one HostType per node. own: this machine's, taken when a node has it. Otherwise all nodes must agree: a
-    result for a machine nobody asked for would be a surprise.
+    types: one HostType per node. own: this machine's, chosen if a node has it. Otherwise all nodes must agree, so that
+    the machine tuned for is never a surprise.
     """
     if own in types:
         return own
@@ -50,10 +50,10 @@ def choose_type(types, own=None):
 
 
 def share_out(kernels, nodes):
-    """Tasks for the kernels that are worth it, most valuable first.
+    """Tasks for the kernels worth tuning, most valuable first.
 
-    kernels: rows of `hone inspect --json`'s kernel_list. Neighbours in value go to different tasks, so that every
-    task has its share of the valuable ones.
+    kernels: rows of `hone inspect --json`'s kernel_list. Kernels of similar value go to different tasks, so that
+    every task has its share of the valuable ones.
     """
     worthy = [k for k in kernels if k["options"] > 1 and k["share"] >= SMALLEST_SHARE]
     worthy.sort(key=lambda k: (-k["share"], k["fingerprint"]))
@@ -62,6 +62,6 @@ def share_out(kernels, nodes):
 
 
 def task_seconds(left_s, nodes, tasks):
-    """What one task may take when so many are left for so many nodes in so much time."""
+    """The time for one task, with `tasks` tasks left for `nodes` nodes in `left_s` seconds."""
     rounds = -(-tasks // max(1, nodes))
     return max(SHORTEST_TASK_S, left_s / max(1, rounds))

@@ -1,4 +1,4 @@
-"""The run as a whole: kernels on all nodes at once, then the program on one of them; what is lost when a node is."""
+"""The whole run: kernels on all nodes at once, then the program on one of them; handles lost nodes."""
 
 import concurrent.futures
 import contextlib
@@ -11,25 +11,25 @@ import time
 from ..errors import Error
 from . import plan
 
-SNAPSHOT_S = 5.0  # how old the rows of a running call may get: a lost node costs no more
-MOST_TRIES = 3  # of one task, counting nodes it was lost with
-MOST_KERNELS = 3000  # whose rows travel: a command line holds no more
-HELLO_S = 300.0  # for a node to answer at all: one that others keep busy does not
+SNAPSHOT_S = 5.0  # maximum age of the rows of a running call: a lost node costs no more
+MOST_TRIES = 3  # of one task, including those on lost nodes
+MOST_KERNELS = 3000  # whose rows are sent: the limit of a command line
+HELLO_S = 300.0  # for a node's first answer: a node in use by others does not answer
 
 
 class NodeLost(Exception):
-    """The machine is gone, and what it did since its last snapshot."""
+    """The machine is lost, with its work since the last snapshot."""
 
 
 class RunFailed(Error):
-    """The request was fine and could not be carried out: exit code 1."""
+    """The request was valid but could not be carried out: exit code 1."""
 
 
 class Fleet:
     """The nodes of one run.
 
-    nodes: objects with a `name` and `call(method, *arguments)` that returns a concurrent future of what node.Node's
-    method of that name returns; the future of a lost node raises NodeLost. say: takes a line of progress.
+    nodes: objects with a `name` and `call(method, *arguments)`, which returns a concurrent future of the result of
+    node.Node's method; the future of a lost node raises NodeLost. say: called with a line of progress.
     """
 
     def __init__(self, nodes, request, say=lambda line: None, clock=time.monotonic):
@@ -47,7 +47,7 @@ class Fleet:
     def run(self):
         """Tunes and returns {"summary", "files", "package"}; the rows are in the request's database."""
         with tempfile.TemporaryDirectory(prefix="hone-fleet-") as folder:
-            self.own = pathlib.Path(folder) / "run.db"  # what this run may use: with --fresh, only what it measured
+            self.own = pathlib.Path(folder) / "run.db"  # the rows this run may use: with --fresh, only its own
             self.folder = pathlib.Path(folder)
             self.keep_to_one_type()
             self.prepare()
@@ -55,7 +55,7 @@ class Fleet:
             kernels = sorted(inspection["kernel_list"], key=lambda k: -k["share"])[:MOST_KERNELS]
             self.about = [inspection["fingerprint"], *(k["fingerprint"] for k in kernels)]
             self.share_rows()
-            self.start = self.clock()  # the budget is the search's
+            self.start = self.clock()  # the budget is for the search only
             self.tune_kernels(plan.share_out(inspection["kernel_list"], len(self.nodes)))
             if self.interrupted:
                 raise RunFailed("interrupted before there was a result", "", "what was measured is kept")
@@ -71,7 +71,7 @@ class Fleet:
             try:
                 hello = self.good(future.result(timeout=HELLO_S))
             except (NodeLost, Error, concurrent.futures.TimeoutError) as error:
-                why = str(error) or "it does not answer, or others keep it busy"
+                why = str(error) or "it does not answer, or is in use by others"
                 self.say(f"{node.name} is left out: {why}")
                 continue
             types[node] = plan.HostType(f"{hello['cpu']}, {hello['cores']} cores", hello["xla_version"])
@@ -93,7 +93,7 @@ class Fleet:
             files[str(path.relative_to(program.parent))] = path.read_bytes()
         for words in self.request["options"]:
             if words == ["--fresh"]:
-                continue  # what nodes start from is already chosen so
+                continue  # respected in share_rows()
             if words[0] == "--inputs":
                 path = pathlib.Path(words[1])
                 files["inputs" + path.suffix] = path.read_bytes()
@@ -104,7 +104,7 @@ class Fleet:
         self.everywhere("prepare", files, program.name, options, self.url)
 
     def share_rows(self):
-        """What is known of the program and its kernels goes to every node."""
+        """Sends the known rows of the program and its kernels to every node."""
         if self.url:
             return
         if not self.fresh and pathlib.Path(self.request["db"]).exists():
@@ -115,7 +115,7 @@ class Fleet:
     # ---- the work
 
     def tune_kernels(self, tasks):
-        """Idle nodes take the next task; a task whose node is lost goes back to the front."""
+        """Idle nodes take the next task; a task of a lost node returns to the front of the queue."""
         waiting, done, total = list(tasks), 0, len(tasks)
         deadline = self.start + plan.KERNEL_SHARE * self.request["budget_s"]
         running = {}  # future -> (node, task)
@@ -157,7 +157,7 @@ class Fleet:
         )
 
     def tune_program(self):
-        """The program itself, on one node: every duel is against the best so far, so there is one order of things."""
+        """Tunes the program itself, on one node: every duel is against the best so far, so duels are sequential."""
         for _ in range(MOST_TRIES):
             node = self.nodes[0]
             budget_s = self.request["budget_s"]
@@ -184,7 +184,7 @@ class Fleet:
     # ---- nodes
 
     def wait(self, running, snapshots):
-        """Futures of `running` that are done, waiting at most until the next snapshots are due. Ctrl-C is passed on."""
+        """Futures of `running` that are done; waits at most until the next snapshots are due. Ctrl-C is forwarded."""
         try:
             timeout = snapshots.due_in()
             done, _ = concurrent.futures.wait(running, timeout, return_when=concurrent.futures.FIRST_COMPLETED)
@@ -205,7 +205,7 @@ class Fleet:
         self.say(f"{node.name} is lost, and what it measured since its last snapshot; {len(self.nodes)} left")
         if not self.nodes:
             raise RunFailed(
-                "every node of the fleet is lost", "--address", "what was measured is kept: the same command goes on"
+                "every node of the fleet is lost", "--address", "what was measured is kept: the same command continues"
             )
 
     def everywhere(self, method, *arguments):
@@ -224,7 +224,7 @@ class Fleet:
 
     @staticmethod
     def good(answer):
-        """The answer of a call of hone; Error or RunFailed if it is an error."""
+        """Returns the answer of a call of hone; raises Error or RunFailed if it is an error."""
         if "error" not in answer:
             return answer
         error = answer["error"]
@@ -244,7 +244,7 @@ class Fleet:
         path.unlink()
 
     def merge(self, source, into, only=False):
-        """`hone db merge`: the one place where rows are judged and joined."""
+        """Merges rows with `hone db merge`, which also checks them."""
         command = [self.request["hone"], "db", "merge", str(source), "--db", str(into), "--json"]
         if only:
             command += ["--only", ",".join(self.about)]
@@ -259,7 +259,7 @@ class Fleet:
 
 
 class Snapshots:
-    """Asks running nodes for their rows from time to time."""
+    """Fetches the rows of running nodes at intervals."""
 
     def __init__(self, fleet):
         self.fleet = fleet
@@ -273,12 +273,12 @@ class Snapshots:
             return
         self.next = self.fleet.clock() + SNAPSHOT_S
         for node in nodes:
-            with contextlib.suppress(NodeLost, concurrent.futures.TimeoutError):  # the call it runs will tell
+            with contextlib.suppress(NodeLost, concurrent.futures.TimeoutError):  # the running call reports it
                 self.fleet.keep(node.call("rows").result(timeout=SNAPSHOT_S))
 
 
 def write_package(output, files, package):
-    """The package's files in one step, the node's path in them replaced by the real one."""
+    """Writes the package's files in one step; replaces the node's path in them by the real one."""
     output = pathlib.Path(output)
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".hone-", dir=output.parent) as aside:

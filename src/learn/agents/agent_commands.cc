@@ -12,8 +12,8 @@ namespace hone::learn {
 
 namespace {
 
-// `workers` processes; environments that share one share its memory of states, too. A copy of an environment is cheap, a
-// worker is not.
+// `workers` processes. Environments with the same worker also share its cached states. Copying an environment is cheap,
+// starting a worker is not.
 struct Workers {
   passorder::PassEnvOptions options;
   int64_t count = 1;
@@ -21,14 +21,14 @@ struct Workers {
 
   std::unique_ptr<passorder::Environment> environment(int64_t index) {
     if (static_cast<int64_t>(made.size()) < count) made.push_back(std::make_unique<passorder::PassEnv>(options));
-    // A program that XLA cannot read ends the run before it begins, not when an episode draws it.
+    // Load all programs now, so that one XLA cannot read fails at the start and not when an episode draws it.
     if (index == 0)
       for (const std::string& program : options.programs) made.front()->session().load_file(program);
     return made[index % count]->clone();
   }
 };
 
-// What a policy keeps of the environment: its actions by name, but not where programs lay on this machine.
+// The description of the environment stored in a policy: its actions by name, without this machine's file paths.
 nlohmann::json lasting(nlohmann::json environment, const passorder::PassEnv& made) {
   environment["passes"] = made.actions();
   environment.erase("programs");
@@ -48,7 +48,7 @@ nlohmann::json run_gym_train(const nlohmann::json& request, const cost::LearnHos
   int64_t begin = 0;
   std::optional<hone::Progress> line;
   const auto show = [&](const AgentProgress& progress) {
-    if (!line) {  // a resumed run begins where it was: its speed is that of the rest
+    if (!line) {  // a resumed run starts at its checkpoint; only the remaining steps count for the speed
       ProgressOptions shown;
       shown.total = static_cast<double>(options.steps - progress.steps);
       shown.quiet = request.value("quiet", false);

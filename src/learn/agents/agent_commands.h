@@ -8,7 +8,7 @@
 namespace hone::learn {
 
 // Request: {"environment": pass_env_json.h, "options": agent_options.h, "workers", "out", "checkpoint", "checkpoint_every",
-// "resume", "log_dir", "command", "quiet"}. Response: what happened. The policy is written however the run ended.
+// "resume", "log_dir", "command", "quiet"}. Response: a summary. The policy is written even if the run was interrupted.
 nlohmann::json run_gym_train(const nlohmann::json& request, const cost::LearnHost& host);
 
 }  // namespace hone::learn

@@ -17,7 +17,7 @@ constexpr const char* kRunFormat = "hone-agent-checkpoint-1";
 constexpr size_t kRecent = 100;     // episodes in means
 constexpr int64_t kLogEvery = 500;  // steps, at least
 
-// What must be equal for a run to go on. The number of steps may grow, except where exploration depends on it.
+// What must be equal for a run to be resumed. The number of steps may grow unless exploration depends on it.
 std::string identity_of(options::AgentOptions options, const passorder::EnvironmentSpec& spec,
                         const std::string& environment) {
   if (options.agent != "dqn") options.steps = 1;
@@ -51,7 +51,7 @@ class AgentRun {
     int64_t next_checkpoint = place_.steps + files_.checkpoint_every, next_log = place_.steps;
     while (place_.steps < options_.steps) {
       const nlohmann::json stood = environments_.save();
-      int64_t moved = -options_.environments;  // an agent that asks is about to step all of them
+      int64_t moved = -options_.environments;  // an agent asks before it steps all of them
       const auto round = agent_->round(environments_, place_, [&] {
         moved += options_.environments;
         progress({place_.steps + moved, episodes_, mean_of(returns_)});
@@ -111,7 +111,7 @@ class AgentRun {
     events_->scalar(now, place_.steps, "episode/mean_length", mean_of(lengths_));
   }
 
-  // With the environments as they stood before the first round that is not counted.
+  // `environments`: their state after the last round that is counted.
   void save(const nlohmann::json& environments) {
     if (files_.checkpoint.empty()) return;
     options::TensorFile file;
@@ -138,8 +138,8 @@ class AgentRun {
     };
     if (text("format") != kRunFormat) throw Error("not a checkpoint of an agent", path);
     if (text("run") != identity_of(options_, environments_.spec(), files_.environment))
-      throw Error("the checkpoint is of a run with other options or another environment", path,
-                  "give the same ones or another file");
+      throw Error("the checkpoint is from a run with other options or another environment", path,
+                  "use the same ones or name another file");
     try {
       const nlohmann::json progress = nlohmann::json::parse(text("progress"));
       progress.at("steps").get_to(place_.steps);
@@ -154,7 +154,7 @@ class AgentRun {
     } catch (const std::out_of_range&) {
       throw Error("the checkpoint is damaged", path);
     } catch (const RunError&) {
-      throw;  // not the file's fault
+      throw;  // the file is not the cause
     } catch (const Error& e) {
       throw Error(e.what(), path, e.hint());
     }

@@ -13,15 +13,15 @@ namespace hone::learn {
 struct AgentFiles {
   std::string checkpoint;  // written every `checkpoint_every` steps and at the end; empty = none
   int64_t checkpoint_every = 20000;
-  bool resume = false;      // go on from the checkpoint, if there is one
+  bool resume = false;      // continue from the checkpoint, if there is one
   std::string log_dir;      // TensorBoard events; empty = none
-  std::string environment;  // how the environments are made: a checkpoint where it differs is refused
+  std::string environment;  // how the environments are made; a checkpoint with another value is refused
 };
 
 struct AgentReport {
   std::unique_ptr<Agent> agent;
   passorder::EnvironmentSpec spec;
-  int64_t steps = 0, rounds = 0, episodes = 0;  // of the whole run, over all its parts
+  int64_t steps = 0, rounds = 0, episodes = 0;  // of the whole run, before and after it was resumed
   double mean_return = 0, mean_length = 0;      // of the last hundred episodes
   bool interrupted = false;
   double seconds = 0, steps_per_s = 0;  // of this call
@@ -34,8 +34,8 @@ struct AgentProgress {
 };
 
 // With one thread for the networks the result is a function of environments, options and seed, and a run resumed from its
-// checkpoint ends with the same bits as one that was never cut off. Whole rounds are made: the last one may go past
-// options.steps. An interrupted round is forgotten. Throws Error for options that make no sense or do not fit the
+// checkpoint ends with the same bits as an uninterrupted one. Rounds are always completed, so the last one may exceed
+// options.steps. An interrupted round is discarded. Throws Error for options that are invalid or do not fit the
 // environment, a checkpoint of another run, and losses that are not finite.
 AgentReport train_agent(const passorder::EnvironmentFactory& factory, const options::AgentOptions& options,
                         const AgentFiles& files, const std::function<bool()>& interrupted,

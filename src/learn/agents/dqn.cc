@@ -1,5 +1,5 @@
-// Deep Q-learning (Mnih et al. 2015): a memory of transitions, a target network copied now and then, and double Q-learning's
-// target (van Hasselt et al. 2016).
+// Deep Q-learning (Mnih et al. 2015): a replay memory, a target network copied at intervals, and the target of double
+// Q-learning (van Hasselt et al. 2016).
 #include "learn/agents/dqn.h"
 
 #include <cmath>
@@ -37,7 +37,7 @@ Replay::Replay(int64_t capacity, int64_t width) : capacity_(capacity), width_(wi
 void Replay::add(std::span<const float> before, int64_t action, double reward, std::span<const float> after,
                  bool terminated) {
   if (static_cast<int64_t>(before.size()) != width_ || static_cast<int64_t>(after.size()) != width_)
-    throw InternalError("an observation of another width");
+    throw InternalError("an observation has the wrong width");
   if (size() < capacity_) {
     before_.insert(before_.end(), before.begin(), before.end());
     after_.insert(after_.end(), after.begin(), after.end());
@@ -55,7 +55,7 @@ void Replay::add(std::span<const float> before, int64_t action, double reward, s
 }
 
 Replay::Batch Replay::sample(int64_t rows, Rng& rng) const {
-  if (size() == 0) throw InternalError("nothing to sample from");
+  if (size() == 0) throw InternalError("cannot sample from an empty replay memory");
   torch::Tensor index = torch::empty({rows}, torch::kLong);
   for (int64_t i = 0; i < rows; ++i) index.data_ptr<int64_t>()[i] = rng.below(size());
   return {rows_of(before_, width_).index_select(0, index), rows_of(after_, width_).index_select(0, index),
@@ -86,7 +86,7 @@ void Replay::restore(const options::TensorFile& file) {
   const size_t rows = actions_.size();
   if (next.size() != 1 || next[0] < 0 || next[0] >= capacity_ || size() > capacity_ || rewards_.size() != rows ||
       terminated_.size() != rows || before_.size() != rows * width_ || after_.size() != rows * width_)
-    throw Error("the replay memory does not fit");
+    throw Error("the replay memory does not fit the options");
   next_ = next[0];
 }
 
@@ -137,7 +137,7 @@ class DqnAgent : public Agent {
     Round done;
     for (int64_t i = 0; i < options_.train_every; ++i) act(environments, place.steps + done.steps, rng, done);
     if (replay_.size() < options_.learning_starts) return done;
-    if (updates_ == 0) networks_->scale->values->update(replay_.observations());  // and never again: targets stay put
+    if (updates_ == 0) networks_->scale->values->update(replay_.observations());  // only once: targets stay fixed
     learn(place, done);
     return done;
   }
@@ -184,7 +184,7 @@ class DqnAgent : public Agent {
     const std::vector<passorder::VectorStep> results = environments.step(actions);
     for (size_t e = 0; e < results.size(); ++e) {
       const passorder::Step& result = results[e].step;
-      if (!std::isfinite(result.reward)) throw Error("the environment gave a reward that is not finite", spec.id);
+      if (!std::isfinite(result.reward)) throw Error("the environment returned a reward that is not finite", spec.id);
       replay_.add(now[e].values, actions[e], result.reward, result.observation.values, result.terminated);
       if (result.done()) done.episodes.push_back({results[e].return_, results[e].length});
     }
@@ -219,7 +219,7 @@ class DqnAgent : public Agent {
 
   options::AgentOptions options_;
   std::shared_ptr<QNetworks> networks_;
-  mutable torch::optim::Adam optimizer_;  // its state cannot be read through a const one
+  mutable torch::optim::Adam optimizer_;  // its state cannot be read through a const object
   Replay replay_;
   int64_t updates_ = 0;  // gradient steps so far
 };

@@ -1,4 +1,4 @@
-// Deep Q-learning: its memory and its target, for the agent in dqn.cc.
+// Deep Q-learning: the replay memory and the target of the agent in dqn.cc.
 #pragma once
 
 #include <torch/types.h>
@@ -24,24 +24,24 @@ class Replay {
     torch::Tensor actions;              // [rows], int64
     torch::Tensor rewards, terminated;  // [rows]
   };
-  Batch sample(int64_t rows, Rng& rng) const;  // with repeats; throws InternalError when empty
+  Batch sample(int64_t rows, Rng& rng) const;  // with replacement; throws InternalError when empty
 
-  torch::Tensor observations() const;  // all of them, [size, width], the states acted in
+  torch::Tensor observations() const;  // [size, width], the states before all transitions
   void save(options::TensorFile& file) const;
   void restore(const options::TensorFile& file);  // throws Error or std::out_of_range
 
  private:
-  int64_t capacity_, width_, next_ = 0;  // next_: where the next one goes once it is full
+  int64_t capacity_, width_, next_ = 0;  // next_: index of the next write once it is full
   std::vector<float> before_, after_, rewards_, terminated_;
   std::vector<int64_t> actions_;
 };
 
-// r + discount Q_target(s', a'), nothing after a terminal state; a' is the best action by the online network (van Hasselt et
-// al. 2016, equation 4), or by the target network itself (`double_q` false). Both tables are [rows, actions].
+// r + discount Q_target(s', a'), only r where s' is terminal; a' is the best action by the online network (van Hasselt
+// et al. 2016, equation 4), or by the target network itself (`double_q` false). Both tables are [rows, actions].
 torch::Tensor q_target(const Replay::Batch& batch, const torch::Tensor& online_next, const torch::Tensor& target_next,
                        double discount, bool double_q);
 
-// The share of random actions: from 1 falling to `end` over the first `share` of `steps`.
+// The share of random actions: falls from 1 to `end` over the first `share` of `steps`.
 double exploration(int64_t step, int64_t steps, double share, double end);
 
 }  // namespace hone::learn

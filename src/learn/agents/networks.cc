@@ -21,7 +21,7 @@ torch::Tensor tensor_of(std::span<const passorder::Observation> observations,
   float* to = rows.data_ptr<float>();
   for (const passorder::Observation& observation : observations) {
     const std::vector<float>& from = observation.*part;
-    if (static_cast<int64_t>(from.size()) != width) throw InternalError("an observation of another width");
+    if (static_cast<int64_t>(from.size()) != width) throw InternalError("an observation has the wrong width");
     to = std::copy(from.begin(), from.end(), to);
   }
   return rows;
@@ -60,7 +60,7 @@ ObservationBatch stack(std::span<const passorder::Observation> observations, con
                          {}};
   if (spec.node_width == 0) return batch;
   for (const passorder::Observation& observation : observations) {
-    if (!observation.graph) throw InternalError("an observation without a graph");
+    if (!observation.graph) throw InternalError("an observation has no graph");
     batch.graphs.push_back(observation.graph);
   }
   return batch;
@@ -166,7 +166,7 @@ torch::Tensor ObservationNetwork::encode(const Inputs& inputs) {
   const torch::Tensor by_opcode = opcode_input_(opcodes_->weight);  // [opcodes, hidden]
   torch::Tensor x = torch::relu(node_input_(graphs.node_features) + by_opcode.index_select(0, graphs.opcodes));
   for (const auto& layer : gnn_) x = x + layer->forward(x, graphs, rows, none);  // [nodes, hidden]
-  // Means and maxima forget how large a program is.
+  // Mean and maximum do not depend on the program's size.
   return torch::cat({mean_and_max_of_nodes(x, rows), inputs.sizes}, 1);
 }
 
@@ -188,7 +188,7 @@ ActorCritic::ActorCritic(const options::AgentOptions& options, const passorder::
     throw Error("the environment has no cost features for the value function", spec.id);
   scale = register_module("scale", std::make_shared<InputScale>(options, spec));
   torch::manual_seed(options.seed);  // libtorch initialises layers from its global generator only
-  // Nearly equal probabilities at first, whatever is observed (Andrychowicz et al. 2021, section 3.2).
+  // Nearly equal probabilities at first, for every observation (Andrychowicz et al. 2021, section 3.2).
   policy = register_module("policy", std::make_shared<ObservationNetwork>(options, spec, spec.actions, false, 0.01));
   critic = register_module("critic", std::make_shared<ObservationNetwork>(options, spec, 1, options.value_features, 1));
 }
@@ -208,7 +208,7 @@ void take_module(const options::TensorFile& file, const std::string& prefix, tor
   take_parameters(file, prefix, module);
   for (auto& buffer : module.named_buffers()) {
     const auto found = file.tensors.find(prefix + buffer.key());
-    if (found == file.tensors.end()) throw Error("weights do not fit the model: no " + buffer.key());
+    if (found == file.tensors.end()) throw Error("weights do not fit the model: missing " + buffer.key());
     copy_stored(found->second, buffer.key(), buffer.value());
   }
 }

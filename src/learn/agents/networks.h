@@ -1,4 +1,4 @@
-// Networks that read observations: how numbers are scaled, the multilayer perceptron, the graph encoder.
+// Networks on observations: normalisation, the multilayer perceptron and the graph encoder.
 #pragma once
 
 #include <torch/nn.h>
@@ -15,19 +15,20 @@
 
 namespace hone::learn {
 
-// Observations as they came, one row each.
+// Unscaled observations, one row each.
 struct ObservationBatch {
   torch::Tensor values;                                                    // [rows, observation_width]
   torch::Tensor costs;                                                     // [rows, cost_width]
   std::vector<std::shared_ptr<const passorder::GraphObservation>> graphs;  // [rows], or empty
   int64_t rows() const { return values.size(0); }
-  ObservationBatch select(const torch::Tensor& index) const;  // rows in the order of the index, int64
+  ObservationBatch select(const torch::Tensor& index) const;  // rows in the order of `index` (int64)
 };
 // Throws InternalError for observations that do not fit the spec.
 ObservationBatch stack(std::span<const passorder::Observation> observations, const passorder::EnvironmentSpec& spec);
 
-// sign(x) log(1 + |x|), then mean 0 and deviation 1 by the statistics so far (Chan et al. 1979), cut at -10 and 10. A column
-// that has hardly varied is not blown up: its deviation counts as at least 0.1. Without `on` numbers stay as they are.
+// sign(x) log(1 + |x|), then mean 0 and deviation 1 by the statistics so far (Chan et al. 1979), clipped to [-10, 10].
+// The deviation counts as at least 0.1, so that a nearly constant column is not amplified. Without `on` values are
+// unchanged.
 struct Normalizer : torch::nn::Module {
   Normalizer(int64_t width, bool on);
   void update(const torch::Tensor& rows);               // [n, width]
@@ -36,7 +37,7 @@ struct Normalizer : torch::nn::Module {
   torch::Tensor count, mean, square;  // [1], [width], [width]: sum of squared distances from the mean; float64
 };
 
-// Scaled observations. Equal graphs, recognised by their address, stand in the batch once.
+// Scaled observations. Equal graphs, recognised by their address, are in the batch once.
 struct Inputs {
   torch::Tensor values, costs;         // [rows, ...]
   std::shared_ptr<GraphBatch> graphs;  // of distinct graphs; null without
@@ -55,7 +56,7 @@ struct InputScale : torch::nn::Module {
   std::shared_ptr<Normalizer> values, costs, nodes;
 };
 
-// Reads scaled observations, gives `outputs` numbers for each. Hidden layers are initialised orthogonally with gain sqrt 2
+// Maps each scaled observation to `outputs` numbers. Hidden layers are initialised orthogonally with gain sqrt 2
 // and the last one with `gain`; biases are 0.
 struct ObservationNetwork : torch::nn::Module {
   ObservationNetwork(const options::AgentOptions& options, const passorder::EnvironmentSpec& spec, int64_t outputs,
@@ -71,7 +72,7 @@ struct ObservationNetwork : torch::nn::Module {
   std::vector<torch::nn::Linear> layers_;
 };
 
-// Policy and value function with weights of their own.
+// Policy and value function with separate weights.
 struct ActorCritic : torch::nn::Module {
   ActorCritic(const options::AgentOptions& options,
               const passorder::EnvironmentSpec& spec);    // weights from options.seed
@@ -81,7 +82,7 @@ struct ActorCritic : torch::nn::Module {
   std::shared_ptr<ObservationNetwork> policy, critic;
 };
 
-// Parameters and statistics by name; take throws Error when one is missing or has another shape.
+// Parameters and statistics by name; take_module throws Error when one is missing or has another shape.
 void put_module(const torch::nn::Module& module, const std::string& prefix, options::TensorFile& file);
 void take_module(const options::TensorFile& file, const std::string& prefix, torch::nn::Module& module);
 

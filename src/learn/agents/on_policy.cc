@@ -1,4 +1,4 @@
-// What A2C, PPO and TRPO share: collect a rollout, update, then let the input statistics see it.
+// What on-policy agents share: collect a rollout, update, then let the input statistics see it.
 #include <cmath>
 #include <cstring>
 
@@ -14,6 +14,7 @@ namespace {
 enum Stream : uint64_t { kActing = 11, kLearning = 12 };
 
 Update update_of(const std::string& agent) {
+  if (agent == "reinforce") return update_reinforce;
   if (agent == "a2c") return update_a2c;
   if (agent == "ppo") return update_ppo;
   if (agent == "trpo") return update_trpo;
@@ -36,7 +37,7 @@ class OnPolicyAgent : public Agent {
     const double explained = explained_variance(rollout->values, rollout->returns);
     done.scalars = update_(learner_, *rollout, learning);
     done.scalars.emplace_back("train/explained_variance", explained);
-    // Only now: during the update the policy that acted must be the one whose probabilities were kept.
+    // After the update: until then the stored probabilities must be those of the policy that acted.
     learner_.model->scale->update(rollout->observations);
     return done;
   }
@@ -81,6 +82,24 @@ PolicyTerms evaluate(ActorCritic& model, const Inputs& inputs, const torch::Tens
   return {log_p.gather(1, actions.unsqueeze(1)).squeeze(1), -(log_p.exp() * log_p).sum(1).mean(), model.value(inputs)};
 }
 
+double fit_values(Learner& learner, const Rollout& rollout, Rng& rng) {
+  const options::AgentOptions& options = learner.options;
+  double sum = 0, count = 0;
+  for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {
+    const torch::Tensor order = shuffled(rollout.rows(), rng);
+    for (int64_t first = 0; first < rollout.rows(); first += options.batch) {
+      const torch::Tensor index = order.narrow(0, first, std::min(options.batch, rollout.rows() - first));
+      const Inputs inputs = learner.model->scale->forward(rollout.observations.select(index));
+      const torch::Tensor loss =
+          (learner.model->value(inputs) - rollout.returns.index_select(0, index)).square().mean();
+      learner.step(loss);  // the policy has no gradient, so its parameters stay
+      sum += loss.item<double>();
+      ++count;
+    }
+  }
+  return sum / count;
+}
+
 torch::Tensor normalized(const torch::Tensor& advantages) {
   if (advantages.numel() < 2) return advantages;
   return (advantages - advantages.mean()) / (advantages.std() + 1e-8);
@@ -102,9 +121,9 @@ double explained_variance(const torch::Tensor& values, const torch::Tensor& retu
 void require_fit(const options::AgentOptions& options, const passorder::EnvironmentSpec& spec) {
   options.validate();
   if (options.policy == "gnn" && spec.node_width == 0)
-    throw Error("the environment shows no graph", spec.id, "--network mlp");
+    throw Error("the environment provides no graph observation", spec.id, "--network mlp");
   if (options.policy == "mlp" && spec.observation_width == 0)
-    throw Error("the environment shows no vector", spec.id, "--network gnn");
+    throw Error("the environment provides no vector observation", spec.id, "--network gnn");
   if (spec.actions < 1) throw Error("the environment has no actions", spec.id);
 }
 

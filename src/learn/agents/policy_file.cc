@@ -88,7 +88,7 @@ std::unique_ptr<passorder::LearnedPolicy> open_policy(const std::string& path) {
   const options::TensorFile file = options::read_safetensors(path);
   const auto format = file.metadata.find("format");
   if (format == file.metadata.end() || format->second != kPolicyFormat)
-    throw Error("not a policy of this program", path, "hone gym train writes policies");
+    throw Error("not a policy written by hone", path, "hone gym train writes policies");
   try {
     return std::make_unique<OpenedPolicy>(file);
   } catch (const Error& e) {

@@ -1,4 +1,4 @@
-// Policies as safetensors: input statistics, the network, and in the metadata all it takes to use them.
+// Policies as safetensors: input statistics, the network, and the metadata needed to use them.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace hone::learn {
 struct PolicyOrigin {
   nlohmann::json environment;  // how it was made
   std::string command;         // the training command
-  int64_t steps = 0;           // trained
+  int64_t steps = 0;           // of training
 };
 
 nlohmann::json to_json(const passorder::EnvironmentSpec& spec);

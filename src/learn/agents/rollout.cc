@@ -8,8 +8,8 @@ namespace {
 
 torch::Tensor to_tensor(const std::vector<double>& values) { return torch::tensor(values, torch::kFloat); }
 
-// The values of every step and of what came after it. The critic reads all observations after the last step, so it never
-// keeps an environment waiting.
+// The values of every step and of the state after it. The critic runs once after the last step, so no environment ever
+// waits for it.
 void fill_values(Trajectory& t, std::vector<passorder::Observation>& seen,
                  const std::vector<passorder::Observation>& after, const std::vector<int64_t>& after_row,
                  ActorCritic& model, const passorder::EnvironmentSpec& spec, int64_t batch) {
@@ -76,7 +76,8 @@ std::optional<Rollout> collect(passorder::VectorEnvironment& environments, Actor
   Rollout rollout;
   Trajectory t;
   t.environments = count;
-  std::vector<passorder::Observation> seen, after;  // acted in; last ones of truncated episodes and of the rollout
+  std::vector<passorder::Observation> seen,
+      after;  // before each step; last ones of truncated episodes and of the rollout
   std::vector<int64_t> after_row, taken;
   std::vector<float> log_probs;
   for (int64_t s = 0; s < steps; ++s) {
@@ -88,7 +89,7 @@ std::optional<Rollout> collect(passorder::VectorEnvironment& environments, Actor
     const std::vector<passorder::VectorStep> results = environments.step(actions);
     for (int64_t e = 0; e < count; ++e) {
       const passorder::Step& step = results[e].step;
-      if (!std::isfinite(step.reward)) throw Error("the environment gave a reward that is not finite", spec.id);
+      if (!std::isfinite(step.reward)) throw Error("the environment returned a reward that is not finite", spec.id);
       if (!step.terminated && (step.truncated || s + 1 == steps)) {
         after.push_back(step.observation);
         after_row.push_back(s * count + e);

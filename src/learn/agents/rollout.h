@@ -1,4 +1,4 @@
-// What on-policy agents learn from: steps of all environments under one policy, with advantages.
+// The data on-policy agents learn from: steps of all environments under one policy, with advantages.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace hone::learn {
 
-// Rewards and values in order of time, `environments` numbers per step: row = step * environments + environment.
+// Rewards and values in time order, `environments` numbers per step: row = step * environments + environment.
 struct Trajectory {
   int64_t environments = 1;
   std::vector<double> rewards;
-  std::vector<double> values;       // V of the state acted in
-  std::vector<double> next_values;  // V of the state after it, the episode's own last one where that ended
-  std::vector<uint8_t> terminated;  // nothing comes after: next_values is not read
-  std::vector<uint8_t> done;        // terminated, or truncated: what follows is another episode
+  std::vector<double> values;       // V of the state before the step
+  std::vector<double> next_values;  // V of the state after it: the last one of its episode where that ended
+  std::vector<uint8_t> terminated;  // the state after it is terminal: next_values is not read
+  std::vector<uint8_t> done;        // terminated or truncated: the next step belongs to another episode
 };
 
 // Generalised advantage estimation (Schulman et al. 2016, equation 16), backwards through time:
@@ -36,18 +36,18 @@ struct EpisodeEnd {
 struct Rollout {
   ObservationBatch observations;  // [rows]
   torch::Tensor actions;          // [rows], int64
-  torch::Tensor log_probs;        // [rows], of the actions when they were taken
-  torch::Tensor values;           // [rows], V when they were taken
+  torch::Tensor log_probs;        // [rows], of the actions, under the policy that took them
+  torch::Tensor values;           // [rows], V at that time
   torch::Tensor advantages;       // [rows]
-  torch::Tensor returns;          // [rows], advantages + values: what the value function should say
+  torch::Tensor returns;          // [rows], advantages + values: the targets of the value function
   std::vector<EpisodeEnd> episodes;
   int64_t rows() const { return actions.size(0); }
 };
 
-// An action of each row, drawn with the probabilities exp(log_probabilities).
+// One action per row, drawn with the probabilities exp(log_probabilities).
 std::vector<int64_t> sample_actions(const torch::Tensor& log_probabilities, Rng& rng);  // [rows, actions]
 
-// options.rollout steps. Changes nothing but the environments. Empty when interrupted.
+// Collects options.rollout steps. Changes only the environments. Empty when interrupted.
 std::optional<Rollout> collect(passorder::VectorEnvironment& environments, ActorCritic& model,
                                const options::AgentOptions& options, Rng& rng,
                                const std::function<bool()>& interrupted);

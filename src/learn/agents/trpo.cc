@@ -1,5 +1,6 @@
 // Trust region policy optimisation (Schulman et al. 2015): the natural gradient by conjugate gradients on Fisher-vector
-// products, as long as a mean KL of max_kl allows, shortened until the objective is better and the KL truly holds.
+// products, scaled to a mean KL of max_kl, then shortened until the objective improves and the measured KL is within
+// it.
 #include "learn/agents/trpo.h"
 
 #include <torch/csrc/autograd/autograd.h>
@@ -25,7 +26,7 @@ void assign(const torch::Tensor& flat, const std::vector<torch::Tensor>& paramet
     parameter.copy_(flat.narrow(0, first, parameter.numel()).view_as(parameter));
     first += parameter.numel();
   }
-  if (first != flat.numel()) throw InternalError("assign: another number of parameters");
+  if (first != flat.numel()) throw InternalError("assign: wrong number of elements");
 }
 
 torch::Tensor mean_kl(const torch::Tensor& old_log_p, const torch::Tensor& new_log_p) {
@@ -117,24 +118,6 @@ Scalars trust_region_step(Learner& learner, const Rollout& rollout, const torch:
           {"train/line_search_tries", static_cast<double>(found.tries)},
           {"train/step_accepted", found.accepted ? 1.0 : 0.0},
           {"train/entropy", entropy}};
-}
-
-double fit_values(Learner& learner, const Rollout& rollout, Rng& rng) {
-  const options::AgentOptions& options = learner.options;
-  double sum = 0, count = 0;
-  for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {
-    const torch::Tensor order = shuffled(rollout.rows(), rng);
-    for (int64_t first = 0; first < rollout.rows(); first += options.batch) {
-      const torch::Tensor index = order.narrow(0, first, std::min(options.batch, rollout.rows() - first));
-      const Inputs inputs = learner.model->scale->forward(rollout.observations.select(index));
-      const torch::Tensor loss =
-          (learner.model->value(inputs) - rollout.returns.index_select(0, index)).square().mean();
-      learner.step(loss);  // the policy has no gradient, so its parameters stay
-      sum += loss.item<double>();
-      ++count;
-    }
-  }
-  return sum / count;
 }
 
 }  // namespace

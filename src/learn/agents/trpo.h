@@ -1,4 +1,4 @@
-// The parts of a trust-region step (Schulman et al. 2015, appendix C), each checked by hand arithmetic in tests.
+// The parts of a trust-region step (Schulman et al. 2015, appendix C).
 #pragma once
 
 #include <torch/types.h>
@@ -8,7 +8,7 @@
 
 namespace hone::learn {
 
-// Tensors as one vector, in order; tensors without a gradient count as zeros of the parameter's size.
+// Concatenates tensors into one vector; an undefined tensor (no gradient) counts as zeros of its parameter's size.
 torch::Tensor flatten(const std::vector<torch::Tensor>& tensors, const std::vector<torch::Tensor>& parameters);
 // Writes one vector back into parameters.
 void assign(const torch::Tensor& flat, const std::vector<torch::Tensor>& parameters);
@@ -25,7 +25,7 @@ class FisherProduct {
 
  private:
   std::vector<torch::Tensor> parameters_;
-  torch::Tensor gradient_;  // of kl, with a graph of its own
+  torch::Tensor gradient_;  // of kl, itself differentiable
   double damping_;
 };
 
@@ -45,7 +45,7 @@ struct LineSearchResult {
   Trial trial;  // of the accepted step
 };
 // Tries parameters + shrink^i * step for i = 0, 1, ...; takes the first with a better objective than `objective` and a KL
-// of at most max_kl. Without any the parameters are left as they were.
+// of at most max_kl. If none qualifies, the parameters are unchanged.
 LineSearchResult line_search(const std::vector<torch::Tensor>& parameters, const torch::Tensor& step, double objective,
                              double max_kl, double shrink, int64_t tries, const std::function<Trial()>& measure);
 

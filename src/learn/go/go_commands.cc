@@ -25,7 +25,7 @@ using options::kGoTasks;
 
 std::string text(const nlohmann::json& request, const char* name) { return request.value(name, std::string()); }
 
-// JSON has no infinity: null stands for a plan that does not fit into memory.
+// JSON has no infinity: null means that the plan does not fit into memory.
 nlohmann::json seconds_json(double seconds) {
   return std::isfinite(seconds) ? nlohmann::json(seconds) : nlohmann::json();
 }
@@ -41,7 +41,7 @@ GoProblem problem_of(const nlohmann::json& json, const options::GoOptions& optio
   return problem;
 }
 
-// One evaluation, its time and what it found.
+// Runs one evaluation; returns its times and the step times found.
 nlohmann::json evaluation(GoPolicy& policy, GoProblem& problem, int64_t samples, uint64_t seed) {
   Rng rng(seed);
   const double begin_s = steady_s(), begin_cpu_s = cpu_s();
@@ -69,7 +69,7 @@ std::string note_of(const GoScalars& scalars) {
   return note;
 }
 
-// The line of a training run; a resumed one begins where it was, its speed is that of the rest.
+// The progress line of a training run. A resumed run starts at its checkpoint; only the rest counts for the speed.
 class RunLine {
  public:
   RunLine(std::string label, int64_t iterations, bool quiet)
@@ -105,7 +105,7 @@ nlohmann::json gains_json(const std::vector<GoGain>& gains) {
   return rows;
 }
 
-// What online use remembers of a graph: the decisions themselves, found again by what they were decided for.
+// What online use remembers of each graph: its decisions, keyed by a hash of the graph and what they depend on.
 struct Memory {
   nlohmann::json known;
   std::string key;

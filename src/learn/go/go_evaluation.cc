@@ -6,7 +6,7 @@ namespace hone::learn {
 
 namespace {
 
-// Simulates decisions; keeps the best so far in `plan` and `seconds`, and says whether it is new.
+// Simulates decisions; keeps the best so far in `plan` and `seconds`. Returns whether these are the new best.
 bool try_plan(GoProblem& problem, const GoActions& actions, const options::GoOptions& options, GoActions& plan,
               double& seconds) {
   const double now = simulate(problem, actions, options);

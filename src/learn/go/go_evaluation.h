@@ -1,4 +1,4 @@
-// A graph policy at work: plans refined step by step, without learning.
+// Inference with a graph policy: refines plans step by step, without learning.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace hone::learn {
 
-// One evaluation of a policy on a graph: GoOptions::steps steps that refine the start. In each, what the policy proposes and
-// `samples` variants around the best of it are simulated; the best plan so far is what the next step sees. So nothing is taken
-// that the simulator finds worse, however little the policy knows of such a graph. samples = 0: the proposals alone, nothing
-// is drawn. Returns the step time after each step, best so far, never more than that of the start.
+// One evaluation of a policy on a graph: GoOptions::steps steps that refine the start. Each step simulates the policy's
+// proposals and `samples` variants of the best of them; the next step begins with the best plan so far. So a plan that
+// the simulator finds worse is never taken, even on graphs unlike the training graphs. samples = 0: only the proposals,
+// nothing is drawn. Returns the best step time so far after each step, never more than that of the start.
 std::vector<double> evaluate(GoPolicy& policy, GoProblem& problem, int64_t samples, Rng& rng);
 
 }  // namespace hone::learn

@@ -93,7 +93,7 @@ void fill_numbers(const sim::Simulator& simulator, const GoGraph& go, const Leve
   static_assert(16 + sim::kOpKinds + 6 == kGoNodeNumbers);
 }
 
-// Nodes by ascending path to the end; of equals the one that stands later in the graph is less urgent.
+// Ranks nodes by ascending path to the end; of equal nodes the later one in the graph is less urgent.
 std::vector<int32_t> ranks_of(const std::vector<double>& late) {
   std::vector<int32_t> order(late.size()), rank(late.size());
   std::iota(order.begin(), order.end(), 0);
@@ -127,8 +127,8 @@ void fill_shares(const sim::TaskGraph& graph, const NeighbourLists& lists, bool 
   }
 }
 
-// How much later than on the best device the operands of each operation would be there, against a kernel's mean time: what
-// HEFT minimises (Topcuoglu et al. 2002, eq. 9), by the simulated step. Into the last column.
+// Into the last column: how much later the operands of each operation would arrive on a device than on the best one, in
+// mean kernel times of the simulated step. HEFT minimises this arrival time (Topcuoglu et al. 2002, eq. 9).
 void fill_delays(const sim::Simulator& simulator, const GoGraph& go, const sim::StepTrace& trace,
                  const sim::StepReport& report, float* out) {
   const sim::TaskGraph& graph = simulator.graph();
@@ -151,7 +151,7 @@ void fill_delays(const sim::Simulator& simulator, const GoGraph& go, const sim::
     const double first = *std::min_element(arrival.begin(), arrival.end());
     for (int64_t d = 0; d < devices; ++d) {
       out[(v * devices + d) * kGoDeviceNumbers + kGoDeviceNumbers - 1] = squashed((arrival[d] - first) / mean);
-      // What is fused away is there as soon as its operands are.
+      // An operation fused into its consumers is available as soon as its operands are.
       there[v * devices + d] = end[v] < 0 ? arrival[d]
                                           : end[v] + simulator.topology().transfer_seconds(
                                                          on[v], static_cast<int32_t>(d), graph.ops[v].output_bytes);

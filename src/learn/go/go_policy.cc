@@ -13,9 +13,9 @@ namespace hone::learn {
 namespace {
 
 constexpr const char* kPolicyFormat = "hone-go-policy-2";
-constexpr int64_t kSegmentsAtOnce = 32;  // their scores of attention are in memory together
-constexpr int64_t kDeviceWidth = 16;     // of the product between operations and devices
-constexpr double kHeadScale = 0.05;      // of the last layers' first weights: nearly equal probabilities at first
+constexpr int64_t kSegmentsAtOnce = 32;  // segments whose attention scores are in memory together
+constexpr int64_t kDeviceWidth = 16;     // of the dot products between operations and devices
+constexpr double kHeadScale = 0.05;      // of the last layers' initial weights: nearly equal probabilities at first
 
 torch::nn::Linear biased(int64_t inputs, int64_t outputs) { return torch::nn::Linear(inputs, outputs); }
 
@@ -55,7 +55,8 @@ GoAttention::GoAttention(const options::GoOptions& options)
       norm1_(register_module("norm1", layer_norm(hidden_))),
       norm2_(register_module("norm2", layer_norm(hidden_))) {}
 
-// [segments, length, hidden], [segments, length, 2 * hidden], undefined or [segments, memory, 2 * hidden] -> as queries.
+// [segments, length, hidden], [segments, length, 2 * hidden], undefined or [segments, memory, 2 * hidden] -> [segments,
+// length, hidden]
 torch::Tensor GoAttention::attend(const torch::Tensor& queries, const torch::Tensor& own, const torch::Tensor& memory) {
   const torch::Tensor seen = memory.defined() ? torch::cat({memory, own}, 1) : own;
   const auto split = [&](const torch::Tensor& x) {  // [segments, heads, length, hidden / heads]
@@ -71,7 +72,7 @@ torch::Tensor GoAttention::attend(const torch::Tensor& queries, const torch::Ten
 torch::Tensor GoAttention::forward(const torch::Tensor& x) {
   const int64_t nodes = x.size(0), full = nodes / segment_, rest = nodes % segment_;
   const torch::Tensor normed = norm1_(x), q = query_(normed), kv = key_value_(normed);
-  // Weights of keys and values learn from the memory, too; only the state does not.
+  // Gradients reach the weights of keys and values through the memory, but not the memory's state.
   const torch::Tensor memory = !recurrence_                    ? torch::Tensor()
                                : torch::GradMode::is_enabled() ? key_value_(normed.detach())
                                                                : kv;
@@ -164,14 +165,14 @@ torch::Tensor GoPolicy::logits(size_t task_index, const torch::Tensor& z, const 
   }
   if (!options.refinement) return y;
   const torch::Tensor before = state.actions[static_cast<int>(task)].unsqueeze(1);  // [nodes, 1]
-  // As probable as `stay` says, however many other decisions there are.
+  // The log odds of staying are `stay`, however many other actions there are.
   const torch::Tensor stay = stay_[static_cast<int64_t>(task_index)] + std::log(std::max<double>(y.size(1) - 1, 1));
   return y + torch::zeros_like(y).scatter_(1, before, 1.0) * stay;
 }
 
 GoOutput GoPolicy::forward(const GoGraph& graph, const GoState& state) {
   if (graph.devices > options.devices)
-    throw Error("the topology has " + std::to_string(graph.devices) + " devices, the policy knows " +
+    throw Error("the topology has " + std::to_string(graph.devices) + " devices, the policy supports " +
                     std::to_string(options.devices),
                 "--devices", "train a policy with more");
   torch::Tensor x = embed(graph, state);
@@ -205,7 +206,7 @@ std::shared_ptr<GoPolicy> load_go_policy(const std::string& path, GoOrigin* orig
   const options::TensorFile file = options::read_safetensors(path);
   const auto format = file.metadata.find("format");
   if (format == file.metadata.end() || format->second != kPolicyFormat)
-    throw Error("not a graph policy of this program", path, "hone go train writes policies");
+    throw Error("not a graph policy written by hone", path, "hone go train writes policies");
   const auto text = [&](const char* key) {
     const auto found = file.metadata.find(key);
     if (found == file.metadata.end()) throw Error(std::string("the policy has no ") + key);

@@ -1,7 +1,7 @@
 // The graph policy of GO (Zhou et al. 2020, "Transferable Graph Optimizers for ML Compilers", arXiv 2010.12438, and the
 // authors' rebuttal at NeurIPS): decides for all operations of a graph at once. GraphSAGE with max-pooling, then
 // segment-recurrent attention without positional encoding (section 4.2), its inputs modulated by the pooled graph (4.3),
-// then a head of attention layers per task. Says nothing about training.
+// then a head of attention layers per task. Independent of training.
 #pragma once
 
 #include <torch/nn.h>
@@ -16,8 +16,8 @@
 
 namespace hone::learn {
 
-// One iteration of GraphSAGE (Hamilton et al. 2017, equation 3 and algorithm 1), weights of its own in every layer; other
-// weights for producers than for users:
+// One iteration of GraphSAGE (Hamilton et al. 2017, equation 3 and algorithm 1) with separate weights for each layer,
+// and for producers and users:
 //   h_N(v) = max over u in N(v) of relu(W h_u + b),   h_v <- norm(h_v + relu(f(concat(h_v, h_producers, h_users))))
 struct GoSageLayer : torch::nn::Module {
   explicit GoSageLayer(int64_t hidden);
@@ -42,7 +42,7 @@ struct GoAttention : torch::nn::Module {
 };
 
 // x^(l+1) = a^(l)(m(h_G) * x^(l)): a GoAttention whose input is scaled by 2 sigmoid(W h_G + b), column by column, where h_G
-// is the mean of the graph network's output. W and b begin at 0: no scaling.
+// is the mean of the graph network's output. W and b are initialised to 0: no scaling.
 struct GoLayer : torch::nn::Module {
   explicit GoLayer(const options::GoOptions& options);
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& pooled);  // [nodes, hidden], [1, hidden]
@@ -52,13 +52,13 @@ struct GoLayer : torch::nn::Module {
 };
 
 struct GoOutput {
-  std::array<torch::Tensor, options::kGoTasks> log_probs;  // [nodes, actions] of the tasks there are, else undefined
+  std::array<torch::Tensor, options::kGoTasks> log_probs;  // [nodes, actions]; undefined for tasks not decided
   torch::Tensor embedding;                                 // [nodes, hidden]: the state of the next step
 };
 
 struct GoPolicy : torch::nn::Module {
   GoPolicy(const options::GoOptions& options, uint64_t seed);
-  // Throws Error when the topology has more devices than the policy knows.
+  // Throws Error when the topology has more devices than the policy supports.
   GoOutput forward(const GoGraph& graph, const GoState& state);
   const options::GoOptions options;
 
@@ -77,12 +77,12 @@ struct GoPolicy : torch::nn::Module {
   torch::Tensor stay_;  // [tasks]
 };
 
-// Policies as safetensors: weights, and in the metadata the options and where they come from.
+// Policies as safetensors: weights, and in the metadata the options and their origin.
 struct GoOrigin {
   std::string command;  // the training command
   uint64_t seed = 0;
   int64_t iterations = 0;
-  std::string known = "{}";  // JSON: what online use keeps about graphs it has seen
+  std::string known = "{}";  // JSON: what online use stores about graphs it has seen
 };
 void save_go_policy(const std::string& path, const GoPolicy& policy, const GoOrigin& origin);  // throws RunError
 // Throws Error (where = path). `origin` may be null.

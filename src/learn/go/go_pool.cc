@@ -11,7 +11,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Rows are tens of floats wide: worth the machine's widest registers, chosen when the library is loaded.
+// Rows are tens of floats wide, so the widest registers pay off; the version is chosen when the library is loaded.
 __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3"))) void keep_larger_of(
     const float* x, int32_t row, float* best, int32_t* where, int64_t n) {
   for (int64_t c = 0; c < n; ++c) {
@@ -53,7 +53,7 @@ struct MaxOfNeighbours : torch::autograd::Function<MaxOfNeighbours> {
 }  // namespace
 
 torch::Tensor max_of_neighbours(const torch::Tensor& x, const NeighbourLists& lists) {
-  if (x.size(0) != lists.nodes()) throw InternalError("max_of_neighbours: lists of another graph");
+  if (x.size(0) != lists.nodes()) throw InternalError("max_of_neighbours: x and the lists differ in nodes");
   return MaxOfNeighbours::apply(x, reinterpret_cast<int64_t>(&lists));
 }
 

@@ -1,4 +1,4 @@
-// The largest of a node's neighbours, column by column: what GraphSAGE's pooling aggregator needs and libtorch lacks.
+// Column-wise maximum over a node's neighbours, for GraphSAGE's pooling aggregator; libtorch has no such operation.
 #pragma once
 
 #include <torch/types.h>

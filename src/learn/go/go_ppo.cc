@@ -16,9 +16,9 @@ namespace {
 using options::kGoTasks;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr float kCut = 3;  // of advantages, in deviations
+constexpr float kCut = 3;  // advantages are clipped to +-kCut deviations
 
-// Rewards to mean 0 and deviation 1, by those that are valid; what is invalid counts as the worst there can be.
+// Standardises rewards by the valid ones; an invalid one gets -kCut, or 0 if none is valid.
 torch::Tensor advantages_of(const std::vector<double>& rewards, double invalid) {
   double sum = 0, square = 0, count = 0;
   for (const double r : rewards) {
@@ -128,7 +128,7 @@ GoTrainer::Step GoTrainer::act(GoProblem& problem, const GoState& state, const G
                                           [&](size_t k) -> auto& { return draws.actions[k][task]; });
     step.drawn[task] = columns<float>(samples, problem.graph.nodes, torch::kFloat,
                                       [&](size_t k) -> auto& { return draws.drawn[k][task]; });
-    // Decisions that are not the policy's may be no action of it (a start with other levels): they are not drawn.
+    // Decisions that were not drawn may be none of the policy's actions (a start with other levels).
     step.old[task] = output.log_probs[task].gather(1, step.actions[task]);
   }
   step.mode_seconds = judged.mode_seconds;

@@ -1,12 +1,13 @@
 // Training of graph policies against the simulator: proximal policy optimisation (Schulman et al. 2017)
-// over graphs, as GO has it (Zhou et al. 2020, "Transferable Graph Optimizers for ML Compilers", arXiv 2010.12438).
+// over graphs, as in GO (Zhou et al. 2020, "Transferable Graph Optimizers for ML Compilers", arXiv 2010.12438).
 //
 // An episode on a graph has GoOptions::steps steps. In each the policy sees the decisions so far, decides for all
-// operations at once, and `samples` variants of its decisions are simulated; the best decisions seen in the step are what
-// the next one begins with. A variant draws anew in a few blocks of operations (a block: operations that hang together,
-// whose draws share their noise), and is the policy's most probable decision elsewhere, so that a reward can be traced to
-// what was drawn. Reward of a step: -sqrt(step time / that of the start), -10 out of memory; advantage: reward minus the
-// mean of the step's rewards, over their deviation. Loss, over drawn operations v and variants k of a task:
+// operations at once, and `samples` variants of its decisions are simulated; the next step begins with the best
+// decisions of this one. A variant samples again in a few blocks of operations (a block: connected operations whose
+// samples share their noise) and has the policy's most probable decision in all others, so that a reward can be
+// attributed to what was sampled. Reward of a step: -sqrt(step time / step time of the start), -10 out of memory;
+// advantage: reward minus the mean of the step's rewards, over their deviation. Loss, over sampled operations v and
+// variants k of a task:
 //   -mean_k mean_v min(r A_k, clip(r, 1 - c, 1 + c) A_k) - c_e H - c_i w mean_v log p(best known decision of v)
 // with r = p(a_v) / p_old(a_v), and w = 1 while the best known decisions beat the policy's most probable ones, else 0
 // (self-imitation, Oh et al. 2018).
@@ -33,11 +34,11 @@ using GoScalars = std::vector<std::pair<std::string, double>>;
 class GoTrainer {
  public:
   GoTrainer(std::shared_ptr<GoPolicy> policy, std::vector<GoProblem>& problems, const GoTrainOptions& options);
-  // One episode on one graph, and the update it brings. All randomness follows from the seed and the iteration.
+  // One episode on one graph and its update. All randomness is a function of the seed and the iteration.
   GoScalars round(int64_t iteration);
   GoPolicy& policy() { return *policy_; }
   torch::optim::Adam& optimizer() { return *optimizer_; }
-  // All that later rounds depend on beside the number of rounds.
+  // The state that later rounds depend on, except for the number of rounds.
   void save(options::TensorFile& file) const;
   void restore(const options::TensorFile& file);  // throws Error or std::out_of_range
 

@@ -15,7 +15,7 @@ using options::kGoTasks;
 
 constexpr double kOutOfMemory = std::numeric_limits<double>::infinity();
 
-// What the quick strategies decide for kernels fused so, each with its name.
+// The placements of the strategies that do not search, under this fusion, each with its name.
 std::vector<std::pair<std::string, std::vector<int32_t>>> quick_placements(sim::Simulator& simulator,
                                                                            const std::string& start,
                                                                            const std::vector<int32_t>& fusion) {
@@ -33,7 +33,7 @@ std::vector<std::pair<std::string, std::vector<int32_t>>> quick_placements(sim::
   return placements;
 }
 
-// What the quick strategies fuse, each with its name.
+// The fusions of the strategies that do not search, each with its name.
 std::vector<std::pair<std::string, std::vector<int32_t>>> quick_fusions(sim::Simulator& simulator, int32_t levels,
                                                                         const std::vector<int32_t>& default_fusion) {
   const size_t nodes = static_cast<size_t>(simulator.graph().size());
@@ -58,7 +58,7 @@ void note_finalist(GoProblem& problem, const GoActions& actions, double seconds)
   if (list.size() > kGoFinalists) list.pop_back();
 }
 
-// The first plans of a problem, each simulated, the best of them its start.
+// Simulates the first plans of a problem; the best of them is its start.
 class Starts {
  public:
   Starts(GoProblem& problem, const options::GoOptions& options) : problem_(problem), options_(options) {}
@@ -86,7 +86,7 @@ class Starts {
   double first_seconds_ = 0;  // of the first plan, valid or not
 };
 
-// Marks what is decided; the rest is the simulator's default.
+// Marks the tasks to decide; the others use the simulator's defaults.
 void choose_tasks(GoProblem& problem, const options::GoOptions& options, const std::vector<std::string>& tasks) {
   for (const std::string& name : tasks.empty() ? options.tasks : tasks) {
     if (std::find(options.tasks.begin(), options.tasks.end(), name) == options.tasks.end())
@@ -147,7 +147,7 @@ GoProblem make_go_problem(sim::Simulator simulator, const options::GoOptions& op
     actions = problem.start;
     const std::string placed = problem.start_name.substr(0, problem.start_name.find(','));
     actions[2].assign(nodes, levels / 2);
-    starts.offer(placed + ", all that is legal fused", actions);
+    starts.offer(placed + ", everything legal fused", actions);
     for (size_t v = 0; v < nodes; ++v)  // nothing is computed twice
       if (problem.graph.users.begin[v + 1] - problem.graph.users.begin[v] != 1) actions[2][v] = 0;
     starts.offer(placed + ", fused into single consumers", actions);

@@ -1,4 +1,4 @@
-// Graphs to plan, and the plans they begin with.
+// Graphs to plan, and their initial plans.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace hone::learn {
 
-// A graph on a topology, and the best that is known about it.
+// A graph on a topology, and the best plans known for it.
 struct GoProblem {
   std::string name;
   sim::Simulator simulator;
@@ -21,25 +21,25 @@ struct GoProblem {
   std::array<bool, options::kGoTasks> plain;  // tasks left to the simulator's defaults
   GoActions start;                            // what the first step refines: the best of quick baselines
   std::string start_name;
-  double start_seconds = 0;  // infinite when nothing quick fits into memory
+  double start_seconds = 0;  // infinite when none of the quick baselines fits into memory
   double scale_seconds = 0;  // of rewards
   GoActions best;
-  double best_seconds = 0;  // infinite until something fits into memory
+  double best_seconds = 0;  // infinite until a plan fits into memory
   int64_t simulations = 0;
   std::vector<std::pair<double, GoActions>> finalists;  // the best of different step times, fastest first
 };
 inline constexpr size_t kGoFinalists = 8;
 // `default_fusion`: XLA's own, as priorities; may be empty. `start`: the strategy (sim/strategies.h) whose placement is
-// refined, or "best" of those that do not search, but for random ones; each is asked with nothing fused, XLA's fusion and
-// priority fusion, where fusion is decided. `tasks`: of the policy's, those to be decided; empty = all. What is not decided
-// is as XLA does it. Throws Error as Simulator does, for strategies there are not, and for tasks the policy does not know.
+// refined, or "best": the best of those that neither search nor are random. If fusion is decided, each runs with
+// nothing fused, with XLA's fusion and with priority fusion. `tasks`: those of the policy's tasks to decide; empty =
+// all. XLA's defaults apply to the others. Throws Error as Simulator does, and for unknown strategies and tasks.
 GoProblem make_go_problem(sim::Simulator simulator, const options::GoOptions& options,
                           const std::vector<int32_t>& default_fusion = {}, const std::string& start = "best",
                           const std::vector<std::string>& tasks = {});
 // Step time of decisions, infinite out of memory; keeps the best.
 double simulate(GoProblem& problem, const GoActions& actions, const options::GoOptions& options);
 sim::Plan plan_of(const GoProblem& problem, const GoActions& actions, const options::GoOptions& options);
-// What the policy sees after decisions: one more simulation.
+// The policy's input after decisions; costs one simulation.
 GoState observe(GoProblem& problem, const GoActions& actions, const options::GoOptions& options);
 
 }  // namespace hone::learn

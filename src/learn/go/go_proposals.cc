@@ -9,8 +9,8 @@ namespace {
 
 using options::kGoTasks;
 
-constexpr double kTaskShare = 0.7;  // of variants that draw anew for a task
-// Of log-probability, by which the policy must prefer a decision to what is planned for a proposal to change it.
+constexpr double kTaskShare = 0.7;  // of variants that sample a task again
+// A proposal changes a decision only if the policy prefers another by more than this, in log-probability.
 constexpr float kMargins[] = {0, 2, 4};
 
 double gumbel(Rng& rng) { return -std::log(-std::log(std::max(rng.uniform(), 1e-12))); }
@@ -41,7 +41,7 @@ int32_t cut_into_blocks(const GoGraph& graph, Rng& rng, std::vector<int32_t>& bl
   const double length = std::pow(static_cast<double>(graph.nodes), rng.uniform());  // expected size of a block
   block.resize(graph.nodes);
   int32_t blocks = 0;
-  if (rng.uniform() < 0.5) {  // stretches of the topological order
+  if (rng.uniform() < 0.5) {  // ranges of the topological order
     double left = 0;
     for (int64_t v = 0; v < graph.nodes; ++v, --left) {
       if (left < 1) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kCheckpointFormat = "hone-go-checkpoint-2";
 
-// What must be equal for a run to go on; the number of iterations may grow.
+// What must be equal for a run to be resumed; the number of iterations may grow.
 std::string identity_of(const GoPolicy& policy, const std::vector<GoProblem>& problems, GoTrainOptions options) {
   options.iterations = 0;
   options.threads = 1;
@@ -43,7 +43,8 @@ int64_t load(const std::string& path, GoTrainer& trainer, const std::string& ide
   };
   if (text("format") != kCheckpointFormat) throw Error("not a checkpoint of a graph policy", path);
   if (text("run") != identity)
-    throw Error("the checkpoint is of a run with other options or graphs", path, "give the same ones or another file");
+    throw Error("the checkpoint is from a run with other options or graphs", path,
+                "use the same ones or name another file");
   try {
     trainer.restore(file);
   } catch (const std::out_of_range&) {

@@ -13,7 +13,7 @@ namespace hone::learn {
 struct GoFiles {
   std::string checkpoint;  // written every `checkpoint_every` iterations and at the end; empty = none
   int64_t checkpoint_every = 50;
-  bool resume = false;  // go on from the checkpoint, if there is one
+  bool resume = false;  // continue from the checkpoint, if there is one
   std::string log_dir;  // TensorBoard events; empty = none
 };
 
@@ -25,7 +25,7 @@ struct GoGain {
 };
 
 struct GoRunReport {
-  int64_t iterations = 0;  // of the whole run, over all its parts
+  int64_t iterations = 0;  // of the whole run, before and after it was resumed
   bool interrupted = false;
   double seconds = 0;  // of this call
   std::vector<GoGain> gains;
@@ -33,7 +33,7 @@ struct GoRunReport {
 };
 
 // Changes the policy and the problems' best decisions. With one thread the result is a function of the policy, the graphs,
-// the options and the seed, and a run resumed from its checkpoint ends with the same bits as one that was never cut off.
+// the options and the seed, and a run resumed from its checkpoint ends with the same bits as an uninterrupted one.
 // Throws Error for a checkpoint of another run.
 GoRunReport train_go(std::shared_ptr<GoPolicy> policy, std::vector<GoProblem>& problems, const GoTrainOptions& options,
                      const GoFiles& files, const std::function<bool()>& interrupted,

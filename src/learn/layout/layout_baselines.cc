@@ -1,4 +1,4 @@
-// Baselines beside TGraph: a graph network after TpuGraphs' own (baselines/layout of
+// Baselines for TGraph: a graph network modelled on TpuGraphs' own (baselines/layout of
 // github.com/google-research-datasets/tpu_graphs), and a linear ranker.
 #include "features/opcodes.h"
 #include "learn/layout/tgraph.h"
@@ -36,7 +36,7 @@ struct Gcn : LayoutNetwork {
     torch::Tensor x = gather_rows(rows, index);  // [configs, nodes, hidden]
     for (auto& layer : layers) {
       const torch::Tensor y = layer->forward(x);
-      // The aggregate holds the node itself; there is nothing to add it to.
+      // The aggregate includes the node itself, so the first half is zero.
       x = x + torch::relu(add_neighbours(torch::cat({torch::zeros_like(y), y}, 2), inputs.adjacency));
     }
     const auto by_channel = torch::nn::functional::NormalizeFuncOptions().dim(1);

@@ -33,7 +33,7 @@ WeightedEdges compress(std::vector<Edge> edges, int64_t nodes) {
   return rows;
 }
 
-// Both directions where asked for, each pair once.
+// Each pair once; both directions where the rule needs them.
 std::vector<Edge> edges_of(const options::ConfigGraph& graph, Neighbourhood rule) {
   std::vector<Edge> edges;
   const bool both = rule != Neighbourhood::MeanOfUsers;
@@ -68,8 +68,7 @@ NodeScale NodeScale::fit(std::span<const options::ConfigGraph> graphs) {
   }
   if (rows == 0) throw Error("no graph to fit node features on", "data");
   for (double& value : sum) value /= rows;
-  for (const options::ConfigGraph& graph :
-       graphs)  // a second pass: products reach 1e9, whose squares would swallow the rest
+  for (const options::ConfigGraph& graph : graphs)  // a second pass: squares of sizes up to 1e9 would cancel
     for (int64_t i = 0; i < graph.nodes(); ++i)
       for (int f = 0; f < options::kNumericFeatures; ++f)
         squares[f] += std::pow(graph.node_feat[i * options::kNodeFeatures + f] - sum[f], 2);

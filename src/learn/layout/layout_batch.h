@@ -12,26 +12,26 @@
 
 namespace hone::learn {
 
-// Zero mean and unit deviation of the first 134 node features (section 2.2.5), fitted on the training graphs. Columns that
-// never vary are not divided; scaled values end at +-10, so that a program with other sizes cannot drown the rest.
+// Zero mean and unit deviation of the first 134 node features (section 2.2.5), fitted on the training graphs. Constant
+// columns are not divided; scaled values are clipped to +-10, so that programs of unusual sizes do not dominate.
 struct NodeScale {
   std::vector<float> mean, deviation;  // [134]
   static NodeScale fit(std::span<const options::ConfigGraph> graphs);
   bool operator==(const NodeScale&) const = default;
 };
 
-// What a node receives from its neighbours: the sum of its operands and users (equation 2); the mean of its users, as the
-// published code has it; the symmetrically normalised sum of itself, operands and users (Kipf and Welling 2017, equation 2);
-// or nothing.
+// What a node receives from its neighbours: the sum of its operands and users (equation 2); the mean of its users, as
+// in the published code; the symmetrically normalised sum of itself, operands and users (Kipf and Welling 2017,
+// equation 2); or nothing.
 enum class Neighbourhood { Sum, MeanOfUsers, Symmetric, None };
 
-// Weighted neighbours in compressed rows, and the same by neighbour, for gradients.
+// Weighted neighbours in compressed rows.
 struct WeightedEdges {
   std::vector<int32_t> begin, node;
   std::vector<float> weight;
 };
 struct LayoutAdjacency {
-  WeightedEdges in, back;
+  WeightedEdges in, back;  // back: the transpose, for gradients
   LayoutAdjacency() = default;
   LayoutAdjacency(const options::ConfigGraph& graph, Neighbourhood rule);
 };
@@ -48,8 +48,8 @@ struct LayoutInputs {
   LayoutAdjacency adjacency;
 };
 
-// The distinct (node, layouts) of configurations seen so far. For tiles rows are the nodes alone, and a configuration is its
-// own number: index() has it behind the nodes.
+// The distinct (node, layouts) pairs of the configurations seen so far. For tiles the rows are the nodes, and a
+// configuration is represented by its number, which index() appends after the nodes.
 class LayoutRows {
  public:
   static constexpr int64_t kNotConfigurable = 7;  // instead of axis + 1
@@ -57,7 +57,7 @@ class LayoutRows {
   // Row of every configurable node of the configurations, added where it is new: [configs, configurable nodes]. Tiles:
   // [configs], the configurations themselves.
   std::vector<int32_t> rows(std::span<const int32_t> configs);
-  // Rows of all nodes of some configurations, given by their places in what rows() returned: [chosen, nodes], int64;
+  // Rows of all nodes of some configurations, given by their indices in the result of rows(): [chosen, nodes], int64;
   // [chosen, nodes + 1] for tiles.
   torch::Tensor index(const std::vector<int32_t>& rows, std::span<const int32_t> chosen) const;
   torch::Tensor nodes() const;  // [rows], int64

@@ -23,7 +23,7 @@ using options::LayoutPart;
 
 std::string text(const json& request, const char* name) { return request.value(name, std::string()); }
 
-// Activations of one step are freed and asked for again by the next: kept memory saves the kernel's clearing of pages,
+// Each step allocates the same activations again. Keeping freed memory saves the operating system's clearing of pages,
 // a third of a step's time.
 void keep_freed_memory() {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
@@ -36,7 +36,7 @@ PredictLayouts prediction(const json& request) {
           request.value("seed", uint64_t{0})};
 }
 
-// What tells one column of the table from another: the model and what is switched off.
+// The label of a column of the table: the model and what is switched off.
 std::string label_of(const options::LayoutModelOptions& options) {
   std::string label = options.name;
   const bool network = options.name == "tgraph" || options.name == "tgraph-code";
@@ -83,11 +83,11 @@ std::vector<Column> columns_of(const json& request) {
     if (found == columns.end()) found = columns.insert(columns.end(), {label, {}, {}, 0});
     found->seeds.push_back(std::move(trained));
   }
-  if (columns.empty()) throw Error("no weights to judge", "--model-file");
+  if (columns.empty()) throw Error("no weights to evaluate", "--model-file");
   return columns;
 }
 
-// What is judged: the part held out in training, or everything. All weights must have been trained on the same part.
+// What is evaluated: the part held out in training, or everything. All weights must have been trained on the same part.
 std::vector<LayoutPart> judged(const std::vector<ConfigGraph>& graphs, const std::vector<Column>& columns,
                                const std::string& part) {
   if (part == "all") return options::all_layouts(graphs);
@@ -96,10 +96,10 @@ std::vector<LayoutPart> judged(const std::vector<ConfigGraph>& graphs, const std
     for (const TrainedLayouts& trained : column.seeds)
       if (to_json(trained.split) != to_json(split))
         throw Error("the weights were trained on different parts of the data", "--model-file",
-                    "--part all judges on all");
+                    "--part all evaluates on all data");
   std::vector<LayoutPart> test = options::split_layouts(graphs, split, 0).test;
   if (test.empty())
-    throw Error("nothing was held out when these weights were trained", "--part", "--part all with other data");
+    throw Error("no data was held out when these weights were trained", "--part", "use --part all with other data");
   return test;
 }
 
@@ -115,7 +115,7 @@ json table(const std::vector<ConfigGraph>& graphs, const std::vector<LayoutPart>
   }
   json mean = json::object(), about = json::object();
   for (const Column& column : columns) {
-    std::vector<LayoutScore> by_seed;  // of each seed the mean over graphs, so that the spread is that of means
+    std::vector<LayoutScore> by_seed;  // for each seed the mean over graphs, so that the spread is that of the means
     for (size_t s = 0; s < column.seeds.size(); ++s) {
       std::vector<LayoutScore> of_seed;
       for (const auto& seeds : column.scores) of_seed.push_back(seeds[s]);

@@ -17,7 +17,7 @@ std::vector<int64_t> fastest_first(std::span<const double> runtime_ns) {
   return order;
 }
 
-// Run times as ranks, equal ones alike: float32 cannot tell seconds apart that differ by nanoseconds.
+// Run times as ranks, equal ones alike: float32 cannot resolve nanoseconds in seconds.
 torch::Tensor ranks(std::span<const double> runtime_ns) {
   const std::vector<int64_t> order = fastest_first(runtime_ns);
   torch::Tensor rank = torch::empty({static_cast<int64_t>(order.size())});
@@ -32,18 +32,18 @@ torch::Tensor ranks(std::span<const double> runtime_ns) {
 torch::Tensor list_mle(const torch::Tensor& scores, std::span<const double> runtime_ns) {
   const torch::Tensor order = torch::tensor(fastest_first(runtime_ns), torch::kLong);
   const torch::Tensor logits = -scores.index_select(0, order);
-  const torch::Tensor rest = torch::logcumsumexp(logits.flip(0), 0).flip(0);  // of this one and all slower ones
+  const torch::Tensor rest = torch::logcumsumexp(logits.flip(0), 0).flip(0);  // of this one and all that are slower
   return (rest - logits).mean();
 }
 
 }  // namespace
 
 torch::Tensor layout_loss(const std::string& name, const torch::Tensor& scores, std::span<const double> runtime_ns) {
-  if (scores.size(0) != static_cast<int64_t>(runtime_ns.size())) throw InternalError("layout_loss: two lengths");
+  if (scores.size(0) != static_cast<int64_t>(runtime_ns.size())) throw InternalError("layout_loss: lengths differ");
   if (runtime_ns.size() < 2) return scores.sum() * 0;
   if (name == "listmle") return list_mle(scores, runtime_ns);
-  if (name != "hinge") throw InternalError("layout_loss: no such loss");
-  Rows rows;  // one kernel, as many options
+  if (name != "hinge") throw InternalError("layout_loss: unknown loss");
+  Rows rows;  // one kernel with all configurations as its options
   rows.node_begin = {0, 1};
   rows.copy_begin = {0, scores.size(0)};
   rows.row_begin = {0, scores.size(0)};

@@ -24,7 +24,7 @@ options::StoredTensor stored_floats(std::vector<float> values) {
 std::vector<float> take_floats(const options::TensorFile& file, const char* name, int64_t count) {
   torch::Tensor values = torch::empty({count});
   const auto found = file.tensors.find(name);
-  if (found == file.tensors.end()) throw Error(std::string("weights without ") + name);
+  if (found == file.tensors.end()) throw Error(std::string("the weights have no ") + name);
   copy_stored(found->second, name, values);
   return {values.data_ptr<float>(), values.data_ptr<float>() + count};
 }
@@ -52,7 +52,7 @@ TrainedLayouts from_file(const options::TensorFile& file) {
   if (!file.metadata.contains("format") || file.metadata.at("format") != kWeightsFormat)
     throw Error("not weights of a layout ranker");
   if (text_of(file, "feature_version") != std::to_string(features::kFeatureVersion))
-    throw Error("weights of another feature version", "", "train them again");
+    throw Error("the weights have another feature version", "", "train them again");
   TrainedLayouts trained;
   try {
     trained.options = options::layout_model_options_from_json(nlohmann::json::parse(text_of(file, "model")));
@@ -76,7 +76,7 @@ TrainedLayouts from_file(const options::TensorFile& file) {
     network->eval();
     trained.members.push_back(network);
   }
-  if (trained.members.empty()) throw Error("weights without a network");
+  if (trained.members.empty()) throw Error("the weights contain no network");
   return trained;
 }
 
@@ -126,9 +126,9 @@ std::vector<double> predict_layouts(LayoutNetwork& network, const LayoutInputs& 
   for (int64_t turn = 0; turn < options.augmentations; ++turn) {
     for (int64_t i = count; i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
     at::parallel_for(0, batches, 1, [&](int64_t from, int64_t to) {
-      const torch::InferenceMode here;  // modes belong to threads
+      const torch::InferenceMode here;  // the mode is per thread
       Noise none;
-      for (int64_t b = from; b < to; ++b) {  // as even as can be: a small last batch would be judged by another measure
+      for (int64_t b = from; b < to; ++b) {  // even sizes: attention across configurations depends on the batch size
         const int64_t first = count * b / batches, last = count * (b + 1) / batches;
         const std::span<const int32_t> chosen(order.data() + first, last - first);
         const torch::Tensor scores = network.score(inputs, table, distinct.index(rows, chosen), none).contiguous();

@@ -1,4 +1,4 @@
-// Weights files of layout rankers: an ensemble of networks with all it takes to use it, as safetensors.
+// Weights files of layout rankers as safetensors: an ensemble of networks and the metadata needed to use it.
 #pragma once
 
 #include <memory>
@@ -31,15 +31,15 @@ TrainedLayouts load_layout_weights(const std::string& path);
 
 struct PredictLayouts {
   int64_t augmentations = 1;  // permutations of the configurations that scores are averaged over; the paper: 10
-  int64_t batch = 128;        // configurations that see each other, at most
+  int64_t batch = 128;        // configurations scored together, at most
   uint64_t seed = 0;          // of the permutations
 };
 
 // Scores of configurations of a graph, lower = faster, averaged over members and permutations. Which configurations share a
-// batch is drawn from the seed, never from their order in the file, which can tell how a search found them.
+// batch is drawn from the seed, never taken from their order in the file, which can reveal how a search found them.
 std::vector<double> predict_layouts(const TrainedLayouts& trained, const options::ConfigGraph& graph,
                                     std::span<const int32_t> configs, const PredictLayouts& options);
-// The same by one network, for a graph that is prepared already.
+// The same by one network, for a graph that is already prepared.
 std::vector<double> predict_layouts(LayoutNetwork& network, const LayoutInputs& inputs,
                                     std::span<const int32_t> configs, const PredictLayouts& options);
 

@@ -27,9 +27,9 @@ namespace {
 using options::LayoutPart;
 
 constexpr const char* kCheckpointFormat = "hone-layout-checkpoint-1";
-enum Stream : uint64_t { kWeights = 1, kBatches = 2, kDropout = 3 };  // of one run's randomness
+enum Stream : uint64_t { kWeights = 1, kBatches = 2, kDropout = 3 };  // independent random streams of one run
 
-// Linear from 0 in the first share of the steps, then half a cosine down to 0.
+// Linear warm-up from 0 over the first share of the steps, then cosine decay to 0.
 double rate_at(const options::LayoutTrainOptions& o, int64_t step) {
   const double warm = o.warmup * static_cast<double>(o.steps), at = static_cast<double>(step);
   if (at < warm) return o.learning_rate * (at + 1) / warm;
@@ -37,7 +37,7 @@ double rate_at(const options::LayoutTrainOptions& o, int64_t step) {
   return o.learning_rate * 0.5 * (1 + std::cos(std::numbers::pi * done));
 }
 
-// `count` different ones of `from`, in a random order.
+// `count` different numbers below `from`, in random order.
 std::vector<int64_t> draw(int64_t from, int64_t count, Rng& rng) {
   std::vector<int64_t> all(from);
   std::iota(all.begin(), all.end(), int64_t{0});
@@ -53,7 +53,7 @@ void copy_parameters(const LayoutNetwork& from, LayoutNetwork& to) {
   for (size_t i = 0; i < source.size(); ++i) target[i].copy_(source[i]);
 }
 
-// What must be equal for a run to go on.
+// What must be equal for a run to be resumed.
 std::string identity(options::LayoutTrainOptions options, const std::vector<options::ConfigGraph>& graphs) {
   options.patience = 0;
   options.threads = 1;
@@ -63,7 +63,7 @@ std::string identity(options::LayoutTrainOptions options, const std::vector<opti
   return text;
 }
 
-// Where a run stands: everything but weights and moments.
+// The progress of a run: its state without weights and moments.
 struct Standing {
   int64_t fold = 0, step = 0, best_step = -1, without_better = 0;
   double best_tau = 0;
@@ -123,7 +123,7 @@ class Run {
     save();
     report.seconds = steady_s() - begin_s;
     report.configs_per_s = static_cast<double>(scored_) / std::max(report.seconds - validating_s_, 1e-9);
-    if (standing_.fold < folds_ && (standing_.best_step >= 0 || members_.empty())) {  // a fold cut off counts too
+    if (standing_.fold < folds_ && (standing_.best_step >= 0 || members_.empty())) {  // an interrupted fold counts, too
       if (standing_.best_step < 0) validate();
       end_fold(false);
     }
@@ -135,7 +135,7 @@ class Run {
 
  private:
   void prepare() {
-    std::vector<options::ConfigGraph> used;  // of all folds; what is tested on stays unseen
+    std::vector<options::ConfigGraph> used;  // of all folds, without the test part
     std::vector<int64_t> index;
     for (const auto* list : {&parts_.train, &parts_.validation})
       for (const LayoutPart& part : *list) {
@@ -198,7 +198,7 @@ class Run {
     return loss;
   }
 
-  // One step of Adam with decoupled weight decay (Loshchilov and Hutter 2019), biases spared; returns the loss before it.
+  // One step of Adam with decoupled weight decay (Loshchilov and Hutter 2019), not on biases; returns the loss before.
   double descend(const LayoutInputs& inputs, const std::vector<int32_t>& configs, const std::vector<int32_t>& places,
                  const std::vector<double>& runtime_ns, double rate) {
     LayoutRows distinct(inputs);
@@ -276,9 +276,10 @@ class Run {
     if (!std::filesystem::exists(path)) return;
     const options::TensorFile file = options::read_safetensors(path);
     const auto text = [&](const char* key) { return file.metadata.contains(key) ? file.metadata.at(key) : ""; };
-    if (text("format") != kCheckpointFormat) throw Error("not a checkpoint of this program", path);
+    if (text("format") != kCheckpointFormat) throw Error("not a checkpoint written by hone", path);
     if (text("run") != identity_)
-      throw Error("the checkpoint is of a run with other options or data", path, "give the same ones or another file");
+      throw Error("the checkpoint is from a run with other options or data", path,
+                  "use the same ones or name another file");
     try {
       const Standing standing = standing_from(nlohmann::json::parse(text("standing")));
       standing_.fold = std::min(standing.fold, folds_ - 1);

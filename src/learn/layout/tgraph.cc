@@ -9,10 +9,10 @@ namespace hone::learn {
 
 namespace {
 
-constexpr double kStartTemperature = 0.5;  // of the published code; the paper only says that it is learned
+constexpr double kStartTemperature = 0.5;  // as in the published code; the paper only states that it is learned
 
-// Attention of one layer, as the options have it: over channels, over configurations, both or neither. What goes in has
-// the width inner(options), what comes out the model's.
+// Attention of one layer, as the options select: over channels, over configurations, both or neither. The input has the
+// width inner(options), the output the model's.
 struct Attention : torch::nn::Module {
   explicit Attention(const options::LayoutModelOptions& options) {
     if (options.channel_attention)
@@ -215,7 +215,7 @@ std::shared_ptr<LayoutNetwork> make_layout_network(const options::LayoutModelOpt
   if (options.tiles) return options.name == "linear" ? make_linear_tiles(options) : make_tile_tgraph(options);
   if (options.name == "sage") return make_layout_gcn(options);
   if (options.name == "linear") return make_linear_ranker(options);
-  if (options.name == "frequent") throw InternalError("the most-frequent-layout rule is no network");
+  if (options.name == "frequent") throw InternalError("the most-frequent-layout rule is not a network");
   return std::make_shared<TGraph>(options);
 }
 

@@ -3,14 +3,14 @@
 //
 // "tgraph" follows the paper's equations: f_in of two linear layers with GELU (7); blocks x + GELU(concat(h, A_cross(h)))
 // with h = A_self(S(N_instance(x))) (3, 4); S with the sum over operands and users and L2 normalisation (2).
-// "tgraph-code" follows what its authors published: f_in of two layers of linear, instance norm, channel attention,
+// "tgraph-code" follows the authors' published code: f_in of two layers of linear, instance norm, channel attention,
 // cross-configuration attention, GELU; blocks GELU(concat(h, A_cross(h)) + x) with the mean over users and no L2
 // normalisation, dropout after the activation. In both h has half the width, so that the concatenation fits the residual;
-// without cross attention it has all of it. Equation 2's feed-forward layers are linear ones: the text names no activation.
-// Dropout, which the equations leave out, stands behind each block's GELU in both.
+// without cross attention it has the full width. Equation 2's feed-forward layers are linear: the text names no
+// activation. Dropout, which the equations omit, follows each block's GELU in both.
 //
 // Tiles are joined late (section 2.3): the kernel's nodes pass f_in and the blocks once, without attention across
-// configurations; mean and maximum over nodes beside a tile's 24 features feed two layers of linear, channel attention,
+// configurations; mean and maximum over nodes and a tile's 24 features feed two layers of linear, channel attention,
 // cross-configuration attention and GELU, and the score.
 #pragma once
 
@@ -30,27 +30,27 @@ struct LayoutNetwork : torch::nn::Module {
                               const torch::Tensor& row_nodes,  // [rows], int64
                               const torch::Tensor& row_axes)   // [rows, 18], int64
       = 0;                                                     // -> [rows, any width]
-  // Configurations that are scored together see each other, where the network attends across them. Nothing is dropped where no
-  // gradients are recorded.
+  // Configurations scored together influence each other if the network attends across them. There is no dropout where
+  // no gradients are recorded.
   virtual torch::Tensor score(const LayoutInputs& inputs,
                               const torch::Tensor& rows,   // [rows, width]
                               const torch::Tensor& index,  // [configs, nodes], int64
                               Noise& noise) = 0;           // -> [configs]
 };
 
-// Weights are initialised from the seed. Throws Error for options that make no sense, InternalError for "frequent".
+// Weights are initialised from the seed. Throws Error for invalid options, InternalError for "frequent".
 std::shared_ptr<LayoutNetwork> make_layout_network(const options::LayoutModelOptions& options, uint64_t seed);
-// What the network's aggregation takes from neighbours.
+// The rule by which the network aggregates neighbours.
 Neighbourhood neighbourhood_of(const options::LayoutModelOptions& options);
 
-// x o sigmoid(W2 relu(W1 x)), an eighth as wide inside (equation 5; Hu et al. 2018).
+// x o sigmoid(W2 relu(W1 x)) with an eighth of the width inside (equation 5; Hu et al. 2018).
 struct ChannelAttention : torch::nn::Module {
   explicit ChannelAttention(int64_t width);
   torch::Tensor forward(const torch::Tensor& x);  // [..., width] -> the same
   torch::nn::Linear squeeze, expand;
 };
 
-// Node features, layouts of the node and of the configuration, opcode: all of one row side by side (section 2.2.5).
+// Concatenates a row's node features, the layouts of node and configuration, and the opcode (section 2.2.5).
 struct RowFeatures : torch::nn::Module {
   explicit RowFeatures(const options::LayoutModelOptions& options);
   torch::Tensor forward(const LayoutInputs& inputs, const torch::Tensor& row_nodes, const torch::Tensor& row_axes);

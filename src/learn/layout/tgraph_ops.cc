@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-// Not contracted to fused multiply-adds, so that bits do not depend on where a row lies (segment.cc).
+// Not contracted to fused multiply-adds, so that results do not depend on a row's address (segment.cc).
 #define TGRAPH_WIDE __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3", "fp-contract=off")))
 
 namespace hone::learn {
@@ -42,7 +42,7 @@ TGRAPH_WIDE void multiply(const float* x, const float* y, float* out, int64_t n)
 TGRAPH_WIDE void add_triple(const float* g, const float* x, const float* s, float* sum, int64_t n) {
   for (int64_t k = 0; k < n; ++k) sum[k] += g[k] * x[k] * s[k];
 }
-// g: gradients of x and of x o s, n apart; dot: of the second with x o s over configurations.
+// g: gradients of x and, n further on, of x o s; dot: the latter times x o s, summed over configurations.
 TGRAPH_WIDE void attention_gradient(const float* g, const float* x, const float* s, const float* dot, float inverse,
                                     float* out, float* slope, int64_t n) {
   for (int64_t k = 0; k < n; ++k) {
@@ -98,7 +98,7 @@ struct InstanceNorm : torch::autograd::Function<InstanceNorm> {
       std::vector<float> mean(width), squares(width), unused(width);
       for (int64_t i = 0; i < nodes; ++i) add_scaled(in + i * width, share, mean.data(), width);
       const std::vector<float> ones(width, 1);
-      for (int64_t i = 0; i < nodes; ++i) {  // around the mean: sums of squares would cancel
+      for (int64_t i = 0; i < nodes; ++i) {  // centred first: sums of squares would cancel
         shift_scale(in + i * width, mean.data(), ones.data(), out + i * width, width);
         add_products(out + i * width, out + i * width, unused.data(), squares.data(), width);
       }

@@ -1,5 +1,5 @@
-// The operations of TGraph that libtorch lacks or does in many passes, each with its own gradient. float32 on the CPU;
-// configurations are worked on side by side by torch's threads.
+// The operations of TGraph that libtorch lacks or performs in many passes, each with its own gradient. float32 on the
+// CPU; torch's threads process configurations in parallel.
 #pragma once
 
 #include <torch/types.h>
@@ -12,11 +12,12 @@ namespace hone::learn {
 torch::Tensor gather_rows(const torch::Tensor& rows,    // [rows, width]
                           const torch::Tensor& index);  // [configs, nodes], int64 -> [configs, nodes, width]
 
-// Every channel of every configuration to zero mean and unit variance over its nodes (Ulyanov et al. 2016, epsilon 1e-5).
+// Normalises every channel of every configuration to zero mean and unit variance over nodes (Ulyanov et al. 2016,
+// epsilon 1e-5).
 torch::Tensor instance_norm(const torch::Tensor& x);  // [configs, nodes, width] -> the same
 
 // y[c, i] = z[c, i, first half] + sum over neighbours j of weight(i, j) z[c, j, second half]. With z = x [W1 | W2] it is
-// W1 x_i + W2 (aggregate of x_j), as aggregation and product exchange. The adjacency must outlive the gradient's
+// W1 x_i + W2 (aggregate of x_j), since aggregation and product commute. The adjacency must outlive the gradient's
 // computation.
 torch::Tensor add_neighbours(const torch::Tensor& z,             // [configs, nodes, 2 * width]
                              const LayoutAdjacency& adjacency);  // -> [configs, nodes, width]

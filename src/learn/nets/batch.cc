@@ -16,21 +16,21 @@ std::string name_of(const KernelView& kernel) { return "kernel " + std::string(k
 void check(const BatchItem& item, const options::FeatureWidths& widths) {
   const KernelView& k = item.kernel;
   const auto size = [](const auto& span) { return static_cast<int64_t>(span.size()); };
-  if (k.nodes() == 0) throw Error("a kernel without nodes", name_of(k));
-  if (item.options.empty()) throw Error("a kernel without options", name_of(k));
+  if (k.nodes() == 0) throw Error("the kernel has no nodes", name_of(k));
+  if (item.options.empty()) throw Error("the kernel has no options", name_of(k));
   if (size(k.node_features) != k.nodes() * widths.node || size(k.static_features) != widths.static_ ||
       size(k.tiles) % std::max<int64_t>(widths.tile, 1) != 0)
-    throw Error("features of another width than the model's", name_of(k), "encode with the model's feature version");
-  if (k.edge_from.size() != k.edge_to.size()) throw Error("edges without an end", name_of(k));
+    throw Error("the feature width differs from the model's", name_of(k), "encode with the model's feature version");
+  if (k.edge_from.size() != k.edge_to.size()) throw Error("the edge arrays differ in length", name_of(k));
   for (size_t e = 0; e < k.edge_from.size(); ++e)
     for (int32_t end : {k.edge_from[e], k.edge_to[e]})
-      if (end < 0 || end >= k.nodes()) throw Error("an edge leaves its kernel", name_of(k));
+      if (end < 0 || end >= k.nodes()) throw Error("an edge names a node outside its kernel", name_of(k));
   for (int32_t option : item.options)
     if (option < 0 || option * widths.tile >= std::max<int64_t>(size(k.tiles), 1))
-      throw InternalError("no such option");
+      throw InternalError("option index out of range");
 }
 
-// position[node] so that every producer stands before its users; the identity when that holds already.
+// position[node] such that every producer precedes its users; the identity if that already holds.
 std::vector<int32_t> topological_positions(const KernelView& kernel) {
   const auto n = static_cast<int32_t>(kernel.nodes());
   std::vector<int32_t> position(n);

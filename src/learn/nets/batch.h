@@ -1,5 +1,5 @@
-// A batch of kernels and options as tensors. Nothing is padded: nodes of all kernels stand in one array, and adjacency is
-// kept once per kernel, however many options of it are in the batch.
+// A batch of kernels and options as tensors, without padding: the nodes of all kernels are in one array, and adjacency
+// is stored once per kernel, however many of its options are in the batch.
 #pragma once
 
 #include <torch/types.h>
@@ -13,13 +13,13 @@
 
 namespace hone::learn {
 
-// Neighbours of every node in compressed rows, and the same edges by neighbour, for gradients.
+// Neighbours of every node in compressed rows, and the transpose, for gradients.
 struct Adjacency {
   std::vector<int32_t> begin, neighbour;       // [nodes + 1], [edges]
-  std::vector<int32_t> back_begin, back_node;  // [nodes + 1], [edges]: whom a node is a neighbour of
+  std::vector<int32_t> back_begin, back_node;  // [nodes + 1], [edges]: the nodes that have it as a neighbour
 };
 
-// Which rows belong to which copy of which kernel. A network that sees option features at its nodes has one copy of a
+// Which rows belong to which copy of which kernel. A network that reads option features at its nodes has one copy of a
 // kernel per option, any other network one copy. Copies of one kernel are adjacent: rows are [kernel][copy][node].
 struct Rows {
   std::vector<int64_t> node_begin;  // [kernels + 1], first node of a kernel
@@ -38,7 +38,7 @@ struct GraphBatch {
   torch::Tensor node_features;    // [nodes, widths.node], scaled
   torch::Tensor static_features;  // [kernels, widths.static_], scaled
   torch::Tensor tiles;            // [options, widths.option()], scaled
-  torch::Tensor log_runtime;      // [options], log of ns; undefined where run times are unknown
+  torch::Tensor log_runtime;      // [options], log of ns; undefined if run times are unknown
   torch::Tensor option_kernel;    // [options], int64
   Adjacency producers, users, both;
   Rows per_option, per_kernel;
@@ -48,18 +48,18 @@ struct GraphBatch {
   const Rows& rows(bool one_per_option) const { return one_per_option ? per_option : per_kernel; }
 };
 
-// A kernel and the options of it that take part; features as measured, unscaled.
+// A kernel and those of its options that are in the batch; features are unscaled.
 struct BatchItem {
   KernelView kernel;             // run times may be empty
   std::vector<int32_t> options;  // indices into its tiles; run times, if any, at the same indices
 };
 
-// Puts items together. Nodes of a kernel whose edges do not follow its node order are reordered topologically. At most
-// `neighbour_cap` producers and users of a node are kept, the first ones. Throws Error for widths that do not fit, edges
-// that leave their kernel, cycles, and kernels without nodes.
+// Builds a batch. Nodes of a kernel whose edges do not follow its node order are reordered topologically. At most
+// `neighbour_cap` producers and users of a node are kept, the first ones. Throws Error for widths that do not fit,
+// edges to nodes outside their kernel, cycles, and kernels without nodes.
 std::shared_ptr<GraphBatch> make_batch(const std::vector<BatchItem>& items, const cost::FeatureScale& scale,
                                        int64_t neighbour_cap);
-// The same with features as they came.
+// The same without scaling the features.
 std::shared_ptr<GraphBatch> make_unscaled_batch(const std::vector<BatchItem>& items,
                                                 const options::FeatureWidths& widths, int64_t neighbour_cap);
 

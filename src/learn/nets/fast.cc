@@ -19,7 +19,7 @@ FastNetwork::FastNetwork(const options::ModelOptions& o, const options::FeatureW
   middle = register_module("middle", linear(hidden, hidden, true));
   output = register_module("output", linear(hidden, 1));
   kernel_output = register_module("kernel_output", linear(hidden, 1, true));
-  // A straight way for the analytical model's estimate: the network learns what that gets wrong.
+  // A skip connection for the analytical model's estimate: the network learns its residual.
   if (widths.demand > 0) skip = register_module("skip", linear(widths.option(), 1));
 }
 
@@ -30,7 +30,7 @@ torch::Tensor FastNetwork::embed(const GraphBatch& batch, Noise& noise) {
   torch::Tensor x = join_rows(nodes, static_input(batch.static_features), rows);  // [nodes, hidden]
   torch::Tensor sum = sum_of_nodes(x, rows);
   for (const auto& layer : gnn) x = x + layer->forward(x, batch, rows, noise);
-  // The sum before message passing keeps the kernel's size; its root tames large kernels.
+  // The sum before message passing reflects the kernel's size; the root limits it for large kernels.
   sum = torch::sqrt(sum + 1) - 1;
   return torch::relu(pooled(torch::cat({mean_and_max_of_nodes(x, rows), sum}, 1)));  // [kernels, hidden]
 }

@@ -1,4 +1,4 @@
-// Our own model for ranking many options of a kernel: the kernel is embedded once, options join late in a small network.
+// A model for ranking many options of a kernel: the kernel is embedded once, a small network then scores its options.
 #pragma once
 
 #include "learn/nets/network.h"
@@ -9,7 +9,7 @@ struct FastNetwork : Network {
   FastNetwork(const options::ModelOptions& options, const options::FeatureWidths& widths);
 
   torch::Tensor embed(const GraphBatch& batch, Noise& noise);  // -> [kernels, embedding width]
-  // Scores of options against the embedding of their kernel; without `option_kernel` all belong to the only one.
+  // Scores of options against the embedding of their kernel; without `option_kernel` all belong to the one kernel.
   torch::Tensor score_options(const torch::Tensor& embedding,      // [kernels, embedding width]
                               const torch::Tensor& option_kernel,  // [options], int64, or undefined
                               const torch::Tensor& tiles,          // [options, widths.option()], scaled

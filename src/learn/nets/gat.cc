@@ -20,7 +20,7 @@ struct Attention {
   const Rows& rows;
   int64_t heads, width;  // width of one head
 
-  // visit(weight index, row i, row j) for every neighbour j of i and for i itself, i by i.
+  // Calls visit(weight index, row i, row j) for every neighbour j of i and for i itself, ordered by i.
   template <class Visit>
   void for_each_pair(Visit&& visit) const {
     int64_t pair = 0;
@@ -42,7 +42,7 @@ struct Attention {
   }
 };
 
-// y[i] = sum over j of softmax_j(leaky_relu(from[j] + to[i])) x[j], for every head apart.
+// y[i] = sum over j of softmax_j(leaky_relu(from[j] + to[i])) x[j], separately for every head.
 struct Attend : torch::autograd::Function<Attend> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x, const torch::Tensor& from,
                                const torch::Tensor& to, int64_t attention_address) {

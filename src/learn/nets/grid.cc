@@ -19,7 +19,21 @@ std::shared_ptr<ReductionLayer> make_reduction(options::Reduction kind, const op
     case options::Reduction::Transformer:
       return make_transformer_reduction(options);
   }
-  throw InternalError("make_reduction: no such kind");
+  throw InternalError("make_reduction: unknown kind");
+}
+
+std::shared_ptr<GnnLayer> make_gnn_layer(options::Gnn kind, const options::ModelOptions& options) {
+  switch (kind) {
+    case options::Gnn::None:
+      break;
+    case options::Gnn::Sage:
+      return make_sage_layer(options);
+    case options::Gnn::Gat:
+      return make_gat_layer(options);
+    case options::Gnn::Gin:
+      return make_gin_layer(options);
+  }
+  throw InternalError("make_gnn_layer: no such kind");
 }
 
 struct GridNetwork : Network {
@@ -35,19 +49,18 @@ struct GridNetwork : Network {
     for (int64_t l = 0; l < o.module_layers; ++l)
       module_layers.push_back(register_module("module" + std::to_string(l), linear(hidden, hidden)));
     for (int64_t l = 0; row.gnn != options::Gnn::None && l < o.gnn_layers; ++l)
-      gnn.push_back(register_module("gnn" + std::to_string(l),
-                                    row.gnn == options::Gnn::Gat ? make_gat_layer(o) : make_sage_layer(o)));
+      gnn.push_back(register_module("gnn" + std::to_string(l), make_gnn_layer(row.gnn, o)));
     for (int64_t l = 0; l < o.node_final_layers; ++l)
       final_layers.push_back(register_module("final" + std::to_string(l), linear(hidden, hidden)));
     reduction = register_module("reduction", make_reduction(row.reduction, o));
-    // The per-node reduction is a prediction already; of the others a linear layer makes one.
+    // The per-node reduction already yields a prediction; the others need a linear layer.
     if (row.reduction != options::Reduction::PerNode) output = register_module("output", linear(reduction->width(), 1));
     if (o.static_join == options::Join::Kernel)
       static_output = register_module("static_output", linear(widths.static_, 1));
     if (o.tile_join == options::Join::Kernel) tile_output = register_module("tile_output", linear(widths.option(), 1));
   }
 
-  // f1 of (opcode embedding, node features, kernel features): what an option does not change is computed once per kernel.
+  // f1 of (opcode embedding, node features, kernel features): parts independent of options are computed per kernel.
   torch::Tensor first_layer(const GraphBatch& batch, const Rows& rows) {
     const torch::Tensor by_opcode = torch::mm(embedding->weight, opcode_input->weight.t());  // [opcodes, hidden]
     torch::Tensor nodes =

@@ -14,8 +14,7 @@ torch::Tensor pairwise_rank_loss(const torch::Tensor& predicted, const torch::Te
     ranked += rows.copies_of(k) > 1;
   }
   if (ranked == 0) return predicted.sum() * 0;
-  // Kernels side by side as [kernels, most]; places without an option repeat one of their kernel, so they form no pair
-  // whose two run times differ but for those that the weights below switch off.
+  // Options padded to [kernels, most] by repeating the kernel's last one; `valid` excludes the padding from all pairs.
   torch::Tensor place = torch::empty({rows.kernels(), most}, torch::kLong),
                 valid = torch::zeros({rows.kernels(), most});
   torch::Tensor scale = torch::zeros({rows.kernels()});
@@ -38,7 +37,7 @@ torch::Tensor pairwise_rank_loss(const torch::Tensor& predicted, const torch::Te
 }
 
 torch::Tensor ratio_loss(const torch::Tensor& predicted, const torch::Tensor& log_runtime, const Rows& rows) {
-  // Each option belongs to one kernel; `share` is 1 / options of it, and 0 for kernels with one.
+  // The kernel of each option; `share` is 1 / number of that kernel's options, 0 for kernels with one option.
   torch::Tensor kernel = torch::empty({rows.copies()}, torch::kLong), share = torch::zeros({rows.copies()});
   int64_t counted = 0;
   for (int64_t k = 0; k < rows.kernels(); ++k) {

@@ -9,8 +9,8 @@ namespace hone::learn {
 
 enum class Phi { Hinge, Logistic };  // (1 - z)+ and log(1 + exp(-z))
 
-// What a pair counts: as every other (the paper), or by the logarithm of its run times' ratio, so that pairs within the
-// noise of measuring teach nothing and a tile ten times slower much. Needs targets that are logarithms of run times.
+// The weight of a pair: equal for all (the paper), or the logarithm of its run times' ratio (at most 1), so that pairs
+// that differ by measurement noise count little. LogRatio needs targets that are logarithms of run times.
 enum class PairWeight { Equal, LogRatio };
 
 // Equation 1 within each kernel's options, averaged over the kernels with at least two: the sum over pairs with
@@ -21,10 +21,10 @@ torch::Tensor pairwise_rank_loss(const torch::Tensor& predicted,  // [options], 
                                  Phi phi,
                                  PairWeight weight = PairWeight::Equal);  // -> scalar
 
-// How far predicted and true ratios of run times within a kernel are apart, averaged over the kernels with at least two
-// options: both are taken relative to their mean over the kernel's options; squared below kRatioBend (Huber 1964), so that
-// a few options twenty times slower do not decide everything. Predictions trained so differ by the logarithm of the ratio,
-// and say by how much an option is faster, which a rank loss does not. 0 when no kernel has two options.
+// The error of predicted run time ratios within a kernel, averaged over the kernels with at least two options:
+// predictions and log run times are taken relative to their means over the kernel's options; the error is squared below
+// kRatioBend and linear above (Huber 1964), so that a few very slow options do not dominate. Unlike with a rank loss,
+// differences of predictions are then log ratios of run times. 0 when no kernel has two options.
 constexpr double kRatioBend = 0.5;
 torch::Tensor ratio_loss(const torch::Tensor& predicted,    // [options], log run time up to a constant of the kernel
                          const torch::Tensor& log_runtime,  // [options]

@@ -9,9 +9,9 @@ namespace hone::learn {
 
 namespace {
 
-// Copies whose kernels are of similar length, side by side in time-major order, shorter ones filled with zero rows in front.
-// Without biases a zero input leaves a zero state zero, so the filling changes nothing; and one call on full sequences takes
-// libtorch's oneDNN path, which the packed form does not.
+// Copies of kernels of similar length in time-major order, shorter ones padded with zero rows in front. Without biases
+// a zero input keeps a zero state zero, so the padding changes nothing; and one call on full sequences takes libtorch's
+// oneDNN path, unlike packed sequences.
 struct Group {
   torch::Tensor source;  // [steps * copies], int64: a row of x, or the zero row behind the last
   int64_t steps = 0;
@@ -19,7 +19,7 @@ struct Group {
 };
 
 std::vector<Group> group(const Rows& rows) {
-  std::map<uint64_t, std::vector<int64_t>> classes;  // kernels by the power of two that holds their length
+  std::map<uint64_t, std::vector<int64_t>> classes;  // kernels by their length, rounded up to a power of two
   for (int64_t k = 0; k < rows.kernels(); ++k)
     classes[std::bit_ceil(static_cast<uint64_t>(rows.nodes_of(k)))].push_back(k);
   std::vector<Group> groups;

@@ -1,4 +1,4 @@
-// What all networks share: the interface, feed-forward layers, and dropout with explicit randomness.
+// Common to all networks: the interface, feed-forward layers, and dropout with explicit randomness.
 #pragma once
 
 #include <torch/nn.h>
@@ -27,13 +27,13 @@ class Noise {
   bool on_ = false;
 };
 
-// Predicts one number per option of a batch: a score, lower = faster, or a standardised log run time. Networks say nothing
-// about training.
+// Predicts one number per option of a batch: a score, lower = faster, or a standardised log run time. Networks are
+// independent of training.
 struct Network : torch::nn::Module {
   virtual torch::Tensor forward(const GraphBatch& batch, Noise& noise) = 0;  // -> [options]
 };
 
-// Weights are initialised from the seed. Throws Error for options that make no sense.
+// Weights are initialised from the seed. Throws Error for invalid options.
 std::shared_ptr<Network> make_network(const options::ModelOptions& options, const options::FeatureWidths& widths,
                                       uint64_t seed);
 
@@ -44,6 +44,7 @@ struct GnnLayer : torch::nn::Module {
 };
 std::shared_ptr<GnnLayer> make_sage_layer(const options::ModelOptions& options);
 std::shared_ptr<GnnLayer> make_gat_layer(const options::ModelOptions& options);
+std::shared_ptr<GnnLayer> make_gin_layer(const options::ModelOptions& options);
 
 // Node embeddings to kernel embeddings.
 struct ReductionLayer : torch::nn::Module {

@@ -1,6 +1,6 @@
 // GraphSAGE with mean aggregation (Hamilton et al. 2017, algorithm 1) in the form of Kaufman et al. 2021, section 3.2:
 //   e_i <- l2(f3(concat(e_i, mean over neighbours j of f2(e_j))))
-// Directed graphs have an f2 for producers and another for users, both means stand in the concatenation.
+// Directed graphs have one f2 for producers and another for users; both means are part of the concatenation.
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "learn/nets/network.h"
@@ -19,8 +19,8 @@ struct Neighbours {
   const Rows* rows;
 };
 
-// f3 before its activation. All that multiplies x stands in one matrix, `first` = [own part of f3 | f2 ...], so that a layer
-// takes two products forward and four backward; f3 of a concatenation is the sum of its parts' products.
+// f3 before its activation. All factors of x are in one matrix, `first` = [own part of f3 | f2 ...], so that a layer
+// takes two products forward and four backward; f3 of a concatenation is the sum of the products of its parts.
 //   z = x first',  y = z[own] + mean(relu(z[f2])) second'
 struct SageProducts : torch::autograd::Function<SageProducts> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x, const torch::Tensor& first,

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 
-// Rows are hundreds of floats wide: worth the machine's widest registers, chosen when the library is loaded. Without fused
-// multiply-add: loops have it for some widths of registers only, so where a row lies in memory would decide its last bits.
+// Rows are hundreds of floats wide, so the widest registers pay off; the version is chosen when the library is loaded.
+// No fused multiply-add: loops use it for some register widths only, so results would depend on a row's address.
 #define HONE_WIDE __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3", "fp-contract=off")))
 
 namespace hone::learn {
@@ -54,7 +54,7 @@ HONE_WIDE void keep_larger(const float* x, int32_t row, float* best, int32_t* wh
   }
 }
 
-// Which values are dropped: a 32-bit mix of key and index (constants of Wellons' lowbias32), compared with the threshold.
+// Selects values to drop: a 32-bit mix of key and index (constants of Wellons' lowbias32), compared with the threshold.
 struct Drop {
   Drop(double probability, uint64_t key)
       : threshold(static_cast<uint32_t>(probability * 4294967296.0)),
@@ -87,7 +87,7 @@ HONE_WIDE void pass_where_positive(const float* y, float scale, const float* g, 
   for (int64_t i = 0; i < n; ++i) out[i] = y[i] > 0 ? g[i] * scale : 0.0f;
 }
 
-// visit(kernel, copy, first row of the copy)
+// Calls visit(kernel, copy, first row of the copy).
 template <class Visit>
 void for_each_copy(const Rows& rows, Visit&& visit) {
   for (int64_t k = 0; k < rows.kernels(); ++k)
@@ -146,7 +146,7 @@ struct DropValues : torch::autograd::Function<DropValues> {
     torch::Tensor out = torch::empty_like(g);
     const Drop drop(context->saved_data["probability"].toDouble(),
                     static_cast<uint64_t>(context->saved_data["key"].toInt()));
-    if (context->saved_data["relu"].toBool())  // what was dropped or negative is 0 in y
+    if (context->saved_data["relu"].toBool())  // dropped and negative values are 0 in y
       pass_where_positive(context->get_saved_variables()[0].data_ptr<float>(), drop.scale, g.data_ptr<float>(),
                           out.data_ptr<float>(), g.numel());
     else
@@ -180,6 +180,39 @@ struct SumOfNodes : torch::autograd::Function<SumOfNodes> {
                     width * sizeof(float));
     });
     return {out, torch::Tensor()};
+  }
+};
+
+// y[i] = sum of x[j] over the nodes j that `begin` and `node` list for i (as in Adjacency), within each copy.
+torch::Tensor sum_of_listed(const torch::Tensor& x, const std::vector<int32_t>& begin, const std::vector<int32_t>& node,
+                            const Rows& rows) {
+  const torch::Tensor in = x.contiguous();
+  torch::Tensor y = torch::zeros_like(in);
+  const int64_t width = in.size(1);
+  const float* px = in.data_ptr<float>();
+  float* py = y.data_ptr<float>();
+  for_each_copy(rows, [&](int64_t k, int64_t, int64_t first) {
+    const int64_t node0 = rows.node_begin[k];
+    for (int64_t i = 0; i < rows.nodes_of(k); ++i)
+      for (int32_t e = begin[node0 + i]; e < begin[node0 + i + 1]; ++e)
+        add_scaled(px + (first + node[e] - node0) * width, 1, py + (first + i) * width, width);
+  });
+  return y;
+}
+
+struct SumOfNeighbours : torch::autograd::Function<SumOfNeighbours> {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x, int64_t adjacency_address,
+                               int64_t rows_address) {
+    const Adjacency& adjacency = *reinterpret_cast<const Adjacency*>(adjacency_address);
+    context->saved_data["adjacency"] = adjacency_address;
+    context->saved_data["rows"] = rows_address;
+    return sum_of_listed(x, adjacency.begin, adjacency.neighbour, *reinterpret_cast<const Rows*>(rows_address));
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const Adjacency& adjacency = object_at<Adjacency>(context->saved_data["adjacency"]);
+    const Rows& rows = object_at<Rows>(context->saved_data["rows"]);
+    return {sum_of_listed(gradients[0], adjacency.back_begin, adjacency.back_node, rows), torch::Tensor(),
+            torch::Tensor()};
   }
 };
 
@@ -268,6 +301,11 @@ void mean_of_neighbours_gradient(const torch::Tensor& x, const torch::Tensor& gr
       relu_gradient(px + (first + j) * x_stride, row, width);
     }
   });
+}
+
+torch::Tensor sum_of_neighbours(const torch::Tensor& x, const Adjacency& adjacency, const Rows& rows) {
+  if (x.size(0) != rows.rows()) throw InternalError("sum_of_neighbours: rows do not match");
+  return SumOfNeighbours::apply(x, address(adjacency), address(rows));
 }
 
 torch::Tensor drop_values(const torch::Tensor& x, double probability, uint64_t key, bool relu) {

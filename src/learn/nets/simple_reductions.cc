@@ -1,4 +1,4 @@
-// Reductions without a model of their own: the run times of the nodes added up, and column-wise mean and maximum.
+// Reductions without a sequence model: the sum of the nodes' run times, and column-wise mean and maximum.
 #include <algorithm>
 
 #include "learn/nets/network.h"
@@ -8,7 +8,7 @@ namespace hone::learn {
 
 namespace {
 
-// [copies], rows of each copy.
+// [copies], the number of rows of each copy.
 torch::Tensor rows_of_copies(const Rows& rows) {
   torch::Tensor counts = torch::empty({rows.copies()}, torch::kInt64);
   int64_t* count = counts.data_ptr<int64_t>();
@@ -16,8 +16,8 @@ torch::Tensor rows_of_copies(const Rows& rows) {
   return counts;
 }
 
-// The logarithm of a sum of run times: networks speak of logarithms, and it is times that add. A plain sum of the nodes'
-// scores made the time of a kernel of a hundred nodes the product of a hundred factors, and errors of 1e6 %.
+// The logarithm of the sum of the nodes' run times. Networks predict logarithms, so a plain sum of scores would
+// multiply the nodes' run times, with errors of 1e6 % on a kernel of a hundred nodes.
 struct PerNode : ReductionLayer {
   explicit PerNode(const options::ModelOptions& options) : score(register_module("score", linear(options.hidden, 1))) {}
   torch::Tensor forward(const torch::Tensor& x, const Rows& rows) override {

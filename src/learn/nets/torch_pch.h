@@ -1,4 +1,4 @@
-// Precompiled once for every source that includes torch: its headers take longer to read than the rest to compile.
+// Precompiled once for all sources that include torch: parsing its headers takes longer than compiling the rest.
 #pragma once
 
 #include <torch/nn.h>

@@ -25,7 +25,7 @@ const char* dtype_name(torch::ScalarType type) {
     case torch::kLong:
       return "I64";
     default:
-      throw InternalError("weights of a type that is not stored");
+      throw InternalError("weights of a type that cannot be stored");
   }
 }
 
@@ -43,11 +43,11 @@ nlohmann::json json_metadata(const options::TensorFile& file, const char* key) {
 
 Trained from_file(const options::TensorFile& file) {
   if (!file.metadata.contains("format") || file.metadata.at("format") != kFormat)
-    throw Error("not weights of this program");
+    throw Error("not weights written by hone");
   const std::string& version = metadata(file, "feature_version");
   if (version != std::to_string(features::kFeatureVersion))
     throw Error(
-        "weights of feature version " + version + ", this program has " + std::to_string(features::kFeatureVersion), "",
+        "the weights have feature version " + version + ", hone has " + std::to_string(features::kFeatureVersion), "",
         "train them again");
   Trained trained;
   trained.options = options::model_options_from_json(json_metadata(file, "model"));
@@ -155,7 +155,7 @@ void take_parameters(const options::TensorFile& file, const std::string& prefix,
   torch::NoGradGuard no_gradient;
   for (auto& parameter : module.named_parameters()) {
     const auto found = file.tensors.find(prefix + parameter.key());
-    if (found == file.tensors.end()) throw Error("weights do not fit the model: no " + parameter.key());
+    if (found == file.tensors.end()) throw Error("weights do not fit the model: missing " + parameter.key());
     copy_stored(found->second, parameter.key(), parameter.value());
   }
 }

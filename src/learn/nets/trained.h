@@ -1,4 +1,4 @@
-// Weights files: a network with all it takes to use it, as safetensors.
+// Weights files: a network and the metadata needed to use it, as safetensors.
 #pragma once
 
 #include <memory>

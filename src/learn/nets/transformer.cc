@@ -1,5 +1,5 @@
-// A Transformer encoder (Vaswani et al. 2017) over the nodes of a kernel, summed. Nodes carry no position: the graph network
-// before it, or the features, tell them apart.
+// A Transformer encoder (Vaswani et al. 2017) over the nodes of a kernel, summed. There is no positional encoding:
+// nodes differ in their features and in the graph network's output.
 #include <cmath>
 
 #include "learn/nets/network.h"
@@ -20,7 +20,7 @@ struct Block : torch::nn::Module {
         norm1(register_module("norm1", torch::nn::LayerNorm(torch::nn::LayerNormOptions({hidden})))),
         norm2(register_module("norm2", torch::nn::LayerNorm(torch::nn::LayerNormOptions({hidden})))) {}
 
-  // Copies of one kernel have the same nodes, so a kernel is one call without masks.
+  // Copies of one kernel have the same nodes, so one call per kernel needs no masks.
   torch::Tensor attention(const torch::Tensor& x, const Rows& rows) {
     const torch::Tensor all = query_key_value(x);  // [rows, 3 * hidden]
     std::vector<torch::Tensor> parts;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kFormat = "hone-checkpoint-1";
 
-// What must be equal for a run to go on.
+// What must be equal for a run to be resumed.
 std::string identity(options::TrainOptions options, const cost::FeatureScale& scale) {
   options.steps = 1;
   options.patience = 0;
@@ -84,9 +84,10 @@ bool load_checkpoint(const std::string& path, const options::TrainOptions& optio
     const auto found = file.metadata.find(key);
     return found == file.metadata.end() ? std::string() : found->second;
   };
-  if (text("format") != kFormat) throw Error("not a checkpoint of this program", path);
+  if (text("format") != kFormat) throw Error("not a checkpoint written by hone", path);
   if (text("run") != identity(options, state.current->scale))
-    throw Error("the checkpoint is of a run with other options or data", path, "give the same ones or another file");
+    throw Error("the checkpoint is from a run with other options or data", path,
+                "use the same ones or name another file");
   try {
     from_json(nlohmann::json::parse(text("progress")), *state.progress);
     take_parameters(file, "current.", *state.current->network);

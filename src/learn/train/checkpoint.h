@@ -1,4 +1,4 @@
-// Everything a training run needs to go on where it was: one safetensors file, replaced in one step.
+// The state from which a training run is resumed: one safetensors file, replaced atomically.
 #pragma once
 
 #include <torch/optim.h>
@@ -30,8 +30,8 @@ void put_optimizer(torch::optim::Adam& optimizer, const torch::nn::Module& modul
 void take_optimizer(const options::TensorFile& file, const torch::nn::Module& module, torch::optim::Adam& optimizer);
 
 void save_checkpoint(const std::string& path, const options::TrainOptions& options, const RunState& state);
-// False when there is no such file. Throws Error (where = path) for damage, and for a run of other options; the number of
-// steps, patience, threads and the rendezvous may differ.
+// False when there is no such file. Throws Error (where = path) for a damaged file and for a run with other options;
+// the number of steps, patience, threads and the rendezvous may differ.
 bool load_checkpoint(const std::string& path, const options::TrainOptions& options, const RunState& state);
 
 }  // namespace hone::learn

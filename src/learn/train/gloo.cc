@@ -1,4 +1,4 @@
-// Gradients averaged over the processes of one machine by libtorch's Gloo backend.
+// Averages gradients over the processes of one machine with libtorch's Gloo backend.
 #define USE_C10D_GLOO
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -29,7 +29,7 @@ class GlooExchange : public GradientExchange {
     try {
       group_->allreduce(message)->wait();
     } catch (const std::exception& e) {
-      throw RunError("another process of the data-parallel run is gone", "", e.what());
+      throw RunError("another process of the data-parallel run has exited", "", e.what());
     }
     message[0].div_(static_cast<double>(processes_));
     int64_t first = 0;

@@ -16,7 +16,7 @@ std::string_view group_of(const KernelView& kernel, const std::string& balance) 
   return balance == "family" ? kernel.family : std::string_view();
 }
 
-// `count` of 0 .. n-1 without repeats, ascending (Floyd 1987).
+// `count` of 0 .. n-1 without replacement, ascending (Floyd 1987).
 std::vector<int32_t> draw(int64_t n, int64_t count, Rng& rng) {
   std::vector<int32_t> drawn;
   if (count >= n) {

@@ -1,5 +1,5 @@
-// Which kernels and options a training step sees. A step's batch is a function of seed, step and rank alone, so a run that
-// was cut off goes on as if it had not been.
+// Selects the kernels and options of a training step. The batch is a function of seed, step and rank only, so a resumed
+// run draws the same batches as an uninterrupted one.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct SamplerOptions {
   std::string balance =
       "program";            // a group is drawn evenly, then a kernel of it evenly: "program", "family" or "kernel"
   int64_t kernels = 8;      // per step
-  int64_t options = 32;     // of each kernel, at most, without repeats
+  int64_t options = 32;     // of each kernel, at most, without replacement
   int64_t min_options = 1;  // kernels with fewer are left out
 };
 

@@ -8,7 +8,7 @@
 namespace hone::learn {
 
 // Request: {"dataset", "split", "out", "options": train_options.h, "checkpoint", "checkpoint_every", "resume", "log_dir",
-// "command", "quiet"}. Response: what happened, and the metrics of the written weights on the validation part.
+// "command", "quiet"}. Response: a summary with the metrics of the written weights on the validation part.
 nlohmann::json run_train(const nlohmann::json& request, const cost::LearnHost& host);
 
 }  // namespace hone::learn

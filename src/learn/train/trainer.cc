@@ -15,7 +15,7 @@ namespace hone::learn {
 
 namespace {
 
-// Streams of randomness of one run.
+// Independent random streams of one run.
 enum Stream : uint64_t { kWeights = 1, kBatches = 2, kDropout = 3 };
 
 Trained start(const std::vector<KernelView>& training, const options::TrainOptions& options,
@@ -172,7 +172,7 @@ class Run {
     exchange_->average(gradients);
   }
 
-  // Every process validates the same weights on the same kernels, so all come to the same decision without a message.
+  // Every process validates the same weights on the same kernels, so all decide alike without communication.
   void validate(double loss) {
     current_.network->eval();
     const cost::Evaluation evaluation = evaluate(current_, validation_, options_);

@@ -16,18 +16,18 @@ namespace hone::learn {
 struct TrainFiles {
   std::string checkpoint;  // written every `checkpoint_every` steps and at the end; empty = none
   int64_t checkpoint_every = 1000;
-  bool resume = false;  // go on from the checkpoint, if there is one
+  bool resume = false;  // continue from the checkpoint, if there is one
   std::string log_dir;  // TensorBoard events; empty = none
   std::string command;  // recorded in the weights
 };
 
 struct TrainReport {
-  Trained best;                 // of the best validation
+  Trained best;                 // the network of the best validation
   cost::Evaluation validation;  // its metrics
   int64_t steps = 0, best_step = 0;
   double best_objective = 0;
   bool stopped_early = false, interrupted = false;
-  double seconds = 0, samples_per_s = 0;  // of this call, validation not counted in the rate
+  double seconds = 0, samples_per_s = 0;  // of this call; the rate excludes validation
   std::string event_file;
 };
 
@@ -39,10 +39,10 @@ class GradientExchange {
 };
 std::unique_ptr<GradientExchange> make_gloo_exchange(const options::TrainOptions& options);  // null for one process
 
-// Trains until the steps are done, validation has not become better for `patience` times, or `interrupted` says so; then
-// the best network so far is returned (validated once more if it never was). With one thread the result is a function of
-// data and options: a run resumed from its checkpoint ends with the same bits. Throws Error for empty parts, a checkpoint
-// of other options, and a loss that is no longer finite (with the step).
+// Trains until the steps are done, validation has not improved for `patience` times, or `interrupted` returns true.
+// Returns the best network so far (validated now if it never was). With one thread the result is a function of data and
+// options: a run resumed from its checkpoint ends with the same bits. Throws Error for empty parts, a checkpoint of
+// other options, and a loss that is not finite (with the step).
 TrainReport train(const std::vector<KernelView>& training, const std::vector<KernelView>& validation,
                   options::TrainOptions options, const TrainFiles& files, const std::function<bool()>& interrupted,
                   const std::function<void(int64_t step, double loss, double best)>& progress);

@@ -1,4 +1,4 @@
-// What all parts of the page use: the model, elements, numbers in words, one tooltip.
+// Shared by all parts of the page: the model, elements, formatted numbers, one tooltip.
 const model = JSON.parse(document.getElementById("model").textContent);
 
 // An element with attributes (functions become listeners) and children (text or elements; null is left out).
@@ -27,7 +27,7 @@ const percent = (part) => (part === null ? "–" : (100 * part).toFixed(part < 0
 const seconds = (s) => (s >= 120 ? (s / 60).toFixed(1) + " min" : s >= 10 ? s.toFixed(0) + " s" : s.toFixed(1) + " s");
 const counted = (n, one, many) => n.toLocaleString("en") + " " + (n === 1 ? one : many || one + "s");
 const outcomes = {
-  ok: "", mismatch: "outputs differ", unverified: "outputs prove nothing", compile_failed: "did not compile", crashed: "crashed",
+  ok: "", mismatch: "outputs differ", unverified: "outputs could not be verified", compile_failed: "did not compile", crashed: "crashed",
   timed_out: "took too long", run_failed: "did not run",
 };
 // "2.2× faster", "1.3× slower", "as fast".
@@ -49,7 +49,7 @@ function show_tip(text, x, y) {
 function hide_tip() {
   tip.hidden = true;
 }
-// Elements with a data-tip explain themselves under the pointer.
+// Elements with a data-tip show it as a tooltip.
 document.addEventListener("pointerover", (event) => {
   const holder = event.target.closest && event.target.closest("[data-tip]");
   if (holder) show_tip(holder.dataset.tip, event.clientX, event.clientY);
@@ -70,7 +70,7 @@ function folded(list, items, first) {
   return [list, button];
 }
 
-// A drawing as wide as its place; drawn again when that changes.
+// A drawing as wide as its container; drawn again when the width changes.
 function fitted(draw) {
   const holder = h("div", { class: "chart" });
   let drawn = 0;

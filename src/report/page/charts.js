@@ -1,6 +1,6 @@
 // Heat maps of tiles, the search over time, predicted against measured.
 
-// Colours of a ratio over the default: the accent for faster, the other for slower, by the logarithm.
+// The colour of a ratio over the default, by its logarithm: accent for faster, the other colour for slower.
 function heat(ratio) {
   const strength = Math.min(1, Math.abs(Math.log2(ratio)) / 1.2);
   return `color-mix(in oklab, var(${ratio >= 1 ? "--accent" : "--slow"}) ${Math.round(8 + 92 * strength)}%, var(--surface))`;
@@ -68,7 +68,7 @@ const short = (n) => (n >= 10000 ? Math.round(n / 1000) + "k" : String(n));
 function tiles() {
   const shown = model.kernels.filter((k) => k.tiles.length > 1).sort((a, b) => (b.share || 0) - (a.share || 0));
   if (!shown.length)
-    return section("tiles", "Tiles", "No measured tiles are at hand: neither this package nor the database holds any for its kernels.");
+    return section("tiles", "Tiles", "Neither this package nor the database has measured tiles for its kernels.");
   const swatch = (style, text) => h("span", {}, h("span", { class: "swatch", style }), text);
   return section("tiles", "Tiles",
     "How fast each measured tile made its kernel, against the kernel’s default.",
@@ -123,11 +123,11 @@ function search_chart(width) {
 
 function search() {
   const { trials, steps, kernels_s, programs_s, lowering_s, compile_s } = model.search;
-  if (!trials.length && !steps.length) return section("search", "Search", "The package tells nothing of the search.");
+  if (!trials.length && !steps.length) return section("search", "Search", "The package has no record of the search.");
   const lead = trials.length
     ? `${counted(model.candidates, "candidate")} in ${seconds(model.seconds)}, ${model.rejected} rejected for their outputs, ${model.failed} failed: ` +
       `${seconds(kernels_s)} on kernels alone, ${seconds(programs_s)} on the whole program, ${seconds(lowering_s)} lowering; ${seconds(compile_s)} of it compiling candidates.`
-    : "This package was written by a version that kept no times: the candidates stand in the order they were tried.";
+    : "This package was written by a version that did not store times: the candidates are in the order in which they were tried.";
   const dot = (style, text) => h("span", {}, h("span", { class: "swatch", style: "border-radius:50%;" + style }), text);
   return section("search", "Search", lead,
     h("div", { class: "legend" },
@@ -165,11 +165,11 @@ function predictions() {
   const points = model.predictions.filter((p) => p.predicted_ns > 0 && p.measured_ns > 0);
   if (!points.length)
     return section("predictions", "Predicted and measured",
-      "Left out: no model was asked for run times. hone report --model-file or --analytical asks one.");
+      "Left out: no model was asked for run times. Use hone report --model-file or --analytical.");
   model.predictions = points;
   const worst = points.reduce((a, b) => (Math.abs(Math.log(a.predicted_ns / a.measured_ns)) > Math.abs(Math.log(b.predicted_ns / b.measured_ns)) ? a : b));
   const errors = points.map((p) => Math.abs(p.predicted_ns / p.measured_ns - 1)).sort((a, b) => a - b);
   return section("predictions", "Predicted and measured",
-    `${counted(points.length, "run time")} of kernels predicted by ${model.predicted_by || "a model"}; half of them within ${percent(errors[errors.length >> 1])} of what was measured; farthest off is ${worst.kernel} (${worst.choice}).`,
+    `${counted(points.length, "run time")} of kernels predicted by ${model.predicted_by || "a model"}; half of them within ${percent(errors[errors.length >> 1])} of the measured ones; the largest error is that of ${worst.kernel} (${worst.choice}).`,
     fitted(prediction_chart));
 }

@@ -1,5 +1,5 @@
-// The fusion graphs on canvases: positions come with the model; here they are drawn, moved and searched. Only what is in
-// view is drawn, and labels only where they can be read, so that thousands of boxes stay quick.
+// The fusion graphs on canvases, with positions from the model: drawing, moving and searching. Only visible boxes are
+// drawn, and labels only where they can be read, so that graphs with thousands of boxes are fast.
 const views = [];
 const smallest_label = 5; // pixels
 
@@ -43,7 +43,7 @@ class GraphView {
     this.draw();
   }
 
-  // All of it when that can be read, else what takes most of the time, or the thick of it.
+  // Shows the whole graph if it can be read, else the kernels that take most of the time, or the densest part.
   start() {
     this.fit();
     if (this.scale >= 0.45 || !this.graph.nodes.length) return;
@@ -53,7 +53,7 @@ class GraphView {
     this.scale = 0.6;
     this.centre(this.share(heaviest) > 0 ? heaviest : nodes.reduce((a, b) => (far(b) < far(a) ? b : a)), this.scale);
     this.selected = null;
-    // No more empty room beside the graph than a margin.
+    // Leaves no more than a margin empty beside the graph.
     const inside = (at, room, size) => (size < room ? (room - size) / 2 : Math.max(room - 24 - size, Math.min(24, at)));
     this.x = inside(this.x, this.width, this.graph.width * this.scale);
     this.y = inside(this.y, this.height, this.graph.height * this.scale);
@@ -148,7 +148,7 @@ class GraphView {
     else about_node.replaceChildren(click_hint);
   }
 
-  // Of the kernel's result: "decided" otherwise, "changed": fused otherwise than in the other graph; else nothing.
+  // "decided": the kernel has another option; "changed": it is not in the other graph; else nothing.
   state(node) {
     const kernel = this.kernels.get(node.kernel);
     if (this.graph === model.after && kernel && kernel.kept) return "decided";
@@ -164,7 +164,7 @@ class GraphView {
     return lines.join("\n");
   }
 
-  // Of the program's time: by the profiler, else as the kernel was measured alone.
+  // The share of the program's time: from the profiler, else from the kernel's own measurement.
   share(node) {
     if (this.whole) return (this.times[node.name] || 0) / this.whole;
     const kernel = this.kernels.get(node.kernel);
@@ -284,7 +284,7 @@ class GraphView {
   }
 }
 
-const click_hint = "Click a box for what it holds. Drag to move; after a click the wheel zooms, as do + and −.";
+const click_hint = "Click a box to see what it contains. Drag to move; after a click the wheel zooms, as do + and −.";
 const about_node = h("div", { class: "about-node soft" }, click_hint);
 
 function find_in_graphs(kernel) {
@@ -294,7 +294,7 @@ function find_in_graphs(kernel) {
     if (node) view.centre(node);
     found = found || Boolean(node);
   }
-  about_node.textContent = found ? `${kernel.name} is in the middle.` : `${kernel.name} is in neither graph: it arose on the way and is no part of the result.`;
+  about_node.textContent = found ? `${kernel.name} is in the middle.` : `${kernel.name} is in neither graph: it existed only during the search.`;
   document.getElementById("fusion").scrollIntoView();
 }
 function find_text(text) {
@@ -308,13 +308,13 @@ function find_text(text) {
 }
 
 function graphs() {
-  if (!model.before) return section("fusion", "Fusion", "The fusion graphs are not here. " + model.no_graphs);
+  if (!model.before) return section("fusion", "Fusion", "There are no fusion graphs. " + model.no_graphs);
   views.push(new GraphView(model.before, model.after, "default XLA"), new GraphView(model.after, model.before, "tuned"));
   const search = h("input", { type: "search", placeholder: "find a kernel or operation", "aria-label": "find a kernel or operation",
     keydown: (event) => event.key === "Enter" && find_text(search.value.trim()) });
   const swatch = (style, text) => h("span", {}, h("span", { class: "swatch", style }), text);
   return section("fusion", "Fusion",
-    "What runs, and what feeds what: each box is one kernel, a fusion with all the operations in it. Parameters, constants and what costs nothing are left out." +
+    "Kernels and the data flow between them: each box is one kernel, a fusion with all its operations. Parameters, constants and operations without cost are left out." +
     (model.no_graphs ? " " + model.no_graphs : ""),
     h("div", { class: "legend" }, swatch("border:2px solid var(--accent);background:var(--tint)", "compiled in another way"),
       swatch("border:2px solid var(--change)", "only in this graph"), h("span", {}, h("span", { style: "width:22px;height:3px;background:var(--faint)" }), "share of the program’s time")),

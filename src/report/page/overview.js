@@ -1,7 +1,7 @@
-// The result in one look, the decisions in words, and the table of kernels.
+// The result at a glance, the decisions in words, and the table of kernels.
 function overview() {
   const [low, high] = model.interval, changed = model.decisions.length > 0;
-  // Lengths by the ratio of paired runs and its interval; the times are the least of each.
+  // Bar lengths show the ratio of paired runs and its interval; times are the minimum of each program.
   const spread = changed && low > 0 && high > 0 ? [1 / low, 1 / high] : null, tuned = changed ? 1 / model.speedup : 1;
   const longest = Math.max(1, tuned, spread ? spread[0] : 0), left = (length) => (100 * length) / longest;
   const bar = (name, length, ns, kind, whisker) => [
@@ -19,7 +19,7 @@ function overview() {
   const factor = changed
     ? [h("div", { class: "factor accent" }, times(model.speedup)),
        h("div", {}, `as fast as default XLA; between ${low.toFixed(3)} and ${high.toFixed(3)} in ${counted(model.rounds, "round")} of interleaved duels.`)]
-    : [h("div", { class: "factor" }, "1.00×"), h("div", {}, "Default XLA is the best found: nothing is changed.")];
+    : [h("div", { class: "factor" }, "1.00×"), h("div", {}, "No candidate was faster than default XLA: nothing is changed.")];
   const weights = model.weights ? `, ${counted(model.weights, "parameter")} constant` : "";
   return [
     h("div", { class: "eyebrow" }, "Hone report"),
@@ -39,23 +39,24 @@ function overview() {
 function decisions() {
   if (!model.decisions.length)
     return section("decisions", "Decisions", "None: no other way of compiling this program was surely faster.");
+  const words = new Map(model.kinds.map((k) => [k.kind, k.words]));
   const items = model.decisions.map((d) =>
     h("li", {}, h("span", {}, d.text, d.gain ? [", ", h("b", { class: d.gain < 1 ? "slow" : "accent" }, faster(d.gain))] : null),
-      d.kernel ? h("span", { class: "mono faint" }, d.kernel, shape_of(d.kernel)) : h("span", { class: "faint" }, d.gain ? "whole program" : d.kind)));
+      d.kernel ? h("span", { class: "mono faint" }, d.kernel, shape_of(d.kernel)) : h("span", { class: "faint" }, d.gain ? "whole program" : words.get(d.kind))));
   const alone = model.decisions.some((d) => !d.gain);
   return section("decisions", "Decisions",
-    "What was decided otherwise than XLA does by itself. Gains of kernels are of the kernel alone, measured against its default." +
+    `What was decided otherwise than XLA does by itself: ${model.kinds.map((k) => `${k.words} (${k.count})`).join("; ")}. Gains of kernels are of the kernel alone, measured against its default.` +
     (alone ? " Decisions without a gain were tried together with others." : ""),
     folded(h("ol", { class: "decisions" }), items, 12));
 }
 
-// The shape an instruction of the tuned program makes, where the graph is there to tell.
+// The shape of an instruction of the tuned program, if there is a graph.
 function shape_of(name) {
   const node = model.after && model.after.nodes.find((n) => n.name === name);
   return node ? " " + node.shape : "";
 }
 
-// Where the time of a run goes, by what its instructions are.
+// The time of a run by classes of instructions.
 const classes = [
   { id: "products", title: "dots and convolutions", colour: "--blue", has: ["dot", "convolution"] },
   { id: "reductions", title: "reductions", colour: "--change", has: ["reduce", "reduce-window", "sort", "scatter", "select-and-scatter"] },
@@ -122,7 +123,7 @@ function kernel_row(k) {
 
 function kernels() {
   if (!model.kernels.length)
-    return section("kernels", "Kernels", "No kernel was tuned by itself: the program has none with a choice, or the search did not come to them.");
+    return section("kernels", "Kernels", "No kernel was tuned by itself: the program has none with more than one option, or the search did not reach them.");
   const body = h("tbody", {});
   const rows = model.kernels.map((k) => ({ kernel: k, row: kernel_row(k) }));
   const sort = (column, descending) => {
@@ -146,6 +147,6 @@ function kernels() {
   const covered = model.kernels.reduce((sum, k) => sum + (k.share || 0), 0);
   return section("kernels", "Kernels",
     `${counted(model.kernels.length, "distinct kernel")} measured alone, together ${percent(Math.min(1, covered))} of default XLA’s time. ` +
-    "Green names are part of the result; a gain that is not was lost in the whole program, or came too late for it.",
+    "Green names are part of the result. Other gains were lost in the whole program or were found too late.",
     h("div", { class: "scroll" }, h("table", { id: "kernel-table" }, h("thead", {}, h("tr", {}, [...heads.values()])), body)));
 }

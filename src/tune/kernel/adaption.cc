@@ -24,13 +24,13 @@ using Rows = std::vector<std::vector<double>>;
 
 constexpr std::array<const char*, 6> kTransitions = {"tiled to loop", "tiled to tiled", "loop to tiled", "loop to loop",
                                                      "dot",           "convolution"};
-constexpr double kMostLogRatio = 2;    // seven times slower or a hundred: the same lesson
+constexpr double kMostLogRatio = 2;    // larger ratios are clamped: seven times slower counts like a hundred
 constexpr double kAlike = 0.02;        // logarithms of run times closer than this are noise
-constexpr double kSureDeviations = 2;  // of the mean gain: what is let in by chance is one in forty
+constexpr double kSureDeviations = 2;  // of the mean gain: accepted by chance once in forty
 constexpr double kMarginPenalty = 1e-6;
-constexpr size_t kRefitAfter = 8;                                       // kernels, and no less than one part in so many
+constexpr size_t kRefitAfter = 8;                                       // new kernels, and at least this part of all
 constexpr double kSizeScale = 10;                                       // logarithms of bytes and FLOPs reach 20
-constexpr std::array<double, 5> kPenalties = {1e5, 1e4, 1e3, 100, 10};  // stiffest first: of equals it is taken
+constexpr std::array<double, 5> kPenalties = {1e5, 1e4, 1e3, 100, 10};  // the largest of equally good ones is taken
 
 double scaled(const features::Column& column, double value) {
   return column.scale == features::Scale::Log ? std::copysign(std::log1p(std::abs(value)), value) : value;
@@ -66,7 +66,7 @@ std::vector<double> predictions(const RidgeHead& head, const Rows& features) {
   return values;
 }
 
-// Sums over options that a least squares fit follows from.
+// Sums over options for a weighted least squares fit.
 struct Moments {
   Rows gram;                  // lower triangle, [features][features]
   std::vector<double> right;  // [features]
@@ -106,7 +106,8 @@ void Moments::add(const Moments& other) {
 
 RidgeHead Moments::head(double penalty) const {
   Rows sums = gram;
-  // The first, the shipped model's margin, is hardly penalised: with few samples the head is that model with a scale.
+  // The first feature, the shipped model's margin, has a small penalty: with few samples the head only scales that
+  // model.
   for (size_t i = 0; i < right.size(); ++i)
     sums[i][i] += (i == 0 ? kMarginPenalty : 1) * penalty * (gram[i][i] / total + 1e-9);
   return {solved(std::move(sums), right)};
@@ -114,7 +115,8 @@ RidgeHead Moments::head(double penalty) const {
 
 uint64_t third_of(const AdaptionSample& sample) { return hash64(sample.kernel) / kParts % 3; }
 
-// The penalty that orders best by cross validation over thirds of the samples; the stiffest head is the shipped model.
+// A head with the penalty that orders best in cross-validation over thirds of the samples; with the largest penalty the
+// head orders like the shipped model.
 RidgeHead fitted_head(const std::vector<const AdaptionSample*>& samples) {
   std::array<Moments, 3> thirds;
   Moments all;
@@ -135,7 +137,7 @@ RidgeHead fitted_head(const std::vector<const AdaptionSample*>& samples) {
   return all.head(kPenalties[std::min_element(errors.begin(), errors.end()) - errors.begin()]);
 }
 
-// log(run time of what scores like best / of the best); the default, 0, takes part.
+// log(run time of the option with the best score / of the fastest), including the default with the score 0.
 double regret(const std::vector<double>& scores, const std::vector<double>& log_ratios) {
   double best_score = 0, taken = 0, best = 0;
   for (size_t i = 0; i < scores.size(); ++i) {
@@ -153,7 +155,7 @@ std::vector<double> negated(std::vector<double> values) {
   return values;
 }
 
-// Sums over kernels that were held back from the head they are judged with.
+// Sums over held-back kernels, each evaluated with a head that was fitted without it.
 struct Judgement {
   std::vector<double> gains;  // of order_error
   double shipped_error = 0, adapted_error = 0, shipped_regret = 0, adapted_regret = 0, squares = 0, options = 0;
@@ -193,7 +195,7 @@ void Judgement::close(AdaptionReport& r) const {
   const bool orders_better = mean > 0 && r.sureness >= kSureDeviations;
   r.used = orders_better && r.adapted_regret <= r.shipped_regret;
   r.why = r.used          ? "orders held-back kernels better than the shipped model"
-          : orders_better ? "what it likes best on held-back kernels is no faster"
+          : orders_better ? "its best ranked options of held-back kernels are no faster"
                           : "does not surely order held-back kernels better than the shipped model";
 }
 
@@ -233,12 +235,12 @@ Rows adaption_features(const KernelView& kernel, const cost::RankedScores& ranke
   const size_t width = columns.size();
   const auto at = std::find_if(columns.begin(), columns.end(), [](const auto& c) { return c.name == "tiled_emitter"; });
   const auto tiled_column = static_cast<size_t>(at - columns.begin());
-  if (at == columns.end()) throw InternalError("no feature says that an option is tiled");
+  if (at == columns.end()) throw InternalError("there is no feature for tiled options");
   const std::vector<double> margins = margins_over_default(ranked, default_option);
   const auto feature = [&](size_t option, size_t column) {
     return scaled(columns[column], kernel.tiles[option * width + column]);
   };
-  double size = 0, work = 0;  // of what is written; of what is computed for each byte
+  double size = 0, work = 0;  // bytes written; FLOPs per byte
   if (kernel.static_features.size() >= 3) {
     size = std::log1p(kernel.static_features[2]) / kSizeScale - 1;
     work = (std::log1p(kernel.static_features[0]) - std::log1p(kernel.static_features[2])) / kSizeScale;
@@ -262,14 +264,14 @@ Rows adaption_features(const KernelView& kernel, const cost::RankedScores& ranke
 }
 
 double RidgeHead::predict(const std::vector<double>& features) const {
-  if (features.size() != weights.size()) throw InternalError("a head of another width");
+  if (features.size() != weights.size()) throw InternalError("the head has another number of features");
   return std::inner_product(features.begin(), features.end(), weights.begin(), 0.0);
 }
 
 RidgeHead fit_ridge(const std::vector<AdaptionSample>& samples, double penalty) {
   Moments all;
   for (const AdaptionSample& s : samples) all.add(s);
-  if (all.gram.empty()) throw InternalError("a head fitted on nothing");
+  if (all.gram.empty()) throw InternalError("there are no samples to fit the head");
   return all.head(penalty);
 }
 
@@ -312,7 +314,7 @@ void Adaption::add(AdaptionSample sample) {
     std::ofstream file(path_, std::ios::app);
     file << to_json(sample, model_).dump() + "\n";
     file.flush();
-    if (!file) spdlog::warn("what this machine's measurements teach cannot be kept: {} cannot be written", path_);
+    if (!file) spdlog::warn("samples of this machine cannot be stored: {} cannot be written", path_);
   }
   keep(std::move(sample));
 }
@@ -323,7 +325,7 @@ const AdaptionReport& Adaption::refit() {
   for (const AdaptionSample& s : samples_) all.push_back(&s);
   report_ = {};
   report_.kernels = static_cast<int>(all.size());
-  report_.why = "too few kernels are measured on this machine";
+  report_.why = "too few kernels were measured on this machine";
   if (all.size() < kLeast) return report_;
   for (uint64_t part = 0; part < kParts; ++part) {
     std::vector<const AdaptionSample*> fitted;
@@ -357,7 +359,7 @@ cost::RankedScores AdaptedRanker::rank(const Kernel& kernel, const std::vector<s
   if (!adaption_.head() || own == options.end()) return ranked;
   const cost::EncodedOptions encoded(kernel, options);
   const Rows rows = adaption_features(encoded.view(), ranked, static_cast<int>(own - options.begin()));
-  if (!rows.empty() && rows.front().size() != adaption_.head()->weights.size()) return ranked;  // of another version
+  if (!rows.empty() && rows.front().size() != adaption_.head()->weights.size()) return ranked;  // another version
   return {.scores = predictions(*adaption_.head(), rows),
           .spreads = std::vector<double>(options.size(), adaption_.report().residual),
           .log_ratios = true};

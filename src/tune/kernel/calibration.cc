@@ -29,12 +29,12 @@ T field(const json& object, const char* name, const std::string& where) {
   }
 }
 
-// Of each option, whether the tiled emitter makes it, as its features say.
+// For each option, whether the tiled emitter is used, read from its features.
 std::vector<bool> tiled_options(const KernelView& kernel) {
   const auto& columns = features::tile_columns();
   const auto at = std::find_if(columns.begin(), columns.end(),
                                [](const features::Column& column) { return column.name == "tiled_emitter"; });
-  if (at == columns.end()) throw InternalError("no feature says that an option is tiled");
+  if (at == columns.end()) throw InternalError("there is no feature for tiled options");
   std::vector<bool> tiled;
   for (int64_t option = 0; option < kernel.options(); ++option)
     tiled.push_back(kernel.tiles[option * columns.size() + (at - columns.begin())] > 0);
@@ -56,7 +56,7 @@ void rank_kernels(const Dataset& dataset, const std::vector<std::string>& progra
   if (kernels == 0) throw Error("no kernel of these programs has its default and another option measured");
 }
 
-// Of the kernels from `first` on.
+// The statistics of the kernels from `first` on.
 AcceptanceThreshold tail_of(const std::vector<RankedGain>& kernels, size_t first) {
   AcceptanceThreshold tail;
   tail.from = kernels[first].margin;
@@ -87,7 +87,7 @@ std::map<std::string, PredictedMargin> predicted_margins(const std::string& kern
                                                          bool scores_are_ns) {
   const auto count = static_cast<int>(scores.size());
   if (static_cast<int>(tiled.size()) != count || default_option < 0 || default_option >= count)
-    throw InternalError("margins of options that are not there");
+    throw InternalError("the sizes of scores and options do not match");
   const double own = scores[default_option];
   std::map<std::string, PredictedMargin> margins;
   for (int i = 0; i < count; ++i) {
@@ -147,13 +147,13 @@ json Calibration::to_json() const {
 
 Calibration Calibration::load(const std::string& path) {
   const json object = json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) throw Error("known gains of a model are a JSON object", path);
+  if (!object.is_object()) throw Error("a calibration must be a JSON object", path);
   Calibration calibration;
   calibration.model = field<std::string>(object, "model", path);
   calibration.kernels = field<int>(object, "kernels", path);
   calibration.programs = field<int>(object, "programs", path);
   if (field<int>(object, "feature_version", path) != features::kFeatureVersion)
-    throw Error("known gains of another feature version", path, "hone optimize --calibrate writes them again");
+    throw Error("the calibration has another feature version", path, "hone optimize --calibrate writes them again");
   // Versions before 0.2 called them ways.
   const json transitions = field<json>(object, object.contains("ways") ? "ways" : "transitions", path);
   for (const auto& [transition, t] : transitions.items()) {
@@ -210,8 +210,8 @@ std::map<std::string, JudgedProgram> judge_gains(const Dataset& dataset, const s
 
 std::string rewrite_transition(const Dimension& operation) {
   const DecisionFamily* family = family_of(operation);
-  if (!family || !*family->word) throw InternalError("no transition of " + operation.key);
-  return family->word;
+  if (!family || !*family->transition) throw InternalError("no transition of " + operation.key);
+  return family->transition;
 }
 
 double rewrite_margin(const Dimension& operation) { return std::log(std::max(1.0, operation.weight)); }

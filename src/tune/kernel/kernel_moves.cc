@@ -11,7 +11,7 @@ namespace hone::tune {
 
 namespace {
 
-// Crude single-core rates; only the order of kernels and their budgets depend on them.
+// Rough single-core rates; only the order of kernels and their budgets depend on them.
 constexpr double kBytesPerSecond = 1e10;
 constexpr double kFlopsPerSecond = 3e10;
 constexpr double kLaunchSeconds = 5e-7;
@@ -31,7 +31,7 @@ void add_sample(const std::vector<int>& from, size_t count, Rng& rng, std::vecto
   }
 }
 
-// The single coordinate in which two tiles differ; -1 when there is none or more than one.
+// The only side in which two tiles differ; -1 when there is none or more than one.
 int differing_coordinate(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
   if (a.size() != b.size()) return -1;
   int found = -1;
@@ -97,7 +97,7 @@ std::vector<double> kernel_shares(const std::vector<Kernel>& kernels) {
     else
       estimated += estimated_seconds(kernel);
   }
-  // Kernels of unknown weight share what the known ones leave, but never nothing.
+  // Kernels of unknown weight share the rest, at least 5 %.
   const double left = std::max(0.05, 1 - known);
   const double total = known + (estimated > 0 ? left : 0);
   std::vector<double> shares;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kTopList = 10;
 constexpr double kKernelFloorSeconds = 0.5;
-constexpr int kUnproven = 3;  // options whose outputs prove nothing, and no other, that end a search
+constexpr int kUnproven = 3;  // options with unverifiable outputs, and no others, after which a search ends
 constexpr double kNegligibleShare = 1e-4;
 
 // One search over the options of one kernel.
@@ -64,7 +64,7 @@ class Search {
 
   bool in_time() const { return measurer_.seconds_left() > std::max(0.0, stop_at_); }
 
-  // The measurement behind the chosen option; for the default one that says it equals itself.
+  // The measurement of the chosen option; for the default a ratio of 1.
   Measurement winner(const KernelReport& report) const {
     if (report.improved()) return finals_.front().measurement;
     return {.outcome = Outcome::Ok,
@@ -119,11 +119,11 @@ class Search {
       negligible_ = true;
       return false;
     }
-    // The kernel's outputs prove nothing (a constant fill, say): no other option will change that.
+    // The kernel's outputs cannot be verified (a constant fill, for example): this is the same for all options.
     return unproven_ < kUnproven || unproven_ < tried_;
   }
 
-  // What cannot be ranked keeps its default.
+  // A kernel that cannot be ranked keeps its default.
   void try_best_ranked() {
     for (size_t place = 0;
          place < ranked_.size() && place < static_cast<size_t>(options_.top_k) && tried_ < options_.top_k; ++place)
@@ -131,7 +131,7 @@ class Search {
   }
 
   void cover() {
-    // The strata of a sample as large as the space are single options: the same order of importance as for large spaces.
+    // A sample as large as the space contains every option, in the same order of importance as for large spaces.
     for (int i : first_options(kernel_.dimension, 2 * options_.exhaustive_limit, rng_))
       if (!try_option(i)) return;
   }
@@ -145,7 +145,7 @@ class Search {
                     kernel_.dimension.default_option, ranked->log_ratios ? options_.ratio_belief : options_.belief);
   }
 
-  // False when the search should end. Under top-k they count among the options that are measured.
+  // False when the search should end. With top_k, these options count among those that are measured.
   bool try_first() {
     for (int i : first_) {
       if (options_.top_k > 0 && tried_ >= options_.top_k) return false;
@@ -176,7 +176,7 @@ class Search {
     if (options_.top_k == 0) expand(/*among=*/1);
   }
 
-  // Other emitters first, then the best ranked or else a sample of tiles, then from the best found to its neighbours.
+  // Other emitters first, then the best ranked options or a sample of tiles, then the neighbours of the best.
   void climb() {
     for (int i : first_options(kernel_.dimension, ranked_.empty() ? options_.samples : 0, rng_))
       if (!try_option(i)) return;
@@ -185,7 +185,7 @@ class Search {
     expand(options_.finalists);
   }
 
-  // The neighbours of the best found, as long as that changes, among so many of the best.
+  // Tries the neighbours of the best `among` options, until those have no untried neighbours.
   void expand(int among) {
     std::vector<bool> expanded(measured_.size());
     while (tried_ < options_.max_tried) {
@@ -197,8 +197,7 @@ class Search {
     }
   }
 
-  // The best measured option whose neighbours are unknown, if it is among the few best of all: from others a climb would
-  // only wander.
+  // The best measured option whose neighbours were not tried, if it is among the best `among` of all.
   std::optional<int> best_unexpanded(const std::vector<bool>& expanded, int among) const {
     const std::vector<int> order = ranking();
     for (size_t place = 0; place < order.size() && place < static_cast<size_t>(among); ++place)
@@ -223,7 +222,7 @@ class Search {
     return order;
   }
 
-  // Duels the finalists with care and takes the one with the best lower bound.
+  // Measures the finalists with the careful duel and takes the one with the best lower bound.
   void choose(KernelReport& report) {
     const std::vector<int> order = ranking();
     for (size_t place = 0; !negligible_ && place < order.size() && place < static_cast<size_t>(options_.finalists);
@@ -271,9 +270,9 @@ class Search {
 void KernelOptions::validate() const {
   if (exhaustive_limit < 1 || samples < 1 || finalists < 1 || max_tried < 1)
     throw Error("kernel tuning needs at least one option, sample and finalist");
-  if (top_k < 0) throw Error("a count of options is not negative", "--top-k");
+  if (top_k < 0) throw Error("the number of options must not be negative", "--top-k");
   if (top_k > 0 && !ranker) throw Error("the best options of a kernel need a model to rank them", "--top-k");
-  if (!(worth >= 0)) throw Error("the least expected gain is not negative");
+  if (!(worth >= 0)) throw Error("the least expected gain must not be negative");
   belief.validate();
   ratio_belief.validate();
   if (min_gain < 1) throw Error("a kernel's least gain must be at least 1");

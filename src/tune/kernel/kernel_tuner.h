@@ -19,29 +19,29 @@ struct KernelReport;
 struct Tried;
 
 struct KernelOptions {
-  // With a ranker its best options are the first that are tried. With `top_k` above 0 they are the only ones: the best
-  // `top_k` of every kernel are measured and the search ends.
+  // With a ranker, its best options are tried first. With `top_k` above 0, only the best `top_k` options of each kernel
+  // are measured.
   cost::KernelRanker* ranker = nullptr;
   int top_k = 0;
-  // Where the ranker knows how far its scores may be off, each measurement goes to the option of the largest expected
+  // If the ranker gives the uncertainty of its scores, each measurement goes to the option of the largest expected
   // improvement (option_belief.h) and the search ends when that is below `worth`; else options come in the order of scores.
   bool by_expectation = true;
   double worth = 0.002;  // logarithm of run time
   BeliefOptions belief;
-  // Of rankers whose scores are logarithms of ratios, with spreads in that unit.
+  // For rankers whose scores are logarithms of ratios, with spreads in that unit.
   BeliefOptions ratio_belief{.slope = 1, .slope_deviation = 0.3, .deviation = 0.02, .per_spread = 1};
 
-  // Options to try before all others, for example what won on similar kernels (transfer.h). May be empty.
+  // Options to try before all others, for example those that won on similar kernels (transfer.h). May be empty.
   std::function<std::vector<int>(const Kernel&)> first;
-  // Told of every search that measured something, with all that is measured. May be empty.
+  // Called after every search that measured something, with all its measurements. May be empty.
   std::function<void(const Kernel&, const KernelReport&, const std::vector<Tried>&)> on_searched;
 
   int exhaustive_limit = 60;  // spaces up to this size are covered completely
   int samples = 16;           // first options of larger spaces
   int max_tried = 160;        // of larger spaces
-  int finalists = 3;          // re-duelled with the careful duel
+  int finalists = 3;          // measured again with the careful duel
   double min_gain = 1.01;     // the winner's lower bound must be above this
-  double negligible_ns = 0;   // all calls of a kernel together: below, it is left alone after the first measurement
+  double negligible_ns = 0;   // a kernel whose calls take less in all is skipped after the first measurement
   Duel quick{.min_rounds = 3, .max_rounds = 8, .budget_ms = 40, .precision = 0.03, .abandon_ratio = 0.8, .limit_s = 10};
   Duel careful{
       .min_rounds = 9, .max_rounds = 120, .budget_ms = 400, .precision = 0.01, .abandon_ratio = 0, .limit_s = 20};
@@ -66,19 +66,20 @@ struct KernelReport {
   double gain = 1, gain_low = 1, gain_high = 1;
   int options = 0, tried = 0;
   bool known = false;      // taken from the database
-  bool complete = false;   // the search was not cut short by its budget
+  bool complete = false;   // the search did not run out of budget
   bool kept = false;       // part of the final program
   std::vector<Tried> top;  // best first, careful duels before quick ones
 
   bool improved() const { return chosen != default_value; }
 };
 
-// Ends after `budget_s`, or when the measurer has no time left, or when the search is complete; then the best so far counts.
-// A complete search is remembered by the measurer.
+// Ends after `budget_s`, when the measurer has no time left, or when the search is complete; returns the best so far. A
+// complete search is passed to Measurer::remember().
 KernelReport tune_kernel(const Kernel& kernel, Measurer& measurer, double budget_s, const KernelOptions& options,
                          Rng& rng);
 
-// What the database knows about kernels, most valuable first, measuring nothing; unknown kernels are missing.
+// The results for kernels that are in the database, by share, largest first, without measuring; other kernels are left
+// out.
 std::vector<KernelReport> known_kernels(const std::vector<Kernel>& kernels, Measurer& measurer);
 
 struct KernelsProgress {
@@ -86,8 +87,8 @@ struct KernelsProgress {
   const KernelReport* report = nullptr;
 };
 
-// All kernels, most valuable first, the budget divided in proportion to their shares. Kernels with one option are left
-// out. Reports in the order of tuning; kernels the budget did not reach are missing.
+// Tunes all kernels with more than one option, by share, largest first, and divides the budget in proportion. Returns
+// reports in the order of tuning; kernels that the budget did not reach are missing.
 std::vector<KernelReport> tune_kernels(const std::vector<Kernel>& kernels, Measurer& measurer, double budget_s,
                                        const KernelOptions& options, Rng& rng,
                                        const std::function<void(const KernelsProgress&)>& on_kernel);

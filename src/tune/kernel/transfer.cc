@@ -20,7 +20,7 @@ namespace hone::tune {
 
 namespace {
 
-constexpr double kWorthTelling = 1.03;  // smaller gains are half noise, and the next kernel's are others
+constexpr double kWorthTelling = 1.03;  // smaller gains are half noise and do not transfer
 
 std::string numbers(const std::vector<int64_t>& values) { return fmt::format("{}", fmt::join(values, ",")); }
 
@@ -58,7 +58,7 @@ double doublings(int64_t a, int64_t b) {
       std::log2(static_cast<double>(std::max<int64_t>(1, a)) / static_cast<double>(std::max<int64_t>(1, b))));
 }
 
-// Between two outputs, in doublings; those of other ranks are compared by their elements and lie farther.
+// Between two outputs, in doublings; outputs of different ranks are compared by their elements, plus kOtherRank.
 double distance(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
   double sum = 0;
   if (a.size() == b.size()) {
@@ -173,7 +173,7 @@ std::vector<int> Transfer::options(const Kernel& kernel, int most) const {
     const std::vector<int> same = winners(structure.exact, kernel, structure.dims, most);
     return same.empty() ? winners(structure.rough, kernel, structure.dims, most) : same;
   } catch (const Error& e) {
-    spdlog::debug("{} is searched without what won on similar kernels: {}", kernel.name, e.what());
+    spdlog::debug("{} is searched without the winners of similar kernels: {}", kernel.name, e.what());
     return {};
   }
 }

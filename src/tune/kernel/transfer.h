@@ -1,9 +1,9 @@
-// What won on similar kernels is tried first on a kernel never seen. Similar is a kernel of the same structure: the same
-// instructions on the same types and ranks, in the same order and layouts, whatever their sizes; where none is known, one
-// that computes with the same opcodes. docs/decisions/0011 says why it is not an embedding of the model.
+// Tries the options that won on similar kernels first on a new kernel. Similar kernels have the same structure: the
+// same instructions on the same types and ranks, in the same order and layouts, of any size; if none is known, the same
+// set of opcodes. docs/decisions/0011 explains why this is not an embedding of the model.
 //
-// Winners are rows of the record database, under the structure's fingerprint in the place of a kernel's, so that they are
-// found by index, on SQLite and PostgreSQL alike, and travel with `hone db merge`.
+// Winners are rows of the record database, with the structure's fingerprint instead of a kernel's, so that they are
+// found by index, on SQLite and PostgreSQL alike, and are copied by `hone db merge`.
 #pragma once
 
 #include <string>
@@ -21,21 +21,21 @@ struct KernelStructure {
 // Throws Error for a kernel without its module.
 KernelStructure structure_of(const Kernel& kernel);
 
-// The option that is to `kernel`, whose output is `to`, what `value` is to one of output `from`: a side of a tile that spans
-// its dimension spans it again, others stay; of the options with the same other choices the nearest tile (by the ratios of
-// its sides). -1 when there is none.
+// Translates the option `value` of a kernel with the output dimensions `from` to a kernel with the output dimensions
+// `to`: a side of the tile that spans its dimension spans it again, others stay the same. Among the options that agree
+// otherwise, the one with the nearest tile (by the ratios of its sides). -1 when there is none.
 int translated_option(const Dimension& dimension, const std::string& value, const std::vector<int64_t>& from,
                       const std::vector<int64_t>& to);
 
 class Transfer {
  public:
-  // Only rows of this host, thread count and XLA are read and written. `program`: fingerprint of what is tuned.
+  // Only rows of this host, thread count and XLA version are read and written. `program`: its fingerprint.
   Transfer(Database& database, const Record& conditions) : database_(database), conditions_(conditions) {}
 
   // `value` won a complete search; it may be the default.
   void remember(const Kernel& kernel, const std::string& value, const Measurement& winner);
-  // Distinct options of the kernel, without the default: what won on the most similar kernels, nearest in size first.
-  // Empty where nothing similar is known or default XLA won on all that is nearest.
+  // Distinct options of the kernel, without the default, that won on the most similar kernels, nearest in size first.
+  // Empty if no similar kernel is known or default XLA won on all of the nearest.
   std::vector<int> options(const Kernel& kernel, int most = 3) const;
 
  private:

@@ -33,7 +33,7 @@ DefaultRun measure_default(Measurer& measurer, double limit_s) {
   return run;
 }
 
-// Takes the first of the candidates that holds.
+// Takes the first candidate that is confirmed.
 void confirm_first_that_holds(SearchRun& run, const std::vector<SearchRun::Found>& candidates,
                               const FinalDuels& duels) {
   const Measurement& default_run = run.default_run.measurement;
@@ -115,7 +115,7 @@ ProgramResult confirm_decisions(Measurer& measurer, const Decisions& decisions, 
   ProgramResult result;
   result.measurement = measurer.measure_program(decisions, {}, effort);
   const Measurement& m = result.measurement;
-  // The search has proved the gain; a short duel has to show only that it is not gone.
+  // The search confirmed the gain; this short duel only checks that it is still there.
   const bool kept = m.ok() && (decisions.empty() || m.ratio_high >= 1);
   result.steps.push_back({"confirmation", m, kept});
   if (!kept) return result;

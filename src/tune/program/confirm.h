@@ -1,5 +1,5 @@
-// The frame of every search of a program: the duel of default XLA that comes before it, and the duels that decide whether
-// what it found is kept.
+// What every search of a program shares: the duel of default XLA before the search, and the final duels that decide
+// whether a candidate it found is kept.
 #pragma once
 
 #include <functional>
@@ -13,10 +13,10 @@
 
 namespace hone::tune {
 
-// One measured candidate of a program, in the order of trying.
+// One measured candidate of a program. Steps are in the order in which they were measured.
 struct Step {
   std::string what;         // "all kernels", "weights 3 transposed"
-  Measurement measurement;  // against the best before it
+  Measurement measurement;  // against the best candidate before it
   bool kept = false;
 };
 
@@ -28,32 +28,32 @@ struct ProgramResult {
   std::vector<Step> steps;
   std::optional<FusionSearchReport> fusion;  // when a model searched
   bool stopped = false;                      // by the user or the end of the budget
-  std::string note;                          // why nothing could be gained, when that has a reason
+  std::string note;                          // why no gain was possible, where the reason is known
 };
 // Sets `kept` of the kernels whose choice is among the result's decisions.
 void mark_kept(ProgramResult& result);
 
 // ---- default XLA
 
-// An A/A duel of default XLA: can the program run at all, do its outputs prove anything, how long does it take. Throws
-// RunError when it cannot run.
+// An A/A duel of default XLA: can the program run, can its outputs verify a candidate, and how long does a run take?
+// Throws RunError when it cannot run.
 struct DefaultRun {
   Measurement measurement;  // at least one round
-  std::string note;         // why its outputs prove nothing; empty when they do
-  Duel trial;               // what one candidate of such a program may cost
+  std::string note;         // why its outputs cannot verify a candidate; empty when they can
+  Duel trial;               // the effort for one candidate of this program
 };
 DefaultRun measure_default(Measurer& measurer);
-// The same for a search that was interrupted before it knew, where somebody waits. Throws Stopped when that takes more than
-// some seconds.
+// The same for a search that was interrupted before default XLA was measured. Throws Stopped when it takes more than a
+// few seconds, since a user is waiting.
 DefaultRun measure_default_after_stop(Measurer& measurer);
 
-// The same measurement as one of default XLA against itself: a ratio of exactly 1.
+// The measurement with default XLA as the candidate too: the ratio is exactly 1.
 Measurement against_itself(Measurement default_run);
 
 // ---- the confirmation
 
-// Duels of one candidate against default XLA in several processes, since where a process's memory lies can make a run
-// 20 % faster or slower. Stops at the first that fails or is slower than `kSlower`.
+// Duels of one candidate against default XLA in several processes, since the memory layout of a process can make a run
+// 20 % faster or slower. Stops at the first duel that fails or has a ratio below `kSlower`.
 struct Confirmation {
   std::vector<Measurement> duels;
   Measurement combined;  // geometric means, also of the bounds; the first failure if there is one
@@ -61,16 +61,16 @@ struct Confirmation {
 };
 inline constexpr double kSlower = 0.99;
 Confirmation confirm(Measurer& measurer, const Decisions& decisions, const Duel& effort, int processes);
-// Fewer processes than asked for where compiling and running the program twice in each would take longer than `seconds`.
+// At most `asked` processes: fewer if compiling and running both programs in each would take longer than `seconds`.
 int affordable_processes(const Measurement& default_run, double seconds, int asked);
 
-// One short duel for decisions that an earlier search has proved: the result if they are not surely slower than default
-// XLA now, else a result with empty decisions whose last step is not kept.
+// One short duel for decisions that an earlier search confirmed. Returns them unless they are now surely slower than
+// default XLA; otherwise returns a result with empty decisions whose last step is not kept.
 ProgramResult confirm_decisions(Measurer& measurer, const Decisions& decisions, const Duel& effort);
 
 // ---- default XLA, a search, the confirmation
 
-// What a search of a program knows while it runs, whoever searches. The measurer must outlive it.
+// The state that every search of a program has. The measurer must outlive it.
 struct SearchRun {
   struct Found {
     Decisions decisions;
@@ -79,28 +79,28 @@ struct SearchRun {
 
   Measurer& measurer;
   std::function<void(const std::string& what, double gain)> on_progress;
-  DefaultRun default_run = {};    // of no rounds until default XLA was measured
+  DefaultRun default_run = {};    // has 0 rounds until default XLA is measured
   double gain = 1;                // of the best so far over default XLA
-  std::vector<Found> found = {};  // worth a confirmation
+  std::vector<Found> found = {};  // candidates for the confirmation
   ProgramResult result = {};
 
   void say(const std::string& what) const { on_progress(what, gain); }
-  // A duel of the decisions against default XLA, which becomes a step of the result. They are found when they are surely
-  // faster, and by more than `min_gain`.
+  // Measures the decisions against default XLA and adds a step to the result. Adds them to `found` if they are surely
+  // faster and the ratio is above `min_gain`.
   Measurement try_against_default(const std::string& what, const Decisions& decisions, double min_gain);
 };
 
 struct FinalDuels {
   Duel effort;
   int processes = 3;
-  double seconds = 0;  // fewer processes where they would take longer than this; 0 = no limit
-  int candidates = 4;  // at most, the fastest first
+  double seconds = 0;  // time limit, met by using fewer processes; 0 = no limit
+  int candidates = 4;  // at most this many, fastest first
 };
 
-// Measures default XLA, calls `search` (not where the outputs of default XLA prove nothing), and takes the fastest of what
-// it found that the final duels show to be verified and at least as fast as default XLA; where none holds, default XLA
-// itself. An interrupt or the end of the budget during the search, Stopped, ends only the search. Afterwards the run's
-// result is complete but for `lowered`. Throws RunError when default XLA cannot run the program.
+// Measures default XLA, calls `search` (unless the outputs of default XLA cannot verify a candidate), and takes the
+// fastest candidate found that the final duels show to be verified and at least as fast as default XLA; if there is
+// none, default XLA itself. Stopped (an interrupt or the end of the budget) ends only the search. Afterwards the run's
+// result is complete except for `lowered`. Throws RunError when default XLA cannot run the program.
 void search_and_confirm(SearchRun& run, const std::function<void()>& search, const FinalDuels& duels);
 
 }  // namespace hone::tune

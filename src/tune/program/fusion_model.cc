@@ -18,13 +18,14 @@ namespace hone::tune {
 
 namespace {
 
-// What all chains know: configurations by their text, distinct programs by their fingerprint.
+// Scores shared by all chains: configurations by their text, distinct programs by their fingerprint.
 class Scores {
  public:
   Scores(const Decisions& base, FusionModel& model, const FusionSearchOptions& options)
       : base_(base), model_(model), options_(options) {}
 
-  // Predicted ns of the program; kFailed when it cannot be lowered or encoded. Stopped and our own bugs pass through.
+  // Predicted ns of the program; kFailed when it cannot be lowered or encoded. Lets Stopped and
+  // InternalError pass.
   double of(const FusionLane& lane, const Decisions& fusion) {
     const std::string text = to_text(fusion);
     {
@@ -73,7 +74,7 @@ class Scores {
   }
 
  private:
-  // The start or one of the finalists: a chain may come to where others begin.
+  // The start or one of the finalists: a chain may reach the start of another chain.
   static bool is_known(const FusionSearchReport& report, double predicted_ns) {
     const auto same = [&](const FusionCandidate& c) { return c.predicted_ns == predicted_ns; };
     return predicted_ns == report.start_ns || std::any_of(report.best.begin(), report.best.end(), same) ||
@@ -84,7 +85,7 @@ class Scores {
     const std::lock_guard lock(mutex_);
     if (!by_text_.emplace(text, ns).second) return ns;  // another lane was faster
     if (ns < kFailed) {
-      // Of decisions that lead to one program the shortest list says it best.
+      // Of the decision lists that lead to one program, the shortest is kept.
       FusionCandidate& known = by_program_[fingerprint];
       if (known.predicted_ns == 0 || fusion.size() < known.decisions.size()) known = {fusion, ns};
       best_ns_ = std::min(best_ns_, ns);
@@ -102,7 +103,7 @@ class Scores {
   mutable std::mutex mutex_;
   std::map<std::string, double> by_text_;
   std::map<std::string, FusionCandidate> by_program_;
-  std::vector<FusionCandidate> diverse_;  // of each chain with another start, its best
+  std::vector<FusionCandidate> diverse_;  // the best of each chain with another start
   int64_t failed_ = 0;
   double start_ns_ = 0, best_ns_ = kFailed;
 };
@@ -123,7 +124,7 @@ class PredictedCost : public CostModel {
   }
   int64_t asked() const { return asked_; }
   void forget_best() { best_ = {{}, kFailed}; }
-  const FusionCandidate& best() const { return best_; }  // since it was forgotten
+  const FusionCandidate& best() const { return best_; }  // since the last forget_best()
 
  private:
   const Space& space_;
@@ -134,7 +135,7 @@ class PredictedCost : public CostModel {
 };
 
 // The chains of one lane, one after the other, each with its share of the time and of the configurations. A chain that
-// cools down early, because later configurations take less time than the first ones, is walked anew from the start.
+// cools down early, because later configurations take less time than the first ones, restarts from its start.
 void walk(const FusionLane& lane, size_t index, size_t lanes, const Space& space, Scores& scores, double seconds_each,
           const FusionSearchOptions& options) {
   const double start = steady_s();
@@ -155,7 +156,7 @@ void walk(const FusionLane& lane, size_t index, size_t lanes, const Space& space
     for (bool more = true; more; search.seed += 7919) {
       const int64_t before = cost.asked(), known = scores.configurations();
       const double begin = steady_s();
-      // The temperature falls with the configurations seen: as many as fit into the chain's time.
+      // The temperature falls with the number of configurations, scaled to how many fit into the chain's time.
       const double fitting = (until_s - seconds_since(start)) / seconds_each;
       const double left = std::min(fitting, allowed - static_cast<double>(before - at_first));
       search.max_evaluations = static_cast<int>(std::clamp(left, 2.0, 1e6));
@@ -170,7 +171,7 @@ void walk(const FusionLane& lane, size_t index, size_t lanes, const Space& space
   }
 }
 
-// Every lane in a thread of its own; the first exception of any of them is thrown when all have ended.
+// Runs every lane in a thread of its own; rethrows the first exception when all have ended.
 void walk_all(const std::vector<FusionLane>& lanes, const Space& space, Scores& scores, double seconds_each,
               const FusionSearchOptions& options) {
   std::vector<std::exception_ptr> failures(lanes.size());
@@ -190,7 +191,7 @@ void walk_all(const std::vector<FusionLane>& lanes, const Space& space, Scores& 
     try {
       std::rethrow_exception(failure);
     } catch (const Stopped&) {
-      // The time is over: what was found counts.
+      // The time is over: keep the results so far.
     }
   }
 }
@@ -205,7 +206,7 @@ FusionModel::FusionModel(std::unique_ptr<cost::LearnedModel> model, double launc
 }
 
 double FusionModel::kernel_ns(const Kernel& kernel) {
-  const std::lock_guard lock(mutex_);  // the model is not made for several threads
+  const std::lock_guard lock(mutex_);  // the model is not thread-safe
   const auto known = known_.find(kernel.fingerprint);
   if (known != known_.end()) return known->second;
   const double start = steady_s();
@@ -236,9 +237,9 @@ std::unique_ptr<FusionModel> open_fusion_model(const std::string& path, int thre
 }
 
 void FusionSearchOptions::validate() const {
-  if (!(budget_s > 0)) throw Error("a search needs time", "--fusion-budget");
-  if (chains < 1) throw Error("a search needs a chain at least", "--fusion-chains");
-  if (finalists < 1 || max_configurations < 1) throw Error("a search needs a configuration and a finalist at least");
+  if (!(budget_s > 0)) throw Error("the time for a search must be positive", "--fusion-budget");
+  if (chains < 1) throw Error("a search needs at least one chain", "--fusion-chains");
+  if (finalists < 1 || max_configurations < 1) throw Error("a search needs at least one configuration and finalist");
 }
 
 std::vector<FusionCandidate> FusionSearchReport::finalists() const {
@@ -269,7 +270,7 @@ FusionSearchReport search_fusion(const std::vector<FusionLane>& lanes, const Dec
   report.start_ns = options.start.empty() ? report.own_ns : scores.of(lanes[0], options.start);
   if (report.start_ns < kFailed) {
     scores.set_start(report.start_ns);
-    // XLA's own fusion also meets all kernels for the first time: later ones are many times as fast.
+    // The first lowering predicts every kernel for the first time; later configurations are many times as fast.
     walk_all(lanes, space, scores, std::max(1e-4, own_s / 16), options);
   }
   scores.fill(report);

@@ -17,9 +17,9 @@ namespace hone::tune {
 
 namespace {
 
-constexpr int kPatience = 12;  // measurements in a row that were not taken, before the walk goes back to its best
-constexpr double kLastTemperature = 0.05;  // of the first
-constexpr int kMostChanges = 16;           // of edges at once, where fewer bring no new program
+constexpr int kPatience = 12;              // rejected measurements in a row after which the walk returns to its best
+constexpr double kLastTemperature = 0.05;  // relative to the first
+constexpr int kMostChanges = 16;           // edges changed at once, where fewer changes give no new program
 
 struct Proposal {
   Choice choice;
@@ -69,8 +69,8 @@ class Walk {
   }
 
  private:
-  // Of some new programs next to the current one that which is predicted fastest, now and then any; none where there is no
-  // new one in reach.
+  // Of several new programs near the current one, the one that is predicted fastest or, with the probability
+  // `exploration`, a random one; nothing when no new program was found.
   std::optional<Proposal> choose(const Choice& current) {
     const double start_s = steady_s();
     std::vector<Proposal> proposals;
@@ -126,8 +126,8 @@ class Walk {
   const Space space_;
   const FusionWalkOptions& options_;
   Rng rng_;
-  std::set<std::string> seen_;  // programs that were measured, and the first
-  int64_t changes_ = 2;         // of edges in one move, at most
+  std::set<std::string> seen_;  // fingerprints of measured programs and of the start
+  int64_t changes_ = 2;         // edges changed in one move, at most
 };
 
 }  // namespace

@@ -41,7 +41,7 @@ class MeasuredLayouts : public CostModel {
   double min_gain_;
 };
 
-// The best of what the ranker was shown, measured until `out_of_time`.
+// Measures the best ranked samples until `out_of_time`.
 void measure_ranked(MeasuredLayouts& measured, const LayoutSpace& layouts, const LayoutTuneOptions& options,
                     const std::function<bool()>& out_of_time) {
   std::vector<Choice> choices = sample_layouts(layouts.space, options.ranked, options.seed);
@@ -92,7 +92,7 @@ ProgramResult tune_layouts(Measurer& measurer, const LayoutSpace& layouts, const
 }
 
 LayoutRanker learned_layout_ranker(const std::string& weights, int threads) {
-  read_file(weights);  // what is missing is said before the search
+  read_file(weights);  // so that a missing file is an error before the search
   return [weights, threads](const LayoutSpace& layouts, std::span<const Choice> choices) {
     features::TuningModule module;
     module.graph = layouts.graph;

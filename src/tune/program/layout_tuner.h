@@ -13,10 +13,11 @@
 
 namespace hone::tune {
 
-// Scores of choices of one program's layouts, lower is faster; only their order counts.
+// Scores choices of one program's layouts. Lower is faster; only the order of scores matters.
 using LayoutRanker = std::function<std::vector<double>(const LayoutSpace& layouts, std::span<const Choice> choices)>;
 
-// Weights of hone train layout. Throws Error when there is no such file; the ranker throws what is wrong with it.
+// `weights`: a file from hone train layout. Throws Error when it does not exist; the ranker throws when it is not
+// valid.
 LayoutRanker learned_layout_ranker(const std::string& weights, int threads);
 
 struct LayoutTuneOptions {
@@ -25,8 +26,8 @@ struct LayoutTuneOptions {
   std::string strategy = "greedy";  // proposes and measures when there is no ranker
   LayoutRanker ranker;              // may be empty
   int ranked = 10'000;              // choices sampled for the ranker
-  int measured = 16;                // of its best
-  double min_gain = 1.01;           // over default XLA, and surely faster
+  int measured = 16;                // best ranked choices that are measured
+  double min_gain = 1.01;           // over default XLA; the lower bound must also be above 1
   int processes = 3;
   Duel confirm{.min_rounds = 15, .max_rounds = 200, .budget_ms = 3000, .precision = 0.005, .limit_s = 300};
   std::function<void(const std::string& what, double gain)> on_progress = [](const std::string&, double) {};
@@ -34,8 +35,8 @@ struct LayoutTuneOptions {
   void validate() const;  // throws Error
 };
 
-// As tune_program: never a result that the final duels did not show to be verified and at least as fast as default XLA,
-// unless it is default XLA itself. Throws RunError when default XLA cannot run the program.
+// As for tune_program, the result is default XLA or decisions that the final duels showed to be verified and at least
+// as fast as default XLA. Throws RunError when default XLA cannot run the program.
 ProgramResult tune_layouts(Measurer& measurer, const LayoutSpace& layouts, const LayoutTuneOptions& options);
 
 }  // namespace hone::tune

@@ -34,7 +34,7 @@ std::vector<Alternative> propose_passes(passorder::PassSession& session, const s
   std::vector<passorder::PassHistory> found = {{passorder::kDefaultOrder}};
   std::set<std::string> seen = {session.initial(program)->fingerprint};
   seen.insert(session.step(program, session.initial(program), {}, passorder::kDefaultOrder).state->fingerprint);
-  // What leaves least by one metric need not by the other; the best of each in turn.
+  // An order that is best by one metric may not be best by the other: take the best of each in turn.
   std::vector<std::vector<passorder::Ordered>> best;
   for (passorder::OrderMetric metric : {passorder::OrderMetric::Cost, passorder::OrderMetric::Operations}) {
     order.metric = metric;
@@ -55,7 +55,7 @@ std::vector<Alternative> propose_passes(passorder::PassSession& session, const s
 std::vector<Alternative> propose_layouts(const LayoutSpace& layouts, const LayoutRanker& ranker, int ranked, int most,
                                          uint64_t seed) {
   if (layouts.space.dimensions.empty()) return {};
-  // Without a ranker: three samples for one of a single instruction (sample_layouts), of which the first are kept.
+  // Without a ranker, about one sample in three changes a single instruction (sample_layouts); those are kept first.
   std::vector<Choice> choices = sample_layouts(layouts.space, ranker ? ranked : 3 * most, seed);
   std::vector<size_t> order(choices.size());
   std::iota(order.begin(), order.end(), 0);

@@ -12,11 +12,11 @@ namespace hone::tune {
 
 namespace {
 
-// What a step may take of the time left when it begins.
+// The share of the time left at its beginning that a step may take.
 struct Share {
   double of = 1;
-  bool reserve_kept = false;   // of the time without fusion's reserve, which stays
-  bool with_previous = false;  // together with the step above: counted from where that began
+  bool reserve_kept = false;   // the time reserved for fusion is not counted and stays reserved
+  bool with_previous = false;  // shared with the step above: counted from the time when that began
 };
 
 struct TuneStep {
@@ -41,14 +41,15 @@ bool with_fusion(const TuneOptions& o) { return jointly(o) && o.fusion && o.deci
 // ---- the steps
 
 constexpr Share kRest{};                                        // all that is left
-constexpr Share kRestButFusion{.of = 1, .reserve_kept = true};  // the same, fusion's time kept back
+constexpr Share kRestButFusion{.of = 1, .reserve_kept = true};  // the same without the time reserved for fusion
 constexpr Share share_of(double of) { return {.of = of}; }
 constexpr Share same_share(double of) { return {.of = of, .with_previous = true}; }
 
-// The whole tune, in its order. docs/decisions/0005 holds the measurements behind it, 0014 says how to change it.
+// The steps of a tune in their order. docs/decisions/0005 has the measurements behind it, 0014 explains how to change
+// it.
 const std::vector<TuneStep>& tune_steps() {
   static const std::vector<TuneStep> steps = {
-      // What XLA makes of the program by itself: its kernels, and the dimensions there are to decide.
+      // Default XLA's lowering of the program: its kernels and the dimensions that can be decided.
       {"lower default XLA", lower_default, always, kRest},
 
       // Tunes of one part of the program end here.
@@ -57,42 +58,43 @@ const std::vector<TuneStep>& tune_steps() {
 
       // Convolutions and poolings as shifted slices, before all else: a gain of ten times makes every later duel shorter.
       // All grouped convolutions at once, then the gradients of their weights, then all poolings: each may pay alone.
-      {"grouped convolutions", move_groups(is_convolution_dimension), greedily, share_of(0.25)},
-      {"gradients of weights", move_groups(is_weights_gradient_dimension), greedily, same_share(0.25)},
-      {"poolings", move_groups(is_pooling_dimension), greedily, same_share(0.25)},
+      {"grouped convolutions", move_family(FamilyId::GroupedConvolution), greedily, share_of(0.25)},
+      {"gradients of weights", move_family(FamilyId::WeightsGradient), greedily, same_share(0.25)},
+      {"poolings", move_family(FamilyId::Pooling), greedily, same_share(0.25)},
       {"lower the best", lower_best, jointly, kRest},
 
-      // What comes ahead of XLA's own pipeline decides which kernels and dimensions there are, so whole programs are
+      // Passes ahead of XLA's own pipeline and layouts decide which kernels and dimensions there are, so whole programs
+      // are
       // compared first. The layouts are proposed for the best order of passes.
       {"orders of passes", order_passes, with_passes, share_of(0.15)},
       {"layouts", choose_layouts, with_layouts, same_share(0.15)},
       {"lower the best", lower_best, jointly, kRest},
-      // Listed here and not again: later decisions are about this program.
+      // Listed only here: later decisions are about this program.
       {"list the dimensions", list_dimensions, jointly, kRest},
 
-      // The largest gains of some programs are in fusion, which stands last but must not be left without time.
+      // Fusion has the largest gains of some programs. It comes late, so time is reserved for it.
       {"keep time for fusion", reserve_fusion_time, with_fusion, share_of(0.35)},
 
       // Broad moves before kernels: one duel each, large gains, and they decide which kernels there are to tune. Libraries
       // come later: dots are kernels, and one library for all of them hides that each has its own best.
-      {"reductions", move_groups(is_reduction_dimension), greedily, share_of(0.25)},
+      {"reductions", move_family(FamilyId::Reduction), greedily, share_of(0.25)},
       {"broad moves", broad_moves_but_libraries, greedily, same_share(0.25)},
       {"lower the best", lower_best, jointly, kRest},
 
       // Each kernel by itself, most expensive first, then the winners together.
       {"kernels", tune_kernels_of_lowering, jointly, {.of = 0.45, .reserve_kept = true}},
 
-      // Again where the best has changed, now with one library for all: what is kept must beat each dot's own best.
+      // Again if the best has changed, now with one library for all dots, which must beat each dot's own best.
       {"broad moves again", broad_moves, greedily, kRestButFusion},
-      // Weights and libraries come in dozens: one duel of all tells more than dozens of duels below the noise.
+      // A program has dozens of weights and libraries: one duel of all shows more than dozens of duels below the noise.
       {"single dimensions, grouped", move_groups(is_single), greedily, kRestButFusion},
       {"coordinate descent", descend, greedily, kRestButFusion},
-      // In place of the three above.
+      // With a strategy, instead of the three steps above.
       {"strategy", search_by_strategy, by_strategy, kRestButFusion},
 
-      // Configurations of fusion are compared on the program that is run in the end.
+      // Fusion configurations are compared on the program with all other decisions.
       {"fusion", tune_fusion, with_fusion, kRest},
-      // Orders of passes and layouts that nearly won may win with what was decided since.
+      // Orders of passes and layouts that nearly won may win with the decisions made since.
       {"contenders", retry_contenders, jointly, share_of(0.5)},
       // The dimensions that had no time before fusion.
       {"coordinate descent again", descend, greedily, kRest},
@@ -130,7 +132,7 @@ FinalDuels final_duels(const TuneState& state) {
   return duels;
 }
 
-// Drops decisions about kernels that other decisions made disappear, and marks the kernels in use.
+// Drops decisions about kernels that other decisions removed, and marks the kernels in use.
 void drop_unused_decisions(SearchRun& run) {
   ProgramResult& result = run.result;
   const Lowered plain = run.measurer.lower(without_kernels(result.decisions), false);

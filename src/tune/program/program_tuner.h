@@ -1,5 +1,5 @@
-// Tunes a whole program: kernels, the program's own dimensions and fusion. Every step is a duel against the best so far, and
-// the last word is a duel against default XLA. The steps stand in a table at the top of program_tuner.cc.
+// Tunes a whole program: kernels, the program's own dimensions and fusion. Every candidate is measured against the best
+// so far, and the result is confirmed against default XLA. The steps are a table at the top of program_tuner.cc.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace hone::tune {
 
-// Throws RunError when default XLA itself cannot compile or run the program. Never returns a result that the final duels
-// did not show to be at least as fast as default XLA and verified, unless it is default XLA itself.
+// Returns default XLA or decisions that the final duels showed to be verified and at least as fast as default XLA.
+// Throws RunError when default XLA itself cannot compile or run the program.
 ProgramResult tune_program(Measurer& measurer, const TuneOptions& options);
 
-// The names of the steps that such a tune takes, in their order.
+// The names of the steps of a tune with these options, in their order.
 std::vector<std::string> tune_step_names(const TuneOptions& options);
 
 }  // namespace hone::tune

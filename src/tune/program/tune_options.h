@@ -1,4 +1,4 @@
-// What a tune of a whole program is asked to do.
+// Options of a tune of a whole program.
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,28 @@
 
 namespace hone::tune {
 
-// How fusion is searched. Without a model by measuring alone: annealing over the edges of XLA's own fusion. With one, the
-// model anneals first and the best of what it finds is measured, then annealing goes on from there.
+// How fusion is searched. Without a model: annealing over the edges of XLA's own fusion, by measurement. With a model:
+// annealing on predictions first; its best results are measured, and annealing by measurement continues from there.
 struct FusionPlan {
   FusionModel* model = nullptr;
-  std::vector<FusionLane> lanes;  // workers the model's search may ask
+  std::vector<FusionLane> lanes;  // workers of the model's search
   double budget_s = 0;            // of the model's search; 0 = a share of the time left
   int chains = 4;
   bool random_start = false;  // from a random configuration instead of XLA's own
   bool only = false;          // decide nothing but fusion
 };
 
-// A program by decisions that come before all others (outer_search.h).
+// A proposal of decisions that come before all others (outer_search.h).
 struct Alternative {
   std::string what;  // "12 passes first", "3 layouts"
   Decisions decisions;
 };
 
-// Who proposes orders of passes and layouts; both may be empty.
+// Functions that propose orders of passes and layouts; both may be empty.
 struct OuterPlan {
   std::function<std::vector<Alternative>()> passes;                         // of the untouched program
   std::function<std::vector<Alternative>(const Decisions& under)> layouts;  // of the program under these decisions
-  int contenders = 2;  // that come near the best, and are tried again on what the inner search finds
+  int contenders = 2;  // proposals close to the best that are tried again after the inner search
 };
 
 struct TuneOptions {
@@ -47,9 +47,9 @@ struct TuneOptions {
   OuterPlan outer;
   FusionPlan fusion_plan;
   bool kernels_only = false;  // tune the kernels of default XLA and nothing else
-  double min_gain = 1.01;     // a kept step must be this much faster, and surely faster
+  double min_gain = 1.01;     // of a kept step; the lower bound must also be above 1
   KernelOptions kernel;
-  int processes = 3;  // the final duel is fought in so many fresh processes
+  int processes = 3;  // fresh processes for the final duels
   Duel confirm{.min_rounds = 15,
                .max_rounds = 200,
                .budget_ms = 3000,

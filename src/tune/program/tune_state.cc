@@ -13,10 +13,10 @@ namespace hone::tune {
 
 namespace {
 
-constexpr double kNewKernelBudgetShare = 0.2;  // of what is left, for kernels that a kept step made new
-constexpr double kInvisibleShare = 0.003;      // of the program's run time: a kernel below cannot be seen in a duel
-constexpr int kGroupTrials = 12;               // candidates spent on one group and its parts
-constexpr int kSecondLook = 4;                 // times the effort of a trial
+constexpr double kNewKernelBudgetShare = 0.2;  // of the time left, for new kernels after a kept step
+constexpr double kInvisibleShare = 0.003;      // of the program's run time: below it a duel shows no gain of a kernel
+constexpr int kGroupTrials = 12;               // candidates measured for one group and its parts
+constexpr int kSecondLook = 4;                 // multiple of the effort of a trial
 
 }  // namespace
 
@@ -52,17 +52,17 @@ bool TuneState::try_step(const std::string& what, const Decisions& candidate) {
 
 bool TuneState::adopt_group(const std::string& what, const Decisions& group) {
   int trials = kGroupTrials;
-  return adopt_part(what, group, trials);
+  return adopt_part(what, group, /*whole=*/true, trials);
 }
 
-bool TuneState::adopt_part(const std::string& what, const Decisions& group, int& trials) {
+bool TuneState::adopt_part(const std::string& what, const Decisions& group, bool whole, int& trials) {
   if (group.empty() || trials-- <= 0 || left() <= 0) return false;
-  if (try_step(group.size() == 1 ? in_words(group[0]) : what, merged(best, group))) return true;
+  const std::string name = group.size() == 1 ? in_words(group[0]) : whole ? what : "part of " + what;
+  if (try_step(name, merged(best, group))) return true;
   if (group.size() == 1) return false;
   const auto middle = group.begin() + (group.size() + 1) / 2;
-  const std::string part = what.rfind("part of ", 0) == 0 ? what : "part of " + what;
-  const bool first = adopt_part(part, Decisions(group.begin(), middle), trials);
-  const bool second = adopt_part(part, Decisions(middle, group.end()), trials);
+  const bool first = adopt_part(what, Decisions(group.begin(), middle), /*whole=*/false, trials);
+  const bool second = adopt_part(what, Decisions(middle, group.end()), /*whole=*/false, trials);
   return first || second;
 }
 
@@ -111,7 +111,7 @@ void TuneState::tune_new_kernels(const Lowered& of, double budget_s) {
   adopt_kernels(before);
 }
 
-// The winners among the reports from index `first` on, most saved time first.
+// Adopts the winners among the reports from index `first` on, those that save the most time first.
 void TuneState::adopt_kernels(size_t first) {
   std::vector<const KernelReport*> winners;
   for (size_t i = first; i < run.result.kernels.size(); ++i)

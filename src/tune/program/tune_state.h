@@ -1,4 +1,4 @@
-// What one tune of a program knows, and the moves that change it. The steps of a tune (tune_steps.h) are functions of this
+// The state of one tune of a program, and the moves that change it. The steps of a tune (tune_steps.h) work on this
 // state.
 #pragma once
 
@@ -14,10 +14,10 @@
 namespace hone::tune {
 
 struct TuneState {
-  // A proposal of passes or layouts that came near the best without beating it.
+  // A proposal of passes or layouts that was close to the best without beating it.
   struct Contender {
     Alternative alternative;
-    double ratio = 0;  // to the best when it was measured
+    double ratio = 0;  // against the best at the time of measuring
   };
 
   // Both must outlive the state.
@@ -32,19 +32,20 @@ struct TuneState {
   // ---- candidates
 
   // Measures the candidate against the best so far, a promising one a second time with more effort, and makes it the best
-  // when it is surely faster. False also where it was tried before on the same best or no time is left.
+  // if it is surely faster. Also false if it was tried before against the same best or no time is left.
   bool try_step(const std::string& what, const Decisions& candidate);
-  // Tries the best with all of the group (what is expected to gain most first), else with its halves, and so on down to
+  // Tries the best with the whole group (sorted by expected gain, largest first), else with its halves, and so on down
+  // to
   // single decisions. True when any of them was kept.
   bool adopt_group(const std::string& what, const Decisions& group);
 
   // ---- lowering
 
-  // Nothing where XLA fails: that costs the part of the search that wanted to know, not its result.
+  // Nothing if XLA fails: the failure is logged and the search goes on.
   std::optional<Lowered> try_lower(const Decisions& decisions, bool want_fusion) const;
-  // Makes `lowered` that of the best so far; asks only where the best has changed.
+  // Updates `lowered` to the best so far; lowers only if the best has changed.
   void lower_best();
-  // After a kept step about `kind` other kernels may exist: tunes those that are new.
+  // A kept step about `kind` may have created new kernels: tunes them.
   void lowering_changed(DecisionKind kind);
 
   // ---- kernels
@@ -55,22 +56,23 @@ struct TuneState {
   bool measured_as_kernel(const Dimension& dimension) const;
 
   const TuneOptions& options;
-  SearchRun run;  // the measurer, default XLA, the gain so far, what is worth a confirmation, the result
+  SearchRun run;  // the measurer, default XLA, the gain so far, candidates for the confirmation, the result
   Rng rng;
-  double confirmation_s;        // kept back for the confirmation
-  double fusion_reserve_s = 0;  // of the search, kept back for fusion
+  double confirmation_s;        // reserved for the confirmation
+  double fusion_reserve_s = 0;  // of the search, reserved for fusion
 
   Decisions best;
   Lowered lowered;                    // of the best as lower_best() last saw it
-  std::vector<Dimension> dimensions;  // to decide, what is expected to gain most first
+  std::vector<Dimension> dimensions;  // to decide, by expected gain, largest first
   std::string tuned_lowering;         // fingerprint of the lowering whose kernels were last looked at
   std::vector<Contender> contenders;
   std::set<std::string>
-      measured_programs;  // fingerprints: those of other passes or layouts that XLA makes equal are skipped
+      measured_programs;               // fingerprints; other passes or layouts that lower to one of them are skipped
   std::set<std::string> seen_kernels;  // fingerprints
 
  private:
-  bool adopt_part(const std::string& what, const Decisions& group, int& trials);
+  // `whole`: all of what the group was called after, not a part of it.
+  bool adopt_part(const std::string& what, const Decisions& group, bool whole, int& trials);
   void adopt_kernels(size_t first);
 
   Decisions lowered_under_;

@@ -19,12 +19,12 @@ namespace hone::tune {
 
 namespace {
 
-constexpr double kNearTheBest = 0.97;        // of the best's speed: a contender
+constexpr double kNearTheBest = 0.97;        // least speed of a contender, relative to the best
 constexpr double kAnnealShare = 0.9;         // of the time left
-constexpr double kAnnealTemperature = 0.02;  // most single edges lose 10 %: accepting them would only wander off
-constexpr int kWalked = 3;                   // of a walk's best that are looked at again
-constexpr double kModelShare = 0.3;          // of the time left, for fusion by the model alone
-constexpr double kModelMost = 0.9;           // the same where a longer time is asked for
+constexpr double kAnnealTemperature = 0.02;  // low: most single edges lose 10 % and should be rejected
+constexpr int kWalked = 3;                   // best results of a walk that are measured again
+constexpr double kModelShare = 0.3;          // of the time left, for the search by predictions
+constexpr double kModelMost = 0.9;           // the limit where FusionPlan::budget_s asks for more
 
 // ---- passes and layouts
 
@@ -32,7 +32,7 @@ void try_alternative(TuneState& state, const Alternative& alternative, double un
   if (state.left() <= until_s) return;
   const Decisions candidate = merged(state.best, alternative.decisions);
   const std::optional<Lowered> lowered = state.try_lower(candidate, false);
-  if (!lowered || !state.measured_programs.insert(lowered->fingerprint).second) return;  // XLA makes the same of it
+  if (!lowered || !state.measured_programs.insert(lowered->fingerprint).second) return;  // lowers to the same program
   const std::vector<Step>& steps = state.run.result.steps;
   const size_t before = steps.size();
   if (state.try_step(alternative.what, candidate) || steps.size() == before) return;
@@ -42,7 +42,7 @@ void try_alternative(TuneState& state, const Alternative& alternative, double un
 
 // ---- dimensions of the program
 
-// Every option of one dimension against the best so far. True when one was kept.
+// Tries every option of one dimension against the best so far. True when one was kept.
 bool try_options(TuneState& state, const Dimension& d, double until_s, const std::function<void()>& on_kept = [] {}) {
   bool kept = false;
   for (int i = 0; i < static_cast<int>(d.options.size()) && state.left() > until_s; ++i) {
@@ -54,7 +54,7 @@ bool try_options(TuneState& state, const Dimension& d, double until_s, const std
   return kept;
 }
 
-// Before the first kernel is tuned there is nothing to tune anew.
+// Before the first kernel is tuned, there is nothing to tune again.
 void lowering_changed_if_tuned(TuneState& state, DecisionKind kind) {
   if (!state.seen_kernels.empty()) state.lowering_changed(kind);
 }
@@ -66,7 +66,7 @@ void move_broadly(TuneState& state, double until_s, bool libraries) {
 }
 
 // The dimensions of the kind that belong, offer the option and are not yet at it.
-Decisions group_of(const TuneState& state, bool (*belongs)(const Dimension&), DecisionKind kind,
+Decisions group_of(const TuneState& state, const std::function<bool(const Dimension&)>& belongs, DecisionKind kind,
                    const std::string& option) {
   Decisions group;
   for (const Dimension& d : state.dimensions)
@@ -76,7 +76,7 @@ Decisions group_of(const TuneState& state, bool (*belongs)(const Dimension&), De
   return group;
 }
 
-// `start` says where the strategy begins; decisions about anything else are as in the best so far.
+// `start` is where the strategy begins; all other decisions stay as in the best so far.
 void search_dimensions(TuneState& state, Strategy& strategy, const std::vector<Dimension>& dimensions,
                        const Decisions& start, double budget_s) {
   Space space;
@@ -124,12 +124,12 @@ FusionSearchOptions model_search_options(TuneState& state, const std::vector<Dim
   return search;
 }
 
-// The model searches, then the best of what it found is measured. Returns where measuring should go on.
+// Searches by predictions, then measures the best results. Returns where annealing by measurement should begin.
 Decisions fuse_by_model(TuneState& state, const std::vector<Dimension>& edges, const Decisions& start) {
   const FusionPlan& plan = state.options.fusion_plan;
   const Space space{edges};
   FusionSearchOptions search = model_search_options(state, edges, start);
-  if (!(search.budget_s > 0)) return start;  // lowering took what was left
+  if (!(search.budget_s > 0)) return start;  // lowering took the time that was left
   search.seed = state.rng();
   state.run.result.fusion =
       search_fusion(plan.lanes, outside(without_kernels(state.best), space), edges, *plan.model, search);
@@ -145,7 +145,7 @@ Decisions fuse_by_model(TuneState& state, const std::vector<Dimension>& edges, c
   return kept ? of_kind(state.best, DecisionKind::Fusion) : start;
 }
 
-// Annealing by measurement goes on from the best, the model proposing; then the best of it, one after the other.
+// Anneals by measurement from the best, with proposals from the model; then tries its best results one after the other.
 void walk_by_model(TuneState& state, const std::vector<Dimension>& edges) {
   const FusionPlan& plan = state.options.fusion_plan;
   const Space space{edges};
@@ -214,8 +214,8 @@ void retry_contenders(TuneState& state, const StepTime& time) {
   }
 }
 
-StepFunction move_groups(bool (*belongs)(const Dimension&)) {
-  return [belongs](TuneState& state, const StepTime& time) {
+StepFunction move_groups(std::function<bool(const Dimension&)> belongs) {
+  return [belongs = std::move(belongs)](TuneState& state, const StepTime& time) {
     std::set<std::pair<DecisionKind, std::string>> moves;
     for (const Dimension& d : state.dimensions)
       if (belongs(d))
@@ -227,6 +227,10 @@ StepFunction move_groups(bool (*belongs)(const Dimension&)) {
         lowering_changed_if_tuned(state, kind);
     }
   };
+}
+
+StepFunction move_family(FamilyId family) {
+  return move_groups([family](const Dimension& d) { return belongs_to(family, d.kind, d.key); });
 }
 
 void broad_moves(TuneState& state, const StepTime& time) { move_broadly(state, time.until_s, /*libraries=*/true); }

@@ -36,7 +36,7 @@ Decision as_decision(const Dimension& dimension, int option) {
 Decisions with_option(const Decisions& base, const Dimension& dimension, int option) {
   const Decision decision = as_decision(dimension, option);
   Decisions result;
-  bool overrides = false;  // a decision about all of the kind: then the default must be said
+  bool overrides = false;  // a decision about all of the kind exists: the default must then be written out
   for (const Decision& d : base) {
     overrides = overrides || (d.kind == dimension.kind && d.key == kAll && dimension.key != kAll);
     if (!same_subject(d, decision)) result.push_back(d);
@@ -59,29 +59,10 @@ int current_option(const Decisions& decisions, const Dimension& dimension) {
 }
 
 bool is_broad(const Dimension& dimension) {
-  return dimension.kind == DecisionKind::Option || dimension.key == kAll ||
-         (family_of(dimension) && family_of(dimension)->broad);
+  return dimension.key == kAll || scope_of(dimension.kind, dimension.key) == DecisionScope::Program;
 }
 
-bool is_reduction_dimension(const Dimension& dimension) {
-  return belongs_to(FamilyId::Reduction, dimension.kind, dimension.key);
-}
-
-bool is_convolution_dimension(const Dimension& dimension) {
-  return belongs_to(FamilyId::GroupedConvolution, dimension.kind, dimension.key);
-}
-
-bool is_weights_gradient_dimension(const Dimension& dimension) {
-  return belongs_to(FamilyId::WeightsGradient, dimension.kind, dimension.key);
-}
-
-bool is_pooling_dimension(const Dimension& dimension) {
-  return belongs_to(FamilyId::Pooling, dimension.kind, dimension.key);
-}
-
-bool is_single(const Dimension& dimension) {
-  return (dimension.kind == DecisionKind::Weights || family_of(dimension)) && !is_broad(dimension);
-}
+bool is_single(const Dimension& dimension) { return decision_traits(dimension.kind).grouped && !is_broad(dimension); }
 
 Decisions without_kernels(Decisions decisions) {
   std::erase_if(decisions, [](const Decision& d) { return d.kind == DecisionKind::Codegen; });

@@ -1,5 +1,5 @@
-// What the program tuner knows about dimensions and decisions: which decide much at once, which belong together, and how
-// a list of decisions changes by one.
+// Helpers of the program tuner for dimensions and lists of decisions: which dimensions decide much at once, which
+// belong together, and how one option changes a list.
 #pragma once
 
 #include <functional>
@@ -16,34 +16,30 @@ inline constexpr char kAll[] = "all";  // key of the decision about all weights
 Decision as_decision(const Dimension& dimension, int option);
 // `base` with one dimension set to one of its options.
 Decisions with_option(const Decisions& base, const Dimension& dimension, int option);
-// The option that the decisions choose, the default when they say nothing.
+// The option that the decisions choose; the default if no decision is about the dimension.
 int current_option(const Decisions& decisions, const Dimension& dimension);
 
-// `base` with the decisions of `more` in place of its own about the same things, sorted.
+// `base` with the decisions of `more`, which replace its own about the same keys; sorted.
 Decisions merged(const Decisions& base, const Decisions& more);
 // "weights 3 transposed", "option prefer_vector_width 512", "kernel 1a2b3c tile=8,8".
 std::string in_words(const Decision& decision);
 
-// Order in which program dimensions are tried: those known to move most first, then by weight.
+// Sorts program dimensions into the order of trying: kinds with the largest known gains first, then by weight.
 std::vector<Dimension> by_promise(std::vector<Dimension> dimensions);
-// Decides much at once: an option of the program, or everything of a kind.
+// Decides much at once: something of the whole program, or everything of a kind.
 bool is_broad(const Dimension& dimension);
-bool is_reduction_dimension(const Dimension& dimension);
-bool is_convolution_dimension(const Dimension& dimension);  // of a grouped convolution, its weights' gradient apart
-bool is_weights_gradient_dimension(const Dimension& dimension);
-bool is_pooling_dimension(const Dimension& dimension);
-// One of dozens: a weight, or the library of a dot, a convolution or a reduction.
+// One of dozens of its kind (`grouped` in graph/decisions.def): a weight, or how one operation is computed.
 bool is_single(const Dimension& dimension);
 
-// The decisions that say which kernels there are.
+// The decisions that are not about single kernels; they determine which kernels exist.
 Decisions without_kernels(Decisions decisions);
-// Those of one kind alone.
+// The decisions of one kind.
 Decisions of_kind(Decisions decisions, DecisionKind kind);
-// Those about nothing in the space.
+// The decisions about no dimension of the space.
 Decisions outside(Decisions decisions, const Space& space);
 
-// The cost a strategy sees: candidate over baseline run time, measured. `base` holds the decisions outside the space,
-// `baseline` what candidates are measured against.
+// The cost for a strategy: measured run time of the candidate over that of the baseline. `base` holds the decisions
+// outside the space.
 class MeasuredCost : public CostModel {
  public:
   using Measure = std::function<Measurement(const Decisions& candidate)>;

@@ -1,5 +1,5 @@
-// What the tuners ask about one program: its lowering and duels of candidates. A Session answers from a worker; tests
-// answer from a table.
+// The interface of the tuners to one program: its lowering and duels of candidates. A Session implements it with a
+// worker; tests use a table.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace hone::tune {
 
-// What came of a candidate. The names are those of the database's column `status`.
+// The outcome of a candidate. The names are the values of the database's column `status`.
 enum class Outcome : int8_t { Ok = 0, Mismatch, Unverified, CompileFailed, Crashed, TimedOut, RunFailed };
 inline constexpr std::array<const char*, 7> kOutcomeNames = {"ok",      "mismatch",  "unverified", "compile_failed",
                                                              "crashed", "timed_out", "run_failed"};
@@ -29,7 +29,7 @@ inline Outcome outcome_from_name(const std::string& name) {
   throw Error("unknown outcome '" + name + "'");
 }
 
-// How much effort one duel may take. Defaults: a careful duel.
+// The effort of one duel. Defaults: a careful duel.
 struct Duel {
   int min_rounds = 5, max_rounds = 30;
   double budget_ms = 1000;
@@ -41,7 +41,7 @@ struct Duel {
 // One measured candidate. Ratios are baseline over candidate: above 1 is faster.
 struct Measurement {
   Outcome outcome = Outcome::RunFailed;
-  Stage stage = Stage::None;  // where it stopped; None when it is ok, and when nobody knows
+  Stage stage = Stage::None;  // where it stopped; None when it is ok or unknown
   double baseline_ns = 0, candidate_ns = 0, ratio = 0, ratio_low = 0, ratio_high = 0;
   int rounds = 0;
   double compile_ms = 0, baseline_compile_ms = 0;
@@ -53,17 +53,17 @@ struct Measurement {
   bool rejected() const { return outcome == Outcome::Mismatch || outcome == Outcome::Unverified; }
 };
 
-// What earlier runs on this host, XLA version and thread count left about a kernel.
+// Records of a kernel from earlier runs with the same host, XLA version and thread count.
 struct KnownKernel {
   struct Best {
-    std::string value;  // the default value when nothing beat it
+    std::string value;  // the default value if no option was faster
     Measurement measurement;
   };
   std::map<std::string, Measurement> measured;  // by option value
   std::optional<Best> best;                     // present only when a search was finished
 };
 
-// Thrown out of a measurement when the user interrupts or the budget is long past.
+// Thrown by a measurement after an interrupt or well past the end of the budget.
 struct Stopped : std::exception {
   const char* what() const noexcept override { return "stopped"; }
 };
@@ -73,7 +73,7 @@ class Measurer {
   virtual ~Measurer() = default;
   // Throws Error or RunError when the program cannot be lowered under the decisions.
   virtual Lowered lower(const Decisions& decisions, bool want_fusion) = 0;
-  // Never throw for a failing candidate: the outcome says what happened. Both may throw Stopped.
+  // These do not throw for a failing candidate: the outcome says what happened. Both may throw Stopped.
   virtual Measurement measure_kernel(const Kernel& kernel, const std::string& value, const Duel& duel) = 0;
   virtual Measurement measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& duel) = 0;
   virtual KnownKernel known(const Kernel& kernel) = 0;
@@ -83,7 +83,7 @@ class Measurer {
   virtual double seconds_left() const = 0;
   // The next measurement runs in a process of its own, with memory laid out anew.
   virtual void fresh_process() = 0;
-  // From here on nothing but the final confirmation runs: interrupts and the budget no longer throw Stopped.
+  // Begins the final confirmation: interrupts and the budget no longer throw Stopped.
   virtual void begin_confirmation() = 0;
 };
 

@@ -16,13 +16,13 @@ static_assert(same(Outcome::Ok, wire::Verdict::Ok) && same(Outcome::Mismatch, wi
                   same(Outcome::CompileFailed, wire::Verdict::CompileFailed) &&
                   same(Outcome::Crashed, wire::Verdict::Crashed) && same(Outcome::TimedOut, wire::Verdict::TimedOut) &&
                   same(Outcome::RunFailed, wire::Verdict::RunFailed) && same(Outcome::RunFailed, wire::Verdict::MAX),
-              "the tuners' outcomes and the wire's verdicts have drifted apart");
+              "Outcome and wire::Verdict must have the same values");
 
 }  // namespace
 
 Outcome outcome_of(wire::Verdict verdict) {
   if (verdict < wire::Verdict::MIN || verdict > wire::Verdict::MAX)
-    throw InternalError(fmt::format("a message holds verdict {}", static_cast<int>(verdict)));
+    throw InternalError(fmt::format("a message has the unknown verdict {}", static_cast<int>(verdict)));
   return static_cast<Outcome>(verdict);
 }
 

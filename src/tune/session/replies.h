@@ -1,4 +1,4 @@
-// What the worker answers, in the tuners' types.
+// Converts the worker's replies into the tuners' types.
 #pragma once
 
 #include "graph/kernel.h"
@@ -7,7 +7,7 @@
 
 namespace hone::tune {
 
-// Throws InternalError for a verdict that the wire's enum does not have.
+// Throws InternalError for a value that is not in the enum.
 Outcome outcome_of(wire::Verdict verdict);
 Measurement measurement_of(const wire::MeasureReplyT& reply);
 Kernel kernel_of(const wire::KernelT& from);

@@ -20,11 +20,11 @@ using wire::despite_kills;
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-constexpr double kInterruptGraceSeconds = 2;  // for the candidate in flight, so that the worker keeps what it compiled
-constexpr double kOvertime = 0.1;             // of the budget, the same at its end
+constexpr double kInterruptGraceSeconds = 2;  // for the current candidate, so that the worker keeps what it compiled
+constexpr double kOvertime = 0.1;             // share of the budget that the current candidate may take beyond it
 constexpr double kNoLimitSeconds = 1e9;       // finite: budgets are subtracted from it
-constexpr double kRunLimitSeconds = 3600;     // of all runs that a user asked for
-constexpr size_t kMostDescribed = 20'000;     // kernels; past it all are forgotten
+constexpr double kRunLimitSeconds = 3600;     // for all runs of one request
+constexpr size_t kMostDescribed = 20'000;     // kernels; beyond it all are dropped
 
 // A request about the loaded program under decisions.
 template <class Request>
@@ -53,7 +53,7 @@ void append_content(std::string& content, const std::string& type, const std::ve
 }  // namespace
 
 void Target::validate() const {
-  if (threads < 1 || threads > 1024) throw Error(fmt::format("{} threads make no sense", threads), "--threads");
+  if (threads < 1 || threads > 1024) throw Error(fmt::format("{} is no valid thread count", threads), "--threads");
   check_max_isa(max_isa, cpu_isa());
 }
 
@@ -114,8 +114,8 @@ std::string Session::host() { return host_text(worker_info().cpu, worker_info().
 
 void Session::load(const std::string& bytes, const std::string& name) {
   const ScopedFlag no_limit(beyond_budget_,
-                            true);  // a search that has nothing to search would be stopped before it began
-  worker_info();  // said once per process and needed for every record; never while a candidate is in flight
+                            true);  // without a program there is nothing to search
+  worker_info();                    // needed for every record; requested here so that no candidate is waiting
   try {
     program_ = despite_kills([&] {
       wire::LoadRequestT request;
@@ -124,7 +124,7 @@ void Session::load(const std::string& bytes, const std::string& name) {
       return worker_.call<wire::LoadReplyT>(std::move(request));
     });
   } catch (const wire::WorkerFailure& died) {
-    // XLA aborts on some programs that parse: for the user that is an input it cannot read.
+    // XLA aborts on some programs that parse; this is reported as an input that it cannot read.
     throw Error(std::string("XLA cannot load this program: ") + died.what(), name);
   }
   name_ = name;

@@ -1,4 +1,4 @@
-// One program open on one worker: turns the tuners' questions into requests, failures into outcomes, and every measured
+// One program loaded by one worker: turns the tuners' calls into requests, failures into outcomes, and every measured
 // candidate into a row of the database.
 #pragma once
 
@@ -19,8 +19,8 @@ namespace hone::tune {
 // How a program is compiled and run.
 struct Target {
   int threads = 1;
-  uint64_t seed = 0;         // of generated inputs
-  std::vector<int> weights;  // parameters declared constant between calls, ascending
+  uint64_t seed = 0;         // for generated inputs
+  std::vector<int> weights;  // numbers of parameters that are constant between calls, ascending
   bool allow_fast_math = false;
   std::string max_isa = {};  // widest instruction set of the code XLA generates (base/isa.h); empty = the CPU's
 
@@ -36,13 +36,13 @@ std::string index_list_text(const std::vector<int>& indices);
 struct SessionOptions {
   Target target;
   wire::WorkerOptions worker;
-  double budget_s = 0;  // of the search, from begin_search() or else the start of the session; 0 = no limit
+  double budget_s = 0;  // of the search, counted from begin_search() or the start of the session; 0 = no limit
 };
 
 // Distinct candidates: kernel options and decision lists.
 struct Counters {
-  int64_t candidates = 0;  // measured, whatever came out
-  int64_t rejected = 0;    // outputs differ or prove nothing
+  int64_t candidates = 0;  // measured, with any outcome
+  int64_t rejected = 0;    // outputs differ or could not be verified
   int64_t failed = 0;      // did not compile, crashed, took too long
 };
 
@@ -52,39 +52,40 @@ class Session : public Measurer {
   Session(const Session&) = delete;  // the worker's poll refers to it
   Session& operator=(const Session&) = delete;
 
-  // Records what is measured from here on; known() answers from it if `reuse_kernels`. It must outlive the session's use.
+  // Records all later measurements; known() reads from it if `reuse_kernels`. The database must outlive the session.
   void use_database(Database& database, bool reuse_kernels);
-  // Throws Error for a program XLA cannot read. `name` is for people.
+  // Throws Error for a program XLA cannot read. `name` is for messages.
   void load(const std::string& bytes, const std::string& name);
   // Arrays named arr_0, arr_1, ... after the parameters' numbers; under other names, in the order of the parameters.
-  // Throws Error when they do not match the parameters in number or shape. Without inputs the worker takes those that came
-  // with the program (a snapshot), else generates them from the target's seed.
+  // Throws Error when they do not match the parameters in number or shape. Without inputs the worker uses those in the
+  // program file (a snapshot), else generates them from the target's seed.
   void set_inputs(std::vector<NamedArray> arrays);
 
-  // Kernels measured from here on are recorded as this program's (a fingerprint), which need not be loaded.
+  // Records all later measurements of kernels under this program's fingerprint; the program need not be loaded.
   void record_as(const std::string& program) { program_.program = program; }
 
   const wire::LoadReplyT& program() const { return program_; }
   const std::string& name() const { return name_; }  // as given to load()
-  const wire::HelloReplyT& worker_info();            // asks at the first call
+  const wire::HelloReplyT& worker_info();            // requested at the first call
   std::string host();                                // host_text(), as records name it
   const Target& target() const { return options_.target; }
   const Counters& counters() const { return counters_; }
   // Of given or snapshot inputs; empty when they are generated.
   const std::string& inputs_fingerprint() const { return inputs_fingerprint_; }
 
-  // With protos, kernels carry their modules in binary form.
+  // With `want_protos`, kernels include their modules in binary form.
   wire::LowerReplyT lower_reply(const Decisions& decisions, bool want_fusion, bool want_protos = false);
-  // The layouts that can be decided, and the program as it is when they are assigned; of `under` only passes count.
+  // The layouts that can be decided, and the program as XLA's layout assignment receives it; of `under` only decisions
+  // about passes are applied.
   wire::ListLayoutsReplyT list_layouts(const Decisions& under = {});
-  // Kernels as lower() would find them, and nothing else: what scoring many fusion configurations needs. Fingerprints tell
-  // kernels by their content: lower()'s also hold the name XLA gave the fused computation, so that one kernel has many. That
-  // of the program is made of its kernels' and their counts. No tiles among the options, no weights of dimensions; a kernel's
-  // name is the one it was first met under. The worker runs XLA's passes before fusion once per list of decisions other than
-  // fusion, and describes a kernel once.
+  // Only the kernels of lower(), for scoring many fusion configurations. Fingerprints depend on a kernel's content
+  // alone; those of lower() also depend on the name XLA gave the fused computation, so one kernel can have several. The
+  // program's fingerprint is made from those of its kernels and their counts. Options have no tiles, dimensions have no
+  // weights, and a kernel keeps the name it first had. The worker runs XLA's passes before fusion once per list of
+  // decisions other than fusion, and describes each kernel once.
   Lowered lower_kernels(const Decisions& decisions);
   wire::RunReplyT run(const Decisions& decisions, int repeat, bool want_outputs);
-  // The same, and so many runs under XLA's profiler; no events where there is none.
+  // The same with `runs` runs under XLA's profiler; no events if there is no profiler.
   wire::RunReplyT profile(const Decisions& decisions, int runs);
 
   Lowered lower(const Decisions& decisions, bool want_fusion) override;
@@ -104,7 +105,7 @@ class Session : public Measurer {
   void count(const std::string& candidate, const Measurement& measurement);
   // Adds a row of this measurement, with what all rows of the session share.
   void record(Record row, const Measurement& measurement);
-  void poll();  // throws Stopped when waiting is over
+  void poll();  // throws Stopped when a request has no time left
 
   SessionOptions options_;
   Database* database_ = nullptr;
@@ -112,16 +113,16 @@ class Session : public Measurer {
   wire::Worker worker_;
   std::chrono::steady_clock::time_point start_;
   std::optional<std::chrono::steady_clock::time_point> interrupted_at_;
-  std::set<std::string> interpreted_;  // decisions whose outputs the HLO interpreter has seen
-  bool killed_ = false;                // the worker of the last duel, by a signal from outside
+  std::set<std::string> interpreted_;  // decisions whose outputs were compared with the HLO interpreter's
+  bool killed_ = false;                // the worker of the last duel was killed by a signal from outside
   bool confirming_ = false;
-  bool beyond_budget_ = false;  // what is in flight may take longer than the budget; an interrupt still ends it
+  bool beyond_budget_ = false;  // the current request may exceed the budget; an interrupt still ends it
   wire::LoadReplyT program_;
   std::optional<wire::HelloReplyT> info_;
   std::string name_, inputs_fingerprint_;
   Counters counters_;
   std::set<std::string> counted_;
-  std::map<uint64_t, Kernel> described_;  // by hash64 of the fingerprint, as lower_kernels() got them
+  std::map<uint64_t, Kernel> described_;  // by hash64 of the fingerprint, from lower_kernels()
 };
 
 }  // namespace hone::tune

@@ -58,7 +58,7 @@ Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel) {
   const auto start = Clock::now();
   const std::string what = log_name(request);
   const bool default_alone = request.kernel_hlo.empty() && request.decisions.empty() && request.baseline.empty();
-  const ScopedFlag no_limit(beyond_budget_, default_alone);  // without it there is no result
+  const ScopedFlag no_limit(beyond_budget_, default_alone);  // every result needs default XLA's measurement
   killed_ = false;
   try {
     const auto reply = worker_.call<wire::MeasureReplyT>(std::move(request), duel.limit_s);
@@ -66,7 +66,7 @@ Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel) {
     if (m.ok() && !timed(m)) {
       m.outcome = Outcome::RunFailed;
       m.stage = Stage::Run;
-      m.note = "the worker's times make no sense";
+      m.note = "the worker's times are not valid";
     }
     spdlog::debug(
         "{}: {} {:.3f}x [{:.3f}, {:.3f}] of {:.4f} ms, {} rounds, compiled in {:.0f} ms, {:.0f} ms in all, worker {} "
@@ -79,7 +79,7 @@ Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel) {
     killed_ = died.kind() == wire::WorkerFailure::Kind::Killed;
     return failure(late ? Outcome::TimedOut : Outcome::Crashed, died);
   } catch (const wire::NoWorker&) {
-    throw;                              // ends the run: every candidate would be taken for one that crashes
+    throw;                              // ends the run: every candidate would count as crashed
   } catch (const StageError& failed) {  // default XLA itself, or the baseline
     return failure(outcome_of(wire::verdict_of(failed.stage())), failed, failed.stage());
   } catch (const RunError& failed) {
@@ -112,7 +112,7 @@ Measurement Session::measure_program(const Decisions& candidate, const Decisions
     return duel(std::move(request), effort);
   };
   Measurement m = once();
-  // Default XLA and the final duels are no candidates: a worker killed from outside must not decide them.
+  // Default XLA and the final duels are repeated when the worker was killed from outside: they decide the whole run.
   for (int kills = 1; killed_ && kills < wire::kKills && (candidate.empty() || confirming_); ++kills) m = once();
   if (!candidate.empty()) count(to_text(candidate), m);
   if (candidate.empty()) return m;
@@ -136,7 +136,7 @@ void Session::record(Record row, const Measurement& m) {
   row.program = program_.program;
   row.stage = stage_name(m.stage);
   row.status = outcome_name(m.outcome);
-  // Outputs that prove nothing and were not timed either make no row of their kind.
+  // The database has no row for unverified outputs without times.
   if (m.outcome == Outcome::Unverified && !timed(m)) row.status = outcome_name(Outcome::RunFailed);
   row.verified = m.ok();
   if (timed(m)) {
@@ -177,7 +177,8 @@ KnownKernel Session::known(const Kernel& kernel) {
       m.note.clear();  // about the search, not about the measurement
       known.best = {row.decisions, m};
     } else if (m.outcome != Outcome::Crashed && m.outcome != Outcome::TimedOut) {
-      // A worker that died may have been killed from outside: worth another try. The last row of a value counts.
+      // A worker that died may have been killed from outside, so the option is tried again. The last row of a value
+      // counts.
       known.measured[row.decisions] = m;
     }
   }

@@ -54,7 +54,7 @@ std::string difference_in_words(const Decisions& candidate, const Decisions& bas
   if (candidate.empty() && baseline.empty()) return "default XLA";
   const Decisions added = without(candidate, baseline);
   Decisions dropped = without(baseline, candidate);
-  std::erase_if(dropped, [&](const Decision& d) { return decides(candidate, d); });  // another value is no loss
+  std::erase_if(dropped, [&](const Decision& d) { return decides(candidate, d); });  // changed, not dropped
   if (added.empty() && dropped.empty()) return "the same again";
   std::string text = summary(added);
   if (!dropped.empty()) text += (text.empty() ? "without " : ", without ") + summary(dropped);

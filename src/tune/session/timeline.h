@@ -1,5 +1,5 @@
-// What a search did and when: a measurer that passes every question on and notes the answers. It sees every candidate,
-// whoever asks, so the tuners need not keep a diary.
+// A measurer that forwards every call to another one and records the results with their times. It sees the candidates
+// of all tuners, so the tuners need no log of their own.
 #pragma once
 
 #include <chrono>
@@ -11,21 +11,21 @@
 
 namespace hone::tune {
 
-// One answer, in the order of asking. Times are seconds since the timeline began.
+// One recorded call; trials are in the order of the calls. Times are seconds since the timeline began.
 struct Trial {
   std::string scope;   // "kernel", "program" or "lower"
-  std::string kernel;  // fingerprint, of a kernel
-  std::string what;    // the kernel's option; of a program what is new against the baseline, in words
+  std::string kernel;  // a kernel's fingerprint
+  std::string what;    // the kernel's option; for a program the difference from the baseline, in words
   double start_s = 0, end_s = 0;
   Outcome outcome = Outcome::Ok;
   double ratio = 0, ratio_low = 0, ratio_high = 0;  // baseline over candidate; 0 when nothing was timed
   double candidate_ns = 0;
   double compile_ms = 0;
   int rounds = 0;
-  int against = -1;       // a program's baseline: the last trial before that had it as its candidate; see below
+  int against = -1;       // the last earlier trial whose candidate is this program's baseline; or see below
   bool confirms = false;  // part of the final confirmation
 
-  static constexpr int kDefault = -1, kUnknown = -2;  // of `against`: default XLA, a candidate never measured
+  static constexpr int kDefault = -1, kUnknown = -2;  // `against` default XLA; a candidate that was never measured
 };
 
 class Timeline : public Measurer {
@@ -54,8 +54,8 @@ class Timeline : public Measurer {
   bool confirming_ = false;
 };
 
-// What `candidate` has that `baseline` has not, and what it lacks: "weights all constant", "6 decisions (5 library, 1
-// kernel)"; "default XLA" when both are empty, "the same again" when nothing differs.
+// The decisions that `candidate` adds to `baseline` and those that it lacks: "weights all constant", "6 decisions (5
+// library, 1 kernel)"; "default XLA" when both are empty, "the same again" when they are equal.
 std::string difference_in_words(const Decisions& candidate, const Decisions& baseline);
 
 // The gain over default XLA of each trial of a program: its ratio, multiplied along the chain of baselines. 0 for other

@@ -13,7 +13,7 @@ struct CompileTarget {
   std::string max_isa;       // of the code that XLA generates, as --max-isa takes it; empty = no limit
 };
 
-// What happened to each parameter on its way in.
+// How each parameter is stored for the tuned program.
 enum class Storage { AsIs, Transposed, Constant };
 
 }  // namespace hone::xla_side

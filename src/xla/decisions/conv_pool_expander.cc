@@ -29,8 +29,8 @@ bool reads_few_features(const HloInstruction& conv) {
          window_positions(conv.window()) * features_per_group(conv) <= kMostSlices;
 }
 
-// The gradient of a depthwise convolution's weights: features of both operands meet one to one (they are the batch of the
-// left one), and the result has few positions.
+// The gradient of a depthwise convolution's weights: each feature of one operand is paired with the same feature of the
+// other (the features are the batch of the left one), and the result has few positions.
 bool pairs_features(const HloInstruction& conv) {
   const auto& numbers = conv.convolution_dimension_numbers();
   if (conv.feature_group_count() != 1 || conv.batch_group_count() <= 1) return false;
@@ -48,7 +48,7 @@ bool is_expandable_convolution(const HloInstruction& conv) {
          is_float(conv.operand(1)->shape()) && (reads_few_features(conv) || pairs_features(conv));
 }
 
-// Where the first value leaves any other as it is; elsewhere XLA counts it once, and what padding stands for is not said.
+// Whether the init value is the reducer's identity. Otherwise XLA applies it once, and padding is undefined.
 bool is_neutral(const HloInstruction& first, HloOpcode opcode) {
   if (first.opcode() != HloOpcode::kConstant) return false;
   const xla::PrimitiveType type = first.shape().element_type();
@@ -105,7 +105,7 @@ std::map<std::string, double> expandable_operations(const xla::HloModule& module
 }
 
 void expand_convolutions_and_poolings(xla::HloModule& module, const Decisions& decisions) {
-  std::map<std::string, bool> met;  // keys to rewrite
+  std::map<std::string, bool> met;  // keys to rewrite; true once found in the program
   for (const Decision& d : decisions) {
     if (d.kind != DecisionKind::Rewrite) continue;
     if (d.value == kShifted)

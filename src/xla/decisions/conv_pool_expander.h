@@ -1,7 +1,7 @@
 // Expands convolutions and poolings that XLA:CPU computes slowly, before any of XLA's passes: a grouped convolution with few
-// input features per group (depthwise ones, and the gradients that belong to them) becomes a sum of shifted slices times
-// weights, a pooling the maximum or sum of shifted slices. XLA:CPU has no library for these, and its own loops over windows are
-// not vectorized; as elementwise operations they become one fused, vectorized kernel.
+// input features per group (depthwise ones and their gradients) becomes a sum of shifted slices times
+// weights, a pooling the maximum or sum of shifted slices. XLA:CPU has no library for these and does not vectorize its
+// own loops over windows; as elementwise operations they become one fused, vectorized kernel.
 #pragma once
 #include <map>
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace hone::xla_side {
 
-// What can be expanded in a program as loaded, by key (graph/decision_families.def), each with the elementwise operations it takes,
-// over all that share the key.
+// The convolutions and poolings of a loaded program that can be expanded, by key (graph/decision_families.def), with
+// the number of elementwise operations this takes, summed over those that share the key.
 std::map<std::string, double> expandable_operations(const xla::HloModule& module);
 
 // Expands those decided as "shifted". Throws Error for keys the program does not have and for other values.

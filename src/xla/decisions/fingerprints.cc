@@ -19,7 +19,7 @@ std::string digest(const std::string& text) {
   return hex;
 }
 
-// Of the literal's bytes, eight at a time: printing millions of folded weights takes seconds.
+// Hashes the literal's bytes, eight at a time: printing millions of folded weights takes seconds.
 std::string literal_digest(const xla::Literal& literal) {
   const char* data = static_cast<const char*>(literal.untyped_data());
   const size_t size = literal.size_bytes();
@@ -42,13 +42,13 @@ std::string fingerprint(const xla::HloInstruction& kernel, bool with_name) {
     const std::string computation = kernel.fused_instructions_computation()->ToString(print);
     text += with_name ? computation : computation.substr(computation.find('{'));
   } else {
-    auto clone = kernel.Clone();  // without names of neighbours
+    auto clone = kernel.Clone();  // without the names of neighbours
     clone->set_frontend_attributes({});
     text += std::string(xla::HloOpcodeString(kernel.opcode()));
     for (const std::string& extra : clone->ExtraAttributesToString(print)) text += "," + extra;
   }
   auto config = kernel.backend_config<xla::cpu::BackendConfig>();
-  if (config.ok()) text += config->SerializeAsString();  // never DebugString: it differs from process to process
+  if (config.ok()) text += config->SerializeAsString();  // not DebugString: it differs between processes
   return digest(text);
 }
 

@@ -16,7 +16,7 @@ namespace hone::xla_side {
 namespace {
 
 constexpr int kMostRounds = 25;         // of simplification, as in XLA
-constexpr size_t kRememberedRuns = 48;  // annealing comes back to the configuration it stands at
+constexpr size_t kRememberedRuns = 48;  // annealing returns to its current configuration
 
 const xla::AliasInfo* alias_info() {
   static const xla::AliasInfo info;
@@ -59,8 +59,8 @@ size_t content_hash(const xla::Literal& literal) {
 
 size_t shape_hash(const xla::Shape& shape) { return absl::HashOf(shape); }
 
-// Whether an edge would have got the answers it got, had it been decided like that ("" = not decided). Fusing where a run
-// kept an edge may be illegal or not, which is not known then: no.
+// Whether the decision `value` ("" = none) about an edge would have given the same answers. False for "fuse" where a
+// run kept the edge: whether that fusion is legal is unknown.
 bool same_answer(const EdgeAnswers& answers, const std::string& edge, const std::string& value) {
   const auto found = answers.find(edge);
   if (found == answers.end()) return true;  // never asked about
@@ -70,7 +70,7 @@ bool same_answer(const EdgeAnswers& answers, const std::string& edge, const std:
   return given == (kFused | kFusedByDefault) || given == (kKept | kKeptByDefault);
 }
 
-// Of two sorted lists: every decision in which they differ is one the fusion pass would not have noticed.
+// Whether all decisions in which two sorted lists differ would have given the fusion pass the same answers.
 bool same_answers(const Decisions& given, const EdgeAnswers& answers, const Decisions& decisions) {
   auto a = given.begin(), b = decisions.begin();
   const auto edge_less = [](const Decision& x, const Decision& y) {
@@ -142,7 +142,7 @@ std::unique_ptr<xla::HloModule> FusionSnapshot::fuse(const Decisions& decisions)
   const SeamScope scope;
   answers_.clear();
   seam_table().answers = &answers_;
-  fill_fusion_table(decisions, /*record_edges=*/false);
+  fill_fusion_table(decisions, decisions, /*record_edges=*/false);
   seam_table().tagged = true;
   run_tail(*module);
   return module;
@@ -189,7 +189,7 @@ const std::string& FusionSnapshot::fingerprint(const xla::HloInstruction& kernel
       numbers.emplace(instruction, numbers.size());
     }
   } else {
-    // Simplification after fusion may have replaced it by another of the same shapes, under the same tag.
+    // Simplification after fusion may have replaced it by another of the same shapes and tag.
     if (kernel.opcode() == xla::HloOpcode::kDot) contents += kernel.dot_dimension_numbers().SerializeAsString();
     if (kernel.opcode() == xla::HloOpcode::kConvolution)
       contents += kernel.convolution_dimension_numbers().SerializeAsString() + kernel.window().SerializeAsString();

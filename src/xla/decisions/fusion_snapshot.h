@@ -1,4 +1,4 @@
-// A program as it reaches XLA's fusion pass: many fusion configurations are made of it without the passes before.
+// A program as it reaches XLA's fusion pass, to lower many fusion configurations without repeating the passes before.
 #pragma once
 
 #include <cstdint>
@@ -45,14 +45,13 @@ class FusionSnapshot {
   // lower(), the module is not. Throws RunError when a pass fails.
   std::unique_ptr<xla::HloModule> fuse(const Decisions& decisions);
 
-  // Kernels of a module that fuse() made. Prints only those that are not made of the snapshot's instructions in a way seen
-  // before.
+  // Kernels of a module that fuse() made. Prints only kernels whose combination of the snapshot's instructions is new.
   CountedKernels count(xla::HloModule& fused);
 
-  // Kernels of the last fuse(), to be recalled; the latest configurations are kept.
+  // Stores the kernels of the last fuse() for recall(); the latest configurations are kept.
   void remember(const Decisions& decisions, const CountedKernels& kernels, int64_t instructions);
-  // Of a remembered configuration that tells the fusion pass what `decisions` would; null when there is none. Both take
-  // sorted decisions, at most one about an edge.
+  // The kernels of a remembered configuration that gives the fusion pass the same answers as `decisions`; null when
+  // there is none. Both take sorted decisions, at most one per edge.
   const RememberedKernels* recall(const Decisions& decisions);
 
  private:

@@ -40,7 +40,7 @@ double padded_elements(absl::Span<const int64_t> tile) {
   return product;
 }
 
-// One context per process, never destroyed: its destructor belongs to another LLVM than our headers'.
+// One context per process, never destroyed: its destructor would run code of an LLVM version other than our headers'.
 mlir::MLIRContext& mlir_context() {
   static mlir::MLIRContext* context = xla::cpu::FusionCompiler::CreateContext().release();
   return *context;
@@ -114,13 +114,13 @@ void list_options(const xla::HloInstruction& instruction, int threads, int max_t
 }
 
 void count_costs(const xla::HloModule& module, KernelInfo& kernel) {
-  // One analysis per kernel: it remembers which ids it has seen, and counts 0 for a second module that has the same ones.
+  // One analysis per kernel: it skips ids it has already counted, so a second module with equal ids would cost 0.
   xla::HloCostAnalysis cost([](const xla::Shape& shape) { return xla::ShapeUtil::ByteSizeOf(shape, 8); });
   if (!module.entry_computation()->Accept(&cost).ok()) return;
   kernel.flops = std::max(0.0f, cost.flop_count());
   kernel.transcendentals = std::max(0.0f, cost.transcendental_count());
   kernel.bytes = std::max(0.0f, cost.bytes_accessed());
-  // Less than the output where a part of it is updated in place.
+  // Smaller than the output where a part of it is updated in place.
   kernel.bytes_written =
       std::max<double>(0, cost.output_bytes_accessed(*module.entry_computation()->root_instruction()));
   kernel.bytes_read = std::max(0.0, kernel.bytes - kernel.bytes_written);

@@ -1,4 +1,4 @@
-// The distinct kernels of a lowered module and what each can be.
+// The distinct kernels of a lowered module and the options of each.
 #pragma once
 #include <memory>
 #include <string>
@@ -19,31 +19,31 @@ struct KernelInfo {
   std::string module_proto;  // the same, serialised; empty unless asked for
   double flops = 0, bytes = 0;
   double transcendentals = 0, bytes_read = 0, bytes_written = 0;
-  bool tiled = false;        // XLA's own emitter for it
+  bool tiled = false;        // whether XLA's own choice is the tiled emitter
   std::string default_tile;  // XLA's own tile, when tiled
   int64_t tiles = 0;         // legal tiles
   Dimension dimension;
 };
 
-// Kernels of earlier programs, by fingerprint: listing a kernel's tiles takes longer than all passes over a small program,
-// and most kernels are the same under another fusion. Of one number of threads, one instruction
-// set, one `max_tiles` and one `want_protos`.
+// Caches kernels by fingerprint: listing a kernel's tiles takes longer than all passes over a small program, and most
+// kernels are the same under another fusion. Valid for one thread count, one instruction set, one `max_tiles` and one
+// `want_protos`.
 class KernelMemory {
  public:
   const KernelInfo* find(const std::string& fingerprint) const;
-  void add(const KernelInfo& kernel);  // forgets all others when they have grown large
+  void add(const KernelInfo& kernel);  // clears the cache first when it has grown large
 
  private:
   std::unordered_map<std::string, KernelInfo> kernels_;
   size_t bytes_ = 0;
 };
 
-// At most `max_tiles` tiles are listed per kernel (a space-filling sample, always the same for a kernel); with 0 they are
-// not counted either.
+// At most `max_tiles` tiles are listed per kernel (a random sample, always the same for a kernel); with 0 they are not
+// counted either.
 std::vector<KernelInfo> distinct_kernels(xla::HloModule& lowered, int threads, int max_tiles, bool want_protos = false,
                                          KernelMemory* memory = nullptr);
 
-// One kernel of a module, wherever it stands: no name, no count, no weight.
+// One kernel of any computation of a module, without name, count and weight.
 KernelInfo describe_kernel(const xla::HloInstruction& kernel, const std::string& fingerprint, int threads,
                            int max_tiles, bool want_proto);
 

@@ -8,7 +8,7 @@ namespace hone::xla_side {
 namespace {
 
 constexpr size_t kMaxOptions = 48;  // of one instruction
-constexpr int64_t kMaxAxes = 6;     // what configurations of the TpuGraphs data set can say
+constexpr int64_t kMaxAxes = 6;     // the most that configurations of the TpuGraphs data set can describe
 
 using Axes = std::vector<int64_t>;
 
@@ -18,8 +18,8 @@ Axes row_major(int64_t rank) {
   return axes;
 }
 
-// Layouts worth trying beside row-major: all of up to three axes; above those that move one axis to an end, swap the two
-// fastest, or reverse all.
+// Layouts to try beside row-major: all for up to three axes; for more, those that move one axis to an end, swap the two
+// minor-most, or reverse all.
 std::vector<Axes> layouts_of_rank(int64_t rank) {
   const Axes usual = row_major(rank);
   std::vector<Axes> out;
@@ -45,8 +45,8 @@ std::vector<Axes> layouts_of(const xla::Shape& shape) {
   return layouts_of_rank(static_cast<int64_t>(shape.dimensions().size()));
 }
 
-// The batch axis of a dot stays the slowest: its code takes one matrix after the other. With several of them XLA:CPU may
-// abort on anything but row-major (dot_op_emitter.cc, "IsMonotonicWithDim0Major").
+// Keeps the batch axis of a dot major-most: its code processes one matrix after the other. With several of them XLA:CPU
+// may abort on anything but row-major (dot_op_emitter.cc, "IsMonotonicWithDim0Major").
 void keep_batch_slowest(std::vector<Axes>& layouts, const google::protobuf::RepeatedField<int64_t>& batch) {
   if (batch.empty()) return;
   if (batch.size() > 1 || batch[0] != 0) return layouts.clear();
@@ -57,7 +57,7 @@ struct Candidates {
   std::vector<Axes> output, input, kernel;
 };
 
-// Empty lists for what cannot be decided.
+// The lists are empty for layouts that cannot be decided.
 Candidates candidates_of(const xla::HloInstruction& op) {
   using xla::HloOpcode;
   Candidates c;
@@ -80,7 +80,7 @@ Candidates candidates_of(const xla::HloInstruction& op) {
     default:
       break;
   }
-  // The program's result must lie as its caller expects.
+  // The program's result must have the layout its caller expects.
   const auto* computation = op.parent();
   if (computation->IsEntryComputation() && computation->root_instruction() == &op) c.output.clear();
   return c;
@@ -100,7 +100,7 @@ std::vector<std::string> options_of(const Candidates& c) {
   widen(c.output, &LayoutChoice::output);
   widen(c.input, &LayoutChoice::input);
   widen(c.kernel, &LayoutChoice::kernel);
-  // Those that decide least come first: a space too large loses its combinations.
+  // Options with the fewest decided layouts come first: a space that is too large loses its combinations.
   const auto decided = [](const LayoutChoice& choice) {
     return int{!choice.output.empty()} + int{!choice.input.empty()} + int{!choice.kernel.empty()};
   };
@@ -134,7 +134,7 @@ void set_row_major(xla::ShapeProto& shape) {
 
 void require_layout_seam() {
   if (!seam_on("layout"))
-    throw Error("layouts cannot be decided: this XLA does not ask for them", "", "hone worker shows why");
+    throw Error("layouts cannot be decided: the layout seam of this XLA is off", "", "hone worker shows why");
 }
 
 LayoutTable& layout_table() {

@@ -1,4 +1,4 @@
-// Which layouts of a program can be decided, and those that are (see the seam "layout").
+// Which layouts of a program can be decided, and the decided ones (see the seam "layout").
 #pragma once
 #include <set>
 #include <string>
@@ -16,7 +16,7 @@ struct LayoutListing {
   std::vector<Dimension> dimensions;  // by instruction of that module; the first option is XLA's own
 };
 
-// What the seam consults, as SeamTable: one module compiles at a time.
+// Read by the seam, like SeamTable: one module compiles at a time.
 struct LayoutTable {
   std::unordered_map<std::string, LayoutChoice> decided;  // by instruction name
   std::set<std::string> met;                              // out: decided instructions that XLA asked about
@@ -27,7 +27,7 @@ LayoutTable& layout_table();
 // Fills the table for one run of the passes. The destructor clears it.
 class LayoutScope {
  public:
-  explicit LayoutScope(const Decisions& decisions);  // throws Error for values that are none, or when the seam is off
+  explicit LayoutScope(const Decisions& decisions);  // throws Error for invalid values, or when the seam is off
   ~LayoutScope();
   LayoutScope(const LayoutScope&) = delete;
   void check_all_met() const;  // throws Error when a decided instruction does not exist
@@ -36,7 +36,7 @@ class LayoutScope {
 // Called by the seam before the first layout of a module is assigned.
 void record_layout_listing(const xla::HloModule& module);
 
-// Throws Error when this XLA does not ask for layouts.
+// Throws Error when the layout seam is off.
 void require_layout_seam();
 
 }  // namespace hone::xla_side

@@ -22,9 +22,9 @@ double ms_since(Clock::time_point start) {
 }
 
 // Single reductions: those left to YNNPACK need reductions among its fusion types, and then the others must say no.
-void fill_reduce_table(xla::DebugOptions& debug, const Decisions& decisions) {
+void fill_reduce_table(xla::DebugOptions& debug, const Decisions& at_fusion) {
   SeamTable& table = seam_table();
-  for (const Decision& d : decisions) {
+  for (const Decision& d : at_fusion) {
     if (!belongs_to(FamilyId::Reduction, d.kind, d.key)) continue;
     if (d.value != kYnnpackReduction && d.value != kCompiledReduction)
       throw Error("no library '" + d.value + "' for a reduction", d.key, "ynn or compiled");
@@ -55,38 +55,42 @@ xla::cpu::CpuCompiler& compiler() {
 
 }  // namespace
 
-void fill_fusion_table(const Decisions& decisions, bool record_edges) {
+void fill_fusion_table(const Decisions& at_fusion, const Decisions& options, bool record_edges) {
   SeamTable& table = seam_table();
   table.record_edges = record_edges;
-  for (const Decision& d : decisions) {
+  for (const Decision& d : at_fusion)
     if (d.kind == DecisionKind::Fusion) table.fusion[d.key] = d.value == "fuse";
+  for (const Decision& d : options)
     if (d.kind == DecisionKind::Option && d.key == "fusion_duplication") table.forbid_duplication = d.value == "forbid";
-  }
 }
 
 Lowered lower(const xla::HloModule& program, const CompileTarget& target, const Decisions& decisions,
               const std::vector<xla::Literal>* inputs, bool record_edges, std::unique_ptr<xla::HloModule>* snapshot) {
+  // Each decision is seen at its stage and at no other (graph/decisions.def).
+  const Decisions on_program = of_stage(decisions, DecisionStage::Program),
+                  options = of_stage(decisions, DecisionStage::Options),
+                  at_fusion = of_stage(decisions, DecisionStage::Fusion);
   Lowered out;
   auto module = program.Clone("");
   module->set_name(program.name());
-  out.storage = weight_storage(*module, target.weights, decisions);
+  out.storage = weight_storage(*module, target.weights, on_program);
   apply_weight_storage(*module, out.storage, inputs);
-  expand_convolutions_and_poolings(*module, decisions);
+  expand_convolutions_and_poolings(*module, on_program);
   auto& config = module->mutable_config();
   xla::DebugOptions debug = debug_options_of(target);
-  apply_program_options(debug, target, decisions);
+  apply_program_options(debug, target, options);
   SeamScope scope;
-  fill_reduce_table(debug, decisions);
-  fill_fusion_table(decisions, record_edges);
+  fill_reduce_table(debug, at_fusion);
+  fill_fusion_table(at_fusion, options, record_edges);
   seam_table().snapshot = snapshot;
-  const LayoutScope layouts(decisions);
+  const LayoutScope layouts(of_stage(decisions, DecisionStage::Layouts));
   config.set_debug_options(debug);
   config.set_intra_op_parallelism_threads(target.threads);
-  for (const Decision& d : decisions)
+  for (const Decision& d : options)
     if (d.kind == DecisionKind::Option && d.key == "huge_pages") out.huge_pages = d.value == "on";
 
   const auto start = Clock::now();
-  run_pass_decisions(*module, decisions);
+  run_pass_decisions(*module, on_program);
   out.module = take(compiler().RunHloPasses(std::move(module), nullptr, {}), "HLO passes");
   layouts.check_all_met();
   out.pass_ms = ms_since(start);
@@ -94,12 +98,11 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
   for (const FusionEdge& edge : seam_table().edges)
     if (seen.emplace(edge.key, true).second) out.edges.push_back(edge);
   out.reductions = seam_table().reductions;
-  // Who asked for the edges finds the names in them again: op_type="@name before fusion". Fingerprints leave metadata out.
+  // Recorded edges name instructions by these tags (op_type="@name before fusion"). Fingerprints ignore metadata.
   if (!record_edges) strip_tags(*out.module);
 
   std::unordered_map<std::string, std::string> kernels;
-  for (const Decision& d : decisions)
-    if (decides_kernel(d.kind, d.key)) kernels[d.key] = d.value;
+  for (const Decision& d : of_stage(decisions, DecisionStage::Kernels)) kernels[d.key] = d.value;
   if (!kernels.empty())
     for (auto* kernel : kernels_of(*out.module)) {
       auto it = kernels.find(kernel_fingerprint(*kernel));

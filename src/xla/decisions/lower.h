@@ -16,13 +16,13 @@ namespace hone::xla_side {
 struct Lowered {
   std::unique_ptr<xla::HloModule> module;
   std::vector<FusionEdge> edges;                // legal fusion edges, when recorded
-  std::map<std::string, Reduction> reductions;  // by key: those a library can run
+  std::map<std::string, Reduction> reductions;  // by key: those that YNNPACK can run
   std::vector<Storage> storage;                 // per entry parameter
   bool huge_pages = false;
   double pass_ms = 0;
 };
 
-// Runs XLA's HLO passes on a copy of the program under the decisions, then writes the kernel and library decisions on
+// Runs XLA's HLO passes on a copy of the program under the decisions, then writes the kernel and library decisions to
 // the instructions they belong to. `inputs` (one literal per parameter) is needed only for constant weights.
 // Throws Error for decisions that do not fit and RunError when XLA fails. `snapshot`: receives a copy of the module as it
 // reached the fusion pass.
@@ -30,8 +30,9 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
               const std::vector<xla::Literal>* inputs, bool record_edges,
               std::unique_ptr<xla::HloModule>* snapshot = nullptr);
 
-// Tells the fusion seam what was decided, until the SeamScope around it ends.
-void fill_fusion_table(const Decisions& decisions, bool record_edges);
+// Tells the fusion seam what was decided, until the SeamScope around it ends: edges by the decisions of the stage Fusion,
+// whether producers may be copied by those of the stage Options. Decisions about anything else are passed over.
+void fill_fusion_table(const Decisions& at_fusion, const Decisions& options, bool record_edges);
 
 // Applies one kernel's decision value ("loop", "tile=8,8;unroll=0", "eigen") to its instruction.
 void annotate(xla::HloInstruction& kernel, const std::string& value);

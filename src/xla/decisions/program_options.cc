@@ -68,7 +68,6 @@ xla::DebugOptions debug_options_of(const CompileTarget& target) {
 
 void apply_program_options(xla::DebugOptions& debug, const CompileTarget& target, const Decisions& decisions) {
   for (const Decision& d : decisions) {
-    if (d.kind != DecisionKind::Option && !belongs_to(FamilyId::ProgramLibrary, d.kind, d.key)) continue;
     bool known = false;
     for (const ProgramOption& option : program_options()) {
       if (option.kind != d.kind || option.key != d.key) continue;

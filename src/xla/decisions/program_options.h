@@ -11,9 +11,10 @@ namespace hone::xla_side {
 
 // XLA's flags under the target's limits, before any decision. Throws Error for a limit that does not exist.
 xla::DebugOptions debug_options_of(const CompileTarget& target);
-// Throws Error for options or values that do not exist and for those the target does not allow.
+// `decisions`: those of the stage Options. Throws Error for options or values that do not exist and for those the target does
+// not allow.
 void apply_program_options(xla::DebugOptions& debug, const CompileTarget& target, const Decisions& decisions);
-// The program dimensions a user can decide under this target (options, library, weights), without fusion edges.
+// The whole program's dimensions that can be decided for this target (options, library, weights); no fusion edges.
 std::vector<Dimension> program_dimensions(const xla::HloModule& program, const CompileTarget& target);
 
 }  // namespace hone::xla_side

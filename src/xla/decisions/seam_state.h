@@ -1,4 +1,4 @@
-// Which seams work in this process: one for each function of XLA that seams.cc defines again.
+// Which seams work in this process: one for each function of XLA that seams.cc redefines.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ enum SeamId : int8_t {
 struct SeamState {
   std::string name;
   bool found = false;  // the original symbol exists
-  long calls = 0;      // times XLA came through
+  long calls = 0;      // number of calls by XLA
   bool on = true;      // off = always the original
 };
 std::vector<SeamState>& seam_states();

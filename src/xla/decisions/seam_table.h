@@ -1,4 +1,4 @@
-// What the seams consult: the decisions about one module while XLA compiles it, and what XLA asked.
+// The table the seams read: the decisions about one module while XLA compiles it, and a record of XLA's queries.
 #pragma once
 
 #include <cstdint>
@@ -29,28 +29,28 @@ struct Reduction {
   double bytes = 0;  // of the operand
 };
 
-// What one run of the fusion pass was told, by edge, and what it would have been told had nothing been decided about the
-// edge. The pass is deterministic, asks about edges one after the other and sees decisions only in the answers (XLA's own
-// check, which remembers what it was asked, runs for each in any case). So by induction over the questions: decisions that
-// give the same answer to every question of a run lead through the same run, to the same kernels.
+// The answers one run of the fusion pass got about an edge, and those it would have got without a decision about the
+// edge. The pass is deterministic, queries one edge after the other and depends on decisions only through the answers
+// (XLA's own check has state, so it runs for every query in any case). By induction over the queries: decisions that
+// give the same answer to every query of a run lead to the same run and the same kernels.
 enum EdgeAnswer : uint8_t { kFused = 1, kKept = 2, kFusedByDefault = 4, kKeptByDefault = 8 };
-// All answers about an edge, or-ed: it may be asked about more than once.
+// All answers about an edge, or-ed: it may be queried more than once.
 using EdgeAnswers = absl::flat_hash_map<std::string, uint8_t>;
 
-// What the seams consult. One module compiles at a time in a process; set before, cleared after (see SeamScope).
+// One module compiles at a time in a process; the table is filled before and cleared after (see SeamScope).
 struct SeamTable {
   std::unordered_map<std::string, bool> fusion;  // edge key -> fuse
-  bool forbid_duplication = false;               // a producer with several users stays by itself
+  bool forbid_duplication = false;               // a producer with several users is not fused
   bool record_edges = false;
-  std::vector<FusionEdge> edges;   // out: legal edges asked about, first answer each
-  EdgeAnswers* answers = nullptr;  // out, when wanted: what the fusion pass was told
+  std::vector<FusionEdge> edges;   // out: legal edges queried, with the first answer for each
+  EdgeAnswers* answers = nullptr;  // out, if not null: the answers given to the fusion pass
   std::unordered_map<std::string, std::string>
       dot_library;  // dot shape key -> library, for the overload without an instruction
   std::unordered_map<std::string, bool> reduce_ynn;     // reduction key -> YNNPACK runs it
-  bool reduce_ynn_default = true;                       // those without an entry: XLA's own choice, or never
-  std::map<std::string, Reduction> reductions;          // out: those YNNPACK can run, as XLA asked about them
-  std::unique_ptr<xla::HloModule>* snapshot = nullptr;  // out, when wanted: a copy of the module on reaching fusion
-  bool tagged = false;                                  // the module to fuse carries its tags already
+  bool reduce_ynn_default = true;                       // without an entry: true = XLA's own choice, false = never
+  std::map<std::string, Reduction> reductions;          // out: those YNNPACK can run, as queried by XLA
+  std::unique_ptr<xla::HloModule>* snapshot = nullptr;  // out, if not null: a copy of the module before fusion
+  bool tagged = false;                                  // the module to fuse already has its tags
 };
 SeamTable& seam_table();
 
@@ -59,8 +59,8 @@ struct SeamScope {
   ~SeamScope() { seam_table() = SeamTable(); }
 };
 
-// Writes the names of all instructions into their metadata (op_type="@name"), so that an edge keeps its name while fusions
-// grow: fusion keeps it.
+// Writes the names of all instructions into their metadata (op_type="@name"). Fusion preserves it, so an edge keeps its
+// name while fusions grow.
 void tag_module(xla::HloModule& module);
 
 // Layouts are left out, so that the key is the same before and after layout assignment. See graph/decision_families.def.

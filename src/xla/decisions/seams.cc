@@ -27,7 +27,7 @@ namespace {
 
 SeamState& state(SeamId id) { return seam_state(id); }
 
-// The wheel's own definition behind ours.
+// The wheel's own definition, which ours hides.
 template <class F>
 F original(SeamId id, const char* symbol) {
   void* address = dlsym(RTLD_NEXT, symbol);
@@ -86,7 +86,7 @@ bool relaxed_op(const xla::HloInstruction& op) {
 
 }  // namespace
 
-// This XLA takes a clamp with scalar bounds for tileable and then aborts on it ("Failed to infer result type(s)").
+// This XLA accepts a clamp with scalar bounds for tiling and then aborts on it ("Failed to infer result type(s)").
 bool has_scalar_clamp(const xla::HloFusionInstruction& fusion) {
   for (const auto* op : fusion.fused_instructions())
     if (op->opcode() == xla::HloOpcode::kClamp &&
@@ -114,7 +114,7 @@ bool tiled_emitter_can(const xla::HloFusionInstruction& fusion) {
 
 namespace {
 
-// Before the module's first fusion.
+// Runs before the module's first fusion.
 void tag_once(xla::HloModule* module) {
   static int64_t tagged = -1;
   if (seam_table().tagged || tagged == module->unique_id()) return;
@@ -122,7 +122,7 @@ void tag_once(xla::HloModule* module) {
   tag_module(*module);
 }
 
-// Valid as long as the instruction.
+// The result is valid as long as the instruction.
 absl::string_view tag_of(const xla::HloInstruction* instruction) {
   if (instruction->opcode() == xla::HloOpcode::kFusion) instruction = instruction->fused_expression_root();
   const absl::string_view tag = instruction->metadata().op_type();
@@ -194,7 +194,7 @@ absl::Status IsSupportedTiledFusion(const HloFusionInstruction& fusion) {
   return tiled_emitter_can(fusion) ? absl::OkStatus() : absl::UnimplementedError("not tileable");
 }
 
-// Legality without XLA's profit rules: what the fusion emitters can take.
+// Legality without XLA's profitability rules: what the fusion emitters accept.
 static bool legal_to_fuse(CpuInstructionFusion* self, HloInstruction* consumer, int64_t operand_index) {
   using namespace hone::xla_side;
   HloInstruction* producer = consumer->mutable_operand(operand_index);
@@ -212,8 +212,8 @@ static bool legal_to_fuse(CpuInstructionFusion* self, HloInstruction* consumer, 
   if (consumer->opcode() != HloOpcode::kFusion) return true;
   if (producer->opcode() == HloOpcode::kReduce && count_reduces(*consumer) > 5) return false;
   if (consumer->IsMultiOutputFusion()) return false;
-  // Not a profit rule: code grows exponentially without it. Evaluated anew: the pass's own cache misses changes that
-  // multi-output fusion makes.
+  // Not a profitability rule: without it code grows exponentially. Evaluated from scratch: the pass's own cache misses
+  // changes made by multi-output fusion.
   return !FusionNodeIndexingEvaluation(consumer).CodeDuplicationTooHigh(producer);
 }
 
@@ -227,13 +227,13 @@ FusionDecision CpuInstructionFusion::ShouldFuse(HloInstruction* consumer, int64_
   const bool asked = table.record_edges || table.forbid_duplication || !table.fusion.empty() || answers != nullptr;
   if (!asked || !state(kFusion).on) return fn(this, consumer, operand_index);
   tag_once(consumer->GetModule());
-  static std::string key;  // asked a thousand times per program: its memory is kept
+  static std::string key;  // static: reuses its memory over thousands of calls per program
   key = tag_of(consumer->operand(operand_index));
   key += '>';
   key += tag_of(consumer);
   const auto it = table.fusion.find(key);
-  // Asked even where the answer is decided: it remembers which operands a consumer reuses as of when it was first asked,
-  // and later answers follow from that. So the course of the pass depends on the answers alone (see EdgeAnswers).
+  // Called even where the answer is decided: XLA's check caches which operands a consumer reuses at the first call, and
+  // later results depend on that. So the course of the pass depends only on the answers (see EdgeAnswers).
   const bool by_default = fn(this, consumer, operand_index).CanFuse();
   const bool duplicates = table.forbid_duplication && consumer->operand(operand_index)->user_count() > 1 &&
                           consumer->operand(operand_index)->opcode() != HloOpcode::kConstant;
@@ -248,7 +248,7 @@ FusionDecision CpuInstructionFusion::ShouldFuse(HloInstruction* consumer, int64_
   return fuse ? FusionDecision::Allow() : FusionDecision::Forbid("decided");
 }
 
-// The first thing the fusion pass does.
+// Called at the start of the fusion pass.
 void CpuInstructionFusion::ComputeInstructionsToSkip(HloModule* module,
                                                      const absl::flat_hash_set<absl::string_view>& threads) {
   using namespace hone::xla_side;
@@ -309,7 +309,7 @@ bool IsConvolutionOpSupportedByYnn(const HloInstruction* convolution) {
   return fn(convolution);
 }
 
-// Asked by the library rewriter once reductions are among YNNPACK's fusion types.
+// Called by the library rewriter if reductions are among YNNPACK's fusion types.
 bool IsReduceOpOffloadedToYnn(const HloInstruction* reduce) {
   using namespace hone::xla_side;
   using Fn = bool (*)(const HloInstruction*);
@@ -334,7 +334,7 @@ static absl::Status constrain_operand(CpuLayoutAssignment* self, LayoutAssignmen
   *shape.mutable_layout() = LayoutUtil::MakeLayout(axes);
   auto* known = const_cast<OperandLayoutConstraint*>(constraints->GetOperandLayoutConstraint(op, number));
   if (known == nullptr) return self->SetOperandLayout(shape, op, number);
-  // XLA refuses to contradict what its backend has asked for, so its wish is changed before it is spread.
+  // XLA rejects constraints that contradict its backend's, so the backend's own is changed before propagation.
   known->shape_layout_[0] = ShapeLayout(shape);
   return absl::OkStatus();
 }
@@ -353,7 +353,7 @@ static absl::Status constrain_result(CpuLayoutAssignment* self, const HloInstruc
   return absl::OkStatus();
 }
 
-// Asked once per computation and round of layout assignment, before constraints spread to neighbours.
+// Called once per computation and round of layout assignment, before constraints are propagated.
 absl::Status CpuLayoutAssignment::AddBackendConstraints(LayoutConstraints* constraints) {
   using namespace hone::xla_side;
   using Fn = absl::Status (*)(CpuLayoutAssignment*, LayoutConstraints*);

@@ -1,5 +1,5 @@
-// Where Hone takes XLA:CPU's decisions: exported functions of the wheel that the worker defines again, so that calls
-// inside XLA reach ours first (the dynamic linker looks in the program before the library). The original is called
+// Seams: exported functions of the wheel through which XLA:CPU decides and which the worker redefines, so that calls
+// inside XLA reach ours first (the dynamic linker searches the program before the library). The original is called
 // whenever nothing was decided, so an empty table (seam_table.h) is default XLA. Everything interposed is in seams.cc.
 #pragma once
 

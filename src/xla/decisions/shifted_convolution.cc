@@ -19,7 +19,7 @@ int64_t features_per_group(const HloInstruction& conv) {
 
 namespace {
 
-// Builds the arithmetic that takes one convolution's place, in the computation of the convolution.
+// Builds the arithmetic that replaces one convolution, in the convolution's computation.
 class ShiftedConvolution {
  public:
   explicit ShiftedConvolution(HloInstruction* conv)
@@ -27,7 +27,7 @@ class ShiftedConvolution {
         numbers_(conv->convolution_dimension_numbers()),
         window_(conv->window()),
         computation_(conv->parent()),
-        // Sums of narrow types are formed in f32, as libraries do.
+        // Narrow types are summed in f32, as in libraries.
         type_(conv->shape().element_type() == xla::F64 ? xla::F64 : xla::F32),
         input_(padded_input()),
         kernel_(as_type(conv->mutable_operand(1), type_)) {}
@@ -164,8 +164,8 @@ class ShiftedConvolution {
     return add(HloInstruction::CreateTranspose(shape_of(dimensions), value, order));
   }
 
-  // The right operand with its dimensions in the left one's order: output features where the batch is, input features
-  // where the features are, reversed where the window is.
+  // The right operand transposed to the left one's dimension order: output features in place of the batch, input
+  // features in place of the features; reversed in the dimensions with window reversal.
   HloInstruction* aligned_kernel() {
     std::vector<int64_t> order(kernel_->shape().dimensions().size()), reversed;
     order[numbers_.input_batch_dimension()] = numbers_.kernel_output_feature_dimension();
@@ -178,8 +178,8 @@ class ShiftedConvolution {
     return reversed.empty() ? aligned : add(HloInstruction::CreateReverse(aligned->shape(), aligned, reversed));
   }
 
-  // Sums over all dimensions but one, as a row. By a dot with ones: XLA:CPU fuses a reduction over the major dimensions
-  // with what it reads, and then sums one element after the other.
+  // Sums over all dimensions but one, as a row. Uses a dot with ones: XLA:CPU would fuse a reduction over the major
+  // dimensions with its producer and then sum one element at a time.
   HloInstruction* summed_but(HloInstruction* values, int64_t kept) {
     std::vector<int64_t> order(values->shape().dimensions().size());
     std::iota(order.begin(), order.end(), 0);
@@ -197,7 +197,7 @@ class ShiftedConvolution {
     return add(HloInstruction::CreateDot(shape_of({1, width}), ones, table, numbers, precision));
   }
 
-  // One sum of products for each position of the result, put side by side.
+  // Concatenates one sum of products for each position of the result.
   HloInstruction* sums_of_pairs() {
     HloInstruction* kernel = aligned_kernel();
     const int64_t features = conv_->batch_group_count();
@@ -216,7 +216,7 @@ class ShiftedConvolution {
     });
     const auto count = static_cast<int64_t>(rows.size());
     HloInstruction* table = add(HloInstruction::CreateConcatenate(shape_of({count, features}), rows, 0));
-    // Positions and features, then the output's own order; its batch dimension has one element.
+    // Reshapes to positions and features, then transposes to the output's order; its batch dimension has one element.
     std::vector<int64_t> sizes = results;
     sizes.push_back(features);
     sizes.push_back(1);

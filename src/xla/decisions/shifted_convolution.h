@@ -8,7 +8,7 @@
 namespace hone::xla_side {
 
 int64_t features_per_group(const xla::HloInstruction& convolution);
-// What takes the place of a convolution with feature or batch groups, in its computation, with its shape.
+// The replacement of a convolution with feature or batch groups, in its computation, with its shape.
 xla::HloInstruction* shifted_convolution(xla::HloInstruction* convolution);
 // The same for a reduce-window of one array whose reducer is one operation.
 xla::HloInstruction* shifted_pooling(xla::HloInstruction* reduce);

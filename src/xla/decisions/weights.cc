@@ -26,7 +26,7 @@ void store_transposed(xla::HloComputation& entry, int number) {
   const bool is_root = parameter == entry.root_instruction();
   auto* stored = entry.ReplaceParameter(
       number, xla::HloInstruction::CreateParameter(number, swapped, std::string(parameter->name()) + "_transposed"));
-  xla::HloInstruction* restored = nullptr;  // made only when some user needs the matrix as it was
+  xla::HloInstruction* restored = nullptr;  // made only when some user needs the original matrix
   auto as_before = [&] {
     if (restored == nullptr)
       restored = entry.AddInstruction(xla::HloInstruction::CreateTranspose(plain, stored, {1, 0}));

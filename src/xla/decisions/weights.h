@@ -11,11 +11,11 @@ namespace hone::xla_side {
 
 // Rewrites the entry computation for the storage of each parameter. A transposed parameter is a matrix whose rows and
 // columns are swapped in memory; dots that read it contract the other dimension, other users see a transpose.
-// A constant parameter keeps its place in the signature and is not read. Throws Error when a storage does not fit.
+// A constant parameter remains in the signature and is not read. Throws Error when a storage does not fit.
 void apply_weight_storage(xla::HloModule& module, const std::vector<Storage>& storage,
                           const std::vector<xla::Literal>* inputs);
 
-// Storage of every parameter under the decisions; weights not declared in `declared` throw Error.
+// Storage of every parameter under the decisions. Throws Error for weights that are not in `declared`.
 std::vector<Storage> weight_storage(const xla::HloModule& module, const std::vector<int>& declared,
                                     const Decisions& decisions);
 

@@ -1,4 +1,4 @@
-// Slices of what a window reads, as XLA's slice and pad instructions write them.
+// The elements a convolution or pooling window reads, as slice and pad instructions.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace hone::xla_side {
 
-using Position = std::vector<int64_t>;  // in the dimensions of a window
+using Position = std::vector<int64_t>;  // one index per window dimension
 
 int64_t window_positions(const xla::Window& window);
 // Calls visit(position) for all positions of a box, the last dimension fastest.
@@ -18,7 +18,7 @@ void for_each_position(const Position& sizes, const std::function<void(const Pos
 xla::HloInstruction* sliced(xla::HloInstruction* value, const Position& from, const Position& to, const Position& step);
 // Whether the window has padding or base dilation.
 bool pads(const xla::Window& window);
-// A window's padding and base dilation written out; axes[i] is the dimension of `value` that window dimension i is about.
+// Applies a window's padding and base dilation; axes[i] is the dimension of `value` for window dimension i.
 xla::HloInstruction* padded(xla::HloInstruction* value, xla::HloInstruction* fill, const xla::Window& window,
                             const Position& axes);
 

@@ -84,7 +84,7 @@ void Executable::allocate(bool huge_pages) {
           inputs_[leaf].index != allocation.param_shape_index())
         continue;
       input_allocation_[leaf] = allocation.index();
-      if (allocation.maybe_live_out()) {  // the program writes here: give it a copy of its own
+      if (allocation.maybe_live_out()) {  // the program writes here: give it its own copy
         owned_.emplace_back(allocation.size(), huge_pages);
         addresses_[allocation.index()] = owned_.back().data();
         donated_.push_back({leaf, owned_.back().data()});

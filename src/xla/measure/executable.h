@@ -1,4 +1,4 @@
-// A compiled program bound to memory: what is timed, and what runs inside a user's process.
+// A compiled program bound to memory; it is timed by the worker and run in a user's process.
 #pragma once
 #include <memory>
 #include <string>
@@ -40,7 +40,7 @@ class Executable {
 
   const std::vector<Leaf>& inputs() const { return inputs_; }
   const std::vector<Leaf>& outputs() const { return outputs_; }
-  // The caller's memory, 64-byte aligned and alive while runs go on.
+  // The caller's memory; must be 64-byte aligned and stay valid during runs.
   void set_input(size_t leaf, const void* data);
   void refresh_donated();  // must come before each run when has_donated()
   bool has_donated() const { return !donated_.empty(); }

@@ -19,7 +19,7 @@ struct Use {
 // Follows a value through operations that keep its elements, into calls and fusions, to see how it is used.
 class UseScan {
  public:
-  // `path`: the array of interest in a value that is a tuple.
+  // `path`: the array to follow if the value is a tuple.
   Use scan(const xla::HloInstruction* value, const xla::ShapeIndex& path) {
     visit(value, path, 0);
     return use_;
@@ -35,7 +35,7 @@ class UseScan {
     for (const auto* user : value->users())
       for (int64_t k = 0; k < user->operand_count(); ++k)
         if (user->operand(k) == value && !in_tuple(user, k, path, depth) && path.empty()) operand(user, k, depth);
-    // What a computation returns: the caller's value; a loop's body hands it to its next turn as well.
+    // A computation's result is the caller's value; a loop's body also passes it to the next iteration.
     const auto* computation = value->parent();
     if (value != computation->root_instruction()) return;
     for (const auto opcode : {xla::HloOpcode::kCall, xla::HloOpcode::kFusion, xla::HloOpcode::kConditional})
@@ -47,7 +47,7 @@ class UseScan {
       }
   }
 
-  // Uses that take tuples apart, put them together or carry them whole.
+  // Uses that build, take apart or pass on tuples.
   bool in_tuple(const xla::HloInstruction* user, int64_t k, const xla::ShapeIndex& path, int depth) {
     using xla::HloOpcode;
     switch (user->opcode()) {
@@ -132,7 +132,7 @@ class UseScan {
     }
   }
 
-  // Places in another array: they must lie inside.
+  // Indices into another array: they must be in range.
   void index(const xla::HloInstruction* user, int64_t k) {
     using xla::HloOpcode;
     const auto& shape = user->operand(0)->shape();
@@ -146,7 +146,7 @@ class UseScan {
       bound(shape.dimensions(k - 2) - user->operand(1)->shape().dimensions(k - 2) + 1);
   }
 
-  // A factor of a dot or the kernel of a convolution: how many products one element of the result sums up.
+  // An operand of a dot or the kernel of a convolution: the number of products summed per result element.
   void factor(const xla::HloInstruction* user, int64_t k) {
     if (user->opcode() == xla::HloOpcode::kDot) {
       const auto& numbers = user->dot_dimension_numbers();

@@ -100,8 +100,8 @@ void compare_one(const xla::Literal& reference, const xla::Literal& candidate, C
   }
 }
 
-// Median and order-statistic 95 % interval of the paired ratios. Fewer than six rounds have no such interval: their range
-// is widened by what single runs are known to be off, 10 % over the rounds.
+// Median and order-statistic 95 % interval of the paired ratios. With fewer than six rounds there is no such interval:
+// the range is widened by the error of single runs, 10 % divided by the number of rounds.
 void summarise(std::vector<double> ratios, DuelResult& result) {
   std::sort(ratios.begin(), ratios.end());
   const int n = ratios.size();

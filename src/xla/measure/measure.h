@@ -1,4 +1,4 @@
-// Verification of outputs and honest timing: interleaved duels of two executables.
+// Verification of outputs, and timing by interleaved duels of two executables.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@ namespace hone::xla_side {
 
 struct Comparison {
   bool equal = false;        // within the tolerance of the element types
-  bool informative = false;  // no output without a finite value, and one at least that is not all equal
+  bool informative = false;  // every output has a finite value, and at least one is not constant
   int live = 0, dead = 0;    // outputs that vary; outputs without a finite value
   double max_error = 0;      // largest error in units of the tolerance; <= 1 is equal
   std::string note;
@@ -22,10 +22,10 @@ Comparison compare(const std::vector<xla::Literal>& reference, const std::vector
 struct DuelOptions {
   int min_rounds = 5, max_rounds = 30;
   double budget_ms = 1000;
-  double precision = 0.01;   // half width of the interval at which to stop
-  double abandon_ratio = 0;  // stop when the ratio is surely below
+  double precision = 0.01;   // stop at this half width of the interval
+  double abandon_ratio = 0;  // stop after two or more rounds if all ratios are below this
   bool cpu_time = true;      // process CPU time on one pinned CPU (one thread) instead of wall time
-  bool warm = false;         // both have just run: programs of seconds a run are not run again before they are timed
+  bool warm = false;         // both have just run: no warm-up run, which would take seconds for slow programs
 };
 
 struct DuelResult {
@@ -34,11 +34,11 @@ struct DuelResult {
   int rounds = 0;
 };
 
-// Alternates the order in every pair; each side runs for about 1 ms or once. Warm-up included, unless they are warm. Both may
-// be the same executable; one that is warm runs once a round then.
+// Alternates the order in every pair; each side runs for about 1 ms or once. Includes warm-up unless both are warm.
+// Both may be the same executable; if it is warm, it then runs once per round.
 DuelResult duel(Executable& baseline, Executable& candidate, const DuelOptions& options);
 
-// Time of one run in ns, least of `repeat`, and all times.
+// Times of `repeat` runs, in ns.
 std::vector<double> time_runs(Executable& executable, int repeat, bool cpu_time);
 
 }  // namespace hone::xla_side

@@ -46,7 +46,7 @@ std::vector<ProfileEvent> profile_runs(Executable& executable, int runs) {
   tensorflow::profiler::XSpace space;
   if (!session->CollectData(&space).ok()) return {};
 
-  // Events are named "instruction#attributes#" or "instruction"; others are of the runtime itself.
+  // Events are named "instruction#attributes#" or "instruction"; others belong to the runtime.
   const std::set<std::string> known = instruction_names(executable.module());
   std::vector<ProfileEvent> events;
   std::vector<double> starts_ns;

@@ -1,4 +1,4 @@
-// Where the time of a run goes, by XLA's own profiler.
+// The time of each step of a run, measured by XLA's own profiler.
 #pragma once
 #include <string>
 #include <vector>

@@ -15,12 +15,12 @@ constexpr size_t kKeptVariants = 4;
 constexpr int64_t kInputLimit = int64_t{3} << 30;
 constexpr size_t kKeptSnapshots = 4;
 
-// What a snapshot cannot follow: kernels are marked after all passes, several threads get partitions there, weights are
-// data.
+// False for what the snapshot does not cover: kernel decisions and the partitioning for several threads are applied
+// after all passes, and weights before fusion.
 bool fits_snapshot(const CompileTarget& target, const Decisions& decisions) {
   return target.threads == 1 && seam_on("fusion") && seam_on("fusion-start") &&
          std::none_of(decisions.begin(), decisions.end(), [](const Decision& d) {
-           return decides_kernel(d.kind, d.key) || d.kind == DecisionKind::Weights ||
+           return stage_of(d.kind, d.key) == DecisionStage::Kernels || d.kind == DecisionKind::Weights ||
                   (d.kind == DecisionKind::Option && d.key == "multi_output_fusion" && d.value == "on");
          });
 }
@@ -144,7 +144,7 @@ Variant& Program::variant(const CompileTarget& target, const Decisions& decision
   variant.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   bind(variant);
   variants_.emplace_front(key, std::move(variant));
-  // The default stays: it is in every duel.
+  // The default is never evicted: it takes part in every duel.
   const std::string default_key = target_key(target) + "|" + to_text({});
   for (auto it = std::prev(variants_.end()); variants_.size() > kKeptVariants; it = std::prev(it)) {
     if (it->first == default_key) continue;

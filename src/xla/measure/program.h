@@ -34,9 +34,9 @@ class Program {
   explicit Program(std::unique_ptr<xla::HloModule> module);
 
   const xla::HloModule& module() const { return *module_; }
-  // Given inputs, one literal per parameter; compiled variants that hold old data are dropped.
+  // Sets inputs, one literal per parameter; drops compiled variants with data of the old ones.
   void set_inputs(std::vector<xla::Literal> inputs);
-  // Generated with this seed unless given ones are set. Draws again (up to 4 times) while default outputs prove nothing.
+  // Generates inputs from the seed unless set. Draws again (up to 4 times) while default outputs are not informative.
   void prepare_inputs(uint64_t seed, const CompileTarget& target);
   const std::vector<xla::Literal>& inputs() const { return inputs_; }
   bool inputs_given() const { return given_; }
@@ -45,10 +45,10 @@ class Program {
   Variant& variant(const CompileTarget& target, const Decisions& decisions);
   // Throws StageError of passes.
   Lowered lower_with(const CompileTarget& target, const Decisions& decisions, bool record_edges) const;
-  // The kernels under the decisions, by content. With one thread and nothing decided about single kernels, weights or
-  // multi-output fusion they come from a snapshot of the module before fusion, of which one is kept per list of other
-  // decisions. It is compared with lower_with() for the first configuration, the second, the fourth, the eighth and so on;
-  // once it differs, it is no longer used. Kernels recalled from an earlier configuration have no instructions: without
+  // The kernels under the decisions, by content. With one thread and no decisions about single kernels, weights or
+  // multi-output fusion they come from a snapshot of the module before fusion; one is kept per list of other decisions.
+  // The snapshot is compared with lower_with() for the first, second, fourth, eighth configuration and so on; once it
+  // differs, it is no longer used. Kernels recalled from an earlier configuration have no instructions; without
   // `recall` all have them. Throws StageError of passes.
   FusedKernels kernels_under(const CompileTarget& target, const Decisions& decisions, bool recall = true);
   // Outputs of default XLA on the current inputs.

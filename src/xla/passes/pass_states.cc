@@ -58,7 +58,7 @@ std::string state_fingerprint(const xla::HloModule& module) {
     for (const auto* instruction : computation->instructions())
       if (instruction->opcode() == xla::HloOpcode::kConstant && instruction->shape().IsArray() &&
           xla::ShapeUtil::ElementsIn(instruction->shape()) > kPrintedElements)
-        constants += content(0, instruction->literal());  // a sum: computations have no order
+        constants += content(0, instruction->literal());  // a sum, since computations have no order
   char hex[33];
   snprintf(hex, sizeof hex, "%016llx%016llx", static_cast<unsigned long long>(module.ToFingerprint(options)),
            static_cast<unsigned long long>(constants));
@@ -85,7 +85,7 @@ PassStates::Module PassStates::replay(const std::vector<std::string>& passes) co
   module->set_name(program_.name());
   for (const std::string& name : passes) {
     const PassRun run = run_pass(pass_named(name), *module);
-    if (!run.error.empty()) throw RunError("pass " + name + " failed where it had not: " + run.error);
+    if (!run.error.empty()) throw RunError("pass " + name + " failed on replay: " + run.error);
   }
   return module;
 }

@@ -1,4 +1,4 @@
-// The states a program takes under passes: modules kept by fingerprint, so that a step costs one pass.
+// The states of a program under passes: modules cached by fingerprint, so that a step costs one pass.
 #pragma once
 
 #include <list>
@@ -19,20 +19,20 @@ std::string state_fingerprint(const xla::HloModule& module);
 // The table of passes, as a message.
 wire::PassesReplyT list_passes();
 
-// The states of one program. A state is what a list of passes makes of the program.
+// The states of one program. A state is the program after a list of passes.
 class PassStates {
  public:
   explicit PassStates(const xla::HloModule& program) : program_(program) {}
 
-  // Runs the request's passes on its state. A pass that fails leaves the state it found, and ends the list. Throws Error
-  // for unknown passes, RunError when the history cannot be replayed.
+  // Runs the request's passes on its state. A pass that fails leaves the state unchanged and ends the list. Throws
+  // Error for unknown passes, RunError when the history cannot be replayed.
   wire::ApplyReplyT apply(const wire::ApplyRequestT& request);
 
  private:
   struct Kept {
     std::string fingerprint;
     std::unique_ptr<xla::HloModule> module;
-    bool branches = false;  // was asked for again after it had been given away: from then on only copies are changed
+    bool branches = false;  // requested again after it was modified in place: from then on only copies are modified
   };
   using Module = std::unique_ptr<xla::HloModule>;
 
@@ -45,8 +45,8 @@ class PassStates {
   std::list<Kept> kept_;  // most recent first
   std::unordered_map<std::string, std::list<Kept>::iterator> found_;
   int64_t instructions_ = 0;  // of all kept
-  // The copy of a branching state that the last pass left as it was: most passes do, and copying and freeing a module costs
-  // more than they do.
+  // The copy of a branching state that the last pass did not change. Most passes change nothing, and copying a module
+  // costs more than running them.
   std::string spare_of_;
   Module spare_;
   std::unordered_map<std::string, bool> given_away_;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "status.h"
+#include "xla/backends/cpu/codegen/target_machine_features.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/pass/hlo_pass_fix.h"
 #include "xla/hlo/pass/hlo_pass_pipeline.h"
@@ -56,6 +57,7 @@
 #include "xla/service/change_op_data_type.h"
 #include "xla/service/conditional_simplifier.h"
 #include "xla/service/conditional_to_select.h"
+#include "xla/service/cpu/conv_canonicalization.h"
 #include "xla/service/dynamic_padder.h"
 #include "xla/service/float_support.h"
 #include "xla/service/gather_expander.h"
@@ -79,7 +81,7 @@
 namespace hone::xla_side {
 namespace {
 
-using namespace xla;  // the table names XLA's passes and nothing else
+using namespace xla;  // the table uses only names of XLA's passes
 using MadePass = std::unique_ptr<HloPassInterface>;
 
 bool always(HloInstruction*) { return true; }
@@ -113,6 +115,12 @@ MadePass normalized(const char* name) {
   pipeline->AddPass<BatchedGatherScatterNormalizer>();
   pipeline->AddPass<Pass>();
   return pipeline;
+}
+
+// It asks the machine for nothing but the alignment of buffers, which does not depend on the target.
+MadePass conv_canonicalization() {
+  static const auto* const machine = new cpu::TargetMachineFeatures(/*target_machine=*/nullptr);
+  return std::make_unique<cpu::ConvCanonicalization>(machine);
 }
 
 MadePass topk_rewriter() { return std::make_unique<TopkRewriter>(sorts_f32); }
@@ -153,7 +161,7 @@ void add_simplification(HloPassPipeline& body) {
 MadePass simplification() {
   auto pipeline = std::make_unique<HloPassPipeline>("simplification");
   pipeline->AddPass<CallInliner>(/*single_call_site=*/true);
-  // The body's gather simplifier fails on batch dimensions, which XLA:CPU has normalised long before.
+  // The body's gather simplifier fails on batch dimensions, which XLA:CPU normalises before this point.
   pipeline->AddPass<BatchedGatherScatterNormalizer>();
   add_simplification(pipeline->AddPass<HloPassFix<HloPassPipeline>>("simplification-body"));
   pipeline->AddPass<HloCSE>(/*is_layout_sensitive=*/false);

@@ -19,21 +19,21 @@ struct PassRow {
   const char* group;
   PassStanding standing;
   const char* meaning;  // one line
-  const char* why;      // it is not an action by default; empty when it is
+  const char* why;      // reason why it is not a default action; empty when it is
   std::function<std::unique_ptr<xla::HloPassInterface>()> make;
 };
 const std::vector<PassRow>& passes();                // in the order of passes.def
 const PassRow& pass_named(const std::string& name);  // throws Error
 
 struct PassRun {
-  bool changed = false;  // as the pass says, or the number of instructions
+  bool changed = false;  // as reported by the pass, or if the number of instructions changed
   double ms = 0;
-  std::string error;  // empty = none; else the module may be anything
+  std::string error;  // empty = none; otherwise the module may be invalid
 };
 // XLA may also abort.
 PassRun run_pass(const PassRow& pass, xla::HloModule& module);
 
-// What XLA's verifier finds wrong; empty = nothing.
+// The error XLA's verifier finds; empty = none.
 std::string verify(xla::HloModule& module);
 
 // Runs the passes of a decision of kind Pass (its value: names separated by commas), in order. Throws Error for unknown

@@ -25,13 +25,13 @@ struct MeasuredKernel {
 struct Handlers {
   std::map<std::string, std::unique_ptr<Program>> programs;
   std::list<MeasuredKernel> kernels;         // most recent first, at most 3
-  std::map<std::string, PassStates> states;  // of programs passes are run on
+  std::map<std::string, PassStates> states;  // of programs that passes are run on
   // Kernels by threads, instruction set, most tiles, with protos or not.
   std::map<std::tuple<int, std::string, int, bool>, KernelMemory> described;
 
   Program& program(const std::string& key);  // throws Error when it is not loaded
 
-  // Each throws Error for what is wrong with the request, StageError or RunError for what failed.
+  // Each throws Error for invalid requests, StageError or RunError for failures.
   wire::HelloReplyT hello();
   wire::LoadReplyT load(const wire::LoadRequestT& request);
   wire::InputsReplyT inputs(const wire::InputsRequestT& request);
@@ -43,7 +43,7 @@ struct Handlers {
   wire::ApplyReplyT apply(const wire::ApplyRequestT& request);
 
  private:
-  // The program a lowering under these decisions is about, with inputs where they are folded into it.
+  // The program to lower under these decisions, with inputs if they are folded into it.
   Program& to_lower(const std::string& key, const wire::TargetT* target, const Decisions& decisions);
   MeasuredKernel& kernel(const wire::MeasureRequestT& request, const CompileTarget& target);
   wire::MeasureReplyT measure_kernel(const wire::MeasureRequestT& request);

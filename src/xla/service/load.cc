@@ -134,7 +134,7 @@ LoadedModule recognise(const std::string& bytes) {
     return loaded;
   }
   if (auto loaded = from_protos(bytes, text)) return std::move(*loaded);
-  throw Error("not a program Hone knows: no HLO text, HLO protobuf, StableHLO or jax.export file", "",
+  throw Error("unknown program format: not HLO text, HLO protobuf, StableHLO or jax.export file", "",
               "see 'hone inspect --help' for the formats");
 }
 

@@ -1,4 +1,4 @@
-// Programs in: every format a user has, from bytes to an HloModule.
+// Reads programs of every supported format into an HloModule.
 #pragma once
 #include <memory>
 #include <string>
@@ -15,8 +15,8 @@ struct LoadedModule {
   std::vector<xla::Literal> inputs;  // of a snapshot; else empty
 };
 
-// Recognises the format by content. Throws Error when the bytes are no program. XLA may abort on some inputs: call it
-// in a worker. Layouts other than the default on the entry's parameters and results are normalised to descending.
+// Recognises the format by content. Throws Error when the bytes are not a program. XLA may abort on some inputs: call
+// it in a worker. Layouts other than the default on the entry's parameters and results are normalised to descending.
 LoadedModule load_module(const std::string& bytes, const std::string& name);
 
 // A module over a proto, with XLA's default debug options, one replica and one partition.

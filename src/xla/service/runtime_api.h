@@ -1,8 +1,8 @@
 // The C interface of libhone_runtime.so: runs tuned programs inside a user's process. Plain C, no XLA types.
 //
 // Arrays are dense and row-major; element types are XLA's PrimitiveType numbers (F32 = 11, BF16 = 16, ...). Functions
-// that can fail return NULL, a negative number or a non-zero number, as each says, and leave the reason in
-// hone_last_error(). Handles may be used from several threads; runs of one handle take turns.
+// that can fail return NULL, a negative number or a non-zero number, as documented below; hone_last_error() gives the
+// reason. Handles may be used from several threads; runs of one handle are serialised.
 #pragma once
 
 #include <stdint.h>
@@ -20,9 +20,9 @@ HONE_API const char* hone_last_error(void);
 // Compiles the program of a NAME.hone folder under its tuned decisions, for `threads` threads (at least 1). NULL on
 // error.
 HONE_API void* hone_program_load(const char* package_dir, int threads);
-// The same program as XLA compiles it by itself, for comparisons. It declares no weights.
+// The same program as default XLA compiles it, for comparisons. It declares no weights.
 HONE_API void* hone_program_load_default(const char* package_dir, int threads);
-// Ends a handle; no run may be going on. NULL is allowed.
+// Frees a handle; no run may be in progress. NULL is allowed.
 HONE_API void hone_program_free(void* program);
 
 // Negative on error. A program that returns a tuple has one output for each of its leaves.
@@ -35,9 +35,9 @@ HONE_API int hone_program_input_info(void* program, int i, int* type, int* rank,
 HONE_API int hone_program_output_info(void* program, int i, int* type, int* rank, int64_t* dims);
 
 // 1 if input i was declared constant between calls, 0 if not, negative on error. Weights must be set before the first
-// run, also those that the tuned program stores as they are.
+// run, including those that the tuned program stores unchanged.
 HONE_API int hone_program_input_is_weight(void* program, int i);
-// Takes a copy of weight i in the form the tuned program wants (transposed, folded); `data` may be freed afterwards.
+// Copies weight i in the form the tuned program needs (transposed, folded); `data` may be freed afterwards.
 // May be called again with other values, at the same cost. 0, or non-zero on error.
 HONE_API int hone_program_set_weight(void* program, int i, const void* data);
 

@@ -65,8 +65,8 @@ void test_fusion(const xla::HloModule& program) {
     if (edge.default_fuse)
       changed |= module_fingerprint(
                      *lower(program, {}, {{DecisionKind::Fusion, edge.key, "keep"}}, nullptr, false).module) != before;
-  if (calls("fusion-start") == 0) turn_off("fusion-start", "XLA's fusion pass does not begin with it");
-  if (calls("fusion") == 0 || !changed) turn_off("fusion", "XLA's fusion pass does not ask it");
+  if (calls("fusion-start") == 0) turn_off("fusion-start", "XLA's fusion pass does not call it");
+  if (calls("fusion") == 0 || !changed) turn_off("fusion", "XLA's fusion pass does not call it or ignores it");
 }
 
 std::vector<xla::Literal> run_lowered(Lowered lowered, const std::vector<xla::Literal>& inputs) {
@@ -79,7 +79,7 @@ std::vector<xla::Literal> run_lowered(Lowered lowered, const std::vector<xla::Li
   return outputs;
 }
 
-// A decision leaves the result as it was.
+// Whether the outputs under the decisions equal the expected ones.
 bool obeyed(const xla::HloModule& program, const std::vector<xla::Literal>& inputs, const Decisions& decisions,
             const std::vector<xla::Literal>& expected) {
   return compare(expected, run_lowered(lower(program, {}, decisions, nullptr, false), inputs)).equal;
@@ -88,21 +88,21 @@ bool obeyed(const xla::HloModule& program, const std::vector<xla::Literal>& inpu
 void test_reductions(const xla::HloModule& program, const std::vector<xla::Literal>& inputs,
                      const std::vector<xla::Literal>& expected) {
   const Lowered plain = lower(program, {}, {}, nullptr, false);
-  if (plain.reductions.empty()) return turn_off("reduce-ynn", "XLA does not ask it");
+  if (plain.reductions.empty()) return turn_off("reduce-ynn", "XLA does not call it");
   const auto& [key, reduction] = *plain.reductions.begin();
   const Decisions other = {
       {DecisionKind::Library, key, reduction.default_ynn ? kCompiledReduction : kYnnpackReduction}};
   const bool changed =
       module_fingerprint(*lower(program, {}, other, nullptr, false).module) != module_fingerprint(*plain.module);
-  if (!changed) return turn_off("reduce-ynn", "XLA does not obey it");
+  if (!changed) return turn_off("reduce-ynn", "XLA ignores it");
   if (!obeyed(program, inputs, other, expected)) turn_off("reduce-ynn", "another library changed results");
 }
 
-// Some layout of the first instruction that can have one changes the module. Lowered only: results are compared wherever a
-// decision is measured.
+// Tests that some layout of the first instruction with layout options changes the lowered module. Outputs are not
+// compared here: every measurement of a decision compares them.
 void test_layouts(const xla::HloModule& program) try {
   const LayoutListing space = layout_listing(program, {});
-  if (space.dimensions.empty()) return turn_off("layout", "XLA does not ask it");
+  if (space.dimensions.empty()) return turn_off("layout", "XLA does not call it");
   const std::string before = module_fingerprint(*lower(program, {}, {}, nullptr, false).module);
   const Dimension& dimension = space.dimensions.front();
   bool changed = false;
@@ -110,7 +110,7 @@ void test_layouts(const xla::HloModule& program) try {
     const Decisions decisions = {{DecisionKind::Layout, dimension.key, dimension.options[i]}};
     changed = module_fingerprint(*lower(program, {}, decisions, nullptr, false).module) != before;
   }
-  if (!changed) turn_off("layout", "XLA does not obey it");
+  if (!changed) turn_off("layout", "XLA ignores it");
 } catch (const Error& e) {
   turn_off("layout", e.what());
 }
@@ -125,12 +125,12 @@ void test_kernels(const xla::HloModule& program, const std::vector<xla::Literal>
       const long before = calls("tile");
       const bool fine = obeyed(program, inputs, {{kernel.dimension.kind, kernel.fingerprint, option}}, expected);
       if (tile && (!fine || calls("tile") == before))
-        turn_off("tile", fine ? "XLA does not ask it" : "a tile changed results");
+        turn_off("tile", fine ? "XLA does not call it" : "a tile changed results");
       if (!tile && !fine) turn_off(kernel.kind == "dot" ? "dot-strategy" : "conv-ynn", "Eigen changed results");
       break;
     }
   for (const char* name : {"tiled-support", "dot-strategy", "conv-ynn"})
-    if (calls(name) == 0) turn_off(name, "XLA does not ask it");
+    if (calls(name) == 0) turn_off(name, "XLA does not call it");
 }
 
 }  // namespace

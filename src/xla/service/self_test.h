@@ -1,9 +1,9 @@
-// Start-up check of every seam into XLA that is no documented API.
+// Start-up check of every seam into undocumented interfaces of XLA.
 #pragma once
 
 namespace hone::xla_side {
 
-// Compiles two tiny programs and looks whether XLA came through each seam and obeyed. A seam that did not is switched
+// Compiles a small program and checks that XLA calls each seam and follows its answers. A seam that fails is switched
 // off, with one line on standard error. Takes about 0.2 s; repeated calls do nothing.
 void self_test();
 

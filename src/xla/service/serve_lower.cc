@@ -1,4 +1,4 @@
-// What there is to decide about a program: under XLA's passes, before layouts, among its kernels.
+// Lists what can be decided about a program: layouts, fusion edges, and the options of its kernels.
 #include <algorithm>
 
 #include "base/text.h"
@@ -16,7 +16,7 @@
 namespace hone::xla_side {
 namespace {
 
-constexpr int kMaxTiles = 96;  // listed of one kernel
+constexpr int kMaxTiles = 96;  // listed per kernel
 
 }  // namespace
 
@@ -90,7 +90,7 @@ wire::ListKernelsReplyT Handlers::list_kernels(const wire::ListKernelsRequestT& 
 }
 
 wire::ListLayoutsReplyT Handlers::list_layouts(const wire::ListLayoutsRequestT& request) {
-  // What comes before layouts: decisions about them, or about what is made of the module later, play no part.
+  // Only decisions about passes before layout assignment affect the listing.
   Decisions decisions = wire::from_wire(request.decisions);
   std::erase_if(decisions, [](const Decision& d) { return d.kind != DecisionKind::Passes; });
   const Program& p = program(request.program);

@@ -1,4 +1,4 @@
-// Duels of a candidate against a baseline, and runs.
+// Answers requests for duels of a candidate against a baseline, and for runs.
 #include <chrono>
 #include <fstream>
 
@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kKernelInputLimit = int64_t{2} << 30;
 constexpr size_t kKeptKernels = 3;
 constexpr double kEvaluatorFlops = 2e7;  // HloEvaluator runs at about 10 MFLOP/s
-constexpr double kSlowRunMs = 500;       // a run whose repeats are counted
+constexpr double kSlowRunMs = 500;       // slower programs are run as rarely as possible
 
 int64_t resident_bytes() {
   std::ifstream statm("/proc/self/statm");
@@ -81,7 +81,7 @@ bool judge_outputs(const Comparison& found, wire::MeasureReplyT& reply) {
   return passed;
 }
 
-// Work on the candidate alone, and its duel: if that fails, so has the candidate, and this is an answer.
+// Runs work on the candidate or its duel. A StageError in it becomes the candidate's verdict in the reply.
 template <class Work>
 void about_candidate(wire::MeasureReplyT& reply, Work&& work) {
   try {
@@ -110,7 +110,7 @@ void run_duel(Executable& baseline, Executable& candidate, const wire::MeasureRe
   reply.rounds = result.rounds;
 }
 
-// Outputs that have passed against XLA's HLO interpreter as well, where the program is small enough.
+// Compares outputs that passed with those of XLA's HLO interpreter, too, if the program is small enough.
 void check_evaluator(const Program& program, const std::vector<xla::Literal>& reference,
                      const std::vector<xla::Literal>& outputs, wire::MeasureReplyT& reply) {
   xla::HloCostAnalysis cost([](const xla::Shape& shape) { return xla::ShapeUtil::ByteSizeOf(shape, 8); });
@@ -128,7 +128,7 @@ void check_evaluator(const Program& program, const std::vector<xla::Literal>& re
     check(leaf.CopyFrom(*result, {}, index), "evaluator");
     expected.push_back(std::move(leaf));
   });
-  // The interpreter sums in another order and rounds on its own. Where default XLA is as far from it, it proves nothing.
+  // The interpreter sums in another order and rounds differently. If default XLA differs from it, too, skip the check.
   constexpr double kInterpreterTolerance = 16;
   if (compare(expected, reference).max_error > kInterpreterTolerance) return;
   reply.evaluator_checked = true;
@@ -192,7 +192,7 @@ wire::MeasureReplyT Handlers::measure(const wire::MeasureRequestT& request) {
   about_candidate(reply, [&] {
     Variant& candidate = p.variant(target, decisions);
     reply.compile_ms = candidate.compile_ms;
-    // Runs of seconds are few: default XLA's own outputs are the reference's, and what has run is warm.
+    // Slow programs are run less often: default XLA's outputs are the reference, and a variant that has run is warm.
     std::vector<xla::Literal> run;
     const bool known = decisions.empty() && candidate.run_ms > kSlowRunMs;
     if (!known) run = p.run_outputs(candidate);

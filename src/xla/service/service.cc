@@ -1,8 +1,8 @@
 #include "service/service.h"
 
-#include <fstream>
 #include <thread>
 
+#include "base/machine.h"
 #include "base/stage.h"
 #include "decisions/seam_state.h"
 #include "passes/pass_states.h"
@@ -16,20 +16,12 @@ namespace {
 
 constexpr char kXlaVersion[] = "tensorflow-cpu 2.21.0";
 
-std::string cpu_name() {
-  std::ifstream info("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(info, line))
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
-  return "unknown CPU";
-}
-
 }  // namespace
 
 wire::HelloReplyT Handlers::hello() {
   wire::HelloReplyT reply;
   reply.xla_version = kXlaVersion;
-  reply.cpu = cpu_name();
+  reply.cpu = this_machine().cpu;
   reply.cores = std::thread::hardware_concurrency();
   for (const SeamState& seam : seam_states()) {
     auto out = std::make_unique<wire::SeamT>();

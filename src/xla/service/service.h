@@ -1,4 +1,4 @@
-// What the worker does with each request; keeps programs, kernels and executables between requests.
+// Handles the worker's requests; keeps programs, kernels and executables between requests.
 #pragma once
 #include <memory>
 
@@ -12,7 +12,7 @@ class Service {
  public:
   Service();
   ~Service();
-  // Never throws: failures travel in the reply. XLA may still abort the process.
+  // Never throws: failures are returned in the reply. XLA may still abort the process.
   wire::ReplyT handle(const wire::RequestT& request);
 
  private:

@@ -1,4 +1,4 @@
-// What the service is asked and answers, between the wire's tables and its own types.
+// Conversions between the wire's tables and the service's own types.
 #pragma once
 #include <map>
 #include <memory>
@@ -15,7 +15,7 @@ namespace hone::xla_side {
 
 CompileTarget target_of(const wire::TargetT* target);  // null: the default target
 uint64_t seed_of(const wire::TargetT* target);
-// Throws Error when the type is none of XLA's or the bytes do not fill the shape; `number` says which input it is.
+// Throws Error for unknown element types and when the bytes do not fill the shape; `number`: the input's, for messages.
 xla::Literal to_literal(const wire::ArrayT& array, size_t number);
 
 std::unique_ptr<wire::ArrayT> to_wire_array(const xla::Literal& literal);

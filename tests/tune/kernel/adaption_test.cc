@@ -42,7 +42,7 @@ AdaptionReport report_of(const std::vector<AdaptionSample>& samples) {
   return adaption.refit();
 }
 
-// Ranks tiles behind loops, whatever the machine.
+// Ranks loops before tiles.
 class LoopsFirst : public cost::KernelRanker {
  public:
   std::string name() const override { return "loops first"; }
@@ -85,7 +85,7 @@ TEST_CASE("order errors weigh pairs by their difference, the default among them"
 }
 
 TEST_CASE("a machine with shifted costs is learned, and orders held-back kernels better", "[tune]") {
-  // The shipped model knows nothing of what makes options slow here.
+  // The shipped model does not model the costs of this machine.
   const auto samples = machine(
       120, 3, [](double margin, double a, double, Rng& rng) { return -0.05 * margin + 0.4 * a + 0.02 * normal(rng); });
   const AdaptionReport report = report_of(samples);
@@ -98,7 +98,7 @@ TEST_CASE("a machine with shifted costs is learned, and orders held-back kernels
   CHECK(report.residual == Approx(0.02).epsilon(0.5));
 }
 
-TEST_CASE("noise, too few kernels and a model that is right already change nothing", "[tune]") {
+TEST_CASE("noise, too few kernels and an accurate model change nothing", "[tune]") {
   for (uint64_t seed = 0; seed < 20; ++seed)
     CHECK_FALSE(report_of(machine(120, seed, [](double, double, double, Rng& rng) { return 0.5 * normal(rng); })).used);
   CHECK_FALSE(report_of(machine(12, 0, [](double, double a, double, Rng&) { return a; })).used);
@@ -143,7 +143,7 @@ TEST_CASE("an adapted ranker learns from searches, keeps what it learned, and sa
   CHECK(ranked.spreads[1] == adaption.report().residual);
   CHECK(ranker.name().find("adapted") != std::string::npos);
 
-  SECTION("the next run begins with it, whatever was half written") {
+  SECTION("the next run reads it, except for half-written lines") {
     std::ofstream(path, std::ios::app) << "{\"model\": \"model\", \"ker";
     Adaption again(path, "model");
     CHECK(again.size() == 80);
@@ -151,7 +151,7 @@ TEST_CASE("an adapted ranker learns from searches, keeps what it learned, and sa
     CHECK(Adaption(path, "other weights").size() == 0);
     CHECK(Adaption((folder.path() / "none").string(), "model").size() == 0);
   }
-  SECTION("a kernel that cannot be encoded teaches nothing") {
+  SECTION("a kernel that cannot be encoded is skipped") {
     ranker.learn(a_kernel("no module", {"default", "loop"}), {{"loop", 2.0}});
     ranker.learn(real_kernel(500), {});
     CHECK(adaption.size() == 80);

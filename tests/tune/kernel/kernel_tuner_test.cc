@@ -104,7 +104,7 @@ TEST_CASE("climbing finds the top of a smooth large space", "[tune]") {
   CHECK(report.tried < 165);
 }
 
-TEST_CASE("what was measured before is not measured again", "[tune]") {
+TEST_CASE("options that were measured before are not measured again", "[tune]") {
   FakeMeasurer measurer;
   measurer.kernel = [](auto&, auto&) { return measured(0.9); };
   measurer.database["k"].measured["tile=2"] = measured(0.8);

@@ -17,7 +17,7 @@ OptionBelief even_belief() {
   return {option_points(kTiles), std::vector<double>(kTiles.size()), std::vector<double>(kTiles.size()), 0};
 }
 
-// Scores and spreads by tables; what is missing scores 0 and is certain.
+// Scores and spreads from tables; missing options have score 0 and spread 0.
 class SpreadRanker : public cost::KernelRanker {
  public:
   std::map<std::string, double> score, spread;
@@ -49,7 +49,7 @@ TEST_CASE("points: doublings of a tile's sides apart, other emitters far away", 
   CHECK(distance(0, 3) > 6);
 }
 
-TEST_CASE("a belief is what Gaussian arithmetic by hand says", "[tune]") {
+TEST_CASE("a belief agrees with the Gaussian posterior computed by hand", "[tune]") {
   // Two options far apart: only the slope connects them. Prior of y_i = slope lead_i + e_i.
   const BeliefOptions prior{
       .slope = 0.5, .slope_deviation = 0.2, .deviation = 0.1, .per_spread = 1, .length = 1, .noise = 0.05};
@@ -82,7 +82,7 @@ TEST_CASE("expected improvement follows its closed form and draws spread before 
   CHECK_THROWS_AS(OptionBelief({{0}}, {0, 1}, {0}, 0), InternalError);
 }
 
-TEST_CASE("what is measured says what to expect near by, and little far away", "[tune]") {
+TEST_CASE("a measurement changes the expectation for near options, and little for far ones", "[tune]") {
   OptionBelief belief = even_belief();
   belief.observe(3, -0.4);  // tile=4
   CHECK(belief.mean(2) < -0.1);
@@ -97,7 +97,7 @@ TEST_CASE("the kernel tuner measures where members disagree, and stops when noth
   std::vector<std::string> options = {"default", "loop"};
   for (int i = 0; i < 12; ++i) options.push_back("tile=" + std::to_string(1 << i));
   for (const std::string& option : options) ranker.score[option] = option == "default" ? 0 : 3;  // far slower
-  ranker.spread["loop"] = 6;  // but on that nobody agrees
+  ranker.spread["loop"] = 6;  // the members disagree on this one
   FakeMeasurer measurer;
   measurer.kernel = [](auto&, const std::string& value) { return measured(value == "loop" ? 1.5 : 0.5); };
   KernelOptions tuning;
@@ -123,7 +123,7 @@ TEST_CASE("the kernel tuner measures where members disagree, and stops when noth
   }
 }
 
-TEST_CASE("options that won elsewhere are tried before all others", "[tune]") {
+TEST_CASE("options that won on similar kernels are tried before all others", "[tune]") {
   FakeMeasurer measurer;
   measurer.kernel = [](auto&, const std::string& value) { return measured(value == "tile=64" ? 2.0 : 0.9); };
   std::vector<std::string> options = {"default", "loop"};

@@ -10,7 +10,7 @@
 namespace hone::tune {
 namespace {
 
-// max(a + b, a), fused, of any size and type, its instructions called as wanted.
+// max(a + b, a), fused, of any size and type, with the given instruction names.
 Kernel sum_kernel(const std::string& fingerprint, int64_t rows, int64_t columns, const std::string& opcode = "add",
                   int type = test::kF32) {
   int64_t next = 1;
@@ -83,7 +83,7 @@ TEST_CASE("a winner on another size becomes the option that is nearest in kind",
   CHECK(translated("eigen", {1, 1}) == "none");
 }
 
-TEST_CASE("what won on the kernels nearest in size comes first", "[tune]") {
+TEST_CASE("winners on the kernels nearest in size come first", "[tune]") {
   Memory memory;
   Transfer transfer = memory.transfer();
   transfer.remember(sum_kernel("far", 1024, 1024), "loop", measured(1.3));
@@ -97,11 +97,11 @@ TEST_CASE("what won on the kernels nearest in size comes first", "[tune]") {
     CHECK(transfer.options(sum_kernel("new", 128, 256, "multiply")).empty());
     CHECK(transfer.options(a_kernel("k", {"default", "loop"})).empty());  // without its module
   }
-  SECTION("where the default won near by, nothing is pushed") {
+  SECTION("if the default won on the nearest kernels, no option is returned") {
     transfer.remember(sum_kernel("same", 128, 256), "default", measured(1));
     CHECK(transfer.options(kernel, 1).empty());
   }
-  SECTION("the rows are sound, and no kernel's own") {
+  SECTION("the rows are valid and do not belong to a kernel") {
     CHECK(memory.database().check().empty());
     CHECK(memory.database().find_kernel("near", "here", 1, "1").empty());
     CHECK(memory.database().info().records == 4);

@@ -66,7 +66,7 @@ TEST_CASE("an interrupt keeps what was measured", "[tune]") {
   CHECK_THROWS_AS(tune_candidates(broken, kThree, {}), RunError);
 }
 
-TEST_CASE("an interrupt before default XLA is known, and slow, leaves no choice among candidates", "[tune]") {
+TEST_CASE("an interrupt before a slow default XLA was measured leaves no choice among candidates", "[tune]") {
   FakeMeasurer late;
   late.stop_after = 0;
   late.outcome = [](const Decisions&) { return Outcome::TimedOut; };

@@ -60,7 +60,7 @@ TEST_CASE("of what a search found the fastest that holds is taken", "[tune]") {
   CHECK(search(once, 1).decisions.empty());
 }
 
-TEST_CASE("nothing is searched where the outputs of default XLA prove nothing", "[tune]") {
+TEST_CASE("nothing is searched if the outputs of default XLA cannot verify a candidate", "[tune]") {
   FakeMeasurer measurer;
   measurer.outcome = [](auto&) { return Outcome::Unverified; };
   SearchRun run{measurer, [](const std::string&, double) {}};

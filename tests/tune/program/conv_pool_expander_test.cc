@@ -69,7 +69,7 @@ std::vector<Dimension> windows_of(const Lowered& lowered) {
   return found;
 }
 
-// The program's one operation over windows leaves it once it is decided, and the outputs stay the same.
+// The program's one convolution or pooling is rewritten once it is decided, and the outputs stay the same.
 void check_shifted(Session& session, const std::string& opcode) {
   const std::vector<Dimension> found = windows_of(session.lower({}, false));
   REQUIRE(found.size() == 1);
@@ -147,7 +147,7 @@ ENTRY main {
                "three");
   const Lowered plain = session.lower({}, false);
   const std::vector<Dimension> found = windows_of(plain);
-  REQUIRE(found.size() == 2);  // the dense one is none
+  REQUIRE(found.size() == 2);  // the dense convolution is no dimension
   const auto convolutions = [&](const Decisions& decisions) {
     const std::string hlo = session.lower(decisions, false).hlo;
     int count = 0;

@@ -1,4 +1,4 @@
-// The short ways to a configuration's kernels find what a whole lowering finds.
+// The fast methods for listing a configuration's kernels agree with a whole lowering.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
@@ -14,7 +14,7 @@ namespace hone::tune {
 
 namespace {
 
-// Kernels as text in which every name is a number, with how often they occur: equal whatever XLA called them.
+// Kernels as text in which every name is a number, with their counts: independent of the names that XLA chose.
 std::map<std::string, int> kernel_texts(const Lowered& lowered) {
   std::map<std::string, int> texts;
   for (const Kernel& kernel : lowered.kernels) {
@@ -83,7 +83,7 @@ TEST_CASE("a snapshot before fusion gives the kernels of a whole lowering", "[tu
   for (int i = 0; i < 8; ++i) {
     Decisions decisions = some_fusions(edges, rng);
     if (i % 4 == 3) decisions.push_back({DecisionKind::Option, "fusion_duplication", "forbid"});
-    // Neighbours, some of which the worker recalls: it must not take one for another.
+    // Neighbours, some of which are in the worker's cache: it must not confuse them.
     for (int n = 0; n < 4; ++n) {
       const Dimension& edge = edges[rng.below(static_cast<int64_t>(edges.size()))];
       const Decision flip{DecisionKind::Fusion, edge.key, edge.options[1 - edge.default_option]};

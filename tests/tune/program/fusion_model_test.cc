@@ -19,7 +19,7 @@ namespace hone::tune {
 
 namespace {
 
-// Predicts the bytes a kernel reads, which cost::EncodedOptions passes on; counts how often it is asked.
+// Predicts the bytes that a kernel reads, which cost::EncodedOptions has; counts its calls.
 class BytesModel : public cost::LearnedModel {
  public:
   explicit BytesModel(std::atomic<int>* asked = nullptr, bool runtime = true) : asked_(asked), runtime_(runtime) {}
@@ -103,7 +103,7 @@ FusionSearchOptions short_search() {
 
 }  // namespace
 
-TEST_CASE("a model that only ranks cannot say what a program costs", "[tune]") {
+TEST_CASE("a model that only ranks cannot predict a program's run time", "[tune]") {
   CHECK_THROWS_AS(FusionModel(std::make_unique<BytesModel>(nullptr, false)), Error);
   FusionSearchOptions none;
   none.chains = 0;
@@ -151,7 +151,7 @@ TEST_CASE("annealing by the model finds the configuration predicted fastest", "[
   CHECK(report.failed == 0);
 }
 
-TEST_CASE("a search by the model starts where it is told, and goes on past what XLA refuses", "[tune]") {
+TEST_CASE("a search by the model begins at the given start and skips configurations that XLA refuses", "[tune]") {
   if (no_worker()) return;
   const ToyProgram toy(8);
   FusionModel model(std::make_unique<BytesModel>());
@@ -169,7 +169,7 @@ TEST_CASE("a search by the model starts where it is told, and goes on past what 
   CHECK(report.failed > 0);
 }
 
-TEST_CASE("chains with diverse starts bring their best, though it is predicted slower", "[tune]") {
+TEST_CASE("the best of chains with diverse starts is returned even if it is predicted slower", "[tune]") {
   if (no_worker()) return;
   const ToyProgram toy(16);
   FusionModel model(std::make_unique<BytesModel>());
@@ -212,7 +212,7 @@ TEST_CASE("a search that cannot begin or has no time finds nothing", "[tune]") {
   CHECK(search_fusion({late}, {}, toy.edges(), model, short_search()).configurations <= 2);
 }
 
-TEST_CASE("the end of the time keeps what was found", "[tune]") {
+TEST_CASE("the end of the time keeps the results so far", "[tune]") {
   if (no_worker()) return;
   const ToyProgram toy(12);
   FusionModel model(std::make_unique<BytesModel>());
@@ -227,7 +227,7 @@ TEST_CASE("the end of the time keeps what was found", "[tune]") {
   CHECK_FALSE(report.best.empty());
 }
 
-TEST_CASE("the model's finds are measured, and only what is faster is kept", "[tune]") {
+TEST_CASE("the model's results are measured, and only faster ones are kept", "[tune]") {
   if (no_worker()) return;
   const ToyProgram toy(6);
   FusionModel model(std::make_unique<BytesModel>());
@@ -332,7 +332,7 @@ TEST_CASE("the analytical model scores fusions of a real program", "[tune]") {
   CHECK(report.kernels >= report.programs - 1);
 }
 
-TEST_CASE("decisions are told apart by what a space decides", "[tune]") {
+TEST_CASE("decisions are split by the dimensions of a space", "[tune]") {
   const Space space{{{DecisionKind::Fusion, "a>b", {"keep", "fuse"}, 0, 0}}};
   const Decisions all = {{DecisionKind::Fusion, "a>b", "fuse"}, {DecisionKind::Option, "a>b", "on"}};
   CHECK(outside(all, space) == Decisions{all[1]});

@@ -100,12 +100,12 @@ TEST_CASE("a walk measures what the model proposes, and no program twice", "[tun
   CHECK(found[0].ratio >= found[1].ratio);
   CHECK(found[0].ratio == Approx(speed_of(found[0].decisions)));
   if (toy.model_is_right)
-    CHECK(found[0].ratio == Approx(std::pow(1.05, 6)));  // all six that gain
+    CHECK(found[0].ratio == Approx(std::pow(1.05, 6)));  // all six gains
   else
     CHECK(found[0].ratio >= 1.05);  // by exploration
 }
 
-TEST_CASE("a walk ends where no program is left, and goes past those that fail", "[tune]") {
+TEST_CASE("a walk ends when no program is left, and skips those that fail", "[tune]") {
   Toy toy;
   if (!make_kernel(toy)) return;
   toy.most = 1000000;

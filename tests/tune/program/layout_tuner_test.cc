@@ -84,7 +84,7 @@ TEST_CASE("the end of the budget ends the search of layouts, not its confirmatio
   CHECK(result.decisions == Decisions{{DecisionKind::Layout, "good", "-/-/0,1"}});
 }
 
-TEST_CASE("an interrupt before default XLA is known, and slow, leaves no layouts", "[tune]") {
+TEST_CASE("an interrupt before a slow default XLA was measured leaves no layouts", "[tune]") {
   FakeMeasurer late;
   late.stop_after = 0;
   late.outcome = [](const Decisions&) { return Outcome::TimedOut; };

@@ -31,7 +31,7 @@ bool has_option(const Dimension& dimension, const std::string& option) {
 
 }  // namespace
 
-TEST_CASE("layouts of a program on the real XLA: listed, obeyed, verified, refused", "[tune]") {
+TEST_CASE("layouts of a program on the real XLA: listed, applied, verified, refused", "[tune]") {
   SessionOptions options;
   options.worker.program = HONE_BUILD_DIR "/hone-xla";
   if (::access(options.worker.program.c_str(), X_OK) != 0) {
@@ -52,7 +52,7 @@ TEST_CASE("layouts of a program on the real XLA: listed, obeyed, verified, refus
     CHECK(node.shape.minor_to_major.size() == node.shape.dims.size());
     if (node.opcode != "dot") continue;
     if (node.shape.dims.size() == 2) dot = node.name;
-    // The batch axis stays the slowest, and the program's result lies as it did.
+    // The batch axis stays the most major, and the program's result keeps its layout.
     if (node.is_root) CHECK_FALSE(has_option(dimension, "1,2,0/-/-"));
     if (node.shape.dims.size() == 3) CHECK(has_option(dimension, "-/1,2,0/-"));
     if (node.shape.dims.size() == 3) CHECK_FALSE(has_option(dimension, "-/0,1,2/-"));

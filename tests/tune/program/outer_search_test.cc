@@ -79,7 +79,7 @@ TEST_CASE("one run decides passes, layouts, kernels and options, in one list", "
   CHECK(measurer.confirming);
 }
 
-TEST_CASE("an order that only pays with what the inner search finds is tried again", "[tune]") {
+TEST_CASE("an order that gains only with the results of the inner search is tried again", "[tune]") {
   FakeMeasurer measurer = ordered_measurer();
   measurer.speed = [](const Decisions& d) {
     const bool wide = std::any_of(d.begin(), d.end(), [](const Decision& x) { return x.value == "512"; });
@@ -100,7 +100,7 @@ TEST_CASE("orders that change nothing, lose or fail leave the rest of the search
   for (const std::string& call : measurer.program_calls) CHECK(call != to_text({same}));
 }
 
-TEST_CASE("only the kinds that are asked for are decided", "[tune]") {
+TEST_CASE("only the chosen kinds are decided", "[tune]") {
   FakeMeasurer measurer = ordered_measurer();
   TuneOptions options = proposing({{"2 passes first", {kGood}}}, {{"1 layouts", {kLayout}}});
   options.decide = {DecisionKind::Passes};

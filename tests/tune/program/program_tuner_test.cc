@@ -79,7 +79,7 @@ TEST_CASE("libraries of reductions are decided before the kernels they make", "[
   for (const std::string& call : measurer.kernel_calls) CHECK(call.rfind("sum in its producer", 0) == 0);
 }
 
-TEST_CASE("operations over windows are decided first, convolutions apart from poolings", "[tune]") {
+TEST_CASE("convolutions and poolings are decided first, one kind after the other", "[tune]") {
   const std::string depthwise = "convolution:f32[1,8,8,4]*f32[3,3,1,4]->f32[1,8,8,4]:b01f_01io->b01f:size=3x3:groups 4";
   const std::string pooling = "reduce-window:maximum:f32[1,8,8,4]->f32[1,4,4,4]:size=1x2x2x1";
   FakeMeasurer measurer;
@@ -104,7 +104,7 @@ TEST_CASE("operations over windows are decided first, convolutions apart from po
   CHECK(measurer.program_calls[1].find("convolution:") != std::string::npos);  // after default XLA itself
   CHECK(measurer.program_calls[1].find("reduce-window:") == std::string::npos);
   for (const std::string& call : measurer.kernel_calls) CHECK(call.rfind("slices", 0) == 0);
-  // The order of passes makes no other program of what was decided so far, and is not measured.
+  // The order of passes lowers to the same program under the decisions so far, so it is not measured.
   for (const std::string& call : measurer.program_calls) CHECK(call.find("dce") == std::string::npos);
 }
 
@@ -121,6 +121,28 @@ TEST_CASE("one kernel that spoils the program is found by halving the group", "[
   const ProgramResult result = tune_program(measurer, with_budget(60));
   CHECK(result.decisions.size() == 3);
   CHECK_FALSE(has(result.decisions, "c", "tile=8"));
+}
+
+TEST_CASE("parts of a group are named after the whole group, however small they get", "[tune]") {
+  FakeMeasurer measurer;
+  measurer.lowering = [](auto&, bool) {
+    Lowered l;
+    for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"})
+      l.kernels.push_back(a_kernel(name, {"loop", "tile=8"}, 0, 0.125));
+    return l;
+  };
+  measurer.kernel = [](auto&, auto&) { return measured(1.5); };
+  measurer.outcome = [](const Decisions& d) { return has(d, "c", "tile=8") ? Outcome::Mismatch : Outcome::Ok; };
+  measurer.speed = [](const Decisions& d) { return 1 + 0.1 * static_cast<double>(d.size()); };
+  int groups = 0, parts = 0, singles = 0;
+  for (const Step& step : tune_program(measurer, with_budget(60)).steps) {
+    groups += step.what == "8 tuned kernels";
+    parts += step.what == "part of 8 tuned kernels";
+    singles += step.what.rfind("codegen ", 0) == 0;
+  }
+  CHECK(groups == 1);
+  CHECK(parts == 4);  // both halves, and both halves of the one with the spoiler
+  CHECK(singles == 2);
 }
 
 TEST_CASE("gains that the confirmation does not see end in default XLA", "[tune]") {
@@ -175,7 +197,7 @@ TEST_CASE("an interrupt at any measurement leaves a confirmed result", "[tune]")
   }
 }
 
-TEST_CASE("an interrupt before default XLA is known waits for it no longer than some seconds", "[tune]") {
+TEST_CASE("after an interrupt default XLA is measured for no longer than a few seconds", "[tune]") {
   FakeMeasurer measurer;
   measurer.stop_after = 0;
   measurer.outcome = [&](auto&) { return measurer.limits.back() <= 30 ? Outcome::TimedOut : Outcome::Ok; };
@@ -199,7 +221,7 @@ TEST_CASE("the budget ends the search with time left for the confirmation", "[tu
   CHECK(result.decisions.empty());
 }
 
-TEST_CASE("a program default XLA cannot run is an error; one that proves nothing is left alone", "[tune]") {
+TEST_CASE("a program default XLA cannot run is an error; one that cannot be verified is not tuned", "[tune]") {
   FakeMeasurer measurer;
   measurer.outcome = [](auto&) { return Outcome::RunFailed; };
   CHECK_THROWS_AS(tune_program(measurer, with_budget(60)), RunError);
@@ -282,7 +304,7 @@ TEST_CASE("a tune takes the steps of its options, in the order of the table", "[
   CHECK(place("broad moves") < place("kernels"));
   CHECK(place("kernels") < place("fusion"));
   CHECK(usual.back() == "coordinate descent again");
-  CHECK(place("orders of passes") == static_cast<std::ptrdiff_t>(usual.size()));  // nobody proposes any
+  CHECK(place("orders of passes") == static_cast<std::ptrdiff_t>(usual.size()));  // none are proposed
 
   options.strategy = "genetic";
   const std::vector<std::string> searched = tune_step_names(options);

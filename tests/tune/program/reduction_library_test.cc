@@ -1,4 +1,4 @@
-// Who runs a reduction, decided one by one on the real compiler; skipped where the worker is not built.
+// The library of each reduction, decided on the real compiler; skipped where the worker is not built.
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -89,13 +89,13 @@ TEST_CASE("each reduction is offered with XLA's own choice as the default", "[tu
   CHECK(keys == std::vector<std::string>{kSumA, kSumB});
 }
 
-TEST_CASE("one reduction changes hands and the other stays", "[tune]") {
+TEST_CASE("one reduction changes its library and the other keeps it", "[tune]") {
   if (no_worker()) return;
   Sums sums;
   CHECK(sums.in_library({}) == 2);
   CHECK(sums.in_library({{DecisionKind::Library, kSumA, "compiled"}}) == 1);
   CHECK(sums.in_library({{DecisionKind::Library, kSumA, "compiled"}, {DecisionKind::Library, kSumB, "compiled"}}) == 0);
-  // Where the program leaves all libraries but Eigen out, one reduction can still be given back.
+  // If the program uses only Eigen, one reduction can still use YNNPACK.
   CHECK(sums.in_library({{DecisionKind::Library, "program", "eigen"}}) == 0);
   CHECK(sums.in_library({{DecisionKind::Library, "program", "eigen"}, {DecisionKind::Library, kSumB, "ynn"}}) == 1);
 }

@@ -25,7 +25,7 @@ ENTRY main {
 
 }  // namespace
 
-TEST_CASE("what a worker says of kernels depends on the request alone", "[tune]") {
+TEST_CASE("a worker's description of kernels depends on the request alone", "[tune]") {
   wire::WorkerOptions options;
   options.program = HONE_BUILD_DIR "/hone-xla";
   if (::access(options.program.c_str(), X_OK) != 0) {

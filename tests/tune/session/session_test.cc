@@ -1,4 +1,4 @@
-// A session on a worker that answers as it is told (tests/wire/fake_worker.cc).
+// A session on a worker with scripted replies (tests/wire/fake_worker.cc).
 #include "tune/session/session.h"
 
 #include <catch2/catch.hpp>
@@ -32,7 +32,7 @@ TEST_CASE("outcomes are the wire's verdicts", "[tune]") {
   CHECK_THROWS_AS(outcome_of(static_cast<wire::Verdict>(99)), InternalError);
 }
 
-TEST_CASE("what came of a candidate and where it stopped is what the worker says", "[tune]") {
+TEST_CASE("a candidate's outcome and stage are those of the worker's reply", "[tune]") {
   struct Case {
     Decisions candidate;
     Outcome outcome;
@@ -75,7 +75,7 @@ TEST_CASE("a finished search is known by its column", "[tune]") {
   session.load("", "a");
   const Kernel kernel = a_kernel("k", {"default", "loop"});
   CHECK_FALSE(session.known(kernel).best);
-  Record deceiving;  // a note is for people
+  Record deceiving;  // a note has no meaning for the search
   deceiving.scope = "kernel";
   deceiving.kernel = "k";
   deceiving.decisions = "default";
@@ -142,7 +142,7 @@ TEST_CASE("kernels are described once and listed alike", "[tune]") {
   };
   check_listed();
   check_listed();
-  session.fresh_process();  // which has described nothing
+  session.fresh_process();  // it has not described any kernel yet
   check_listed();
 }
 

@@ -15,7 +15,7 @@ const Decision kWide{DecisionKind::Option, "vector_width", "512"}, kNarrow{Decis
 
 }  // namespace
 
-TEST_CASE("a timeline passes questions on and notes the answers", "[tune]") {
+TEST_CASE("a timeline forwards calls and records the results", "[tune]") {
   FakeMeasurer measurer;
   measurer.kernel = [](auto&, const std::string& value) {
     return value == "loop" ? failed(Outcome::Crashed) : measured(1.5);
@@ -57,7 +57,7 @@ TEST_CASE("a timeline passes questions on and notes the answers", "[tune]") {
   CHECK(adopted_trials(trials) == std::vector<bool>{false, false, false, true, false, false});
 }
 
-TEST_CASE("a baseline nobody measured has no place on the scale of default XLA", "[tune]") {
+TEST_CASE("against a baseline that was not measured, the gain over default XLA is unknown", "[tune]") {
   FakeMeasurer measurer;
   Timeline timeline(measurer);
   timeline.measure_program({kWide, kTransposed}, {kWide}, {});
@@ -65,7 +65,7 @@ TEST_CASE("a baseline nobody measured has no place on the scale of default XLA",
   CHECK(gains_over_default(timeline.trials())[0] == 0);
 }
 
-TEST_CASE("a lowering that fails is noted and still fails", "[tune]") {
+TEST_CASE("a lowering that fails is recorded and still fails", "[tune]") {
   FakeMeasurer measurer;
   measurer.lowering = [](auto&, bool) -> Lowered { throw RunError("no"); };
   Timeline timeline(measurer);
@@ -75,7 +75,7 @@ TEST_CASE("a lowering that fails is noted and still fails", "[tune]") {
   CHECK(timeline.trials()[0].outcome == Outcome::CompileFailed);
 }
 
-TEST_CASE("what is new about a candidate, in words", "[tune]") {
+TEST_CASE("the difference between a candidate and its baseline, in words", "[tune]") {
   CHECK(difference_in_words({}, {}) == "default XLA");
   CHECK(difference_in_words({kWide}, {kWide}) == "the same again");
   CHECK(difference_in_words({kWide}, {kNarrow}) == in_words(kWide));

@@ -1,5 +1,5 @@
-// Stand-ins for Gloo's own headers, which the torch wheel lacks though it ships ProcessGroupGloo.hpp, which includes them.
-// That header keeps Gloo's objects behind pointers; all code that looks inside them is in libtorch_cpu.
+// Stubs for Gloo's headers: ProcessGroupGloo.hpp in the torch wheel includes them, but the wheel does not contain them.
+// That header uses Gloo's objects through pointers only; the code that needs their definitions is in libtorch_cpu.
 #pragma once
 
 #include <chrono>

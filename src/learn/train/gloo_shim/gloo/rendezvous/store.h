@@ -1,4 +1,4 @@
-// See ../context.h. Only named as a base of a class that is never made on this side.
+// See ../context.h. Only used as a base of a class that Hone never constructs.
 #pragma once
 
 #include <chrono>

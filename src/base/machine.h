@@ -1,0 +1,22 @@
+// Properties of the machine, as reported by Linux.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace hone {
+
+struct Machine {
+  std::string cpu = "unknown CPU";  // model of the first processor
+  int logical_cores = 1;            // online processors
+  int physical_cores = 1;           // distinct cores of these
+  int usable_cores = 1;             // processors in the affinity mask of this process
+  // Total and currently available memory, at most the limit of the control group (container); 0 = unknown.
+  int64_t memory_bytes = 0, available_bytes = 0;
+};
+
+// Read from proc/ and sys/ below `root`; missing values keep their defaults.
+Machine this_machine(const std::filesystem::path& root = "/");
+
+}  // namespace hone

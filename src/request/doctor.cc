@@ -1,0 +1,247 @@
+#include "request/doctor.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/isa.h"
+#include "base/text.h"
+#include "cost/learn_library.h"
+#include "cost/shipped.h"
+#include "data/postgres.h"
+#include "options/safetensors.h"
+#include "request/database_file.h"
+#include "tune/kernel/calibration.h"
+
+namespace hone::request {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr char kProbe[] = R"(HloModule doctor
+ENTRY e {
+  a = f32[64,64] parameter(0)
+  b = f32[64,64] parameter(1)
+  d = f32[64,64] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT m = f32[64,64] multiply(d, a)
+}
+)";
+
+// A fixed number of rounds: a duel that stops at a narrow interval underestimates the spread.
+constexpr tune::Duel kProbeDuel{.min_rounds = 40, .max_rounds = 40, .budget_ms = 2000, .precision = 0};
+constexpr int kDuels = 3;  // a 95 % interval excludes the true ratio in one duel of 20, in three in a row hardly ever
+constexpr double kWideSpread = 0.02;
+constexpr int64_t kLittleMemory = int64_t{2} << 30;
+
+// The shipped models: folders of weights of kernel models, other weights, and calibrations.
+constexpr const char* kModels[] = {"tile",
+                                   "tile-ratio",
+                                   "fusion",
+                                   "layout/ranker.safetensors",
+                                   "order/policy.safetensors",
+                                   "go/policy.safetensors",
+                                   "tile-gains.json",
+                                   "rewrite-gains.json"};
+
+std::string described(const Error& error) {
+  return error.what() + (error.where().empty() ? "" : " (" + error.where() + ")");
+}
+
+// The result of `check`. An Error makes it a failed check, so that the following checks still run.
+template <class MakeCheck>
+Check checked(const std::string& name, const std::string& hint, MakeCheck&& check) {
+  try {
+    return check();
+  } catch (const Error& error) {
+    return {name, CheckStatus::Failed, described(error), error.hint().empty() ? hint : error.hint()};
+  }
+}
+
+Check seams_check(const wire::HelloReplyT& hello) {
+  std::vector<std::string> off;
+  for (const auto& seam : hello.seams)
+    if (!seam->ok) off.push_back(seam->name);
+  if (off.empty())
+    return {"seams", CheckStatus::Ok, fmt::format("all {} interposed functions of XLA work", hello.seams.size())};
+  return {"seams", off.size() == hello.seams.size() ? CheckStatus::Failed : CheckStatus::Warning,
+          fmt::format("off: {}", fmt::join(off, ", ")),
+          "decisions that need them are not tried; make build installs the XLA version that hone supports"};
+}
+
+bool has_one(const tune::Measurement& duel) { return duel.ratio_low <= 1 && 1 <= duel.ratio_high; }
+
+tune::Measurement duel_with_itself(tune::Session& session) {
+  tune::Measurement duel;
+  for (int i = 0; i < kDuels; ++i) {
+    duel = session.measure_program({}, {}, kProbeDuel);
+    if (!duel.ok() || has_one(duel)) break;
+  }
+  return duel;
+}
+
+void check_worker(const DoctorRequest& request, Diagnosis& diagnosis) {
+  std::optional<tune::Session> session;
+  const char* hint = "run 'make build'; the libraries in .venv must not be moved afterwards";
+  diagnosis.checks.push_back(checked("worker", hint, [&]() -> Check {
+    const auto start = std::chrono::steady_clock::now();
+    tune::SessionOptions options;
+    options.worker = request.worker;
+    session.emplace(options);
+    const wire::HelloReplyT& hello = session->worker_info();
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    diagnosis.xla_version = hello.xla_version;
+    return {"worker", CheckStatus::Ok,
+            fmt::format("XLA of {} starts and tests itself in {:.1f} s", hello.xla_version, seconds.count())};
+  }));
+  if (diagnosis.checks.back().status == CheckStatus::Failed) return;  // the checks below need a worker
+  diagnosis.checks.push_back(seams_check(session->worker_info()));
+  diagnosis.checks.push_back(checked("timing", "see hone worker", [&] {
+    session->load(kProbe, "doctor");
+    diagnosis.duel = duel_with_itself(*session);
+    return timing_check(*diagnosis.duel);
+  }));
+}
+
+Check library_check() {
+  return checked("learning library", "run 'make build'", []() -> Check {
+    cost::learn_symbol("hone_learn_abi");
+    return {"learning library", CheckStatus::Ok, "libhone_learn.so opens"};
+  });
+}
+
+void read_model(const std::string& path, bool library) {
+  const fs::path ending = fs::path(path).extension();
+  if (ending == ".json")
+    tune::Calibration::load(path);
+  else if (ending == ".safetensors")
+    options::read_safetensors(path);
+  else if (library)
+    cost::load_learned_model(path);
+}
+
+// The nearest existing folder above a file.
+fs::path nearest_folder(const std::string& path) {
+  std::error_code none;
+  fs::path folder = fs::absolute(path).parent_path();
+  while (folder.has_relative_path() && !fs::exists(folder, none)) folder = folder.parent_path();
+  return folder;
+}
+
+}  // namespace
+
+const char* check_status_name(CheckStatus status) {
+  switch (status) {
+    case CheckStatus::Ok:
+      return "ok";
+    case CheckStatus::Warning:
+      return "warning";
+    case CheckStatus::Failed:
+      return "failed";
+  }
+  throw InternalError("check_status_name: no such value");
+}
+
+bool Diagnosis::failed() const {
+  return std::any_of(checks.begin(), checks.end(), [](const Check& c) { return c.status == CheckStatus::Failed; });
+}
+
+Check cores_check(const Machine& machine) {
+  const std::string detail = fmt::format("{}: {} physical, {} logical, {} of them usable", machine.cpu,
+                                         machine.physical_cores, machine.logical_cores, machine.usable_cores);
+  if (machine.usable_cores > 1) return {"cores", CheckStatus::Ok, detail};
+  return {"cores", CheckStatus::Warning, detail,
+          "run no other programs while tuning: they share the only core with the worker"};
+}
+
+Check memory_check(const Machine& machine) {
+  const std::string detail = fmt::format("{}, {} available", human_bytes(static_cast<double>(machine.memory_bytes)),
+                                         human_bytes(static_cast<double>(machine.available_bytes)));
+  if (machine.available_bytes >= kLittleMemory) return {"memory", CheckStatus::Ok, detail};
+  return {"memory", CheckStatus::Warning, detail,
+          "large programs may need more: end other programs, or give --memory-limit, so that the worker is not killed"};
+}
+
+Check instruction_set_check(const std::string& isa) {
+  const std::string detail = fmt::format("{}, vectors of {} bits", isa, isa_vector_bits(isa));
+  if (isa == "avx512" || isa == "avx2") return {"instruction set", CheckStatus::Ok, detail};
+  return {"instruction set", CheckStatus::Warning, detail,
+          "the shipped models were trained on AVX-512 and predict worse here; measured results are not affected"};
+}
+
+Check timing_check(const tune::Measurement& duel) {
+  if (!duel.ok())
+    return {"timing", CheckStatus::Failed, fmt::format("{}: {}", tune::outcome_name(duel.outcome), duel.note),
+            "XLA cannot run a small program: see hone worker"};
+  const double spread = (duel.ratio_high - duel.ratio_low) / 2;
+  const std::string detail = fmt::format("a program against itself: {:.4f} [{:.4f}, {:.4f}], a spread of {:.2f} %",
+                                         duel.ratio, duel.ratio_low, duel.ratio_high, 100 * spread);
+  const std::string hint = "end other programs and fix the CPU's frequency";
+  const double missed = std::max(duel.ratio_low - 1, 1 - duel.ratio_high);
+  if (missed > tune::Duel().precision)
+    return {"timing", CheckStatus::Failed, detail + ", which does not contain 1",
+            hint + ": measured ratios are biased"};
+  if (missed > 0 || spread > kWideSpread)
+    return {"timing", CheckStatus::Warning, detail, hint + ": smaller gains cannot be measured"};
+  return {"timing", CheckStatus::Ok, detail};
+}
+
+Check models_check(const std::string& models, bool library) {
+  std::vector<std::string> missing, broken;
+  for (const char* name : kModels) {
+    const std::string path = cost::shipped_model(name, models);
+    if (path.empty()) {
+      missing.push_back(name);
+      continue;
+    }
+    try {
+      read_model(path, library);
+    } catch (const Error& error) {
+      broken.push_back(described(error));
+    }
+  }
+  if (!broken.empty())
+    return {"models", CheckStatus::Failed, fmt::format("{}", fmt::join(broken, "; ")),
+            "restore the files from the repository, or train them again: make models"};
+  if (!missing.empty())
+    return {"models", CheckStatus::Warning, fmt::format("missing: {}", fmt::join(missing, ", ")),
+            "data/models must lie beside the build folder, or be given with --models; hone tune works without"};
+  if (!library)
+    return {"models", CheckStatus::Warning, fmt::format("all {} found, not all read", std::size(kModels)),
+            "weights of kernel models need the learning library"};
+  return {"models", CheckStatus::Ok, fmt::format("all {} found and readable", std::size(kModels))};
+}
+
+Check database_check(const std::string& given) {
+  return checked("database", "give another one with --db", [&]() -> Check {
+    const std::string path = database_path(given);
+    const bool server = is_postgres_url(path);
+    std::error_code none;
+    if (server || fs::exists(path, none)) {
+      Database::try_writing(path);
+      return {"database", CheckStatus::Ok, (server ? without_password(path) : path) + " is writable"};
+    }
+    const fs::path folder = nearest_folder(path);
+    if (!fs::is_directory(folder, none) || ::access(folder.c_str(), W_OK | X_OK) != 0)
+      throw Error("cannot create a database in " + folder.string(), path);
+    return {"database", CheckStatus::Ok, path + " does not exist yet and can be created"};
+  });
+}
+
+Diagnosis diagnose(const DoctorRequest& request) {
+  Diagnosis diagnosis{.machine = this_machine(), .cpu = features::this_cpu(1), .isa = cpu_isa()};
+  diagnosis.checks = {cores_check(diagnosis.machine), memory_check(diagnosis.machine),
+                      instruction_set_check(diagnosis.isa)};
+  check_worker(request, diagnosis);
+  const Check library = library_check();
+  diagnosis.checks.push_back(library);
+  diagnosis.checks.push_back(models_check(request.models, library.status == CheckStatus::Ok));
+  diagnosis.checks.push_back(database_check(request.database));
+  return diagnosis;
+}
+
+}  // namespace hone::request

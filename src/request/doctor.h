@@ -1,0 +1,56 @@
+// Checks whether Hone works on this machine, with a hint for every check that is not ok. The checks are independent of each
+// other, except that some need a worker.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/machine.h"
+#include "features/cpu.h"
+#include "tune/session/session.h"
+
+namespace hone::request {
+
+enum class CheckStatus { Ok, Warning, Failed };
+const char* check_status_name(CheckStatus status);  // "ok", "warning", "failed"
+
+struct Check {
+  std::string name;
+  CheckStatus status = CheckStatus::Ok;
+  std::string detail{};  // for people
+  std::string hint{};    // what to do; empty if the check is ok
+};
+
+struct DoctorRequest {
+  std::string database{};  // as database_path() takes it
+  std::string models{};    // as cost::shipped_model() takes it
+  wire::WorkerOptions worker{};
+};
+
+struct Diagnosis {
+  Machine machine{};
+  features::Cpu cpu{};
+  std::string isa{};                        // the widest of the CPU (base/isa.h)
+  std::string xla_version{};                // of the worker; empty if it does not start
+  std::optional<tune::Measurement> duel{};  // of a small program with itself
+  std::vector<Check> checks{};
+
+  bool failed() const;  // at least one check
+};
+
+// Runs all checks in a few seconds, with a worker of its own. Writes no files. Throws tune::Stopped after an interrupt.
+Diagnosis diagnose(const DoctorRequest& request);
+
+// Single checks, which need no worker.
+Check cores_check(const Machine& machine);
+Check memory_check(const Machine& machine);
+Check instruction_set_check(const std::string& isa);  // a name of cpu_isa()
+// `duel` compares a program with itself: the true ratio is 1.
+Check timing_check(const tune::Measurement& duel);
+// Whether the shipped models are found and readable. Weights of kernel models are read only if `library`, since that needs
+// libhone_learn.so.
+Check models_check(const std::string& models, bool library);
+Check database_check(const std::string& given);
+
+}  // namespace hone::request

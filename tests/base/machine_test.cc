@@ -1,0 +1,62 @@
+#include "base/machine.h"
+
+#include <catch2/catch.hpp>
+
+#include "base/files.h"
+
+namespace hone {
+
+namespace {
+
+void put(const std::filesystem::path& path, const std::string& text) {
+  std::filesystem::create_directories(path.parent_path());
+  write_file(path.string(), text);
+}
+
+}  // namespace
+
+TEST_CASE("the machine is read from proc and sys", "[base]") {
+  const TempDir root;
+  std::string cpuinfo;
+  for (int processor = 0; processor < 4; ++processor) {
+    cpuinfo += "processor\t: " + std::to_string(processor) + "\nmodel\t\t: 85\nmodel name\t: A CPU: fast\n\n";
+    put(root.path() / "sys/devices/system/cpu" / ("cpu" + std::to_string(processor)) / "topology/thread_siblings_list",
+        processor % 2 == 0 ? "0,2\n" : "1,3\n");
+  }
+  put(root.path() / "proc/cpuinfo", cpuinfo);
+  put(root.path() / "proc/meminfo", "MemTotal:       8000 kB\nMemFree:  10 kB\nMemAvailable:   5000 kB\n");
+  Machine machine = this_machine(root.path());
+  CHECK(machine.cpu == "A CPU: fast");
+  CHECK(machine.logical_cores == 4);
+  CHECK(machine.physical_cores == 2);
+  CHECK(machine.usable_cores >= 1);
+  CHECK(machine.memory_bytes == 8000 * 1024);
+  CHECK(machine.available_bytes == 5000 * 1024);
+
+  put(root.path() / "sys/fs/cgroup/memory.max", "max\n");
+  CHECK(this_machine(root.path()).memory_bytes == 8000 * 1024);
+  put(root.path() / "sys/fs/cgroup/memory.max", "1048576\n");
+  machine = this_machine(root.path());
+  CHECK(machine.memory_bytes == 1048576);
+  CHECK(machine.available_bytes == 1048576);
+}
+
+TEST_CASE("missing files mean one core and unknown memory", "[base]") {
+  const TempDir empty;
+  const Machine machine = this_machine(empty.path());
+  CHECK(machine.cpu == "unknown CPU");
+  CHECK(machine.logical_cores == 1);
+  CHECK(machine.physical_cores == 1);
+  CHECK(machine.memory_bytes == 0);
+  CHECK(machine.available_bytes == 0);
+}
+
+TEST_CASE("this machine has cores and memory", "[base]") {
+  const Machine machine = this_machine();
+  CHECK(machine.physical_cores >= 1);
+  CHECK(machine.logical_cores >= machine.physical_cores);
+  CHECK(machine.memory_bytes > 0);
+  CHECK(machine.available_bytes <= machine.memory_bytes);
+}
+
+}  // namespace hone
