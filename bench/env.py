@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 
 import gymnasium  # noqa: E402
 import hone.gym  # noqa: E402, F401
+from harness import machine  # noqa: E402
 
 # The parts of a worker's step: a row's name, and the function whose callees it counts.
 PARTS = {
@@ -132,7 +133,7 @@ def main():
     options = parser.parse_args()
     if options.profile and not shutil.which("perf"):
         parser.error("--profile needs perf (Debian: linux-perf)")
-    print(f"Random actions, {options.episodes} episodes of 45 steps, one worker, seed {options.seed}.\n")
+    print(f"Random actions, {options.episodes} episodes of 45 steps, one worker, seed {options.seed}; {machine()}.\n")
     columns = (
         "program, instructions, steps, first episodes: steps/s, steps/s, steps per CPU second, from memory, changed"
     )

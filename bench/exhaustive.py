@@ -16,10 +16,12 @@ from harness import (
     ROOT,
     HoneError,
     Program,
+    add_max_isa,
     call_hone,
     commit,
     example_programs,
     geometric_mean,
+    isa_words,
     machine,
     markdown_table,
     seconds_of,
@@ -47,6 +49,7 @@ def compare(hone: Path, program, options: argparse.Namespace, folder: Path) -> l
     weights = ["--weights", program.weights] if program.weights else []
     package = folder / f"{program.name}.hone"
     arguments = ["tune", program.path, *weights, "--seed", options.seed, "-o", package, "--force"]
+    arguments += isa_words(options)
     if options.generated:  # the kernels of XLA's own fusion are the subject, and all of the budget is theirs
         arguments.append("--no-fusion")
     timeout_s = 600 + 5 * seconds_of(options.reference_budget)
@@ -100,6 +103,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--budget", default="60s", help="of the search (default 60s)")
     parser.add_argument("--reference-budget", default="120s", help="of the exhaustive one (default 120s)")
     parser.add_argument("--seed", type=int, default=0)
+    add_max_isa(parser)
     parser.add_argument(
         "--only", default="", metavar="SUBSTRING", help="examples whose name contains it (several: a,b)"
     )
@@ -119,10 +123,11 @@ def write(rows: list[dict], options: argparse.Namespace) -> int:
     asked += " --tiles" if options.tiles else ""
     asked += f" --generated {options.generated}" if options.generated else ""
     asked += f" --only {options.only}" if options.only else ""
+    asked += f" --max-isa {options.max_isa}" if options.max_isa else ""
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(
         f"# The kernel search against exhaustive measurement\n\n"
-        f"{datetime.date.today()}, {machine()}, commit {commit()}, `bench/exhaustive.py {asked}`.\n"
+        f"{datetime.date.today()}, {machine(options.max_isa)}, commit {commit()}, `bench/exhaustive.py {asked}`.\n"
         "*best gain*: default over the best option; "
         "*loss*: the best option's ratio over that of the option the search chose, both from the careful duels of the\n"
         f"exhaustive run. {within} of {len(rows)} kernels within {WITHIN - 1:.0%}; geometric mean of the loss "

@@ -1,5 +1,6 @@
 """Shared by the benchmarks: calling hone, listing programs, describing the machine, and small statistics."""
 
+import argparse
 import csv
 import json
 import math
@@ -16,6 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT.parent / "shared" / "corpus"
 GRACE_S = 5  # between asking a process to end and ending it
+ISAS = {"avx512": "avx512f", "avx2": "avx2", "avx": "avx", "sse4.2": "sse4_2"}  # the widest first, and the CPU's flag
+LIMITS = ("sse4.2", "avx2", "avx512")  # what --max-isa takes
 REASON_LENGTH = 300  # characters kept of an error
 
 
@@ -126,15 +129,39 @@ def geometric_mean(values: list[float]) -> float:
     return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
-def machine() -> str:
-    """CPU model, cores, memory, system."""
+def add_max_isa(parser: argparse.ArgumentParser) -> None:
+    """--max-isa, for scripts that hand it to hone."""
+    parser.add_argument("--max-isa", choices=LIMITS, help="limit of the instruction set, of default XLA too")
+
+
+def isa_words(options: argparse.Namespace) -> list[str]:
+    """The limit of the instruction set as words for hone. Packages remember theirs and need none."""
+    return ["--max-isa", options.max_isa] if options.max_isa else []
+
+
+def limited_file(path: Path, max_isa: str | None) -> Path:
+    """The file of that name for rows under the limit, which never stand beside those of the whole machine."""
+    return path.with_name(f"{path.stem}-{max_isa}{path.suffix}") if max_isa else path
+
+
+def cpu_isa() -> str:
+    """The widest instruction set of this CPU, as `hone worker --json` names it."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    flags = next((line.split() for line in lines if line.startswith("flags")), [])
+    return next((name for name, flag in ISAS.items() if flag in flags), "sse2")
+
+
+def machine(max_isa: str | None = None) -> str:
+    """CPU model, cores, memory, system, and the instruction set of the code that XLA generates."""
     model = platform.processor() or platform.machine()
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             model = line.split(":", 1)[1].strip()
             break
     memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return f"{model}, {os.cpu_count()} cores, {memory_bytes / 2**30:.0f} GiB, {platform.system()} {platform.release()}"
+    isa = f"instruction set limited to {max_isa}" if max_isa else f"instruction set {cpu_isa()}"
+    system = f"{platform.system()} {platform.release()}"
+    return f"{model}, {os.cpu_count()} cores, {memory_bytes / 2**30:.0f} GiB, {system}, {isa}"
 
 
 def commit() -> str:

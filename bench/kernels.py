@@ -17,7 +17,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness import ROOT, commit, geometric_mean, machine, markdown_table, read_jsonl
+from harness import ROOT, add_max_isa, commit, geometric_mean, machine, markdown_table, read_jsonl
 
 
 @dataclass
@@ -64,11 +64,18 @@ def kernels_of_set(path: Path, name: str) -> set[str]:
     return {kernel for row in read_jsonl(path) if name in ("all", row["set"]) for kernel in row.get("kernels", [])}
 
 
-def collect(records: list[dict], threads: int, wanted: set[str] | None) -> list[Kernel]:
+def limit_of(host: str) -> str | None:
+    """The instruction set that measurements of this host were limited to; None = not."""
+    return host.rpartition(", at most ")[2] if ", at most " in host else None
+
+
+def collect(records: list[dict], wanted: set[str] | None, options: argparse.Namespace) -> list[Kernel]:
     kernels: dict[str, Kernel] = {}
     for record in records:
         fingerprint = record.get("kernel")
-        if record.get("scope") != "kernel" or record["threads"] != threads:
+        if record.get("scope") != "kernel" or record["threads"] != options.threads:
+            continue
+        if limit_of(record["host"]) != options.max_isa:
             continue
         if wanted is None or fingerprint in wanted:
             kernels.setdefault(fingerprint, Kernel(fingerprint)).add(record)
@@ -123,6 +130,7 @@ def main() -> int:
     parser.add_argument("--jsonl", type=Path, help="raw rows of bench/tune.py, which list the kernels of each program")
     parser.add_argument("--set", choices=["examples", "corpus", "all"], default="corpus", help="needs --jsonl")
     parser.add_argument("--threads", type=int, default=1)
+    add_max_isa(parser)
     parser.add_argument("--least-us", type=float, default=5, help="kernels faster than this are left out")
     parser.add_argument("--rounds", type=int, default=20, help="rounds a duel must have to count (default 20)")
     parser.add_argument("--top", type=int, default=15, help="kernels to list")
@@ -133,10 +141,10 @@ def main() -> int:
         if not path.exists():
             parser.error(f"{path}: no such file")
     wanted = kernels_of_set(options.jsonl, options.set) if options.jsonl else None
-    kernels = collect(export(options.hone, options.db), options.threads, wanted)
+    kernels = collect(export(options.hone, options.db), wanted, options)
     counted = [kernel for kernel in kernels if kernel.tiled and kernel.default_us() > options.least_us]
     programs = f"the programs of the set {options.set}" if options.jsonl else "every program of the database"
-    text = f"# Best verified ratio per kernel\n\n- Machine: {machine()}\n- Commit: {commit()}\n"
+    text = f"# Best verified ratio per kernel\n\n- Machine: {machine(options.max_isa)}\n- Commit: {commit()}\n"
     text += f"- Kernels of {programs}; threads: {options.threads}; duels of {options.rounds} rounds or more\n\n"
     text += summary(kernels, counted, options)
     if counted:

@@ -12,7 +12,19 @@ import statistics
 import sys
 from pathlib import Path
 
-from harness import ROOT, HoneError, Program, Progress, call_hone, commit, example_programs, machine, markdown_table
+from harness import (
+    ROOT,
+    HoneError,
+    Program,
+    Progress,
+    add_max_isa,
+    call_hone,
+    commit,
+    example_programs,
+    isa_words,
+    machine,
+    markdown_table,
+)
 
 DEFAULT_PROGRAMS = "softmax_gelu_chain,layer_norm_chain,mixer_block,heat_stencil"
 TARGET = 0.02
@@ -24,7 +36,7 @@ def spread(values: list[float]) -> float:
 
 def measure(program: Program, options: argparse.Namespace, progress: Progress) -> tuple[list[float], list[float]]:
     """(least time in ns, ratio of default XLA to itself) of each process."""
-    common = [program.path, "--threads", options.threads, "--seed", options.seed]
+    common = [program.path, "--threads", options.threads, "--seed", options.seed, *isa_words(options)]
     if program.weights:
         common += ["--weights", program.weights]
     least_ns, ratios = [], []
@@ -46,6 +58,7 @@ def main() -> int:
     parser.add_argument("--budget", default="3s", help="of each duel (default 3s)")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
+    add_max_isa(parser)
     parser.add_argument("--timeout", type=float, default=300, help="seconds per process")
     parser.add_argument("--out", type=Path, help="write here instead of to standard output")
     parser.add_argument("--hone", type=Path, default=ROOT / "build" / "hone")
@@ -69,8 +82,9 @@ def main() -> int:
         middle = statistics.median(least_ns) / 1e6
         ends = f"{min(ratios):.4f} to {max(ratios):.4f}"
         lines.append([name, f"{middle:.3f}", f"{spread(least_ns):.2%}", ends, f"{error:.2%}", str(len(ratios))])
-    text = f"# Repeatability\n\n- Machine: {machine()}\n- Commit: {commit()}\n- {options.threads} thread(s), seed"
-    text += f" {options.seed}, {options.repeat} runs and a duel of {options.budget} per process\n"
+    text = f"# Repeatability\n\n- Machine: {machine(options.max_isa)}\n- Commit: {commit()}\n"
+    text += f"- {options.threads} thread(s), seed {options.seed}, {options.repeat} runs and a duel of {options.budget}"
+    text += " per process\n"
     text += f"- Load average of the machine before: {load:.2f}\n"
     text += f"- Target: {TARGET:.0%}, {'reached' if within else 'NOT reached'}\n\n"
     header = ["program", "least ms", "spread of the least", "itself over itself", "largest error", "processes"]

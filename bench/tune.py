@@ -23,12 +23,15 @@ from harness import (
     HoneError,
     Program,
     Progress,
+    add_max_isa,
     append_row,
     call_hone,
     commit,
     corpus_programs,
     example_programs,
     geometric_mean,
+    isa_words,
+    limited_file,
     machine,
     markdown_table,
     read_jsonl,
@@ -51,7 +54,8 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument(
         "--run-ms", default="", metavar="LEAST,MOST", help="programs whose listed run time is in between"
     )
-    parser.add_argument("--out", type=Path, default=ROOT / "build" / "bench" / f"tune-{today}.md", help="the table")
+    add_max_isa(parser)
+    parser.add_argument("--out", type=Path, help=f"the table (default: build/bench/tune-{today}.md)")
     parser.add_argument("--jsonl", type=Path, help="raw rows (default: in build/bench/, named like the table)")
     parser.add_argument("--db", type=Path, help="the tune database (default: beside the raw rows)")
     parser.add_argument("--retry", action="store_true", help="run programs that failed before again")
@@ -73,6 +77,7 @@ def parse_options() -> argparse.Namespace:
     if not options.hone.exists():
         parser.error(f"{options.hone}: no such program; run make build")
     options.timeout = options.timeout or 600 + 5 * options.budget_s
+    options.out = options.out or limited_file(ROOT / "build" / "bench" / f"tune-{today}.md", options.max_isa)
     options.jsonl = options.jsonl or ROOT / "build" / "bench" / f"{options.out.stem}.jsonl"
     options.db = options.db or options.jsonl.with_suffix(".db")
     return options
@@ -90,7 +95,8 @@ def select_programs(options: argparse.Namespace) -> list[Program]:
 
 
 def key_of(row: dict) -> tuple:
-    return tuple(row[field] for field in ("set", "name", "weights", "threads", "seed", "budget_s"))
+    fields = ("set", "name", "weights", "threads", "seed", "budget_s")
+    return (*(row[field] for field in fields), row.get("max_isa"))
 
 
 def new_row(program: Program, threads: int, options: argparse.Namespace) -> dict:
@@ -102,6 +108,7 @@ def new_row(program: Program, threads: int, options: argparse.Namespace) -> dict
         "threads": threads,
         "seed": options.seed,
         "budget_s": options.budget_s,
+        "max_isa": options.max_isa,
     }
 
 
@@ -137,6 +144,7 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
         package = Path(folder) / "tuned.hone"
         arguments = ["tune", program.path, "--budget", options.budget, "--threads", row["threads"]]
         arguments += ["--seed", options.seed, "-o", package, "--force", "--db", options.db]
+        arguments += isa_words(options)
         if program.weights:
             arguments += ["--weights", program.weights]
         try:
@@ -262,7 +270,8 @@ def distinct(rows: list[dict], field: str) -> str:
 def document(rows: list[dict], wanted: int, options: argparse.Namespace) -> str:
     loads = [row["load"] for row in rows]
     text = "# Default XLA against tuned\n\n"
-    text += f"- Date: {distinct([{'day': row['date'][:10]} for row in rows], 'day')}\n- Machine: {machine()}\n"
+    text += f"- Date: {distinct([{'day': row['date'][:10]} for row in rows], 'day')}\n"
+    text += f"- Machine: {machine(options.max_isa)}\n"
     if loads:
         text += f"- Load average of the machine before each program: {min(loads):.2f} to {max(loads):.2f}\n"
     text += f"- Command: `bench/tune.py {shlex.join(sys.argv[1:])}`\n"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from harness import ROOT, Program, Progress, append_row, commit, machine, read_jsonl
+from harness import ROOT, Program, Progress, add_max_isa, append_row, commit, limited_file, machine, read_jsonl
 
 
 def add_options(parser: argparse.ArgumentParser, name: str) -> None:
@@ -21,6 +21,7 @@ def add_options(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument("--only", default="", metavar="NAME[,NAME]", help="of the test programs, these")
     parser.add_argument("--max-programs", type=int, metavar="N", help="the first N")
     parser.add_argument("--out", type=Path, help="the table in Markdown (default: only printed)")
+    add_max_isa(parser)
     parser.add_argument("--jsonl", type=Path, default=ROOT / "build" / "bench" / f"autotune-{name}.jsonl")
     parser.add_argument("--db", type=Path, help="the tune database (default: beside the raw rows)")
     parser.add_argument("--retry", action="store_true", help="run again what failed before")
@@ -30,7 +31,7 @@ def add_options(parser: argparse.ArgumentParser, name: str) -> None:
 def check_options(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     if not options.hone.exists():
         parser.error(f"{options.hone}: no such program; run make build")
-    options.db = options.db or options.jsonl.with_suffix(".db")
+    options.db = options.db or limited_file(options.jsonl.with_suffix(".db"), options.max_isa)
 
 
 def test_programs(options: argparse.Namespace) -> list[Program]:
@@ -53,10 +54,14 @@ def test_programs(options: argparse.Namespace) -> list[Program]:
 def run_missing(
     jobs: list[dict], keys: tuple[str, ...], run: Callable[[dict], None], options: argparse.Namespace
 ) -> tuple[list[dict], bool]:
-    """Runs the jobs whose row is not in the file yet. Returns (the rows of all finished jobs, whether interrupted)."""
+    """Runs the jobs whose row is not in the file yet. Returns (the rows of all finished jobs, whether interrupted).
+    A row also has the limit of the instruction set that it was measured under."""
+    max_isa = getattr(options, "max_isa", None)
+    for job in jobs:
+        job["max_isa"] = max_isa
 
     def key_of(row: dict) -> tuple:
-        return tuple(row.get(key) for key in keys)
+        return (*(row.get(key) for key in keys), row.get("max_isa"))
 
     done = {key_of(row): row for row in read_jsonl(options.jsonl)}
     missing = [job for job in jobs if key_of(job) not in done or (options.retry and "error" in done[key_of(job)])]
@@ -78,10 +83,10 @@ def run_missing(
     return [done[key_of(job)] for job in jobs if key_of(job) in done], interrupted
 
 
-def head(title: str, rows: list[dict], wanted: int) -> str:
+def head(title: str, rows: list[dict], wanted: int, max_isa: str | None = None) -> str:
     loads = [row["load"] for row in rows if "load" in row]
     commits = ", ".join(sorted({row["commit"] for row in rows if "commit" in row})) or commit()
-    text = f"# {title}\n\n- Date: {datetime.date.today().isoformat()}\n- Machine: {machine()}\n"
+    text = f"# {title}\n\n- Date: {datetime.date.today().isoformat()}\n- Machine: {machine(max_isa)}\n"
     if loads:
         text += f"- Load average of the machine after each run: {min(loads):.2f} to {max(loads):.2f}\n"
     text += f"- Command: `{Path(sys.argv[0]).name} {shlex.join(sys.argv[1:])}`\n- Commit: {commits} (+: with changes)\n"

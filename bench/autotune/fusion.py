@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from common import add_options, check_options, failures, finish, head, run_missing, test_programs
-from harness import HoneError, Program, call_hone, geometric_mean, markdown_table, seconds_of
+from harness import HoneError, Program, call_hone, geometric_mean, isa_words, markdown_table, seconds_of
 
 KEYS = ("name", "start", "hardware", "model", "seed")
 
@@ -20,7 +20,7 @@ KEYS = ("name", "start", "hardware", "model", "seed")
 def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
     hardware_s, model_s = seconds_of(row["hardware"]), seconds_of(row["model"]) if row["model"] else 0
     arguments = ["tune", program.path, "--fusion-only", "--fusion-start", row["start"], "--seed", row["seed"]]
-    arguments += ["--budget", f"{hardware_s + model_s}s", "--db", options.db, "--quiet"]
+    arguments += ["--budget", f"{hardware_s + model_s}s", "--db", options.db, "--quiet", *isa_words(options)]
     if model_s:
         arguments += ["--fusion-model", options.fusion_model, "--fusion-budget", row["model"]]
     else:
@@ -104,7 +104,7 @@ def main() -> int:
         for hardware, model in modes
     ]
     rows, interrupted = run_missing(jobs, KEYS, lambda row: measure(row, programs[row["name"]], options), options)
-    text = head("Fusion autotuning", rows, len(jobs))
+    text = head("Fusion autotuning", rows, len(jobs), options.max_isa)
     if rows:
         text += tables(rows, modes, starts)
     return finish(text + failures(rows, KEYS), options, interrupted)

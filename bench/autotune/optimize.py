@@ -11,14 +11,14 @@ import time
 from pathlib import Path
 
 from common import add_options, check_options, failures, finish, head, run_missing, test_programs
-from harness import HoneError, Program, call_hone, geometric_mean, markdown_table
+from harness import HoneError, Program, call_hone, geometric_mean, isa_words, markdown_table
 
 KEYS = ("name", "confirm", "seed")
 SLOWER = 0.99
 
 
 def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
-    arguments = ["optimize", program.path, "--seed", row["seed"], "--quiet"]
+    arguments = ["optimize", program.path, "--seed", row["seed"], "--quiet", *isa_words(options)]
     if program.weights:
         arguments += ["--weights", program.weights]
     with tempfile.TemporaryDirectory(prefix="hone-bench-") as folder:
@@ -92,7 +92,7 @@ def main() -> int:
         return 2
     jobs = [{"name": name, "confirm": options.confirm, "seed": options.seed} for name in programs]
     rows, interrupted = run_missing(jobs, KEYS, lambda row: measure(row, programs[row["name"]], options), options)
-    text = head("Compile-time mode", rows, len(jobs)) + tables(rows) + failures(rows, KEYS)
+    text = head("Compile-time mode", rows, len(jobs), options.max_isa) + tables(rows) + failures(rows, KEYS)
     return finish(text, options, interrupted)
 
 

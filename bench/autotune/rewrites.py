@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from common import failures, finish, head, run_missing
-from harness import ROOT, HoneError, call_hone, markdown_table
+from harness import ROOT, HoneError, add_max_isa, call_hone, isa_words, markdown_table
 
 KEYS = ("name", "budget", "seed")
 
@@ -115,6 +115,7 @@ def measure(row: dict, options: argparse.Namespace) -> None:
         source, package = Path(folder) / "operation.hlo", Path(folder) / "o.hone"
         source.write_text(OPERATIONS[row["name"]])
         arguments = ["tune", source, "--decide", "rewrite", "--budget", row["budget"], "--seed", row["seed"], "--quiet"]
+        arguments += isa_words(options)
         try:
             call_hone(options.hone, [*arguments, "--db", Path(folder) / "o.db", "-o", package], 1800)
             report = json.loads((package / "report.json").read_text())
@@ -154,6 +155,7 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="SUBSTRING", help="operations whose name contains it")
     parser.add_argument("--budget", default="4s", help="of each search (default 4s)")
     parser.add_argument("--seed", type=int, default=0)
+    add_max_isa(parser)
     parser.add_argument("--out", type=Path, help="the table in Markdown (default: only printed)")
     parser.add_argument("--jsonl", type=Path, default=ROOT / "build" / "bench" / "autotune-rewrites.jsonl")
     parser.add_argument("--retry", action="store_true", help="run again what failed before")
@@ -164,8 +166,8 @@ def main() -> int:
     names = [name for name in OPERATIONS if options.only in name]
     jobs = [{"name": name, "budget": options.budget, "seed": options.seed} for name in names]
     rows, interrupted = run_missing(jobs, KEYS, lambda row: measure(row, options), options)
-    text = head("Convolutions and poolings, one by one", rows, len(jobs)) + table(rows) + failures(rows, KEYS)
-    return finish(text, options, interrupted)
+    text = head("Convolutions and poolings, one by one", rows, len(jobs), options.max_isa) + table(rows)
+    return finish(text + failures(rows, KEYS), options, interrupted)
 
 
 if __name__ == "__main__":

@@ -11,13 +11,24 @@ import sys
 from pathlib import Path
 
 from common import failures, finish, head, run_missing
-from harness import CORPUS, ROOT, HoneError, call_hone, corpus_programs, example_programs, markdown_table, read_jsonl
+from harness import (
+    CORPUS,
+    ROOT,
+    HoneError,
+    add_max_isa,
+    call_hone,
+    corpus_programs,
+    example_programs,
+    isa_words,
+    markdown_table,
+    read_jsonl,
+)
 
 KEYS = ("set", "name", "repeat")
 
 
 def measure(row: dict, program, options: argparse.Namespace) -> None:
-    arguments = ["run", program.path, "--profile", "--repeat", row["repeat"]]
+    arguments = ["run", program.path, "--profile", "--repeat", row["repeat"], *isa_words(options)]
     if program.weights:
         arguments += ["--weights", program.weights]
     try:
@@ -54,6 +65,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--set", choices=["examples", "corpus", "all"], default="all")
     parser.add_argument("--repeat", type=int, default=5, help="profiled runs of each (default 5)")
+    add_max_isa(parser)
     parser.add_argument("--tuned", type=Path, nargs="*", default=[], help="raw rows of bench/tune.py: its speed-ups")
     parser.add_argument("--timeout", type=float, default=300, help="seconds per program (default 300)")
     parser.add_argument("--out", type=Path, help="the table in Markdown (default: only printed)")
@@ -76,9 +88,9 @@ def main() -> int:
         row["name"]: row["confirm"]["speedup"]
         for path in options.tuned
         for row in read_jsonl(path)
-        if "error" not in row and row["threads"] == 1
+        if "error" not in row and row["threads"] == 1 and row.get("max_isa") == options.max_isa
     }
-    text = head("What share of a program's time can be touched", rows, len(jobs))
+    text = head("What share of a program's time can be touched", rows, len(jobs), options.max_isa)
     return finish(text + table(rows, tuned) + failures(rows, KEYS), options, interrupted)
 
 

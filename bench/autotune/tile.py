@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 from common import add_options, check_options, failures, finish, head, run_missing, test_programs
-from harness import ROOT, HoneError, Program, call_hone, geometric_mean, markdown_table, seconds_of
+from harness import ROOT, HoneError, Program, call_hone, geometric_mean, isa_words, markdown_table, seconds_of
 
 KEYS = ("name", "budget", "seed")
 RANKERS = {
@@ -41,7 +41,7 @@ def measured_ratios(database: Path, fingerprint: str) -> dict[str, float]:
 
 def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
     weights = ["--weights", program.weights] if program.weights else []
-    common = [program.path, *weights, "--seed", row["seed"], "--quiet"]
+    common = [program.path, *weights, "--seed", row["seed"], "--quiet", *isa_words(options)]
     with tempfile.TemporaryDirectory(prefix="hone-bench-") as folder:
         package = Path(folder) / "exhaustive.hone"
         try:
@@ -202,8 +202,8 @@ def main() -> int:
         return 2
     jobs = [{"name": name, "budget": options.budget, "seed": options.seed} for name in programs]
     rows, interrupted = run_missing(jobs, KEYS, lambda row: measure(row, programs[row["name"]], options), options)
-    text = head("Tile autotuning", rows, len(jobs)) + tables(rows, options) + failures(rows, KEYS)
-    return finish(text, options, interrupted)
+    text = head("Tile autotuning", rows, len(jobs), options.max_isa) + tables(rows, options)
+    return finish(text + failures(rows, KEYS), options, interrupted)
 
 
 if __name__ == "__main__":

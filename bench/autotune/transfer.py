@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from common import add_options, check_options, failures, finish, head, run_missing, test_programs
-from harness import HoneError, Program, call_hone, geometric_mean, markdown_table, seconds_of
+from harness import HoneError, Program, call_hone, geometric_mean, isa_words, markdown_table, seconds_of
 
 KEYS = ("name", "arm", "budget", "prior", "seed")
 # arm -> (whether it has the database, the options that switch methods off)
@@ -31,6 +31,7 @@ ARMS = {
 
 def tune(program: Program, budget: str, seed: int, database: Path, options: argparse.Namespace, more: list) -> dict:
     arguments = ["tune", program.path, "--budget", budget, "--seed", seed, "--db", database, "--quiet", *more]
+    arguments += isa_words(options)
     if program.weights:
         arguments += ["--weights", program.weights]
     with tempfile.TemporaryDirectory(prefix="hone-bench-") as folder:
@@ -133,7 +134,7 @@ def main() -> int:
         for arm in ARMS
     ]
     rows, interrupted = run_missing(jobs, KEYS, lambda row: measure(row, programs[row["name"]], options), options)
-    text = head("What a tune gains from those before it", rows, len(jobs))
+    text = head("What a tune gains from those before it", rows, len(jobs), options.max_isa)
     return finish(text + (tables(rows) if rows else "") + failures(rows, KEYS), options, interrupted)
 
 

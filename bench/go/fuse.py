@@ -22,6 +22,7 @@ def ask(program: harness.Program, options: argparse.Namespace) -> dict:
         command = ["go", "fuse", program.path, "-o", Path(folder) / "out.hone", "--db", Path(folder) / "fuse.db", "-q"]
         command += ["--samples", options.samples, "--iterations", options.iterations, "--seed", options.seed]
         command += ["--candidates", options.candidates, "--budget", options.budget, "--costs", options.costs]
+        command += harness.isa_words(options)
         if options.policy:
             command += ["--policy-file", options.policy]
         if program.weights:
@@ -61,7 +62,7 @@ def report(rows: list[dict], options: argparse.Namespace) -> str:
     parts = [
         "# Fusion by the graph policy on XLA:CPU",
         f"`bench/go/fuse.py --samples {options.samples} --candidates {options.candidates} --costs {options.costs} "
-        f"--seed {options.seed}`, one core of {harness.machine()}; commit {harness.commit()}.",
+        f"--seed {options.seed}`, one core of {harness.machine(options.max_isa)}; commit {harness.commit()}.",
         f"{len(rows)} programs: geometric mean {harness.geometric_mean(kept):.3f} times the speed of default XLA, "
         f"which stays where nothing is surely faster ({sum(k > 1 for k in kept)} programs gain). {len(measured)} plans "
         f"measured, geometric mean {harness.geometric_mean(measured):.3f}; of {promised} that the simulator calls more "
@@ -85,6 +86,7 @@ def main() -> int:
     parser.add_argument("--costs", default="roofline")
     parser.add_argument("--budget", default="20s", help="of the measurements of one program")
     parser.add_argument("--seed", type=int, default=0)
+    harness.add_max_isa(parser)
     parser.add_argument("--timeout", type=float, default=300, help="seconds for one call of hone")
     options = parser.parse_args()
     programs = harness.example_programs() + harness.corpus_programs(options.corpus)
@@ -94,12 +96,12 @@ def main() -> int:
         programs = programs[: options.programs]
     rows = harness.measure_programs(
         programs,
-        options.out / "rows.jsonl",
+        harness.limited_file(options.out / "rows.jsonl", options.max_isa),
         lambda program: ask(program, options),
         lambda row: f"{row['speedup']:.3f}x, {len(row['fusion']['plans'])} plans",
     )
     if rows:
-        (options.out / "report.md").write_text(report(rows, options))
+        harness.limited_file(options.out / "report.md", options.max_isa).write_text(report(rows, options))
         print(report(rows, options))
     return 0
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from runs import DEVICES, TRAINED_ON, Bench
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from harness import geometric_mean
+from harness import commit, geometric_mean, machine
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PARTS = ("one", "placement", "joint", "transfer", "convergence", "ablation", "size")
@@ -294,6 +294,7 @@ def main() -> int:
         print(f"error: unknown: {', '.join(unknown)}", file=sys.stderr)
         return 2
     bench = Bench(options)
+    print(f"{machine()}; commit {commit()}.\n")
     for part in options.parts.split(","):
         globals()[f"part_{part}"](bench)
     return 0

@@ -44,6 +44,7 @@ def kendall(a: list[float], b: list[float]) -> float:
 def ask(hone: Path, program: harness.Program, options: argparse.Namespace, extra: list[str]) -> dict:
     command = ["place", program.path, "--devices", "cpu1", "--tasks", "fusion", "--strategy", "xla-fusion", "-q"]
     command += ["--randoms", options.randoms, "--seed", options.seed, *extra]
+    command += harness.isa_words(options)
     if program.weights:
         command += ["--weights", program.weights]
     return harness.call_hone(hone, command, options.timeout)
@@ -164,7 +165,7 @@ def report(rows: list[dict], options: argparse.Namespace) -> str:
     parts = [
         "# The simulator against this machine",
         f"`bench/go/validate.py --randoms {options.randoms} --seed {options.seed}`: {len(rows)} programs, one core of "
-        f"{harness.machine()}; commit {harness.commit()}.",
+        f"{harness.machine(options.max_isa)}; commit {harness.commit()}.",
         "## Default XLA: simulated and measured run time over programs",
         "\n".join(whole_programs(rows)),
         "## Fusion plans of one program: simulated and measured order",
@@ -184,6 +185,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", help="names of programs")
     parser.add_argument("--randoms", type=int, default=5, help="random fusion plans of each program")
     parser.add_argument("--seed", type=int, default=0)
+    harness.add_max_isa(parser)
     parser.add_argument("--timeout", type=float, default=300, help="seconds for one call of hone")
     parser.add_argument(
         "--known",
@@ -195,7 +197,11 @@ def main() -> int:
     parser.add_argument("--costs", nargs="+", choices=COSTS, default=list(COSTS), help="roofline is always among them")
     options = parser.parse_args()
     rows_known = [row for path in options.known for row in harness.read_jsonl(path)]
-    options.known = {row["name"]: 1e-9 * row["tune"]["default_ns"] for row in rows_known if "tune" in row}
+    options.known = {
+        row["name"]: 1e-9 * row["tune"]["default_ns"]
+        for row in rows_known
+        if "tune" in row and row.get("max_isa") == options.max_isa
+    }
     programs = harness.example_programs() + harness.corpus_programs(options.corpus)
     if options.only:
         programs = [program for program in programs if program.name in options.only]
@@ -205,12 +211,12 @@ def main() -> int:
         programs = programs[: options.programs]
     rows = harness.measure_programs(
         programs,
-        options.out / "rows.jsonl",
+        harness.limited_file(options.out / "rows.jsonl", options.max_isa),
         lambda program: measure(options.hone, program, options),
         lambda row: f"{len(row['plans'])} plans",
     )
     if rows:
-        (options.out / "report.md").write_text(report(rows, options))
+        harness.limited_file(options.out / "report.md", options.max_isa).write_text(report(rows, options))
         print(report(rows, options))
     return 0
 

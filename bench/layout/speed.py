@@ -16,11 +16,15 @@ import argparse
 import json
 import resource
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from harness import machine
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -220,6 +224,7 @@ def main():
     args = parser.parse_args()
     data = more_configs(dict(np.load(args.data)), args.configs, args.seed)
     result = {"configs": args.configs, "nodes": len(data["node_opcode"]), "threads": args.threads}
+    result["machine"] = machine()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "many.npz"
         np.savez_compressed(path, **data)

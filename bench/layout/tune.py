@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "autotune"))
 from common import add_options, check_options, failures, finish, head, run_missing, test_programs
-from harness import ROOT, HoneError, Program, call_hone, geometric_mean, markdown_table
+from harness import ROOT, HoneError, Program, call_hone, geometric_mean, isa_words, markdown_table
 
 KEYS = ("name", "way", "budget", "seed")
 WAYS = {
@@ -25,7 +25,7 @@ FIELDS = ("speedup", "speedup_interval", "candidates", "failed", "rejected", "se
 
 def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
     arguments = ["tune", program.path, "--decide", "layout", *WAYS[row["way"]]]
-    arguments += ["--budget", row["budget"], "--seed", row["seed"], "--quiet"]
+    arguments += ["--budget", row["budget"], "--seed", row["seed"], "--quiet", *isa_words(options)]
     if program.weights:
         arguments += ["--weights", program.weights]
     with tempfile.TemporaryDirectory(prefix="hone-bench-") as folder:
@@ -82,8 +82,8 @@ def main() -> int:
         {"name": name, "way": way, "budget": options.budget, "seed": options.seed} for name in programs for way in ways
     ]
     rows, interrupted = run_missing(jobs, KEYS, lambda row: measure(row, programs[row["name"]], options), options)
-    text = head("Layouts inside hone tune", rows, len(jobs)) + table(rows, ways) + failures(rows, KEYS)
-    return finish(text, options, interrupted)
+    text = head("Layouts inside hone tune", rows, len(jobs), options.max_isa) + table(rows, ways)
+    return finish(text + failures(rows, KEYS), options, interrupted)
 
 
 if __name__ == "__main__":

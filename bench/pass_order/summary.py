@@ -8,6 +8,11 @@ import csv
 import json
 import math
 import statistics
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from harness import machine
 
 COLUMNS = ("set", "program", "by", "seed", "initial", "default", "pre_layout", "first", "best", "best_pre_layout")
 COLUMNS += ("first_ratio", "best_ratio", "applications", "verified", "speedup_over_default", "passes", "error")
@@ -146,7 +151,7 @@ def write(folder, names, searches):
         return "nothing has been tested yet"
     write_csv(folder / "results.csv", rows)
     order = [*names.values(), *searches, "shipped policy", "both starts", "long search"]
-    lines = []
+    lines = [f"Machine: {machine()}", ""]
     for set_name in sorted({row["set"] for row in rows}):
         lines += [f"## {set_name}", "", *table(rows, order, set_name), ""]
     for title, part in (

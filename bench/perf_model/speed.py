@@ -17,6 +17,9 @@ from pathlib import Path
 import torch
 from torch import nn
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from harness import machine
+
 try:
     from torch_geometric.utils import scatter
 except ImportError:
@@ -174,6 +177,7 @@ def main():
         reduction, geometric, kernels, options, repeats = args.one
         print(json.dumps(measure(reduction, geometric == "1", int(kernels), int(options), int(repeats))))
         return
+    print(f"{machine()}\n")
     for row in run_ours(args.binary, "rank", args.repeats):
         count = 10000 if row["model"] == "fast" else 100
         print(

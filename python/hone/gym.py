@@ -72,7 +72,7 @@ class XlaPassOrder(gymnasium.Env):
     programs: a file or a list of files; the seed of an episode selects one, or `reset(options={"program": NAME})`.
     passes: names of the actions; None is the default action set. Further options are those of PassEnvOptions
     (src/passorder/pass_env.h): traj_limit, reward_scale, gamma, shaping_scale, log_counts, action_history,
-    failure_penalty, measure_ms, threads.
+    failure_penalty, measure_ms, threads, max_isa.
     """
 
     metadata = {"render_modes": ["ansi", "human"], "render_fps": 4}

@@ -66,6 +66,9 @@ cost::LearnHost learn_host(const OutputOptions& output);
 // PROGRAM, --threads and the other options for compiling and running a program, for every command that opens one.
 std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app);
 
+// --max-isa: every command that compiles programs; of those that open one it is among the options above.
+void add_max_isa_option(CLI::App& app, std::string& max_isa);
+
 // --db. The default is in the user's data folder, which is created when needed.
 std::shared_ptr<std::string> add_database_option(CLI::App& app);
 

@@ -137,6 +137,7 @@ collect::LayoutCollectOptions layout_options(const CollectCommand& command) {
   if (command.options.configurations != 0) options.configurations = command.options.configurations;
   options.seed = command.options.seed;
   options.threads = command.options.threads;
+  options.max_isa = command.options.max_isa;
   options.budget_s = parse_duration_s(command.budget, "--budget");
   options.validate();
   return options;
@@ -215,6 +216,7 @@ void add_collected_programs(CLI::App& app, CollectCommand& command) {
   app.add_option("--budget", command.budget, "time, as 90s, 30m or 2h, 0 = until all is done (default 30m)")
       ->type_name("TIME");
   app.add_option("--threads", command.options.threads, "threads of one run (default 1)");
+  add_max_isa_option(app, command.options.max_isa);
 }
 
 void add_collect_options(CLI::App& app, CollectCommand& command) {

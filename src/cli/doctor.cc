@@ -29,7 +29,7 @@ json to_json(const request::Diagnosis& d, const std::string& version) {
           {"hone_version", version},
           {"xla_version", known(d.xla_version)},
           {"cpu", d.machine.cpu},
-          {"isa", known(d.isa)},
+          {"isa", d.isa},
           {"vector_bits", d.cpu.vector_bits},
           {"l1_bytes", known(d.cpu.l1_bytes)},
           {"l2_bytes", known(d.cpu.l2_bytes)},

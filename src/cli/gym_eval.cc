@@ -23,6 +23,7 @@ struct GymEvalCommand {
   std::string models;
   passorder::OrderTrialOptions options;
   int threads = 1;
+  std::string max_isa;
   std::shared_ptr<OutputOptions> output;
 };
 
@@ -150,6 +151,7 @@ int run_gym_eval(const GymEvalCommand& command) {
   passorder::PassSessionOptions session_options;
   session_options.threads = command.threads;
   session_options.seed = options.seed;
+  session_options.max_isa = command.max_isa;
   passorder::PassSession session(session_options);
   const std::vector<Rival> rivals = rivals_of(command, session);
   ProgressOptions shown;
@@ -201,6 +203,7 @@ Runner declare_gym_eval(CLI::App& app) {
   app.add_option("--measure-ms", c->options.measure_ms,
                  "time, in ms, for running each result as well (default 0: not run)");
   app.add_option("--threads", c->threads, "threads of a measured run (default 1)")->check(within(1, 1024));
+  add_max_isa_option(app, c->max_isa);
   add_models_option(app, c->models);
   c->output = add_output_options(app);
   return [c] { return run_gym_eval(*c); };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/isa.h"
 #include "base/text.h"
 #include "cli/cli.h"
 
@@ -32,6 +33,7 @@ struct KernelCount {
 
 struct Inspection {
   const wire::LoadReplyT& program;
+  std::string max_isa;  // empty = no limit
   wire::LowerReplyT lowered;
   std::map<std::string, KernelCount> kernels;  // by kind
   std::map<DecisionKind, SpaceSize> spaces;    // every kind has one
@@ -39,7 +41,8 @@ struct Inspection {
 
 // `decisions`: those of a tuned package; empty for a program.
 Inspection inspect(tune::Session& session, const Decisions& decisions) {
-  Inspection result{session.program(), session.lower_reply(decisions, /*want_fusion=*/true), {}, {}};
+  Inspection result{
+      session.program(), session.target().max_isa, session.lower_reply(decisions, /*want_fusion=*/true), {}, {}};
   for (const DecisionTraits& kind : decision_kinds()) result.spaces[kind.kind];
   for (const auto& kernel : result.lowered.kernels) {
     KernelCount& count = result.kernels[kernel->kind];
@@ -89,6 +92,8 @@ json to_json(const Inspection& i) {
           {"lowered_opcodes", counts(i.lowered.opcodes)},
           {"lowered_fingerprint", i.lowered.fingerprint},
           {"pass_ms", i.lowered.pass_ms},
+          {"isa", isa_in_effect(i.max_isa)},
+          {"max_isa", i.max_isa.empty() ? json(nullptr) : json(i.max_isa)},
           {"kernels", kernels},
           {"kernel_list", list},
           {"flops", i.program.flops},
@@ -105,7 +110,9 @@ void print_table(const Inspection& i) {
              i.program.instructions, i.lowered.instructions);
   fmt::print("  {:.4g} FLOPs, {:.4g} transcendentals, {} accessed\n", i.program.flops, i.program.transcendentals,
              human_bytes(i.program.bytes_accessed));
-  fmt::print("  {} parameters, {} results\n\n  opcodes\n", i.program.parameters.size(), i.program.results.size());
+  fmt::print("  {} parameters, {} results\n", i.program.parameters.size(), i.program.results.size());
+  if (!i.max_isa.empty()) fmt::print("  compiled for at most {}\n", i.max_isa);
+  fmt::print("\n  opcodes\n");
   std::vector<const wire::CountT*> opcodes;
   for (const auto& count : i.program.opcodes) opcodes.push_back(count.get());
   std::stable_sort(opcodes.begin(), opcodes.end(), [](auto* a, auto* b) { return a->count > b->count; });

@@ -147,6 +147,7 @@ json optimize_json(const optimize::OptimizeReport& r, const report::TuneReport& 
             {"seconds", report.seconds},
             {"seed", report.target.seed},
             {"threads", report.target.threads},
+            {"isa", report.isa},
             {"decisions", report::decisions_object(r.decisions)},
             {"output", report.output}};
   if (!r.note.empty()) j["note"] = r.note;
@@ -212,7 +213,8 @@ report::TuneReport package_report(const OptimizeCommand& c, OpenedProgram& opene
 }
 
 std::unique_ptr<cost::KernelRanker> option_ranker(const OptimizeCommand& c) {
-  if (c.tile_model == "analytical") return cost::analytical_ranker("", c.program->threads.value_or(1));
+  if (c.tile_model == "analytical")
+    return cost::analytical_ranker("", c.program->threads.value_or(1), c.program->max_isa);
   return cost::learned_ranker(model_path(c));
 }
 

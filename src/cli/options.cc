@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/interrupt.h"
+#include "base/isa.h"
 #include "base/log.h"
 #include "base/processes.h"
 #include "cli/cli.h"
@@ -94,7 +95,18 @@ std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app) {
       ->check(above_zero())
       ->type_name("GIB");
   app.add_flag("--allow-fast-math", options->allow_fast_math, "let XLA trade floating-point accuracy for speed");
+  add_max_isa_option(app, options->max_isa);
   return options;
+}
+
+void add_max_isa_option(CLI::App& app, std::string& max_isa) {
+  const std::vector<std::string> names = max_isa_names();
+  app.add_option("--max-isa", max_isa,
+                 fmt::format("widest instruction set of the code that XLA generates, for default XLA as well: {} "
+                             "(default: all that the CPU has)",
+                             fmt::join(names, ", ")))
+      ->check(one_of(names))
+      ->type_name("ISA");
 }
 
 std::shared_ptr<std::string> add_database_option(CLI::App& app) {

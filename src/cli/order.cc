@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "base/isa.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/text.h"
@@ -18,7 +19,7 @@ using nlohmann::json;
 
 struct OrderCommand {
   std::shared_ptr<OutputOptions> output;
-  std::string program, strategy, policy, models, metric = "operations", budget = "30s", inputs, out;
+  std::string program, strategy, policy, models, metric = "operations", budget = "30s", inputs, out, max_isa;
   std::vector<std::string> passes;
   passorder::OrderOptions options;
   int threads = 1;
@@ -84,6 +85,7 @@ int order_command(const OrderCommand& command) {
   passorder::PassSessionOptions session_options;
   session_options.threads = command.threads;
   session_options.seed = options.seed;
+  session_options.max_isa = command.max_isa;
   passorder::PassSession session(session_options);
   const std::unique_ptr<passorder::OrderPolicy> policy = policy_of(command, session);
   if (command.strategy.empty() && !policy) options.strategy = "genetic";
@@ -116,7 +118,8 @@ int order_command(const OrderCommand& command) {
                    {"applications", report.applications},
                    {"rejected", report.rejected},
                    {"seconds", report.seconds},
-                   {"seed", options.seed}};
+                   {"seed", options.seed},
+                   {"isa", isa_in_effect(command.max_isa)}};
     result["output"] = verified && !command.out.empty() ? json(command.out) : json(nullptr);
     print(result);
   } else {
@@ -157,6 +160,7 @@ Runner declare_order(CLI::App& app) {
       ->delimiter(',')
       ->type_name("LIST");
   app.add_option("--threads", command->threads, "threads of a measured run (default 1)")->check(within(1, 1024));
+  add_max_isa_option(app, command->max_isa);
   app.add_option("--seed", command->options.seed, "seed for the search and for generated inputs (default 0)");
   app.add_option("--inputs", command->inputs, "file of inputs (.npz), arrays in the order of the parameters")
       ->type_name("FILE");

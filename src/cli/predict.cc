@@ -42,7 +42,7 @@ std::unique_ptr<cost::LearnedModel> model_of(const PredictCommand& c) {
       spdlog::warn("predicting by the analytical model: {}", e.what());
     }
   }
-  return cost::analytical_member(c.analytical == "default" ? "" : c.analytical, "fusion", threads);
+  return cost::analytical_member(c.analytical == "default" ? "" : c.analytical, "fusion", threads, c.program.max_isa);
 }
 
 class Predictor {
@@ -248,6 +248,7 @@ Runner declare_predict(CLI::App& app) {
       ->check(not_negative());
   app.add_option("--threads", c->program.threads, "threads of one run (default 1)");
   app.add_option("--seed", c->program.seed, "seed for generated inputs (default 0)");
+  add_max_isa_option(app, c->program.max_isa);
   c->output = add_output_options(app);
   return [c] { return run_predict(*c); };
 }

@@ -92,7 +92,7 @@ std::map<std::string, double> measured_times(const tune::KernelReport& kernel, c
 using Predict = std::function<std::vector<double>(const KernelView&)>;
 
 // The given model; none if none is given.
-Predict predictor(const ReportCommand& c, int threads, std::string& name) {
+Predict predictor(const ReportCommand& c, const tune::Target& target, std::string& name) {
   if (!c.model_file.empty()) {
     std::shared_ptr<cost::LearnedModel> learned = cost::load_learned_model(c.model_file);
     if (!learned->predicts_runtime())
@@ -103,7 +103,8 @@ Predict predictor(const ReportCommand& c, int threads, std::string& name) {
   }
   if (c.analytical.empty()) return nullptr;
   const std::string path = c.analytical == "default" ? "" : c.analytical;
-  const std::shared_ptr<cost::LearnedModel> analytical = cost::analytical_member(path, "fusion", threads);
+  const std::shared_ptr<cost::LearnedModel> analytical =
+      cost::analytical_member(path, "fusion", target.threads, target.max_isa);
   name = path.empty() ? "the analytical model, not fitted to this machine" : "the analytical model";
   return [analytical](const KernelView& kernel) { return analytical->predict(kernel); };
 }
@@ -168,7 +169,7 @@ int report_command(const ReportCommand& c, const std::string& version) {
   input.hone_version = version;
   const std::string path = c.out.empty() ? report::program_name(c.package) + ".html" : c.out;
   check_output(c, path);
-  const Predict predict = predictor(c, input.report.target.threads, input.predicted_by);  // before XLA starts
+  const Predict predict = predictor(c, input.report.target, input.predicted_by);  // before XLA starts
   if (!c.trace.empty()) report::perfetto_trace(input.report);  // throws before the work if there is no timeline
   add_rows(c, input);
   add_graphs(c, predict, input);

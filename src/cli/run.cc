@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
+#include "base/isa.h"
 #include "base/log.h"
 #include "base/stats.h"
 #include "base/text.h"
@@ -59,7 +60,7 @@ int run_program(const RunOptions& options, OpenedProgram& opened) {
               {"median_ns", middle},         {"min_ns", least},
               {"quartiles_ns", {low, high}}, {"times_ns", reply.times_ns},
               {"seed", target.seed},         {"threads", target.threads},
-              {"inputs", opened.inputs}};
+              {"inputs", opened.inputs},     {"isa", isa_in_effect(target.max_isa)}};
     j["outputs"] = options.outputs.empty() ? json(nullptr) : json(options.outputs);
     print(j);
   } else {
@@ -85,11 +86,17 @@ int compare_with_default(const RunOptions& options, OpenedProgram& opened) {
     write_run_outputs(options.outputs, opened.session->run(decisions_of(opened), 1, true).outputs);
   const tune::Target& target = opened.session->target();
   if (options.output->json) {
-    json j = {
-        {"program", opened.file.name}, {"speedup", m.ratio},          {"speedup_interval", {m.ratio_low, m.ratio_high}},
-        {"verified", m.ok()},          {"default_ns", m.baseline_ns}, {"tuned_ns", m.candidate_ns},
-        {"rounds", m.rounds},          {"max_error", m.max_error},    {"seed", target.seed},
-        {"threads", target.threads}};
+    json j = {{"program", opened.file.name},
+              {"speedup", m.ratio},
+              {"speedup_interval", {m.ratio_low, m.ratio_high}},
+              {"verified", m.ok()},
+              {"default_ns", m.baseline_ns},
+              {"tuned_ns", m.candidate_ns},
+              {"rounds", m.rounds},
+              {"max_error", m.max_error},
+              {"seed", target.seed},
+              {"threads", target.threads},
+              {"isa", isa_in_effect(target.max_isa)}};
     if (!m.note.empty()) j["note"] = m.note;
     print(j);
   } else {

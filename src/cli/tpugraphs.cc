@@ -351,6 +351,7 @@ Runner declare_tpugraphs(CLI::App& app) {
         sub.add_option("--db", command.db, "database whose measured layouts are added, with --stage layout")
             ->type_name("FILE");
         sub.add_option("--threads", command.program.threads, "threads of one run (default 1)");
+        add_max_isa_option(sub, command.program.max_isa);
         sub.add_option("--collection", command.collection, "collection in the IDs of a .csv, as layout:xla:random");
       });
   return [chosen] { return (*chosen)(); };

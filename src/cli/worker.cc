@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include "base/isa.h"
 #include "cli/cli.h"
 
 namespace hone::cli {
@@ -12,10 +13,14 @@ int show_worker(const OutputOptions& output) {
   if (output.json) {
     nlohmann::json seams = nlohmann::json::array();
     for (const auto& seam : reply.seams) seams.push_back({{"name", seam->name}, {"ok", seam->ok}, {"why", seam->why}});
-    print({{"xla_version", reply.xla_version}, {"cpu", reply.cpu}, {"cores", reply.cores}, {"seams", seams}});
+    print({{"xla_version", reply.xla_version},
+           {"cpu", reply.cpu},
+           {"cores", reply.cores},
+           {"isa", cpu_isa()},
+           {"seams", seams}});
     return 0;
   }
-  fmt::print("XLA of {}, {} with {} cores\n", reply.xla_version, reply.cpu, reply.cores);
+  fmt::print("XLA of {}, {} with {} cores, {}\n", reply.xla_version, reply.cpu, reply.cores, cpu_isa());
   for (const auto& seam : reply.seams)
     fmt::print("  {:<40} {}\n", seam->name, seam->ok ? "works" : "off: " + seam->why);
   return 0;

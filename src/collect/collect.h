@@ -33,6 +33,7 @@ struct CollectOptions {
   int configurations = 0;   // random fusion configurations per program; 0 = 6 for tiles, 40 for fusion
   uint64_t seed = 0;        // of configurations, samples of options and inputs
   int threads = 1;
+  std::string max_isa = {};   // limit of the instruction set (base/isa.h); empty = the CPU's
   double gather_share = 0.3;  // of the time, at most, for lowering; every program is lowered once in any case
   // One tile in 250 compiles for longer than 3 s; these take a third of all time, and nearly all are slower than the
   // default.

@@ -90,6 +90,7 @@ std::unique_ptr<CollectMeasurer> make_collect_measurer(Database& database, const
   tune::SessionOptions session;
   session.target.threads = options.threads;
   session.target.seed = options.seed;
+  session.target.max_isa = options.max_isa;
   session.budget_s = budget_s;
   session.worker.memory_limit_bytes = memory_limit_bytes;
   return std::make_unique<WorkerMeasurer>(database, session);

@@ -25,6 +25,7 @@ tune::SessionOptions session_options(const LayoutCollectOptions& options, double
   tune::SessionOptions session;
   session.target.threads = options.threads;
   session.target.seed = options.seed;
+  session.target.max_isa = options.max_isa;
   session.budget_s = budget_s;
   session.worker.memory_limit_bytes = options.memory_limit_bytes;
   return session;

@@ -15,7 +15,8 @@ struct LayoutCollectOptions {
   int configurations = 100;  // of a program, besides XLA's own
   uint64_t seed = 0;         // of samples and inputs
   int threads = 1;
-  double budget_s = 0;  // 0 = until all is done
+  std::string max_isa = {};  // limit of the instruction set (base/isa.h); empty = the CPU's
+  double budget_s = 0;       // 0 = until all is done
   int64_t memory_limit_bytes = 0;
   // Compiling takes most of the time.
   tune::Duel duel{

@@ -347,7 +347,9 @@ AnalyticalModel AnalyticalModel::load(const std::string& path, features::Cpu cpu
   if (path.empty()) return AnalyticalModel(cpu);
   const json model = json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
   if (model.is_discarded()) throw Error("this is not JSON", path, "hone eval --save writes an analytical model");
-  return from_json(model, path);
+  AnalyticalModel fitted = from_json(model, path);
+  fitted.cpu_.vector_bits = std::min(fitted.cpu_.vector_bits, cpu.vector_bits);
+  return fitted;
 }
 
 }  // namespace hone::cost

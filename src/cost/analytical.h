@@ -65,7 +65,8 @@ class AnalyticalModel {
   nlohmann::json to_json() const;
   static AnalyticalModel from_json(const nlohmann::json& json, const std::string& what = "analytical model");
 
-  // A file of `hone eval --save`, or the defaults for this CPU when the path is empty. Throws Error (where = path).
+  // A file of `hone eval --save`, or the defaults for this CPU when the path is empty; its vectors are no wider than `cpu`'s.
+  // Throws Error (where = path).
   static AnalyticalModel load(const std::string& path, features::Cpu cpu);
 
   const features::Cpu& cpu() const { return cpu_; }

@@ -90,8 +90,9 @@ std::unique_ptr<EnsembleModel> make_ensemble(std::vector<std::unique_ptr<Learned
   return std::make_unique<Ensemble>(std::move(members));
 }
 
-std::unique_ptr<LearnedModel> analytical_member(const std::string& path, const std::string& task, int threads) {
-  return std::make_unique<AnalyticalMember>(AnalyticalModel::load(path, features::this_cpu(threads)), task);
+std::unique_ptr<LearnedModel> analytical_member(const std::string& path, const std::string& task, int threads,
+                                                const std::string& max_isa) {
+  return std::make_unique<AnalyticalMember>(AnalyticalModel::load(path, features::this_cpu(threads, max_isa)), task);
 }
 
 std::unique_ptr<EnsembleModel> open_ensemble(const std::string& folder, int threads) {

@@ -28,7 +28,9 @@ std::unique_ptr<EnsembleModel> open_ensemble(const std::string& folder, int thre
 // The same for open models; at least one.
 std::unique_ptr<EnsembleModel> make_ensemble(std::vector<std::unique_ptr<LearnedModel>> members);
 
-// The analytical model as a member, for any task; with default coefficients if the path is empty.
-std::unique_ptr<LearnedModel> analytical_member(const std::string& path, const std::string& task, int threads);
+// The analytical model as a member, for any task; with default coefficients if the path is empty. `max_isa`: the limit
+// of the instruction set under which kernels are compiled (base/isa.h), empty = none.
+std::unique_ptr<LearnedModel> analytical_member(const std::string& path, const std::string& task, int threads,
+                                                const std::string& max_isa = "");
 
 }  // namespace hone::cost

@@ -79,8 +79,8 @@ std::unique_ptr<KernelRanker> learned_ranker(const std::string& weights_path) {
   return std::make_unique<ModelRanker>(load_learned_model(weights_path));
 }
 
-std::unique_ptr<KernelRanker> analytical_ranker(const std::string& path, int threads) {
-  return std::make_unique<ModelRanker>(analytical_member(path, "tile", threads));
+std::unique_ptr<KernelRanker> analytical_ranker(const std::string& path, int threads, const std::string& max_isa) {
+  return std::make_unique<ModelRanker>(analytical_member(path, "tile", threads, max_isa));
 }
 
 std::optional<RankedScores> ranked_or_nothing(const Kernel& kernel, KernelRanker& ranker) {

@@ -57,8 +57,8 @@ std::unique_ptr<KernelRanker> learned_ranker(const std::string& weights_path);
 // The weights `tile` in the folder `models`, or the shipped ones (shipped.h); empty if there are none.
 std::string shipped_tile_weights(const std::string& models = "");
 
-// Coefficients saved by `hone eval --save`, or the defaults if the path is empty.
-std::unique_ptr<KernelRanker> analytical_ranker(const std::string& path, int threads);
+// Coefficients saved by `hone eval --save`, or the defaults if the path is empty. `max_isa` as for analytical_member().
+std::unique_ptr<KernelRanker> analytical_ranker(const std::string& path, int threads, const std::string& max_isa = "");
 
 // nullopt if the ranker cannot encode the kernel; the caller then searches without it.
 std::optional<RankedScores> ranked_or_nothing(const Kernel& kernel, KernelRanker& ranker);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/isa.h"
 #include "features/columns.h"
 
 namespace hone::features {
@@ -22,14 +23,9 @@ const std::vector<Column>& cpu_columns() {
   return columns;
 }
 
-Cpu this_cpu(int threads) {
+Cpu this_cpu(int threads, const std::string& max_isa) {
   Cpu cpu;
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f"))
-    cpu.vector_bits = 512;
-  else if (__builtin_cpu_supports("avx"))
-    cpu.vector_bits = 256;
-#endif
+  cpu.vector_bits = isa_vector_bits(isa_in_effect(max_isa));
   cpu.l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE);
   cpu.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE);
   cpu.l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE);

@@ -43,6 +43,7 @@ PassEnvOptions pass_env_options_from_json(nlohmann::json from) {
   take(from, "worker", options.session.worker.program);
   take(from, "step_limit_s", options.session.step_limit_s);
   take(from, "threads", options.session.threads);
+  take(from, "max_isa", options.session.max_isa);
   take(from, "input_seed", options.session.seed);
   if (!from.empty()) throw Error("there is no option '" + from.begin().key() + "'", id);
   return options;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/isa.h"
 #include "features/encode.h"
 #include "features/encoded.h"
 #include "graph/hlo_reader.h"
@@ -56,7 +57,9 @@ std::string joined(const PassHistory& history) {
 
 }  // namespace
 
-PassSession::PassSession(PassSessionOptions options) : options_(std::move(options)), worker_(options_.worker) {}
+PassSession::PassSession(PassSessionOptions options) : options_(std::move(options)), worker_(options_.worker) {
+  check_max_isa(options_.max_isa, cpu_isa());
+}
 
 const std::vector<PassInfo>& PassSession::passes() {
   const std::lock_guard lock(mutex_);
@@ -250,6 +253,7 @@ PassDuel PassSession::measure(const std::string& program, const PassHistory& his
       request.target = std::make_unique<wire::TargetT>();
       request.target->threads = options_.threads;
       request.target->seed = options_.seed;
+      request.target->max_isa = options_.max_isa;
       request.decisions = wire::to_wire(decisions);
       request.budget_ms = budget_ms;
       return worker_.call<wire::MeasureReplyT>(std::move(request), kMeasureLimit_s);

@@ -60,6 +60,7 @@ struct PassSessionOptions {
   size_t memory_states = 50000;  // states and steps in the cache, which is cleared when full
   int threads = 1;               // of a measured run
   uint64_t seed = 0;             // of generated inputs
+  std::string max_isa;           // of a measured run: widest instruction set (base/isa.h); empty = the CPU's
 };
 
 struct PassCounters {
@@ -70,7 +71,7 @@ struct PassCounters {
 // May be shared between threads; calls are serialised. Use it from a thread that outlives it, or see wire::Worker.
 class PassSession {
  public:
-  explicit PassSession(PassSessionOptions options);
+  explicit PassSession(PassSessionOptions options);  // throws Error for a limit beyond this CPU
 
   const std::vector<PassInfo>& passes();      // all, in the order of the table
   std::vector<std::string> default_passes();  // names of the default action set

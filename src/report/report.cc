@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "base/isa.h"
 #include "base/text.h"
 #include "report/report_fields.h"
 #include "tune/session/decision_list.h"
@@ -141,6 +142,7 @@ TuneReport make_report(tune::Session& session, const tune::ProgramResult& result
   report.target = session.target();
   report.xla_version = session.worker_info().xla_version;
   report.host = session.host();
+  report.isa = isa_in_effect(session.target().max_isa);
   report.decisions = result.decisions;
   const tune::Measurement& m = result.measurement;
   report.default_ns = m.baseline_ns;

@@ -18,9 +18,9 @@ struct TuneReport {
   std::string fingerprint;        // of the program as loaded
   std::string tuned_fingerprint;  // of the tuned, lowered module
   tune::Target target;
-  std::string inputs = "generated";  // or the file they came from
-  std::string xla_version, host;
-  Decisions decisions;  // empty = default XLA
+  std::string inputs = "generated";    // or the file they came from
+  std::string xla_version, host, isa;  // isa: the instruction set in effect; empty in packages of older versions
+  Decisions decisions;                 // empty = default XLA
   double default_ns = 0, tuned_ns = 0;
   double speedup = 1, speedup_low = 1, speedup_high = 1;  // default over tuned
   int rounds = 0;                                         // of the final duel

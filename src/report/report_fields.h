@@ -97,6 +97,7 @@ void visit_target(Visitor& v, T& t) {
   v.maybe("seed", t.seed);
   v.maybe("weights", t.weights);
   v.maybe("allow_fast_math", t.allow_fast_math);
+  v.given("max_isa", t.max_isa);
 }
 
 // The fields that `hone tune --json` prints.
@@ -124,6 +125,7 @@ void visit_summary(Visitor& v, R& r) {
   }
   v.derived("seed", [&] { return nlohmann::json(r.target.seed); });
   v.derived("threads", [&] { return nlohmann::json(r.target.threads); });
+  v.given("isa", r.isa);
   v.derived("decisions", [&] { return decisions_object(r.decisions); });
   v.derived("output", [&] { return r.output.empty() ? nlohmann::json() : nlohmann::json(r.output); });
 }

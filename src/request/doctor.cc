@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/isa.h"
 #include "base/text.h"
 #include "cost/learn_library.h"
 #include "cost/shipped.h"
@@ -72,14 +73,6 @@ Check seams_check(const wire::HelloReplyT& hello) {
           "decisions that need them are not tried; make build installs the XLA version that hone supports"};
 }
 
-Check instruction_set_check(const std::string& isa, const features::Cpu& cpu) {
-  const std::string detail = fmt::format("XLA compiles for {}; vectors of the CPU have {} bits",
-                                         isa.empty() ? "no extension" : isa, cpu.vector_bits);
-  if (isa == "avx512" || isa == "avx2") return {"instruction set", CheckStatus::Ok, detail};
-  return {"instruction set", CheckStatus::Warning, detail,
-          "the shipped models were trained on AVX-512 and predict worse here; measured results are not affected"};
-}
-
 bool has_one(const tune::Measurement& duel) { return duel.ratio_low <= 1 && 1 <= duel.ratio_high; }
 
 tune::Measurement duel_with_itself(tune::Session& session) {
@@ -102,13 +95,11 @@ void check_worker(const DoctorRequest& request, Diagnosis& diagnosis) {
     const wire::HelloReplyT& hello = session->worker_info();
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     diagnosis.xla_version = hello.xla_version;
-    diagnosis.isa = hello.isa;
     return {"worker", CheckStatus::Ok,
             fmt::format("XLA of {} starts and tests itself in {:.1f} s", hello.xla_version, seconds.count())};
   }));
   if (diagnosis.checks.back().status == CheckStatus::Failed) return;  // the checks below need a worker
   diagnosis.checks.push_back(seams_check(session->worker_info()));
-  diagnosis.checks.push_back(instruction_set_check(diagnosis.isa, diagnosis.cpu));
   diagnosis.checks.push_back(checked("timing", "see hone worker", [&] {
     session->load(kProbe, "doctor");
     diagnosis.duel = duel_with_itself(*session);
@@ -175,6 +166,13 @@ Check memory_check(const Machine& machine) {
           "large programs may need more: end other programs, or give --memory-limit, so that the worker is not killed"};
 }
 
+Check instruction_set_check(const std::string& isa) {
+  const std::string detail = fmt::format("{}, vectors of {} bits", isa, isa_vector_bits(isa));
+  if (isa == "avx512" || isa == "avx2") return {"instruction set", CheckStatus::Ok, detail};
+  return {"instruction set", CheckStatus::Warning, detail,
+          "the shipped models were trained on AVX-512 and predict worse here; measured results are not affected"};
+}
+
 Check timing_check(const tune::Measurement& duel) {
   if (!duel.ok())
     return {"timing", CheckStatus::Failed, fmt::format("{}: {}", tune::outcome_name(duel.outcome), duel.note),
@@ -235,8 +233,9 @@ Check database_check(const std::string& given) {
 }
 
 Diagnosis diagnose(const DoctorRequest& request) {
-  Diagnosis diagnosis{.machine = this_machine(), .cpu = features::this_cpu(1)};
-  diagnosis.checks = {cores_check(diagnosis.machine), memory_check(diagnosis.machine)};
+  Diagnosis diagnosis{.machine = this_machine(), .cpu = features::this_cpu(1), .isa = cpu_isa()};
+  diagnosis.checks = {cores_check(diagnosis.machine), memory_check(diagnosis.machine),
+                      instruction_set_check(diagnosis.isa)};
   check_worker(request, diagnosis);
   const Check library = library_check();
   diagnosis.checks.push_back(library);

@@ -31,7 +31,8 @@ struct DoctorRequest {
 struct Diagnosis {
   Machine machine{};
   features::Cpu cpu{};
-  std::string xla_version{}, isa{};         // of the worker; empty if it does not start
+  std::string isa{};                        // the widest of the CPU (base/isa.h)
+  std::string xla_version{};                // of the worker; empty if it does not start
   std::optional<tune::Measurement> duel{};  // of a small program with itself
   std::vector<Check> checks{};
 
@@ -44,6 +45,7 @@ Diagnosis diagnose(const DoctorRequest& request);
 // Single checks, which need no worker.
 Check cores_check(const Machine& machine);
 Check memory_check(const Machine& machine);
+Check instruction_set_check(const std::string& isa);  // a name of cpu_isa()
 // `duel` compares a program with itself: the true ratio is 1.
 Check timing_check(const tune::Measurement& duel);
 // Whether the shipped models are found and readable. Weights of kernel models are read only if `library`, since that needs

@@ -109,6 +109,7 @@ std::vector<tune::Alternative> SearchSetup::passes() {
     passorder::PassSessionOptions session_options;
     session_options.threads = opened_.session->target().threads;
     session_options.seed = opened_.session->target().seed;
+    session_options.max_isa = opened_.session->target().max_isa;
     passorder::PassSession session(session_options);
     std::unique_ptr<passorder::OrderPolicy> policy;
     if (const std::string path = passorder::shipped_order_policy(options_.models); !path.empty())

@@ -25,7 +25,10 @@ constexpr double kStartAllowanceS = 120;
 std::unique_ptr<cost::KernelRanker> tile_ranker(const TuneRequest& request) {
   const std::string& model = request.tile_model;
   if (model == "none" || request.exhaustive) return nullptr;
-  if (model == "analytical") return cost::analytical_ranker("", request.program.threads.value_or(1));
+  if (model == "analytical") {
+    const ProgramOptions& program = request.program;
+    return cost::analytical_ranker("", program.threads.value_or(1), program.max_isa);
+  }
   if (model != "shipped") return cost::learned_ranker(model);
   const std::string weights = cost::shipped_tile_weights(request.models);
   if (weights.empty()) return nullptr;
@@ -42,7 +45,7 @@ std::unique_ptr<tune::FusionModel> fusion_model(const TuneRequest& request) {
   const std::string& model = request.fusion_model;
   const int threads = request.program.threads.value_or(1);
   if (model == "none" || request.no_fusion || request.exhaustive) return nullptr;
-  if (model != "shipped") return tune::open_fusion_model(model, threads);
+  if (model != "shipped") return tune::open_fusion_model(model, threads, request.program.max_isa);
   const std::string weights = cost::shipped_model("fusion", request.models);
   if (weights.empty()) return nullptr;
   try {

@@ -7,6 +7,7 @@ import array
 import math
 import re
 import subprocess
+import sys
 import unittest
 import zipfile
 
@@ -38,6 +39,7 @@ class WithoutWorker(CliTest):
             ("db",),
             ("db", "info", "--db", "none.db"),
             ("inspect", "elementwise.hlo", "--inputs", "none.npz"),
+            ("tune", "elementwise.hlo", "--max-isa", "sse9"),
         ]
         for arguments in cases:
             done = self.hone(*arguments, code=2)
@@ -49,6 +51,16 @@ class WithoutWorker(CliTest):
         self.assertEqual(
             left, ["dot.hlo", "elementwise.hlo", "empty", "loop.hlo", "softmax.hlo"]
         )  # no package, no database
+
+    def test_a_limit_of_the_instruction_set_is_one_of_three(self):
+        commands = "inspect, run, tune, optimize, order, place, predict, collect tile, collect fusion, collect layout, "
+        commands += "go fuse, gym eval, tpugraphs export"
+        for command in commands.split(", "):
+            with self.subTest(command):
+                done = self.hone(*command.split(), "dot.hlo", "--max-isa", "neon", code=2)
+                self.assertIn(b"'neon' is none of sse4.2, avx2, avx512", done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), 1)
+                self.assertEqual(self.hone(*command.split(), "--help").stdout.count(b"--max-isa"), 1)
 
     def test_errors_as_json(self):
         error = self.json("inspect", "missing.hlo", code=2)["error"]
@@ -68,6 +80,7 @@ class OnePass(WithWorker):
         hello = self.json("worker")
         self.assertTrue(hello["xla_version"])
         self.assertGreaterEqual(hello["cores"], 1)
+        self.assertIn(hello["isa"], ("sse2", "sse4.2", "avx", "avx2", "avx512"))
         self.assertTrue(all({"name", "ok", "why"} <= set(seam) for seam in hello["seams"]))
 
     def test_inspect(self):
@@ -106,6 +119,37 @@ class OnePass(WithWorker):
         )  # same seed, same inputs
         self.json("run", "dot.hlo", "--repeat", "1", "--outputs", "other.npz", "--seed", "1")
         self.assertNotEqual((self.dir / "out.npz").read_bytes(), (self.dir / "other.npz").read_bytes())
+
+    def test_a_limit_of_the_instruction_set_holds_for_default_xla(self):
+        (self.dir / "fma.hlo").write_text(
+            "HloModule f\nENTRY main { x = f32[1024] parameter(0)  y = f32[1024] parameter(1)\n"
+            "p = f32[1024] multiply(x, y)  ROOT r = f32[1024] add(p, x) }\n"
+        )
+        own = self.json("worker")["isa"]
+        whole = self.json("run", "fma.hlo", "--repeat", "1", "--outputs", "whole.npz")
+        limited = self.json("run", "fma.hlo", "--repeat", "1", "--outputs", "limited.npz", "--max-isa", "sse4.2")
+        self.assertEqual((whole["isa"], limited["isa"]), (own, "sse4.2"))
+        self.assertEqual(whole["fingerprint"], limited["fingerprint"])  # the same program, other machine code
+        if own in ("avx2", "avx512"):
+            # Without FMA instructions the product is rounded before the sum.
+            self.assertNotEqual((self.dir / "whole.npz").read_bytes(), (self.dir / "limited.npz").read_bytes())
+        else:
+            print(f"SKIPPED: the CPU has no FMA instructions ({own}): outputs are not compared", file=sys.stderr)
+        duel = self.json("run", "fma.hlo", "--compare", "--budget", "200ms", "--max-isa", "sse4.2")
+        self.assertTrue(duel["verified"])
+        self.assertEqual(duel["isa"], "sse4.2")
+        self.assertEqual(duel["max_error"], 0)  # both sides are under the limit
+        found = self.json("inspect", "fma.hlo", "--max-isa", "sse4.2")
+        self.assertEqual((found["isa"], found["max_isa"]), ("sse4.2", "sse4.2"))
+        found = self.json("inspect", "fma.hlo")
+        self.assertEqual((found["isa"], found["max_isa"]), (own, None))
+
+    def test_a_limit_beyond_the_cpu_is_refused(self):
+        own = self.json("worker")["isa"]
+        if own == "avx512":
+            self.skipTest("SKIPPED: the CPU has every instruction set there is a limit for")
+        done = self.hone("run", "dot.hlo", "--max-isa", "avx512", code=2)
+        self.assertIn(f"this CPU has no avx512 (--max-isa): the widest it has is {own}", done.stderr.decode())
 
     def test_where_the_time_of_a_run_goes(self):
         profile = self.json("run", "dot.hlo", "--profile", "--repeat", "3")

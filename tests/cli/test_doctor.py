@@ -13,7 +13,7 @@ from cli_case import HONE, WithWorker
 from test_reference import documented_keys
 
 KEYS_OF_CHECK = {"name", "status", "detail", "hint"}
-NAMES = ["cores", "memory", "worker", "seams", "instruction set", "timing", "learning library", "models", "database"]
+NAMES = ["cores", "memory", "instruction set", "worker", "seams", "timing", "learning library", "models", "database"]
 
 
 class DoctorTest(WithWorker):
@@ -52,8 +52,8 @@ class DoctorTest(WithWorker):
             self.assertEqual(checks[name]["status"], "ok", checks[name])
         self.assertEqual("hone " + found["hone_version"], self.hone("--version").stdout.decode().strip())
         hello = self.json("worker")
-        self.assertEqual((found["xla_version"], found["cpu"]), (hello["xla_version"], hello["cpu"]))
-        self.assertIn(found["isa"], ("avx512", "avx2", "avx", "sse4.2"))
+        for key in ("xla_version", "cpu", "isa"):
+            self.assertEqual(found[key], hello[key])
         self.assertLessEqual(1, found["physical_cores"])
         self.assertLessEqual(found["physical_cores"], found["logical_cores"])
         self.assertLessEqual(found["available_bytes"], found["memory_bytes"])

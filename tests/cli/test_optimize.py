@@ -86,6 +86,14 @@ class OptimizeTest(CommandTest):
         run = self.answer("run", "p.hone", "--compare", "--budget", "200ms")
         self.assertTrue(run["verified"])
 
+    def test_a_limit_of_the_instruction_set_is_remembered(self):
+        self.need_weights()
+        answer = self.answer("optimize", "p.hlo", "--max-isa", "sse4.2", "-o", "limited.hone")
+        self.assertTrue(answer["verified"])
+        self.assertEqual(answer["isa"], "sse4.2")
+        self.assertEqual(self.answer("run", "limited.hone", "--repeat", "1")["isa"], "sse4.2")
+        self.assert_refused(self.hone("optimize", "p.hlo", "--max-isa", "avx"), "sse4.2, avx2, avx512")
+
     def test_same_choice_every_time_and_without_a_check(self):
         self.need_weights()
         once = self.answer("optimize", "p.hlo", "--no-verify", "-o", "a.hone")

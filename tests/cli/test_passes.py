@@ -117,10 +117,11 @@ class PassesTest(unittest.TestCase):
                 self.assertEqual(written["initial"]["instructions"], result["found"]["operations"])
 
     def test_order_by_run_time(self):
-        limits = ("--length", "6", "--max-applications", "30", "--budget", "60s")
+        limits = ("--length", "6", "--max-applications", "30", "--budget", "60s", "--max-isa", "sse4.2")
         program = ROOT / "examples" / "lstm_step.mlir"
         result = run_json("order", program, "--metric", "run-time", "--strategy", "random", *limits)
         self.assertTrue(result["verified"])
+        self.assertEqual(result["isa"], "sse4.2")
         self.assertGreater(result["found"]["run_ns"], 0)
         self.assertGreater(result["default"]["run_ns"], 0)
 

@@ -28,6 +28,7 @@ SUMMARY_FIELDS = {
     "failed",
     "seconds",
     "seed",
+    "isa",
     "decisions",
     "output",
 }
@@ -110,6 +111,34 @@ class Tune(WithWorker):
         fresh = self.tune("elementwise", "--budget", "25s", "--seed", "1")
         self.check_summary(fresh)
         self.assertFalse(fresh["known"])
+
+    def test_what_is_tuned_under_a_limit_is_of_another_host(self):
+        limit = ("--budget", "8s", "--max-isa", "sse4.2")
+        summary = self.tune("elementwise", *limit)
+        self.check_summary(summary)
+        self.assertEqual(summary["isa"], "sse4.2")
+        package = self.dir / "elementwise.hone"
+        decisions, report = (json.loads((package / f"{name}.json").read_text()) for name in ("decisions", "report"))
+        self.assertEqual(decisions["target"]["max_isa"], "sse4.2")
+        self.assertTrue(decisions["host"].endswith(" cores, at most sse4.2"), decisions["host"])
+        self.assertEqual((report["isa"], report["host"]), ("sse4.2", decisions["host"]))
+        self.assertEqual(list(self.json("db", "info", "--db", self.db)["by_host"]), [decisions["host"]])
+
+        # A package runs under its limit, and without a warning about another machine.
+        for words in (("run", "elementwise.hone", "--repeat", "2"), ("inspect", "elementwise.hone")):
+            self.assertEqual(self.json(*words)["isa"], "sse4.2")
+        compared = self.hone("run", "elementwise.hone", "--compare", "--budget", "1s", "--json")
+        self.assertEqual(json.loads(compared.stdout)["isa"], "sse4.2")
+        self.assertNotIn(b"tuned on", compared.stderr)
+        self.assertIn(b"compiled for at most sse4.2", self.hone("inspect", "elementwise.hone").stdout)
+
+        # The whole machine knows nothing of it, and the limited one all.
+        whole = self.tune("elementwise", "--budget", "8s", "-o", self.dir / "whole.hone")
+        self.assertFalse(whole["known"])
+        self.assertEqual(whole["isa"], self.json("worker")["isa"])
+        hosts = self.json("db", "info", "--db", self.db)["by_host"]
+        self.assertEqual(set(hosts), {decisions["host"], decisions["host"].removesuffix(", at most sse4.2")})
+        self.assertTrue(self.tune("elementwise", *limit)["known"])
 
     def test_other_programs(self):
         for name in ("softmax", "dot"):

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/rng.h"
 #include "features/encode.h"
 
@@ -163,6 +164,17 @@ TEST_CASE("rows of demand end with the estimate of the default model") {
   CHECK(rows[width - 1] == Approx(predicted[0]));
   CHECK(rows[2 * width - 1] == Approx(predicted[1]));
   CHECK(demand_rows(kernel.view(), {}, cpu).empty());
+}
+
+TEST_CASE("a fitted model counts on no wider vectors than the CPU it is opened for") {
+  const TempDir folder;
+  const std::string path = (folder.path() / "fitted.json").string();
+  write_file(path, AnalyticalModel(small_cpu()).to_json().dump());
+  features::Cpu cpu = small_cpu();
+  for (const auto& [has, counts] : {std::pair(128, 128), {256, 256}, {512, 256}}) {
+    cpu.vector_bits = has;
+    CHECK(AnalyticalModel::load(path, cpu).cpu().vector_bits == counts);
+  }
 }
 
 TEST_CASE("kernels are classified by their dominant operation") {

@@ -215,6 +215,8 @@ TEST_CASE("encode_cpu: this machine") {
   REQUIRE(cpu.size() == cpu_columns().size());
   CHECK(cpu[0] >= 128);
   CHECK(cpu.back() == 3);
+  CHECK(encode_cpu(this_cpu(3, "sse4.2"))[0] == 128);  // what XLA may use, not what there is
+  CHECK(encode_cpu(this_cpu(3, "avx2"))[0] == 256);
 }
 
 }  // namespace

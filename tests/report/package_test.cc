@@ -72,11 +72,25 @@ TEST_CASE("a package reads back what was written", "[tune]") {
   CHECK(loaded.target.seed == 7);
   CHECK(loaded.target.weights == wrote.report.target.weights);
   CHECK(loaded.target.allow_fast_math);
+  CHECK(loaded.target.max_isa.empty());
   CHECK(loaded.speedup == 1.25);
 
   const ProgramFile file = read_program(path);
   REQUIRE(file.package);
   CHECK(file.bytes == wrote.program_bytes);
+}
+
+TEST_CASE("a package remembers the instruction set it was limited to", "[tune]") {
+  TempDir dir;
+  const std::string path = (dir.path() / "m.hone").string();
+  Package limited = a_package();
+  limited.report.target.max_isa = limited.report.isa = "avx2";
+  write_package(path, limited, false);
+  CHECK(read_package(path).target.max_isa == "avx2");
+  const TuneReport report = report_from_json(nlohmann::json::parse(read_file(path + "/report.json")), "report.json");
+  CHECK(report.isa == "avx2");
+  CHECK(report.target.max_isa == "avx2");
+  CHECK_FALSE(to_json(a_package().report.target).contains("max_isa"));
 }
 
 TEST_CASE("a package replaces a package, and nothing else unless forced", "[tune]") {

@@ -54,6 +54,16 @@ TEST_CASE("one core and little memory are warnings with a hint", "[request]") {
   }
 }
 
+TEST_CASE("a narrow instruction set is a warning with a hint", "[request]") {
+  CHECK(instruction_set_check("avx512").detail == "avx512, vectors of 512 bits");
+  for (const char* isa : {"avx512", "avx2"}) CHECK(instruction_set_check(isa).status == CheckStatus::Ok);
+  for (const char* isa : {"avx", "sse4.2", "sse2", "unknown"}) {
+    const Check check = instruction_set_check(isa);
+    CHECK(check.status == CheckStatus::Warning);
+    CHECK_FALSE(check.hint.empty());
+  }
+}
+
 TEST_CASE("models that cannot be read are named", "[request]") {
   const TempDir folder;
   fs::create_directories(folder.path() / "layout");
@@ -112,7 +122,8 @@ TEST_CASE("without a worker the other checks are made", "[request]") {
       CHECK_FALSE(check.hint.empty());
     }
   }
-  CHECK(names == std::vector<std::string>{"cores", "memory", "worker", "learning library", "models", "database"});
+  CHECK(names == std::vector<std::string>{"cores", "memory", "instruction set", "worker", "learning library", "models",
+                                          "database"});
 }
 
 }  // namespace hone::request

@@ -148,6 +148,7 @@ void answer(const RequestT& request, ReplyT& reply) {
     if (!input_bytes.count(run->program)) return fail(reply, 2, "unknown program");
     RunReplyT result;
     result.times_ns = {static_cast<double>(input_bytes[run->program]), static_cast<double>(loads)};
+    if (run->target) result.fingerprint = run->target->max_isa;
     return reply.body.Set(std::move(result));
   }
   if (const auto* measure = request.body.AsMeasureRequest()) return answer_measure(*measure, reply);

@@ -59,8 +59,8 @@ class Node:
 
     def inspect(self):
         """The output of `hone inspect` for the program."""
-        of_programs = {"--threads", "--seed", "--weights", "--inputs", "--memory-limit", "--allow-fast-math"}
-        return self._call(["inspect", self.program, *self._words(of_programs)])
+        of_programs = "--threads --seed --weights --inputs --memory-limit --allow-fast-math --max-isa"
+        return self._call(["inspect", self.program, *self._words(of_programs.split())])
 
     def tune_kernels(self, kernels, budget_s):
         """Tunes kernels by fingerprint; the result contains the database."""

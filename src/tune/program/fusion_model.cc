@@ -230,8 +230,9 @@ double FusionModel::program_ns(const Lowered& lowered) {
   return ns;
 }
 
-std::unique_ptr<FusionModel> open_fusion_model(const std::string& path, int threads) {
-  if (path == "analytical") return std::make_unique<FusionModel>(cost::analytical_member("", "fusion", threads));
+std::unique_ptr<FusionModel> open_fusion_model(const std::string& path, int threads, const std::string& max_isa) {
+  if (path == "analytical")
+    return std::make_unique<FusionModel>(cost::analytical_member("", "fusion", threads, max_isa));
   return std::make_unique<FusionModel>(cost::load_learned_model(path));
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/interrupt.h"
+#include "base/isa.h"
 #include "base/log.h"
 #include "base/scoped_flag.h"
 #include "base/text.h"
@@ -54,6 +55,11 @@ void append_content(std::string& content, const std::string& type, const std::ve
 
 void Target::validate() const {
   if (threads < 1 || threads > 1024) throw Error(fmt::format("{} is no valid thread count", threads), "--threads");
+  check_max_isa(max_isa, cpu_isa());
+}
+
+std::string host_text(const std::string& cpu, int cores, const std::string& max_isa) {
+  return fmt::format("{}, {} cores{}{}", cpu, cores, max_isa.empty() ? "" : ", at most ", max_isa);
 }
 
 std::string index_list_text(const std::vector<int>& indices) {
@@ -105,7 +111,7 @@ const wire::HelloReplyT& Session::worker_info() {
   return *info_;
 }
 
-std::string Session::host() { return fmt::format("{}, {} cores", worker_info().cpu, worker_info().cores); }
+std::string Session::host() { return host_text(worker_info().cpu, worker_info().cores, options_.target.max_isa); }
 
 void Session::load(const std::string& bytes, const std::string& name) {
   const ScopedFlag no_limit(beyond_budget_,
@@ -162,6 +168,7 @@ std::unique_ptr<wire::TargetT> Session::wire_target() const {
   target->seed = options_.target.seed;
   target->allow_fast_math = options_.target.allow_fast_math;
   target->weights = options_.target.weights;
+  target->max_isa = options_.target.max_isa;
   return target;
 }
 

@@ -23,9 +23,13 @@ struct Target {
   uint64_t seed = 0;         // for generated inputs
   std::vector<int> weights;  // numbers of parameters that are constant between calls, ascending
   bool allow_fast_math = false;
+  std::string max_isa = {};  // widest instruction set of the code XLA generates (base/isa.h); empty = the CPU's
 
-  void validate() const;  // throws Error
+  void validate() const;  // throws Error, also for a limit beyond this CPU
 };
+
+// "AMD EPYC 7B13, 8 cores", and under a limit ", at most avx2": what was measured under it is that of another machine.
+std::string host_text(const std::string& cpu, int cores, const std::string& max_isa);
 
 // "0,3-9": the inverse of parse_index_list for ascending indices.
 std::string index_list_text(const std::vector<int>& indices);
@@ -70,7 +74,7 @@ class Session : public Measurer {
   const wire::LoadReplyT& program() const { return program_; }
   const std::string& name() const { return name_; }  // as given to load()
   const wire::HelloReplyT& worker_info();            // requested at the first call
-  std::string host();                                // CPU model and cores, as records name it
+  std::string host();                                // host_text(), as records name it
   const Target& target() const { return options_.target; }
   const Counters& counters() const { return counters_; }
   // Of given or snapshot inputs; empty when they are generated.

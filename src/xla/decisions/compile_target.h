@@ -1,6 +1,7 @@
 // How a program is compiled and how its parameters are passed.
 #pragma once
 
+#include <string>
 #include <vector>
 
 namespace hone::xla_side {
@@ -9,6 +10,7 @@ struct CompileTarget {
   int threads = 1;
   bool allow_fast_math = false;
   std::vector<int> weights;  // parameters the user declared constant between calls
+  std::string max_isa;       // of the code that XLA generates, as --max-isa takes it; empty = no limit
 };
 
 // How each parameter is stored for the tuned program.

@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "decisions/fingerprints.h"
 #include "decisions/lower.h"
+#include "decisions/program_options.h"
 #include "decisions/seam_state.h"
 #include "decisions/seams.h"
 #include "graph/kernel_option.h"
@@ -183,10 +184,10 @@ std::vector<KernelInfo> distinct_kernels(xla::HloModule& lowered, int threads, i
   return kernels;
 }
 
-std::unique_ptr<xla::HloModule> kernel_module(const std::string& hlo) {
+std::unique_ptr<xla::HloModule> kernel_module(const std::string& hlo, const CompileTarget& target) {
   auto module = take(xla::ParseAndReturnUnverifiedModule(hlo), "kernel", true);
   auto& config = module->mutable_config();
-  config.set_debug_options(xla::GetDebugOptionsFromFlags());
+  config.set_debug_options(debug_options_of(target));
   *module->mutable_entry_computation_layout() =
       xla::ComputationLayout(module->entry_computation()->ComputeProgramShape());
   return module;

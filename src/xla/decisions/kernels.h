@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "decisions/compile_target.h"
 #include "graph/decision.h"
 #include "xla/hlo/ir/hlo_module.h"
 
@@ -25,7 +26,8 @@ struct KernelInfo {
 };
 
 // Caches kernels by fingerprint: listing a kernel's tiles takes longer than all passes over a small program, and most
-// kernels are the same under another fusion. Valid for one thread count, one `max_tiles` and one `want_protos`.
+// kernels are the same under another fusion. Valid for one thread count, one instruction set, one `max_tiles` and one
+// `want_protos`.
 class KernelMemory {
  public:
   const KernelInfo* find(const std::string& fingerprint) const;
@@ -46,6 +48,6 @@ KernelInfo describe_kernel(const xla::HloInstruction& kernel, const std::string&
                            int max_tiles, bool want_proto);
 
 // A kernel module from its text, ready for annotate() on the root and generate().
-std::unique_ptr<xla::HloModule> kernel_module(const std::string& hlo);
+std::unique_ptr<xla::HloModule> kernel_module(const std::string& hlo, const CompileTarget& target);
 
 }  // namespace hone::xla_side

@@ -77,7 +77,7 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
   apply_weight_storage(*module, out.storage, inputs);
   expand_convolutions_and_poolings(*module, on_program);
   auto& config = module->mutable_config();
-  xla::DebugOptions debug = xla::GetDebugOptionsFromFlags();
+  xla::DebugOptions debug = debug_options_of(target);
   apply_program_options(debug, target, options);
   SeamScope scope;
   fill_reduce_table(debug, at_fusion);

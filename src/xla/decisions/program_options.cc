@@ -1,5 +1,6 @@
 #include "decisions/program_options.h"
 
+#include "base/isa.h"
 #include "decisions/conv_pool_expander.h"
 #include "graph/decision_family.h"
 #include "status.h"
@@ -58,6 +59,12 @@ const std::vector<ProgramOption>& program_options() {
 }
 
 }  // namespace
+
+xla::DebugOptions debug_options_of(const CompileTarget& target) {
+  xla::DebugOptions debug = xla::GetDebugOptionsFromFlags();
+  if (!target.max_isa.empty()) debug.set_xla_cpu_max_isa(xla_isa_name(target.max_isa));
+  return debug;
+}
 
 void apply_program_options(xla::DebugOptions& debug, const CompileTarget& target, const Decisions& decisions) {
   for (const Decision& d : decisions) {

@@ -9,6 +9,8 @@
 
 namespace hone::xla_side {
 
+// XLA's flags under the target's limits, before any decision. Throws Error for a limit that does not exist.
+xla::DebugOptions debug_options_of(const CompileTarget& target);
 // `decisions`: those of the stage Options. Throws Error for options or values that do not exist and for those the target does
 // not allow.
 void apply_program_options(xla::DebugOptions& debug, const CompileTarget& target, const Decisions& decisions);

@@ -35,7 +35,7 @@ FusedKernels fully_lowered(Lowered lowered) {
 }  // namespace
 
 std::string target_key(const CompileTarget& target) {
-  std::string key = std::to_string(target.threads) + (target.allow_fast_math ? "f" : "-");
+  std::string key = std::to_string(target.threads) + (target.allow_fast_math ? "f" : "-") + target.max_isa;
   for (int weight : target.weights) key += "," + std::to_string(weight);
   return key;
 }
@@ -185,7 +185,7 @@ std::vector<xla::Literal> Program::run_outputs(Variant& variant) {
 }
 
 const std::vector<xla::Literal>& Program::reference(const CompileTarget& target) {
-  const std::string key = std::to_string(target.threads);
+  const std::string key = std::to_string(target.threads) + target.max_isa;
   auto it = references_.find(key);
   if (it == references_.end()) it = references_.emplace(key, run_outputs(variant(target, {}))).first;
   return it->second;

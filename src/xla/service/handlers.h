@@ -24,9 +24,10 @@ struct MeasuredKernel {
 
 struct Handlers {
   std::map<std::string, std::unique_ptr<Program>> programs;
-  std::list<MeasuredKernel> kernels;                             // most recent first, at most 3
-  std::map<std::string, PassStates> states;                      // of programs that passes are run on
-  std::map<std::tuple<int, int, bool>, KernelMemory> described;  // kernels by threads, most tiles, with protos or not
+  std::list<MeasuredKernel> kernels;         // most recent first, at most 3
+  std::map<std::string, PassStates> states;  // of programs that passes are run on
+  // Kernels by threads, instruction set, most tiles, with protos or not.
+  std::map<std::tuple<int, std::string, int, bool>, KernelMemory> described;
 
   Program& program(const std::string& key);  // throws Error when it is not loaded
 

@@ -36,6 +36,7 @@ class RuntimeProgram {
     module_ = load_module(read_text(folder + "/program.pb"), folder).module;
     const auto& target = json.at("target");
     target_.threads = threads > 0 ? threads : target.value("threads", 1);
+    target_.max_isa = target.value("max_isa", "");  // of both: the duel was under it
     if (tuned) {
       target_.allow_fast_math = target.value("allow_fast_math", false);
       target_.weights = target.value("weights", std::vector<int>());

@@ -47,7 +47,7 @@ std::vector<xla::Literal> outputs_of(Executable& executable) {
 std::unique_ptr<Executable> compile_kernel(const std::string& hlo, const std::string& value,
                                            const CompileTarget& target) {
   auto compiled = at_stage(Stage::Codegen, [&] {
-    auto module = kernel_module(hlo);
+    auto module = kernel_module(hlo, target);
     auto* root = module->entry_computation()->root_instruction();
     if (root->opcode() == xla::HloOpcode::kFusion && target.threads == 1) {
       auto config = root->backend_config<xla::cpu::BackendConfig>();
@@ -139,7 +139,7 @@ void check_evaluator(const Program& program, const std::vector<xla::Literal>& re
 }  // namespace
 
 MeasuredKernel& Handlers::kernel(const wire::MeasureRequestT& request, const CompileTarget& target) {
-  const std::string key = std::to_string(target.threads) + request.kernel_hlo;
+  const std::string key = std::to_string(target.threads) + target.max_isa + request.kernel_hlo;
   for (auto it = kernels.begin(); it != kernels.end(); ++it)
     if (it->key == key) {
       kernels.splice(kernels.begin(), kernels, it);
@@ -150,7 +150,7 @@ MeasuredKernel& Handlers::kernel(const wire::MeasureRequestT& request, const Com
   const auto start = std::chrono::steady_clock::now();
   bench.baseline = compile_kernel(request.kernel_hlo, "", target);
   bench.compile_ms = ms_since(start);
-  const auto module = kernel_module(request.kernel_hlo);
+  const auto module = kernel_module(request.kernel_hlo, target);
   for (uint64_t attempt = 0; attempt < 3; ++attempt) {
     bench.inputs = generate_inputs(*module, seed_of(request.target.get()) + attempt * 7919, kKernelInputLimit);
     bind_all(*bench.baseline, bench.inputs);

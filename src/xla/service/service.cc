@@ -1,6 +1,5 @@
 #include "service/service.h"
 
-#include <algorithm>
 #include <thread>
 
 #include "base/machine.h"
@@ -10,24 +9,12 @@
 #include "service/handlers.h"
 #include "status.h"
 #include "wire/client.h"
-#include "xla/backends/cpu/codegen/cpu_features.h"
 #include "xla_pch.h"
 
 namespace hone::xla_side {
 namespace {
 
 constexpr char kXlaVersion[] = "tensorflow-cpu 2.21.0";
-
-// The widest vector extension among the features of XLA's compile target.
-std::string instruction_set() {
-  const auto most = xla::cpu::CpuFeatureFromString(xla::GetDebugOptionsFromFlags().xla_cpu_max_isa());
-  const std::vector<std::string> features = xla::cpu::DetectMachineAttributes(most).features;
-  const std::pair<const char*, const char*> names[] = {
-      {"+avx512f", "avx512"}, {"+avx2", "avx2"}, {"+avx", "avx"}, {"+sse4.2", "sse4.2"}};
-  for (const auto& [feature, name] : names)
-    if (std::find(features.begin(), features.end(), feature) != features.end()) return name;
-  return "";
-}
 
 }  // namespace
 
@@ -36,7 +23,6 @@ wire::HelloReplyT Handlers::hello() {
   reply.xla_version = kXlaVersion;
   reply.cpu = this_machine().cpu;
   reply.cores = std::thread::hardware_concurrency();
-  reply.isa = instruction_set();
   for (const SeamState& seam : seam_states()) {
     auto out = std::make_unique<wire::SeamT>();
     out->name = seam.name;

@@ -11,6 +11,7 @@ CompileTarget target_of(const wire::TargetT* target) {
   out.threads = std::max(1, target->threads);
   out.allow_fast_math = target->allow_fast_math;
   out.weights.assign(target->weights.begin(), target->weights.end());
+  out.max_isa = target->max_isa;
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/error.h"
 #include "base/files.h"
 #include "tests/tune/fake_measurer.h"
 #include "tune/session/replies.h"
@@ -91,6 +92,41 @@ TEST_CASE("a finished search is known by its column", "[tune]") {
   CHECK(known.best->value == "loop");
   CHECK(known.best->measurement.ratio == 1.5);
   CHECK(known.measured.size() == 1);  // the best is no measurement of its own
+}
+
+TEST_CASE("a limit of the instruction set reaches the worker, and makes another host", "[tune]") {
+  CHECK(host_text("a CPU", 2, "") == "a CPU, 2 cores");  // as in all databases
+  CHECK(host_text("a CPU", 2, "avx2") == "a CPU, 2 cores, at most avx2");
+
+  SessionOptions options = fake();
+  Session whole(options);
+  whole.load("", "a");
+  CHECK(whole.run({}, 1, false).fingerprint.empty());
+  options.target.max_isa = "sse4.2";
+  Session limited(options);
+  limited.load("", "a");
+  CHECK(limited.run({}, 1, false).fingerprint == "sse4.2");
+  CHECK(limited.host() == whole.host() + ", at most sse4.2");
+
+  options.target.max_isa = "sse9";
+  CHECK_THROWS_AS(Session(options), Error);
+}
+
+TEST_CASE("what was measured under a limit of the instruction set is known under it alone", "[tune]") {
+  const TempDir folder;
+  Database database = Database::open(folder.path() / "r.db");
+  const Kernel kernel = a_kernel("k", {"default", "loop"});
+  for (const char* max_isa : {"", "sse4.2"}) {
+    SessionOptions options = fake();
+    options.target.max_isa = max_isa;
+    Session session(options);
+    session.use_database(database, /*reuse_kernels=*/true);
+    session.load("", "a");
+    CHECK_FALSE(session.known(kernel).best);
+    session.remember(kernel, {"loop", measured(1.5)});
+    CHECK(session.known(kernel).best);
+  }
+  CHECK(database.info().by_host.size() == 2);
 }
 
 TEST_CASE("kernels are described once and listed alike", "[tune]") {
