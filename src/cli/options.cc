@@ -93,6 +93,12 @@ std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app) {
                  "memory a worker may use, in GiB (default: four fifths of the machine's memory)")
       ->check(above_zero())
       ->type_name("GIB");
+  app.add_option(
+         "--cache", options->cache,
+         "folder where compiled code is kept for later runs, at most 1 GiB (default: hone/objects in the user's "
+         "cache folder)")
+      ->type_name("FOLDER");
+  app.add_flag("--no-cache", options->no_cache, "compile everything, and keep no compiled code");
   app.add_flag("--allow-fast-math", options->allow_fast_math, "let XLA trade exactness of floating point for speed");
   return options;
 }

@@ -20,6 +20,8 @@ struct ProgramOptions {
   bool allow_fast_math = false;
   std::string inputs;     // .npz or .npy file; empty = the program's own or generated
   double memory_gib = 0;  // that a worker may use; 0 = four fifths of the machine's
+  std::string cache;      // folder of compiled code; empty = hone/objects in the user's cache folder
+  bool no_cache = false;  // compile everything
 
   // A package brings its own target; options given explicitly win. Throws Error.
   tune::Target target(const std::optional<report::LoadedPackage>& package) const;
