@@ -59,7 +59,10 @@ class Node:
 
     def inspect(self):
         """What `hone inspect` says of the program."""
-        of_programs = {"--threads", "--seed", "--weights", "--inputs", "--memory-limit", "--allow-fast-math"}
+        of_programs = {
+            *("--threads", "--seed", "--weights", "--inputs", "--memory-limit"),
+            *("--allow-fast-math", "--cache", "--no-cache"),
+        }
         return self._call(["inspect", self.program, *self._words(of_programs)])
 
     def tune_kernels(self, kernels, budget_s):
