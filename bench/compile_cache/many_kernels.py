@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a program of many kernels, all different, as HLO text: layers of a dot and an activation with constants of its own.
+"""Write a program of many different kernels as HLO text: layers of a dot and an activation with constants of its own.
 
 many_kernels.py LAYERS > program.hlo
 """
