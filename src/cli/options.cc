@@ -94,6 +94,12 @@ std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app) {
                  "memory a worker may use, in GiB (default: four fifths of the machine's memory)")
       ->check(above_zero())
       ->type_name("GIB");
+  app.add_option(
+         "--cache", options->cache,
+         "folder where compiled code is kept for later runs, at most 1 GiB (default: hone/objects in the user's "
+         "cache folder)")
+      ->type_name("FOLDER");
+  app.add_flag("--no-cache", options->no_cache, "compile everything, and keep no compiled code");
   app.add_flag("--allow-fast-math", options->allow_fast_math, "let XLA trade floating-point accuracy for speed");
   add_max_isa_option(app, options->max_isa);
   return options;

@@ -2,6 +2,10 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/object_store.h"
 #include "base/text.h"
 #include "data/npz.h"
 
@@ -10,6 +14,15 @@ namespace hone::request {
 namespace {
 
 int64_t machine_memory_bytes() { return static_cast<int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGE_SIZE); }
+
+// One that was named must be fit for use; without a home folder workers keep what they compile to themselves.
+std::string cache_folder(const std::string& given) {
+  if (!given.empty()) return ObjectStore({given}).folder();
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  if (cache && *cache) return (std::filesystem::path(cache) / "hone" / "objects").string();
+  return home && *home ? (std::filesystem::path(home) / ".cache" / "hone" / "objects").string() : "";
+}
 
 }  // namespace
 
@@ -35,6 +48,8 @@ OpenedProgram open_program(const ProgramOptions& options, double budget_s) {
   session.worker.memory_limit_bytes = options.memory_gib > 0
                                           ? static_cast<int64_t>(options.memory_gib * (int64_t{1} << 30))
                                           : machine_memory_bytes() / 5 * 4;
+  session.worker.cache_code = !options.no_cache;
+  if (!options.no_cache) session.worker.cache_folder = cache_folder(options.cache);
   opened.session = std::make_unique<tune::Session>(session);
   opened.session->load(opened.file.bytes, opened.file.name);
   const auto& snapshot = opened.session->program().snapshot_inputs;

@@ -21,6 +21,8 @@ struct ProgramOptions {
   std::string max_isa;    // limit of the instruction set (base/isa.h); empty = the package's or the CPU's
   std::string inputs;     // .npz or .npy file; empty = the program's own or generated
   double memory_gib = 0;  // that a worker may use; 0 = four fifths of the machine's
+  std::string cache;      // folder of compiled code; empty = hone/objects in the user's cache folder
+  bool no_cache = false;  // compile everything
 
   // A package has its own target; explicit options take precedence. Throws Error.
   tune::Target target(const std::optional<report::LoadedPackage>& package) const;

@@ -119,7 +119,13 @@ struct Worker::Process {
 void Worker::Process::ensure_running() {
   if (child && child->has_exited()) child.reset();
   if (child) return;
-  child.emplace(ProcessOptions{options.program, options.memory_limit_bytes, options.cpus, options.environment});
+  std::vector<std::string> arguments;
+  if (!options.cache_code) arguments = {"--no-cache"};
+  if (options.cache_code && !options.cache_folder.empty()) arguments = {"--cache", options.cache_folder};
+  if (options.cache_limit_bytes > 0)
+    arguments.insert(arguments.end(), {"--cache-bytes", std::to_string(options.cache_limit_bytes)});
+  child.emplace(
+      ProcessOptions{options.program, options.memory_limit_bytes, options.cpus, arguments, options.environment});
   ++started;
   fresh = true;
 }

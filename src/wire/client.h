@@ -19,6 +19,11 @@ struct WorkerOptions {
   int64_t memory_limit_bytes = 0;        // RLIMIT_AS headroom above idle_address_space_bytes(); 0 = none
   std::vector<int> cpus;                 // CPUs the worker may use; empty = as inherited
   std::vector<std::string> environment;  // extra NAME=VALUE
+  // No worker compiles a kernel twice; workers that share a folder (ObjectStore) do not compile what another has. Off:
+  // everything is compiled.
+  bool cache_code = true;
+  std::string cache_folder;       // empty = none
+  int64_t cache_limit_bytes = 0;  // of the folder; 0 = ObjectStore's own
 };
 
 // The worker died, hung or ran out of memory. The next call starts a new worker. Killed: by a signal from outside (the

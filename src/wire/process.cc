@@ -150,6 +150,7 @@ ChildProcess::ChildProcess(const ProcessOptions& options) {
   ::fcntl(error_reader.value, F_SETFL, O_NONBLOCK);
 
   std::vector<std::string> arguments = {options.program, "--fd", std::to_string(kWorkerFd)};
+  arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
   std::vector<std::string> environment = merged_environment(options.environment);
   const std::vector<char*> argument_pointers = pointers(arguments), environment_pointers = pointers(environment);
   const cpu_set_t cpus = cpu_set(options.cpus);

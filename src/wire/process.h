@@ -16,10 +16,11 @@ struct ProcessOptions {
   std::string program;                   // path
   int64_t memory_limit_bytes = 0;        // RLIMIT_AS = this + idle_address_space_bytes(); 0 = no limit
   std::vector<int> cpus;                 // CPUs it may use; empty = as inherited
+  std::vector<std::string> arguments;    // after --fd 3
   std::vector<std::string> environment;  // NAME=VALUE, added to the inherited ones and to settings of malloc
 };
 
-// Runs `program --fd 3` with one end of the socket pair as descriptor 3, in its own process group (Ctrl-C at the
+// Runs `program --fd 3 ARGUMENTS` with one end of the socket pair as descriptor 3, in its own process group (Ctrl-C at the
 // terminal does not reach it), without core files. It is killed when the thread that started it ends (PDEATHSIG).
 class ChildProcess {
  public:

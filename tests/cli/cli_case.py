@@ -38,7 +38,7 @@ class CliTest(unittest.TestCase):
 
     def hone(self, *arguments, code=0, stdin=None, timeout=300):
         """Runs hone in the test's folder and returns the finished process."""
-        environment = dict(os.environ, XDG_DATA_HOME=str(self.dir / "data"))
+        environment = dict(os.environ, XDG_DATA_HOME=str(self.dir / "data"), XDG_CACHE_HOME=str(self.dir / "cache"))
         done = subprocess.run(
             self.arguments(*arguments),
             cwd=self.dir,

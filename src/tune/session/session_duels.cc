@@ -40,6 +40,14 @@ Record row_about(const char* scope, const std::string& decisions, const std::str
   return row;
 }
 
+// What the cache of compiled code did for a measurement; nothing without one.
+std::string code_text(const wire::MeasureReplyT& reply) {
+  if (!reply.code) return "";
+  const wire::CodeCountsT& code = *reply.code;
+  return fmt::format(" ({} modules compiled, {} not, which saved {:.0f} ms)", code.compiled,
+                     code.reused + code.linked + code.relinked, code.saved_ms);
+}
+
 bool timed(const Measurement& m) {
   const auto sound = [](double value) { return std::isfinite(value) && value > 0; };
   return sound(m.ratio) && sound(m.ratio_low) && sound(m.ratio_high) && sound(m.baseline_ns) && sound(m.candidate_ns) &&
@@ -69,10 +77,11 @@ Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel) {
       m.note = "the worker's times are not valid";
     }
     spdlog::debug(
-        "{}: {} {:.3f}x [{:.3f}, {:.3f}] of {:.4f} ms, {} rounds, compiled in {:.0f} ms, {:.0f} ms in all, worker {} "
+        "{}: {} {:.3f}x [{:.3f}, {:.3f}] of {:.4f} ms, {} rounds, compiled in {:.0f} ms{}, {:.0f} ms in all, worker {} "
         "MiB{}",
         what, outcome_name(m.outcome), m.ratio, m.ratio_low, m.ratio_high, m.baseline_ns / 1e6, m.rounds, m.compile_ms,
-        1e3 * Seconds(Clock::now() - start).count(), reply.rss_bytes >> 20, m.note.empty() ? "" : ": " + m.note);
+        code_text(reply), 1e3 * Seconds(Clock::now() - start).count(), reply.rss_bytes >> 20,
+        m.note.empty() ? "" : ": " + m.note);
     return m;
   } catch (const wire::WorkerFailure& died) {
     const bool late = died.kind() == wire::WorkerFailure::Kind::TimedOut;

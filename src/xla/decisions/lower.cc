@@ -11,6 +11,7 @@
 #include "graph/kernel_option.h"
 #include "passes/passes.h"
 #include "status.h"
+#include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla_pch.h"
 
 namespace hone::xla_side {
@@ -101,14 +102,31 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
   // Recorded edges name instructions by these tags (op_type="@name before fusion"). Fingerprints ignore metadata.
   if (!record_edges) strip_tags(*out.module);
 
-  std::unordered_map<std::string, std::string> kernels;
-  for (const Decision& d : of_stage(decisions, DecisionStage::Kernels)) kernels[d.key] = d.value;
-  if (!kernels.empty())
-    for (auto* kernel : kernels_of(*out.module)) {
-      auto it = kernels.find(kernel_fingerprint(*kernel));
-      if (it != kernels.end()) annotate(*kernel, it->second);
-    }
+  mark_kernels(*out.module, decisions);
   return out;
+}
+
+std::unique_ptr<xla::HloModule> copy_with_names(const xla::HloModule& module) {
+  auto [copy, context] = module.CloneWithContext("");
+  copy->set_name(module.name());
+  for (const auto* computation : module.computations())
+    if (auto* clone = context->FindComputation(computation)) clone->SetAndSanitizeName(computation->name());
+  return std::move(copy);
+}
+
+void mark_kernels(xla::HloModule& module, const Decisions& decisions,
+                  std::unordered_map<std::string, std::string>* known) {
+  std::unordered_map<std::string, std::string> values;
+  for (const Decision& d : of_stage(decisions, DecisionStage::Kernels)) values[d.key] = d.value;
+  if (values.empty()) return;
+  std::unordered_map<std::string, std::string> own;
+  std::unordered_map<std::string, std::string>& fingerprints = known ? *known : own;
+  for (auto* kernel : kernels_of(module)) {
+    std::string& fingerprint = fingerprints[std::string(kernel->name())];
+    if (fingerprint.empty()) fingerprint = kernel_fingerprint(*kernel);
+    const auto it = values.find(fingerprint);
+    if (it != values.end()) annotate(*kernel, it->second);
+  }
 }
 
 void annotate(xla::HloInstruction& kernel, const std::string& value) {
@@ -146,9 +164,11 @@ std::vector<xla::HloInstruction*> kernels_of(xla::HloModule& module) {
   return kernels;
 }
 
-std::unique_ptr<xla::cpu::CpuExecutable> generate(std::unique_ptr<xla::HloModule> module, int threads) {
+std::unique_ptr<xla::cpu::CpuExecutable> generate(std::unique_ptr<xla::HloModule> module, int threads,
+                                                  CodeCache* cache) {
   module->mutable_config().set_intra_op_parallelism_threads(threads);
   SeamScope scope;
+  const CodeScope code(cache, *module);
   for (auto* kernel : kernels_of(*module)) {
     if (kernel->opcode() != xla::HloOpcode::kDot) continue;
     const auto& attributes = kernel->frontend_attributes().map();

@@ -2,8 +2,10 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "decisions/code_cache.h"
 #include "decisions/compile_target.h"
 #include "decisions/seam_table.h"
 #include "graph/decision.h"
@@ -34,13 +36,23 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
 // whether producers may be copied by those of the stage Options. Decisions about anything else are passed over.
 void fill_fusion_table(const Decisions& at_fusion, const Decisions& options, bool record_edges);
 
+// A copy in which everything is called as in the original; XLA's own clones call their fused computations otherwise.
+std::unique_ptr<xla::HloModule> copy_with_names(const xla::HloModule& module);
+
+// The kernel decisions alone, on a module lowered under the others. `known`: fingerprints by instruction name, filled where
+// one is missing; may be null.
+void mark_kernels(xla::HloModule& module, const Decisions& decisions,
+                  std::unordered_map<std::string, std::string>* known = nullptr);
+
 // Applies one kernel's decision value ("loop", "tile=8,8;unroll=0", "eigen") to its instruction.
 void annotate(xla::HloInstruction& kernel, const std::string& value);
 
 // Dots, convolutions and fusions of all computations that run (not those inside fusions).
 std::vector<xla::HloInstruction*> kernels_of(xla::HloModule& module);
 
-// Code generation of a lowered module.
-std::unique_ptr<xla::cpu::CpuExecutable> generate(std::unique_ptr<xla::HloModule> module, int threads);
+// Code generation of a lowered module. What `cache` has is not compiled again; an executable of which a part was not cannot
+// be exported.
+std::unique_ptr<xla::cpu::CpuExecutable> generate(std::unique_ptr<xla::HloModule> module, int threads,
+                                                  CodeCache* cache = nullptr);
 
 }  // namespace hone::xla_side

@@ -18,6 +18,10 @@ enum SeamId : int8_t {
   kConvYnn,
   kReduceYnn,
   kLayout,
+  kCodeFusions,
+  kCodeObjects,
+  kCodeLinks,
+  kCodeLibrary,
   kSeams  // their number
 };
 

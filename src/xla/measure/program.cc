@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kKeptVariants = 4;
 constexpr int64_t kInputLimit = int64_t{3} << 30;
 constexpr size_t kKeptSnapshots = 4;
+constexpr size_t kKeptLowerings = 3;
 
 // False for what the snapshot does not cover: kernel decisions and the partitioning for several threads are applied
 // after all passes, and weights before fusion.
@@ -40,7 +41,7 @@ std::string target_key(const CompileTarget& target) {
   return key;
 }
 
-Program::Program(std::unique_ptr<xla::HloModule> module) : module_(std::move(module)) {}
+Program::Program(std::unique_ptr<xla::HloModule> module, CodeCache* code) : module_(std::move(module)), code_(code) {}
 
 void Program::set_inputs(std::vector<xla::Literal> inputs) {
   const auto* entry = module_->entry_computation();
@@ -127,6 +128,31 @@ FusedKernels Program::fused_kernels(const CompileTarget& target, const Decisions
   return whole;
 }
 
+Lowered Program::lower_kernels(const CompileTarget& target, const Decisions& decisions) {
+  Decisions others = decisions;
+  std::erase_if(others, [](const Decision& d) { return decides_kernel(d.kind, d.key); });
+  const bool constants = std::any_of(others.begin(), others.end(), [](const Decision& d) {
+    return d.kind == DecisionKind::Weights && d.value == "constant";
+  });
+  if (constants) return lower_with(target, decisions, false);  // inputs are part of the module
+  const std::string key = target_key(target) + "|" + to_text(others);
+  auto kept = std::find_if(lowerings_.begin(), lowerings_.end(), [&](const auto& k) { return k.key == key; });
+  if (kept == lowerings_.end()) {
+    lowerings_.push_front({key, lower_with(target, others, false), {}});
+    if (lowerings_.size() > kKeptLowerings) lowerings_.pop_back();
+  } else {
+    lowerings_.splice(lowerings_.begin(), lowerings_, kept);
+  }
+  KeptLowering& lowering = lowerings_.front();
+  Lowered lowered;
+  lowered.module = copy_with_names(*lowering.lowered.module);
+  lowered.storage = lowering.lowered.storage;
+  lowered.huge_pages = lowering.lowered.huge_pages;
+  lowered.pass_ms = lowering.lowered.pass_ms;
+  at_stage(Stage::Passes, [&] { mark_kernels(*lowered.module, decisions, &lowering.fingerprints); });
+  return lowered;
+}
+
 Variant& Program::variant(const CompileTarget& target, const Decisions& decisions) {
   const std::string key = target_key(target) + "|" + to_text(decisions);
   for (auto it = variants_.begin(); it != variants_.end(); ++it)
@@ -135,11 +161,11 @@ Variant& Program::variant(const CompileTarget& target, const Decisions& decision
       return variants_.front().second;
     }
   const auto start = std::chrono::steady_clock::now();
-  Lowered lowered = lower_with(target, decisions, false);
+  Lowered lowered = lower_kernels(target, decisions);
   Variant variant;
   variant.fingerprint = module_fingerprint(*lowered.module);
   variant.storage = lowered.storage;
-  auto compiled = at_stage(Stage::Codegen, [&] { return generate(std::move(lowered.module), target.threads); });
+  auto compiled = at_stage(Stage::Codegen, [&] { return generate(std::move(lowered.module), target.threads, code_); });
   variant.executable = std::make_unique<Executable>(std::move(compiled), target.threads, lowered.huge_pages);
   variant.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   bind(variant);

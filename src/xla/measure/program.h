@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "decisions/fusion_snapshot.h"
@@ -31,7 +32,8 @@ struct FusedKernels {
 
 class Program {
  public:
-  explicit Program(std::unique_ptr<xla::HloModule> module);
+  // `code`: of this process, outlives the program; null = everything is compiled.
+  explicit Program(std::unique_ptr<xla::HloModule> module, CodeCache* code = nullptr);
 
   const xla::HloModule& module() const { return *module_; }
   // Sets inputs, one literal per parameter; drops compiled variants with data of the old ones.
@@ -58,6 +60,12 @@ class Program {
   void bind(Variant& variant);
 
  private:
+  // A module under all decisions but those about single kernels, which come last: XLA's passes need not run again for them.
+  struct KeptLowering {
+    std::string key;
+    Lowered lowered;
+    std::unordered_map<std::string, std::string> fingerprints;  // of its kernels, by name
+  };
   struct KeptSnapshot {
     std::unique_ptr<FusionSnapshot> snapshot;
     int64_t asked = 0;
@@ -65,9 +73,12 @@ class Program {
   };
 
   void draw(uint64_t seed);
+  // As lower_with(), by way of the last few lowerings. Kept ones hand out copies, and so are the module that they copy.
+  Lowered lower_kernels(const CompileTarget& target, const Decisions& decisions);
   FusedKernels fused_kernels(const CompileTarget& target, const Decisions& decisions, bool recall);
 
   std::unique_ptr<xla::HloModule> module_;
+  CodeCache* code_;
   std::vector<xla::Literal> inputs_;
   std::map<int, xla::Literal> transposed_;
   bool given_ = false, drawn_ = false;
@@ -75,6 +86,7 @@ class Program {
   std::list<std::pair<std::string, Variant>> variants_;  // most recent first
   std::map<std::string, std::vector<xla::Literal>> references_;
   std::map<std::string, KeptSnapshot> snapshots_;
+  std::list<KeptLowering> lowerings_;  // most recent first
 };
 
 std::string target_key(const CompileTarget& target);

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "decisions/code_cache.h"
 #include "decisions/kernels.h"
 #include "measure/program.h"
 #include "passes/pass_states.h"
@@ -23,6 +24,7 @@ struct MeasuredKernel {
 };
 
 struct Handlers {
+  std::unique_ptr<CodeCache> code;  // null: everything is compiled
   std::map<std::string, std::unique_ptr<Program>> programs;
   std::list<MeasuredKernel> kernels;         // most recent first, at most 3
   std::map<std::string, PassStates> states;  // of programs that passes are run on
@@ -46,6 +48,7 @@ struct Handlers {
   // The program to lower under these decisions, with inputs if they are folded into it.
   Program& to_lower(const std::string& key, const wire::TargetT* target, const Decisions& decisions);
   MeasuredKernel& kernel(const wire::MeasureRequestT& request, const CompileTarget& target);
+  wire::MeasureReplyT measure_program(const wire::MeasureRequestT& request);
   wire::MeasureReplyT measure_kernel(const wire::MeasureRequestT& request);
 };
 

@@ -2,6 +2,9 @@
 
 #include <iostream>
 
+#include "base/files.h"
+#include "base/object_store.h"
+#include "decisions/code_cache.h"
 #include "decisions/fingerprints.h"
 #include "decisions/kernels.h"
 #include "decisions/layout_listing.h"
@@ -69,8 +72,9 @@ void test_fusion(const xla::HloModule& program) {
   if (calls("fusion") == 0 || !changed) turn_off("fusion", "XLA's fusion pass does not call it or ignores it");
 }
 
-std::vector<xla::Literal> run_lowered(Lowered lowered, const std::vector<xla::Literal>& inputs) {
-  Executable executable(generate(std::move(lowered.module), 1), 1, false);
+std::vector<xla::Literal> run_lowered(Lowered lowered, const std::vector<xla::Literal>& inputs,
+                                      CodeCache* code = nullptr) {
+  Executable executable(generate(std::move(lowered.module), 1, code), 1, false);
   for (size_t i = 0; i < executable.inputs().size(); ++i)
     executable.set_input(i, inputs[executable.inputs()[i].parameter].untyped_data());
   executable.run();
@@ -133,6 +137,23 @@ void test_kernels(const xla::HloModule& program, const std::vector<xla::Literal>
     if (calls(name) == 0) turn_off(name, "XLA does not call it");
 }
 
+// Compiled, taken from this process and taken from disk, the probe computes the same.
+void test_code_cache(const xla::HloModule& program, const std::vector<xla::Literal>& inputs,
+                     const std::vector<xla::Literal>& expected) try {
+  const TempDir folder("hone-self-test");
+  const auto cache = [&] {
+    return std::make_unique<CodeCache>(std::make_unique<ObjectStore>(ObjectStoreOptions{folder.path() / "objects"}));
+  };
+  const auto first = cache(), second = cache();
+  for (CodeCache* code : {first.get(), first.get(), second.get()})
+    if (compare(expected, run_lowered(lower(program, {}, {}, nullptr, false), inputs, code)).max_error != 0)
+      return turn_off("code-fusions", "code from the cache changed results");
+  if (first->counters().reused == 0 || second->counters().linked == 0)
+    turn_off("code-fusions", "XLA does not come for earlier code");
+} catch (const Error& e) {
+  turn_off("code-fusions", e.what());
+}
+
 }  // namespace
 
 void self_test() {
@@ -146,6 +167,7 @@ void self_test() {
     const auto expected = run_lowered(lower(*loaded.module, {}, {}, nullptr, false), inputs);
     test_kernels(*loaded.module, inputs, expected);
     test_reductions(*loaded.module, inputs, expected);
+    test_code_cache(*loaded.module, inputs, expected);
   } catch (const std::exception& e) {
     for (SeamState& seam : seam_states()) seam.on = false;
     std::cerr << "hone-xla: all seams are off, the self-test failed: " << e.what() << "\n";

@@ -43,7 +43,7 @@ wire::LoadReplyT Handlers::load(const wire::LoadRequestT& request) {
       });
   reply.module_proto = to_wire_proto(*loaded.module);
   auto& slot = programs[reply.program];
-  if (!slot) slot = std::make_unique<Program>(std::move(loaded.module));
+  if (!slot) slot = std::make_unique<Program>(std::move(loaded.module), code.get());
   if (!loaded.inputs.empty()) {
     for (const auto& literal : loaded.inputs)
       if (literal.shape().IsArray()) reply.snapshot_inputs.push_back(to_wire_array(literal));

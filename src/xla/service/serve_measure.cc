@@ -45,7 +45,7 @@ std::vector<xla::Literal> outputs_of(Executable& executable) {
 }
 
 std::unique_ptr<Executable> compile_kernel(const std::string& hlo, const std::string& value,
-                                           const CompileTarget& target) {
+                                           const CompileTarget& target, CodeCache* code) {
   auto compiled = at_stage(Stage::Codegen, [&] {
     auto module = kernel_module(hlo, target);
     auto* root = module->entry_computation()->root_instruction();
@@ -57,9 +57,22 @@ std::unique_ptr<Executable> compile_kernel(const std::string& hlo, const std::st
       }
     }
     if (!value.empty()) annotate(*root, value);
-    return generate(std::move(module), target.threads);
+    return generate(std::move(module), target.threads, code);
   });
   return std::make_unique<Executable>(std::move(compiled), target.threads, false);
+}
+
+// What the cache did for one request, from what it had done before.
+std::unique_ptr<wire::CodeCountsT> code_counts(CodeCache* code, const CodeCounters& before) {
+  if (code == nullptr) return nullptr;
+  const CodeCounters now = code->counters();
+  auto counts = std::make_unique<wire::CodeCountsT>();
+  counts->reused = now.reused - before.reused;
+  counts->linked = now.linked - before.linked;
+  counts->relinked = now.relinked - before.relinked;
+  counts->compiled = now.compiled - before.compiled;
+  counts->saved_ms = now.saved_ms - before.saved_ms;
+  return counts;
 }
 
 void set_verdict(wire::MeasureReplyT& reply, wire::Verdict verdict, Stage stage, const std::string& note) {
@@ -148,7 +161,7 @@ MeasuredKernel& Handlers::kernel(const wire::MeasureRequestT& request, const Com
   MeasuredKernel bench;
   bench.key = key;
   const auto start = std::chrono::steady_clock::now();
-  bench.baseline = compile_kernel(request.kernel_hlo, "", target);
+  bench.baseline = compile_kernel(request.kernel_hlo, "", target, code.get());
   bench.compile_ms = ms_since(start);
   const auto module = kernel_module(request.kernel_hlo, target);
   for (uint64_t attempt = 0; attempt < 3; ++attempt) {
@@ -169,7 +182,7 @@ wire::MeasureReplyT Handlers::measure_kernel(const wire::MeasureRequestT& reques
   reply.baseline_compile_ms = bench.compile_ms;
   about_candidate(reply, [&] {
     const auto start = std::chrono::steady_clock::now();
-    auto candidate = compile_kernel(request.kernel_hlo, request.kernel_value, target);
+    auto candidate = compile_kernel(request.kernel_hlo, request.kernel_value, target, code.get());
     reply.compile_ms = ms_since(start);
     bind_all(*candidate, bench.inputs);
     if (judge_outputs(compare(bench.reference, outputs_of(*candidate)), reply))
@@ -180,7 +193,13 @@ wire::MeasureReplyT Handlers::measure_kernel(const wire::MeasureRequestT& reques
 }
 
 wire::MeasureReplyT Handlers::measure(const wire::MeasureRequestT& request) {
-  if (!request.kernel_hlo.empty()) return measure_kernel(request);
+  const CodeCounters before = code ? code->counters() : CodeCounters();
+  wire::MeasureReplyT reply = request.kernel_hlo.empty() ? measure_program(request) : measure_kernel(request);
+  reply.code = code_counts(code.get(), before);
+  return reply;
+}
+
+wire::MeasureReplyT Handlers::measure_program(const wire::MeasureRequestT& request) {
   Program& p = program(request.program);
   const CompileTarget target = target_of(request.target.get());
   p.prepare_inputs(seed_of(request.target.get()), target);

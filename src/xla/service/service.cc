@@ -1,5 +1,7 @@
 #include "service/service.h"
 
+#include <fstream>
+#include <iostream>
 #include <thread>
 
 #include "base/machine.h"
@@ -37,7 +39,18 @@ wire::ApplyReplyT Handlers::apply(const wire::ApplyRequestT& request) {
   return states.try_emplace(request.program, program(request.program).module()).first->second.apply(request);
 }
 
-Service::Service() : handlers_(std::make_unique<Handlers>()) {}
+Service::Service(const ServiceOptions& options) : handlers_(std::make_unique<Handlers>()) {
+  if (!options.cache_code) return;
+  std::unique_ptr<ObjectStore> store;
+  try {
+    ObjectStoreOptions folder{options.cache_folder};
+    if (options.cache_bytes > 0) folder.limit_bytes = options.cache_bytes;
+    if (!folder.folder.empty()) store = std::make_unique<ObjectStore>(folder);
+  } catch (const Error& e) {
+    std::cerr << "hone-xla: no cache on disk: " << e.what() << "\n";
+  }
+  handlers_->code = std::make_unique<CodeCache>(std::move(store));
+}
 Service::~Service() = default;
 
 wire::ReplyT Service::handle(const wire::RequestT& request) {

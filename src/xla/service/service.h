@@ -1,6 +1,8 @@
 // Handles the worker's requests; keeps programs, kernels and executables between requests.
 #pragma once
+#include <cstdint>
 #include <memory>
+#include <string>
 
 #include "wire/hone_generated.h"
 
@@ -8,9 +10,15 @@ namespace hone::xla_side {
 
 struct Handlers;  // handlers.h
 
+struct ServiceOptions {
+  bool cache_code = true;    // no kernel is compiled twice by this process
+  std::string cache_folder;  // nor by two that share this folder; empty = none. One that cannot be used is done without
+  uint64_t cache_bytes = 0;  // limit of the folder; 0 = the store's own
+};
+
 class Service {
  public:
-  Service();
+  explicit Service(const ServiceOptions& options);
   ~Service();
   // Never throws: failures are returned in the reply. XLA may still abort the process.
   wire::ReplyT handle(const wire::RequestT& request);

@@ -13,14 +13,20 @@
 
 int main(int argc, char** argv) {
   int fd = -1;
-  for (int i = 1; i + 1 < argc; ++i)
-    if (std::strcmp(argv[i], "--fd") == 0) fd = std::atoi(argv[i + 1]);
+  hone::xla_side::ServiceOptions options;
+  for (int i = 1; i < argc; ++i) {
+    const char* value = i + 1 < argc ? argv[i + 1] : "";
+    if (std::strcmp(argv[i], "--fd") == 0) fd = std::atoi(value);
+    if (std::strcmp(argv[i], "--cache") == 0) options.cache_folder = value;
+    if (std::strcmp(argv[i], "--cache-bytes") == 0) options.cache_bytes = std::strtoull(value, nullptr, 10);
+    if (std::strcmp(argv[i], "--no-cache") == 0) options.cache_code = false;
+  }
   if (fd < 0) {
     std::cerr << "hone-xla is started by hone and takes --fd N\n";
     return 2;
   }
   signal(SIGPIPE, SIG_IGN);
-  hone::xla_side::Service service;
+  hone::xla_side::Service service(options);
   std::vector<uint8_t> frame;
   while (hone::wire::read_frame(fd, frame)) {
     flatbuffers::Verifier verifier(frame.data(), frame.size(), 128, 10000000);
