@@ -93,7 +93,7 @@ std::vector<Alternative> ask_for_layouts(TuneState& state) {
 // The dimensions of the kind that belong, offer the option and are not yet at it.
 TuneState::Group group_of(const TuneState& state, const Belongs& belongs, DecisionKind kind,
                           const std::string& option) {
-  TuneState::Group group{.what = "", .decisions = {}, .share = 0};
+  TuneState::Group group{.what = "", .decisions = {}, .share = 0, .whole = true};
   for (const Dimension& d : state.dimensions) {
     if (d.kind != kind || !belongs(d) || d.options[current_option(state.best, d)] == option ||
         state.measured_as_kernel(d) || std::find(d.options.begin(), d.options.end(), option) == d.options.end())

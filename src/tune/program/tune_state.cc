@@ -17,6 +17,8 @@ namespace {
 
 constexpr double kInvisibleShare = 0.003;  // of the program's run time: a kernel below cannot be seen in a duel
 constexpr int kSecondLook = 4;             // times the effort of a trial
+constexpr int kSecondLookOfSlow = 2;       // the same of programs whose trials take seconds
+constexpr double kSlowDuelSeconds = 2;
 constexpr int kProfiledRuns = 2;
 constexpr int kRunsOfProfile = 8;       // that profiling takes in all, warming up included
 constexpr double kProfileShare = 0.03;  // of the time left, for looking where the program's goes
@@ -58,9 +60,10 @@ bool TuneState::try_step(const std::string& what, const Decisions& candidate) {
   Measurement& m = step.measurement;
   if (m.ok() && m.ratio > options.min_gain && m.ratio_low <= 1 && left() > 0) {  // promising, not sure: look again
     Duel longer = trial;
-    longer.budget_ms *= kSecondLook;
-    longer.max_rounds *= kSecondLook;
-    longer.limit_s += kSecondLook * trial.budget_ms / 1e3;
+    const int times = duel_s() > kSlowDuelSeconds ? kSecondLookOfSlow : kSecondLook;
+    longer.budget_ms *= times;
+    longer.max_rounds *= times;
+    longer.limit_s += times * trial.budget_ms / 1e3;
     m = run.measurer.measure_program(candidate, best, longer);
   }
   step.kept = m.ok() && m.ratio_low > 1 && m.ratio > options.min_gain;
@@ -76,14 +79,15 @@ bool TuneState::try_step(const std::string& what, const Decisions& candidate) {
 bool TuneState::adopt_group(const Group& group) {
   if (group.decisions.empty()) return false;
   const bool single = group.decisions.size() == 1;
-  if (try_step(single ? in_words(group.decisions[0]) : group.what, merged(best, group.decisions))) return true;
+  const std::string name = single ? in_words(group.decisions[0]) : group.whole ? group.what : "part of " + group.what;
+  if (try_step(name, merged(best, group.decisions))) return true;
   if (single) {
     refused_.insert(to_text(group.decisions));
     return false;
   }
   const auto middle = group.decisions.begin() + (group.decisions.size() + 1) / 2;
-  parts.push_back({group.what, Decisions(group.decisions.begin(), middle), group.share / 2});
-  parts.push_back({group.what, Decisions(middle, group.decisions.end()), group.share / 2});
+  parts.push_back({group.what, Decisions(group.decisions.begin(), middle), group.share / 2, /*whole=*/false});
+  parts.push_back({group.what, Decisions(middle, group.decisions.end()), group.share / 2, /*whole=*/false});
   return false;
 }
 
@@ -207,7 +211,7 @@ TuneState::Group TuneState::winners() const {
   std::stable_sort(won.begin(), won.end(), [](const KernelReport* a, const KernelReport* b) {
     return a->share * (1 - 1 / a->gain) > b->share * (1 - 1 / b->gain);
   });
-  Group group{.share = 0};
+  Group group{.what = "", .decisions = {}, .share = 0, .whole = true};
   for (const KernelReport* k : won) {
     group.decisions.push_back({k->decision, k->key, k->chosen});
     group.share += k->share * (1 - 1 / k->gain);

@@ -25,6 +25,7 @@ struct TuneState {
     std::string what;
     Decisions decisions;
     double share = 1;
+    bool whole = true;  // not a part of what it is named after
   };
 
   // Both must outlive the state.

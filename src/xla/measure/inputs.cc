@@ -172,11 +172,30 @@ double normal(Rng& rng) {  // Box-Muller
 }
 
 template <class T>
+T draw_float(const Use& use, double scale, Rng& rng) {
+  const double value = use.positive ? 0.5 + std::fabs(normal(rng)) * 0.5 : normal(rng) * scale;
+  return static_cast<T>(static_cast<float>(value));
+}
+
+constexpr size_t kManyElements = 1 << 20;
+constexpr int kTableBits = 16;
+
+// Elements of large arrays are drawn from a table of 65,536 values, four with each random number: a logarithm and a cosine
+// for each would take a minute for the weights of a language model.
+template <class T>
 void fill_float(xla::MutableLiteralBase& literal, const xla::ShapeIndex& index, const Use& use, Rng& rng) {
   const double scale = use.fan_in > 0 ? 1 / std::sqrt(static_cast<double>(use.fan_in)) : 0.5;
-  for (T& x : literal.data<T>(index)) {
-    const double value = use.positive ? 0.5 + std::fabs(normal(rng)) * 0.5 : normal(rng) * scale;
-    x = static_cast<T>(static_cast<float>(value));
+  const auto data = literal.data<T>(index);
+  if (data.size() < kManyElements) {
+    for (T& x : data) x = draw_float<T>(use, scale, rng);
+    return;
+  }
+  std::vector<T> table(1 << kTableBits);
+  for (T& x : table) x = draw_float<T>(use, scale, rng);
+  uint64_t bits = 0;
+  for (size_t i = 0; i < data.size(); ++i) {
+    bits = i % (64 / kTableBits) == 0 ? rng() : bits >> kTableBits;
+    data[i] = table[bits & ((1 << kTableBits) - 1)];
   }
 }
 
