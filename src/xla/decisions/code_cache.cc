@@ -96,14 +96,16 @@ std::optional<KernelObject> CodeCache::find_by_ir(const std::string& key, bool* 
   }
   std::optional<KernelObject> object = find_object(key);
   *from_disk = object.has_value();
-  if (!object) return std::nullopt;
-  const std::lock_guard lock(mutex_);
-  if (by_ir_.emplace(key, *object).second) ir_bytes_ += object->object.size();
+  if (object) remember_ir(key, *object);
   return object;
 }
 
 void CodeCache::add_by_ir(const std::string& key, const KernelObject& object) {
   store_object(key, object);
+  remember_ir(key, object);
+}
+
+void CodeCache::remember_ir(const std::string& key, const KernelObject& object) {
   const std::lock_guard lock(mutex_);
   if (ir_bytes_ + object.object.size() > kIrBytes) by_ir_.clear(), ir_bytes_ = 0;
   if (by_ir_.emplace(key, object).second) ir_bytes_ += object.object.size();

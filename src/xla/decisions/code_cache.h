@@ -67,6 +67,8 @@ class CodeCache {
   CodeCounters counters();
 
  private:
+  void remember_ir(const std::string& key, const KernelObject& object);
+
   std::mutex mutex_;
   std::unique_ptr<ObjectStore> store_;
   std::unordered_map<std::string, LinkedKernel> linked_;
