@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "graph/decision_family.h"
 #include "tune/kernel/kernel_moves.h"
 #include "tune/session/decision_list.h"
 
@@ -146,7 +147,7 @@ void TuneState::look_where_time_goes() {
   double total = 0;
   for (const auto& [name, ns] : times) total += ns;
   std::map<std::string, double> earlier = std::exchange(kernel_share_, {});
-  double libraries = 0;
+  double libraries = 0, dots = 0;
   for (size_t i = 0; i < lowered.kernels.size(); ++i) {
     const Kernel& kernel = lowered.kernels[i];
     double ns = 0;
@@ -156,8 +157,10 @@ void TuneState::look_where_time_goes() {
     const double share = ns > 0 ? ns / total : before != earlier.end() ? before->second : estimated[i];
     kernel_share_[kernel.fingerprint] = std::min(1.0, share);
     if (kernel.kind != "fusion") libraries += share;
+    if (kernel.kind == "dot") dots += share;
   }
   outside_libraries_ = std::clamp(1 - libraries, kLeastOutside, 1.0);
+  dots_ = std::min(dots, 1 - kLeastOutside);
   dimensions_of_.clear();
   for (const Dimension& d : dimensions) ++dimensions_of_[d.kind];
 }
@@ -170,11 +173,24 @@ double TuneState::share_of(const Kernel& kernel) const {
 double TuneState::share_of(const Dimension& dimension) const {
   for (const Kernel& kernel : lowered.kernels)
     if (kernel.dimension.kind == dimension.kind && kernel.dimension.key == dimension.key) return share_of(kernel);
-  if (is_broad(dimension)) return 1;
+  if (is_broad(dimension)) return share_of_broad(dimension);
   const auto count = dimensions_of_.find(dimension.kind);
   const double each = 1.0 / (count == dimensions_of_.end() ? 1 : count->second);
   if (dimension.kind == DecisionKind::Weights) return each;  // of a dot's operand, or of what reads it
-  return dimension.kind == DecisionKind::Rewrite ? 0.5 : outside_libraries_ * each;
+  const bool convolution =
+      dimension.kind == DecisionKind::Rewrite && !belongs_to(FamilyId::Pooling, dimension.kind, dimension.key);
+  return convolution ? 1 - dots_ : outside_libraries_ * each;
+}
+
+// Options of the program change the code that XLA generates; one library for all operations changes what libraries compute,
+// as far as no kernel of it has been measured with that library.
+double TuneState::share_of_broad(const Dimension& dimension) const {
+  if (dimension.kind == DecisionKind::Weights) return 1;
+  if (dimension.kind != DecisionKind::Library) return outside_libraries_;
+  double open = 0;
+  for (const Kernel& kernel : lowered.kernels)
+    if (kernel.kind != "fusion" && !seen_kernels.contains(kernel.fingerprint)) open += share_of(kernel);
+  return std::clamp(open, kLeastOutside, 1.0);
 }
 
 // ---- kernels

@@ -95,10 +95,11 @@ struct TuneState {
 
  private:
   void look_where_time_goes();
+  double share_of_broad(const Dimension& dimension) const;
 
   Decisions lowered_under_;
   std::map<std::string, double> kernel_share_;  // by fingerprint
-  double outside_libraries_ = 1;
+  double outside_libraries_ = 1, dots_ = 0;
   std::map<DecisionKind, int> dimensions_of_;  // of each kind
   std::set<std::string> tried_;                // pairs of best and candidate
   std::set<std::string> refused_;              // winners that made the program no faster
