@@ -93,7 +93,7 @@ std::vector<Alternative> ask_for_layouts(TuneState& state) {
 // The dimensions of the kind that belong, offer the option and are not yet at it.
 TuneState::Group group_of(const TuneState& state, const Belongs& belongs, DecisionKind kind,
                           const std::string& option) {
-  TuneState::Group group{.what = "", .decisions = {}, .share = 0, .whole = true};
+  TuneState::Group group{.what = "", .decisions = {}, .share = 0};
   for (const Dimension& d : state.dimensions) {
     if (d.kind != kind || !belongs(d) || d.options[current_option(state.best, d)] == option ||
         state.measured_as_kernel(d) || std::find(d.options.begin(), d.options.end(), option) == d.options.end())
@@ -103,6 +103,21 @@ TuneState::Group group_of(const TuneState& state, const Belongs& belongs, Decisi
   }
   group.what = fmt::format("{} {} for all {}", decision_kind_name(kind), option, group.decisions.size());
   return group;
+}
+
+std::vector<Experiment> open_parts(const TuneState& state, bool kernels) {
+  std::vector<Experiment> experiments;
+  for (size_t i = 0; i < state.parts.size(); ++i) {
+    const TuneState::Group& part = state.parts[i];
+    if (part.kernels != kernels) continue;
+    experiments.push_back(
+        duel(state, fmt::format("{} of {}", part.decisions.size(), part.what), part.share, [i](TuneState& s) {
+          const TuneState::Group taken = s.parts[i];
+          s.parts.erase(s.parts.begin() + static_cast<std::ptrdiff_t>(i));
+          s.adopt_group(taken);
+        }));
+  }
+  return experiments;
 }
 
 Experiment try_group(const TuneState& state, const TuneState::Group& group) {
@@ -253,18 +268,8 @@ Propose groups_of_family(FamilyId family) {
   return groups_of([family](const Dimension& d) { return belongs_to(family, d.kind, d.key); });
 }
 
-std::vector<Experiment> parts_of_groups(const TuneState& state) {
-  std::vector<Experiment> experiments;
-  for (size_t i = 0; i < state.parts.size(); ++i) {
-    const TuneState::Group& part = state.parts[i];
-    experiments.push_back(
-        duel(state, fmt::format("{} of {}", part.decisions.size(), part.what), part.share, [i](TuneState& s) {
-          const TuneState::Group taken = s.parts[i];
-          s.parts.erase(s.parts.begin() + static_cast<std::ptrdiff_t>(i));
-          s.adopt_group(taken);
-        }));
-  }
-  return experiments;
+Propose parts_of_groups(bool kernels) {
+  return [kernels](const TuneState& state) { return open_parts(state, kernels); };
 }
 
 Propose single_options(Belongs belongs, bool again) {

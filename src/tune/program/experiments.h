@@ -42,8 +42,8 @@ std::vector<Experiment> contenders_again(const TuneState& state);
 Propose groups_of(Belongs belongs);
 // The same of the dimensions of one family (graph/decision_families.def).
 Propose groups_of_family(FamilyId family);
-// The halves of groups that failed.
-std::vector<Experiment> parts_of_groups(const TuneState& state);
+// The halves of groups that failed: of kernels that won by themselves, or of others.
+Propose parts_of_groups(bool kernels);
 // One option of one dimension, all others as in the best. `again`: those that were tried under an earlier best.
 Propose single_options(Belongs belongs, bool again);
 // All dimensions by the strategy that the options name, once; needs that name.

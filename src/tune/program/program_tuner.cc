@@ -57,7 +57,8 @@ const std::vector<TuneStep>& tune_steps() {
       // By itself: its cost does not depend on the program's.
       {"kernels", kernels_of_program, with_kernels, {.kept = 0.35, .gain = 0.25}, true},
       {"winning kernels", winning_kernels, with_kernels, {.kept = 0.85, .gain = kAlmostAll}, false, true},
-      {"parts of groups", parts_of_groups, with_kernels, {.kept = 0.3, .gain = 0.15}},
+      {"parts of winning kernels", parts_of_groups(true), with_kernels, {.kept = 0.5, .gain = kAlmostAll}},
+      {"parts of groups", parts_of_groups(false), greedily, {.kept = 0.12, .gain = 0.1}},
       // Weights and libraries come in dozens.
       {"single dimensions, grouped", groups_of(is_single), greedily, {.kept = 0.15, .gain = 0.12}},
       {"single options", single_options(any_dimension, /*again=*/false), greedily, {.kept = 0.06, .gain = 0.15}},

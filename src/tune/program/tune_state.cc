@@ -87,8 +87,10 @@ bool TuneState::adopt_group(const Group& group) {
     return false;
   }
   const auto middle = group.decisions.begin() + (group.decisions.size() + 1) / 2;
-  parts.push_back({group.what, Decisions(group.decisions.begin(), middle), group.share / 2, /*whole=*/false});
-  parts.push_back({group.what, Decisions(middle, group.decisions.end()), group.share / 2, /*whole=*/false});
+  parts.push_back(
+      {group.what, Decisions(group.decisions.begin(), middle), group.share / 2, /*whole=*/false, group.kernels});
+  parts.push_back(
+      {group.what, Decisions(middle, group.decisions.end()), group.share / 2, /*whole=*/false, group.kernels});
   return false;
 }
 
@@ -227,7 +229,7 @@ TuneState::Group TuneState::winners() const {
   std::stable_sort(won.begin(), won.end(), [](const KernelReport* a, const KernelReport* b) {
     return a->share * (1 - 1 / a->gain) > b->share * (1 - 1 / b->gain);
   });
-  Group group{.what = "", .decisions = {}, .share = 0, .whole = true};
+  Group group{.what = "", .decisions = {}, .share = 0, .whole = true, .kernels = true};
   for (const KernelReport* k : won) {
     group.decisions.push_back({k->decision, k->key, k->chosen});
     group.share += k->share * (1 - 1 / k->gain);

@@ -25,7 +25,8 @@ struct TuneState {
     std::string what;
     Decisions decisions;
     double share = 1;
-    bool whole = true;  // not a part of what it is named after
+    bool whole = true;     // not a part of what it is named after
+    bool kernels = false;  // won by themselves: `share` is what they save
   };
 
   // Both must outlive the state.

@@ -58,7 +58,7 @@ TEST_CASE("kernels, options and weights that gain add up; those that hurt stay o
   CHECK(result.kernels[0].kept);
 }
 
-TEST_CASE("libraries of reductions are decided before the kernels they make", "[tune]") {
+TEST_CASE("the kernels that libraries of reductions make are searched, too", "[tune]") {
   const std::string first = "reduce:add:f32[8,512]->f32[8]:1", second = "reduce:maximum:f32[8,512]->f32[8]:1";
   FakeMeasurer measurer;
   measurer.lowering = [&](const Decisions& d, bool) {
@@ -75,8 +75,8 @@ TEST_CASE("libraries of reductions are decided before the kernels they make", "[
   };
   const ProgramResult result = tune_program(measurer, with_budget(60));
   CHECK(result.decisions == Decisions{{DecisionKind::Library, first, "compiled"}});
-  REQUIRE_FALSE(measurer.kernel_calls.empty());
-  for (const std::string& call : measurer.kernel_calls) CHECK(call.rfind("sum in its producer", 0) == 0);
+  CHECK(std::any_of(measurer.kernel_calls.begin(), measurer.kernel_calls.end(),
+                    [](const std::string& call) { return call.starts_with("sum in its producer"); }));
 }
 
 TEST_CASE("convolutions and poolings are decided first, one kind after the other", "[tune]") {
@@ -310,7 +310,7 @@ TEST_CASE("a tune takes the experiments of its options", "[tune]") {
   CHECK(takes("strategy"));
   CHECK_FALSE(takes("single options"));
   options.kernels_only = true;
-  CHECK(tune_step_names(options) == std::vector<std::string>{"kernels", "winning kernels", "parts of groups"});
+  CHECK(tune_step_names(options) == std::vector<std::string>{"kernels", "winning kernels", "parts of winning kernels"});
   options.fusion_plan.only = true;
   CHECK(tune_step_names(options) == std::vector<std::string>{"fusion"});
 }
