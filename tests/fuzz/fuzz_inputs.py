@@ -74,6 +74,7 @@ def run_case(hone: Path, kind: str, data: bytes | None, command: str) -> Verdict
         if command == "tune":
             line += ["--budget", "2s", "--db", given / "records.db", "-o", given / "out.hone"]
         environment = {"PATH": os.environ["PATH"], "HOME": str(cwd), "TMPDIR": str(tmp)}
+        environment["XDG_CACHE_HOME"] = str(given / "cache")  # the one place where hone keeps something for later
         try:
             run = subprocess.run(line, cwd=cwd, env=environment, capture_output=True, timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:

@@ -30,7 +30,7 @@ TEST_CASE("a belief begins at its prior and follows the results", "[search]") {
 
   belief.observe(/*gain=*/0, /*predicted_s=*/2, /*took_s=*/4);
   CHECK(belief.kept() == Approx(1.0 / 5));
-  CHECK(belief.gain() == Approx(0.2));          // nothing was learnt about gains
+  CHECK(belief.gain() == Approx(0.2));             // nothing was learnt about gains
   CHECK(belief.cost_s(2) == Approx(2 * 8 / 6.0));  // (2 * 2 + 4) / (2 * 2 + 2)
   belief.observe(0.6, 2, 4);
   CHECK(belief.kept() == Approx(2.0 / 6));

@@ -59,7 +59,9 @@ class Node:
 
     def inspect(self):
         """The output of `hone inspect` for the program."""
-        of_programs = "--threads --seed --weights --inputs --memory-limit --allow-fast-math --max-isa --cache --no-cache"
+        of_programs = (
+            "--threads --seed --weights --inputs --memory-limit --allow-fast-math --max-isa --cache --no-cache"
+        )
         return self._call(["inspect", self.program, *self._words(of_programs.split())])
 
     def tune_kernels(self, kernels, budget_s):
