@@ -184,15 +184,13 @@ double TuneState::share_of(const Dimension& dimension) const {
   return convolution ? 1 - dots_ : outside_libraries_ * each;
 }
 
-// Options of the program change the code that XLA generates; one library for all operations changes what libraries compute,
-// as far as no kernel of it has been measured with that library.
+// One library for all operations changes what libraries compute, also with a library that no kernel offers by itself. Options
+// of the program change the code that XLA generates, and small dots and convolutions are such code, too.
 double TuneState::share_of_broad(const Dimension& dimension) const {
+  constexpr double kOfGenerated = 0.5;
   if (dimension.kind == DecisionKind::Weights) return 1;
-  if (dimension.kind != DecisionKind::Library) return outside_libraries_;
-  double open = 0;
-  for (const Kernel& kernel : lowered.kernels)
-    if (kernel.kind != "fusion" && !seen_kernels.contains(kernel.fingerprint)) open += share_of(kernel);
-  return std::clamp(open, kLeastOutside, 1.0);
+  if (dimension.kind == DecisionKind::Library) return std::max(1 - outside_libraries_, kLeastOutside);
+  return outside_libraries_ + kOfGenerated * (1 - outside_libraries_);
 }
 
 // ---- kernels
