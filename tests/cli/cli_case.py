@@ -17,6 +17,11 @@ HONE = BUILD / "hone"
 PROGRAMS = {"elementwise": ELEMENTWISE, "softmax": SOFTMAX, "dot": DOT, "loop": LOOP}
 
 
+def own_environment(folder):
+    """The environment of a hone whose database and compiled code lie in `folder`, not in the user's folders."""
+    return dict(os.environ, XDG_DATA_HOME=str(folder / "data"), XDG_CACHE_HOME=str(folder / "cache"))
+
+
 class CliTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -38,14 +43,13 @@ class CliTest(unittest.TestCase):
 
     def hone(self, *arguments, code=0, stdin=None, timeout=300):
         """Runs hone in the test's folder and returns the finished process."""
-        environment = dict(os.environ, XDG_DATA_HOME=str(self.dir / "data"), XDG_CACHE_HOME=str(self.dir / "cache"))
         done = subprocess.run(
             self.arguments(*arguments),
             cwd=self.dir,
             input=stdin,
             capture_output=True,
             timeout=timeout,
-            env=environment,
+            env=own_environment(self.dir),
             check=False,
         )
         self.assertEqual(done.returncode, code, f"{arguments}\n{done.stdout.decode()}\n{done.stderr.decode()}")

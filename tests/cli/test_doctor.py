@@ -4,12 +4,11 @@ No test requires the check of timing to pass, since it depends on what else runs
 """
 
 import json
-import os
 import shutil
 import subprocess
 import unittest
 
-from cli_case import HONE, WithWorker
+from cli_case import HONE, WithWorker, own_environment
 from test_reference import documented_keys
 
 KEYS_OF_CHECK = {"name", "status", "detail", "hint"}
@@ -18,11 +17,10 @@ NAMES = ["cores", "memory", "instruction set", "worker", "seams", "timing", "lea
 
 class DoctorTest(WithWorker):
     def run_doctor(self, *arguments, program=HONE):
-        environment = dict(os.environ, XDG_DATA_HOME=str(self.dir / "data"))
         return subprocess.run(
             [str(program), "doctor", *map(str, arguments)],
             cwd=self.dir,
-            env=environment,
+            env=own_environment(self.dir),
             capture_output=True,
             text=True,
             timeout=300,

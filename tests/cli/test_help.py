@@ -3,7 +3,6 @@
 Runs build/hone (or that of $HONE_BUILD_DIR). Needs only the standard library, and no worker.
 """
 
-import os
 import pathlib
 import re
 import subprocess
@@ -11,9 +10,7 @@ import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
-HONE = BUILD / "hone"
+from cli_case import HONE, ROOT, own_environment
 
 sys.path.insert(0, str(ROOT / "scripts"))
 from reference import decisions  # noqa: E402
@@ -44,11 +41,10 @@ class HelpTest(unittest.TestCase):
         cls.dir = pathlib.Path(folder.name)
 
     def run_hone(self, *arguments):
-        environment = dict(os.environ, XDG_DATA_HOME=str(self.dir / "data"))
         return subprocess.run(
             [str(HONE), *map(str, arguments)],
             cwd=self.dir,
-            env=environment,
+            env=own_environment(self.dir),
             capture_output=True,
             text=True,
             timeout=60,

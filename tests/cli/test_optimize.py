@@ -4,12 +4,12 @@ Needs only the standard library; tests that need the shipped weights are skipped
 """
 
 import json
-import os
 import pathlib
 import subprocess
 import tempfile
 import unittest
 
+from cli_case import HONE, ROOT, own_environment
 from programs import TWO_KERNELS
 
 # One convolution that is large enough for a rewrite and one that is not.
@@ -26,9 +26,6 @@ ENTRY main {
 }
 """
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
-HONE = BUILD / "hone"
 MODELS = ROOT / "data" / "models"
 
 
@@ -46,9 +43,14 @@ class CommandTest(unittest.TestCase):
         command = [str(HONE), *map(str, arguments)]
         if arguments[0] in ("optimize", "tune") and "--models" not in arguments and MODELS.is_dir():
             command += ["--models", str(MODELS)]
-        environment = dict(os.environ, XDG_DATA_HOME=str(self.dir / "data"))
         return subprocess.run(
-            command, cwd=self.dir, env=environment, capture_output=True, text=True, timeout=300, check=False
+            command,
+            cwd=self.dir,
+            env=own_environment(self.dir),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
         )
 
     def answer(self, *arguments):

@@ -6,15 +6,13 @@ Needs only the standard library. The test that decodes a trace with Perfetto's d
 
 import itertools
 import json
-import os
 import pathlib
 import subprocess
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
-HONE = BUILD / "hone"
+from cli_case import HONE, ROOT, own_environment
+
 BLOCK = ROOT / "examples" / "layer_norm_chain.mlir"
 
 TOPOLOGY = """
@@ -49,9 +47,8 @@ GRAPH = {
 
 def hone(folder, *arguments):
     command = [str(HONE), *map(str, arguments)]
-    environment = dict(os.environ, XDG_DATA_HOME=str(folder / "data"))
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=folder, env=own_environment(folder), capture_output=True, text=True, timeout=300, check=False
     )
 
 

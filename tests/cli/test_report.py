@@ -5,7 +5,6 @@ message without it. Needs only the standard library and, for those tests, the De
 """
 
 import json
-import os
 import pathlib
 import shutil
 import subprocess
@@ -15,19 +14,17 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import browser
+from cli_case import HONE, own_environment
 from programs import TWO_KERNELS
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
-HONE = BUILD / "hone"
 
 LOOKS = [(width, dark) for width in (1280, 400) for dark in (False, True)]
 
 
 def hone(folder, *arguments):
     command = [str(HONE), *map(str, arguments)]
-    environment = dict(os.environ, XDG_DATA_HOME=str(folder / "data"))
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=300, check=False)
+    return subprocess.run(
+        command, cwd=folder, env=own_environment(folder), capture_output=True, timeout=300, check=False
+    )
 
 
 # Shared by all tests: the folder with the tuned program's package and page, and the output of the commands.

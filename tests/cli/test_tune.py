@@ -12,7 +12,7 @@ import threading
 import time
 import unittest
 
-from cli_case import WithWorker
+from cli_case import WithWorker, own_environment
 from programs import ENDLESS
 
 SUMMARY_FIELDS = {
@@ -154,13 +154,12 @@ class Tune(WithWorker):
         self.assertTrue(self.json("run", "dot.hone", "--compare", "--budget", "1s")["verified"])
 
     def start_tune(self, name, budget):
-        environment = dict(os.environ, XDG_DATA_HOME=str(self.dir / "data"))
         return subprocess.Popen(
             self.arguments("tune", self.dir / f"{name}.hlo", "--db", self.db, "--budget", budget, "--json"),
             cwd=self.dir,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=environment,
+            env=own_environment(self.dir),
         )
 
     def wait_for_rows(self, process, count):
