@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "collect/hlo_text.h"
+#include "tests/tune/real_worker.h"
 #include "tune/session/session.h"
 
 namespace hone::collect {
@@ -98,8 +99,7 @@ TEST_CASE("the writer keeps shapes right", "[generate]") {
 }
 
 TEST_CASE("generated programs load and run in the worker", "[generate][worker]") {
-  tune::SessionOptions options;
-  options.worker.program = HONE_BUILD_DIR "/hone-xla";
+  const tune::SessionOptions options = tune::with_worker();
   REQUIRE(std::filesystem::exists(options.worker.program));
   tune::Session session(options);
   for (int i = 0; i < 30; ++i) {

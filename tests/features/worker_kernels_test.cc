@@ -1,11 +1,11 @@
 // From HLO text to arrays through the real worker; skipped if it is not built.
-#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
 #include "features/encode.h"
 #include "features/opcodes.h"
 #include "graph/hlo_reader.h"
+#include "tests/tune/real_worker.h"
 #include "wire/client.h"
 
 namespace hone::features {
@@ -40,13 +40,8 @@ std::string_view proto_of(const wire::KernelT& kernel) {
 }
 
 TEST_CASE("kernels of a worker: modules and costs arrive and encode") {
-  wire::WorkerOptions options;
-  options.program = HONE_BUILD_DIR "/hone-xla";
-  if (::access(options.program.c_str(), X_OK) != 0) {
-    WARN("skipped: no worker at " << options.program);
-    return;
-  }
-  wire::Worker worker(options);
+  if (tune::no_worker()) return;
+  wire::Worker worker(tune::with_worker().worker);
   int dots = 0, fusions = 0;
   for (const auto& kernel : kernels(worker, true)) {
     const HloGraph graph = read_hlo_graph(proto_of(*kernel));

@@ -1,10 +1,10 @@
 // Code that is not compiled twice, in the real worker; skipped where it is not built.
-#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <fstream>
 
 #include "base/files.h"
+#include "tests/tune/real_worker.h"
 #include "wire/client.h"
 
 namespace hone {
@@ -41,12 +41,6 @@ ENTRY main {
   ROOT w = f32[64,96] add(v, g)
 }
 )";
-
-bool no_worker() {
-  if (::access(HONE_BUILD_DIR "/hone-xla", X_OK) == 0) return false;
-  WARN("skipped: no worker at " HONE_BUILD_DIR "/hone-xla");
-  return true;
-}
 
 class Compiled {
  public:
@@ -91,8 +85,7 @@ class Compiled {
 
  private:
   static wire::WorkerOptions options(const std::string& cache_folder, bool cache_code) {
-    wire::WorkerOptions options;
-    options.program = HONE_BUILD_DIR "/hone-xla";
+    wire::WorkerOptions options = tune::with_worker().worker;
     options.cache_folder = cache_folder;
     options.cache_code = cache_code;
     return options;
@@ -123,7 +116,7 @@ void replace(const fs::path& path, const std::string& bytes) { std::ofstream(pat
 }  // namespace
 
 TEST_CASE("a worker compiles no kernel twice", "[code_cache]") {
-  if (no_worker()) return;
+  if (tune::no_worker()) return;
   Compiled with(""), without("", /*cache_code=*/false);
   const auto cold = with.measure({});
   REQUIRE(cold.code);
@@ -141,7 +134,7 @@ TEST_CASE("a worker compiles no kernel twice", "[code_cache]") {
 }
 
 TEST_CASE("a changed kernel is compiled, and nothing else", "[code_cache]") {
-  if (no_worker()) return;
+  if (tune::no_worker()) return;
   Compiled with(""), without("", /*cache_code=*/false);
   const auto cold = with.measure({});
   const Decisions one = with.change(1), all = with.change(100);
@@ -156,7 +149,7 @@ TEST_CASE("a changed kernel is compiled, and nothing else", "[code_cache]") {
 }
 
 TEST_CASE("options of the whole program never meet another's code", "[code_cache]") {
-  if (no_worker()) return;
+  if (tune::no_worker()) return;
   Compiled with(""), without("", /*cache_code=*/false);
   const auto cold = with.measure({});
   const Decisions narrow = {{DecisionKind::Option, "vector_width", "128"}};
@@ -168,7 +161,7 @@ TEST_CASE("options of the whole program never meet another's code", "[code_cache
 }
 
 TEST_CASE("a worker links what another has compiled", "[code_cache]") {
-  if (no_worker()) return;
+  if (tune::no_worker()) return;
   const TempDir parent;
   const std::string folder = (parent.path() / "objects").string();
   Compiled first(folder);
@@ -187,7 +180,7 @@ TEST_CASE("a worker links what another has compiled", "[code_cache]") {
 }
 
 TEST_CASE("objects that were tampered with are never run", "[code_cache]") {
-  if (no_worker()) return;
+  if (tune::no_worker()) return;
   const TempDir parent;
   const std::string folder = (parent.path() / "objects").string();
   std::vector<uint8_t> expected;

@@ -1,11 +1,11 @@
 // A small program with edges to fuse, in a worker.
 #pragma once
 
-#include <unistd.h>
 
 #include <memory>
 #include <vector>
 
+#include "tests/tune/real_worker.h"
 #include "tune/session/session.h"
 
 namespace hone::tune {
@@ -22,12 +22,8 @@ ENTRY main {
   ROOT r = f32[64,64] add(m, s)
 })";
 
-inline bool has_worker() { return ::access(HONE_BUILD_DIR "/hone-xla", X_OK) == 0; }
-
 inline std::unique_ptr<Session> chain_session() {
-  SessionOptions options;
-  options.worker.program = HONE_BUILD_DIR "/hone-xla";
-  auto session = std::make_unique<Session>(options);
+  auto session = std::make_unique<Session>(with_worker());
   session->load(kChain, "chain.hlo");
   return session;
 }

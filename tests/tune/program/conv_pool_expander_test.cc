@@ -1,11 +1,11 @@
 // Grouped convolutions and poolings as shifted slices on the real compiler; skipped where the worker is not built.
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
 #include "graph/decision_family.h"
+#include "tests/tune/real_worker.h"
 #include "tune/session/session.h"
 
 namespace hone::tune {
@@ -51,18 +51,6 @@ ENTRY main {{
                      c.x, c.w, c.out, c.attributes);
 }
 
-bool no_worker(const SessionOptions& options) {
-  if (::access(options.worker.program.c_str(), X_OK) == 0) return false;
-  WARN("skipped: no worker at " << options.worker.program);
-  return true;
-}
-
-SessionOptions session_options() {
-  SessionOptions options;
-  options.worker.program = HONE_BUILD_DIR "/hone-xla";
-  return options;
-}
-
 std::vector<Dimension> windows_of(const Lowered& lowered) {
   std::vector<Dimension> found = lowered.dimensions;
   std::erase_if(found, [](const Dimension& d) { return d.kind != DecisionKind::Rewrite; });
@@ -88,9 +76,8 @@ void check_shifted(Session& session, const std::string& opcode) {
 }  // namespace
 
 TEST_CASE("grouped convolutions as shifted slices compute the same", "[tune]") {
-  const SessionOptions options = session_options();
-  if (no_worker(options)) return;
-  Session session(options);
+  if (no_worker()) return;
+  Session session(with_worker());
   for (const Convolution& c : kConvolutions) {
     INFO(c.what);
     session.load(program_of(c), c.what);
@@ -99,9 +86,8 @@ TEST_CASE("grouped convolutions as shifted slices compute the same", "[tune]") {
 }
 
 TEST_CASE("poolings as shifted slices compute the same", "[tune]") {
-  const SessionOptions options = session_options();
-  if (no_worker(options)) return;
-  Session session(options);
+  if (no_worker()) return;
+  Session session(with_worker());
   const char* programs[][3] = {
       {"maximum", "-inf", "f32[1,5,4,6] reduce-window(x, c), window={size=1x3x3x1 stride=1x2x2x1 pad=0_0x1_1x0_1x0_0}"},
       {"add", "0", "f32[1,9,8,6] reduce-window(x, c), window={size=1x3x3x1 pad=0_0x1_1x1_1x0_0}"},
@@ -130,9 +116,8 @@ ENTRY main {{
 }
 
 TEST_CASE("only the convolution that is decided changes", "[tune]") {
-  const SessionOptions options = session_options();
-  if (no_worker(options)) return;
-  Session session(options);
+  if (no_worker()) return;
+  Session session(with_worker());
   session.load(R"(HloModule three
 ENTRY main {
   x = f32[1,8,8,4] parameter(0)

@@ -1,10 +1,10 @@
 // Every kind of decision comes to the part of the real worker that applies its stage; skipped where the worker is not built.
-#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
 #include "graph/decision_family.h"
+#include "tests/tune/real_worker.h"
 #include "tune/session/session.h"
 
 namespace hone::tune {
@@ -22,13 +22,8 @@ ENTRY main {
 }  // namespace
 
 TEST_CASE("a decision that cannot be applied is refused at its stage", "[tune]") {
-  SessionOptions options;
-  options.worker.program = HONE_BUILD_DIR "/hone-xla";
-  if (::access(options.worker.program.c_str(), X_OK) != 0) {
-    WARN("skipped: no worker at " << options.worker.program);
-    return;
-  }
-  Session session(options);
+  if (no_worker()) return;
+  Session session(with_worker());
   session.load(kProgram, "small");
   const Lowered plain = session.lower({}, false);
   REQUIRE_FALSE(plain.kernels.empty());

@@ -50,10 +50,7 @@ Decisions some_fusions(const std::vector<Dimension>& edges, Rng& rng) {
 }  // namespace
 
 TEST_CASE("lowering without text finds the same kernels", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+  if (no_worker()) return;
   auto session = chain_session();
   const Lowered full = session->lower({}, true), lean = session->lower_kernels({});
   CHECK(lean.hlo.empty());
@@ -67,14 +64,9 @@ TEST_CASE("lowering without text finds the same kernels", "[tune]") {
 }
 
 TEST_CASE("a snapshot before fusion gives the kernels of a whole lowering", "[tune]") {
-  if (!has_worker()) {
-    WARN("skipped: there is no worker");
-    return;
-  }
+  if (no_worker()) return;
   const char* name = GENERATE("transformer_block", "softmax_gelu_chain", "lstm_scan", "group_norm_block", "train_step");
-  SessionOptions options;
-  options.worker.program = HONE_BUILD_DIR "/hone-xla";
-  Session session(options);
+  Session session(with_worker());
   session.load(read_file(std::string(HONE_SOURCE_DIR "/examples/") + name + ".mlir"), name);
   const std::vector<Dimension> edges = edges_of(session.lower({}, true));
   REQUIRE_FALSE(edges.empty());

@@ -1,11 +1,11 @@
 // Layouts decided on the real XLA, through a worker; skipped where it is not built.
-#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
 #include "data/layout_space.h"
 #include "graph/layout_choice.h"
+#include "tests/tune/real_worker.h"
 #include "tune/session/session.h"
 
 namespace hone::tune {
@@ -32,13 +32,8 @@ bool has_option(const Dimension& dimension, const std::string& option) {
 }  // namespace
 
 TEST_CASE("layouts of a program on the real XLA: listed, applied, verified, refused", "[tune]") {
-  SessionOptions options;
-  options.worker.program = HONE_BUILD_DIR "/hone-xla";
-  if (::access(options.worker.program.c_str(), X_OK) != 0) {
-    WARN("skipped: no worker at " << options.worker.program);
-    return;
-  }
-  Session session(options);
+  if (no_worker()) return;
+  Session session(with_worker());
   session.load(kProgram, "small");
   const LayoutSpace layouts = layout_space_from(session.list_layouts());
   REQUIRE(layouts.space.dimensions.size() == layouts.nodes.size());
@@ -81,13 +76,8 @@ TEST_CASE("layouts of a program on the real XLA: listed, applied, verified, refu
 }
 
 TEST_CASE("dots of several batch axes are left row-major: XLA aborts on others", "[tune]") {
-  SessionOptions options;
-  options.worker.program = HONE_BUILD_DIR "/hone-xla";
-  if (::access(options.worker.program.c_str(), X_OK) != 0) {
-    WARN("skipped: no worker at " << options.worker.program);
-    return;
-  }
-  Session session(options);
+  if (no_worker()) return;
+  Session session(with_worker());
   session.load(R"(HloModule batched
 ENTRY main {
   a = f32[2,3,8,16] parameter(0)

@@ -1,10 +1,10 @@
 // The library of each reduction, decided on the real compiler; skipped where the worker is not built.
-#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
 #include "graph/decision_family.h"
+#include "tests/tune/real_worker.h"
 #include "wire/client.h"
 
 namespace hone::tune {
@@ -31,7 +31,7 @@ ENTRY main {
 
 class Sums {
  public:
-  Sums() : worker_(options()) {
+  Sums() : worker_(with_worker().worker) {
     wire::LoadRequestT load;
     load.name = "sums.hlo";
     load.bytes.assign(kProgram, kProgram + sizeof(kProgram) - 1);
@@ -55,21 +55,9 @@ class Sums {
   }
 
  private:
-  static wire::WorkerOptions options() {
-    wire::WorkerOptions options;
-    options.program = HONE_BUILD_DIR "/hone-xla";
-    return options;
-  }
-
   wire::Worker worker_;
   std::string program_;
 };
-
-bool no_worker() {
-  if (::access(HONE_BUILD_DIR "/hone-xla", X_OK) == 0) return false;
-  WARN("skipped: no worker in " << HONE_BUILD_DIR);
-  return true;
-}
 
 constexpr char kSumA[] = "reduce:add:f32[256,256]->f32[256]:1";
 constexpr char kSumB[] = "reduce:add:f32[512,128]->f32[512]:1";

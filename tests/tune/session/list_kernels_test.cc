@@ -1,5 +1,4 @@
 // Kernels listed by the real worker; skipped where it is not built.
-#include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -7,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "tests/tune/real_worker.h"
 #include "wire/client.h"
 
 namespace hone {
@@ -26,13 +26,8 @@ ENTRY main {
 }  // namespace
 
 TEST_CASE("a worker's description of kernels depends on the request alone", "[tune]") {
-  wire::WorkerOptions options;
-  options.program = HONE_BUILD_DIR "/hone-xla";
-  if (::access(options.program.c_str(), X_OK) != 0) {
-    WARN("skipped: no worker at " << options.program);
-    return;
-  }
-  wire::Worker worker(options);
+  if (tune::no_worker()) return;
+  wire::Worker worker(tune::with_worker().worker);
   wire::LoadRequestT load;
   load.name = "small.hlo";
   load.bytes.assign(std::begin(kProgram), std::end(kProgram) - 1);
