@@ -107,7 +107,7 @@ ObjectStore::ObjectStore(ObjectStoreOptions options) : options_(std::move(option
   if (::stat(options_.folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
     throw Error("the cache is not a folder", options_.folder, "name a folder with --cache");
   if (info.st_uid != ::geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    throw Error("others may write to the cache, and what lies there is run", options_.folder,
+    throw Error("others may write to the cache, whose code is run", options_.folder,
                 "chmod go-w it, or name a folder of your own with --cache");
 }
 

@@ -20,7 +20,7 @@ struct ObjectStoreOptions {
 // is removed. What fails (a full disk, a folder that is gone) makes misses, never errors. Thread-safe.
 class ObjectStore {
  public:
-  // Throws Error where the folder cannot be made, is another user's or may be written to by others: what lies there is run.
+  // Throws Error where the folder cannot be made, is another user's or may be written to by others, since its code is run.
   explicit ObjectStore(ObjectStoreOptions options);
 
   // `key`: 64 hexadecimal digits. Reading counts as use.

@@ -72,14 +72,19 @@ void create_record_tables(Sql& sql) {
   sql.execute("CREATE TABLE tuned (" + tuned_columns().definitions + ", PRIMARY KEY (" + kTunedKey + "))");
 }
 
+// The value of a column in rows that were written before it existed, as SQL.
+template <class Field>
+const char* absent_value(const Field&) {
+  return std::is_same_v<Field, std::string> ? "''" : "0";
+}
+
 // Values of the columns that `version` does not have, as SQL: "'' AS stage, 0 AS finished".
 std::string absent_columns(int64_t version) {
   std::string text;
   const Record record;
   for_each_record_field(record, [&](const char* name, const auto& field) {
     if (since(name) <= version) return;
-    constexpr bool is_text = std::is_same_v<std::decay_t<decltype(field)>, std::string>;
-    text += fmt::format(", {} AS {}", is_text ? "''" : "0", name);
+    text += fmt::format(", {} AS {}", absent_value(field), name);
   });
   return text;
 }
@@ -103,9 +108,8 @@ void add_columns(Sql& sql, int64_t version) {
   const Record record;
   for_each_record_field(record, [&](const char* name, const auto& field) {
     if (since(name) <= version) return;
-    constexpr bool is_text = std::is_same_v<std::decay_t<decltype(field)>, std::string>;
     sql.execute(fmt::format("ALTER TABLE records ADD COLUMN {} DEFAULT {}", column_definition(name, field),
-                            is_text ? "''" : "0"));
+                            absent_value(field)));
   });
   std::vector<Record> changed;  // rows that the conversion changes
   {

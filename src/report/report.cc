@@ -219,9 +219,8 @@ std::string report_text(const TuneReport& r) {
                       r.counters.rejected, r.counters.failed, r.seconds, r.target.seed,
                       r.known ? ", known from the database" : "", r.stopped ? ", stopped early" : "");
   if (r.untried.experiments > 0 && r.untried.gain >= kWorthMoreTime)
-    text += fmt::format(
-        "  not tried: {} experiments, {} of them about one kernel; with {} more about {:.2f}x is to be had\n",
-        r.untried.experiments, r.untried.kernels, human_ns(r.untried.seconds * 1e9), r.untried.gain);
+    text += fmt::format("  not tried: {} experiments, {} of them about one kernel; {} more may gain about {:.2f}x\n",
+                        r.untried.experiments, r.untried.kernels, human_ns(r.untried.seconds * 1e9), r.untried.gain);
   if (!r.output.empty()) text += fmt::format("  written to {}\n", r.output);
   return text;
 }

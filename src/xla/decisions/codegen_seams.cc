@@ -3,10 +3,9 @@
 // seams.h says how; with no cache in the table everything is XLA's own.
 #include <dlfcn.h>
 
-#include <chrono>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/clock.h"
 #include "base/sha256.h"
 #include "decisions/code_cache.h"
 #include "decisions/seam_state.h"
@@ -29,17 +28,12 @@ void llvm::MemoryBuffer::init(const char* begin, const char* end, bool) {
 namespace hone::xla_side {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using xla::cpu::FunctionLibrary;
 
 constexpr char kSymbolPrefix[] = "hone_";
 constexpr size_t kSymbolDigits = 32;                     // of the key: 128 bits
 constexpr uint64_t kLibraryBytes = 256 << 10;            // what a library takes beside its code
 constexpr FunctionLibrary::TypeId kLinkedType(1 << 20);  // of kernels from disk: no type of XLA's
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 template <class F>
 F original(SeamId id, const char* symbol) {
@@ -178,7 +172,7 @@ absl::StatusOr<KernelSpec> ParallelFusionEmitter::AddFusion(const HloFusionInstr
   ++seam_state(kCodeFusions).calls;
   CodeTable& table = code_table();
   if (table.cache == nullptr || !seam_state(kCodeFusions).on || use_unique_c_name_) return fn(this, fusion);
-  const auto start = Clock::now();
+  const double start_s = hone::steady_s();
   const std::optional<std::string> key =
       fusion_key(table.context, *fusion, *buffer_assignment_, enable_tiled_emitter_ ? "tiled" : "loop");
   if (!key) return fn(this, fusion);
@@ -198,7 +192,7 @@ absl::StatusOr<KernelSpec> ParallelFusionEmitter::AddFusion(const HloFusionInstr
     return spec;
   }
   table.fresh[symbol].dimensions = spec->work_dimensions();
-  table.fresh[symbol].compile_ms = ms_since(start);
+  table.fresh[symbol].compile_ms = hone::ms_since(start_s);
   return spec;
 }
 
@@ -243,7 +237,7 @@ Compiled compile_ir(IrCompiler* self, llvm::Module& module) {
   static Fn fn = original<Fn>(kCodeObjects, "_ZN3xla3cpu10IrCompilerclERN4llvm6ModuleE");
   CodeTable& table = code_table();
   if (table.cache == nullptr || !seam_state(kCodeObjects).on) return fn(self, module);
-  const auto start = Clock::now();
+  const double start_s = hone::steady_s();
   const std::string name = module.getModuleIdentifier();
   const std::string symbol = symbol_in(name);
   bool fusion = false;
@@ -266,7 +260,7 @@ Compiled compile_ir(IrCompiler* self, llvm::Module& module) {
   }
   Compiled result = fn(self, module);
   if (!result) return result;
-  KernelObject object{std::string((*result)->getBufferStart(), (*result)->getBufferEnd()), {}, ms_since(start)};
+  KernelObject object{std::string((*result)->getBufferStart(), (*result)->getBufferEnd()), {}, hone::ms_since(start_s)};
   std::unique_lock lock(table.mutex);
   ++table.counters.compiled;
   if (fusion) {

@@ -1,7 +1,6 @@
 #include "decisions/lower.h"
 
-#include <chrono>
-
+#include "base/clock.h"
 #include "decisions/conv_pool_expander.h"
 #include "decisions/fingerprints.h"
 #include "decisions/layouts.h"
@@ -16,11 +15,6 @@
 
 namespace hone::xla_side {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 // Single reductions: those left to YNNPACK need reductions among its fusion types, and then the others must say no.
 void fill_reduce_table(xla::DebugOptions& debug, const Decisions& at_fusion) {
@@ -90,11 +84,11 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
   for (const Decision& d : options)
     if (d.kind == DecisionKind::Option && d.key == "huge_pages") out.huge_pages = d.value == "on";
 
-  const auto start = Clock::now();
+  const double start_s = steady_s();
   run_pass_decisions(*module, on_program);
   out.module = take(compiler().RunHloPasses(std::move(module), nullptr, {}), "HLO passes");
   layouts.check_all_met();
-  out.pass_ms = ms_since(start);
+  out.pass_ms = ms_since(start_s);
   std::map<std::string, bool> seen;
   for (const FusionEdge& edge : seam_table().edges)
     if (seen.emplace(edge.key, true).second) out.edges.push_back(edge);

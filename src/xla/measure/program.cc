@@ -16,12 +16,14 @@ constexpr int64_t kInputLimit = int64_t{3} << 30;
 constexpr size_t kKeptSnapshots = 4;
 constexpr size_t kKeptLowerings = 3;
 
+bool is_for_kernels(const Decision& d) { return stage_of(d.kind, d.key) == DecisionStage::Kernels; }
+
 // False for what the snapshot does not cover: kernel decisions and the partitioning for several threads are applied
 // after all passes, and weights before fusion.
 bool fits_snapshot(const CompileTarget& target, const Decisions& decisions) {
   return target.threads == 1 && seam_on("fusion") && seam_on("fusion-start") &&
          std::none_of(decisions.begin(), decisions.end(), [](const Decision& d) {
-           return stage_of(d.kind, d.key) == DecisionStage::Kernels || d.kind == DecisionKind::Weights ||
+           return is_for_kernels(d) || d.kind == DecisionKind::Weights ||
                   (d.kind == DecisionKind::Option && d.key == "multi_output_fusion" && d.value == "on");
          });
 }
@@ -130,7 +132,7 @@ FusedKernels Program::fused_kernels(const CompileTarget& target, const Decisions
 
 Lowered Program::lower_kernels(const CompileTarget& target, const Decisions& decisions) {
   Decisions others = decisions;
-  std::erase_if(others, [](const Decision& d) { return decides_kernel(d.kind, d.key); });
+  std::erase_if(others, is_for_kernels);
   const bool constants = std::any_of(others.begin(), others.end(), [](const Decision& d) {
     return d.kind == DecisionKind::Weights && d.value == "constant";
   });
