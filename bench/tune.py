@@ -55,6 +55,12 @@ def parse_options() -> argparse.Namespace:
         "--run-ms", default="", metavar="LEAST,MOST", help="programs whose listed run time is in between"
     )
     add_max_isa(parser)
+    parser.add_argument(
+        "--without",
+        default="",
+        metavar="PARTS",
+        help="a control: in-place, known, transfer, adaption, cache or fusion, separated by commas",
+    )
     parser.add_argument("--out", type=Path, help=f"the table (default: build/bench/tune-{today}.md)")
     parser.add_argument("--jsonl", type=Path, help="raw rows (default: in build/bench/, named like the table)")
     parser.add_argument("--db", type=Path, help="the tune database (default: beside the raw rows)")
@@ -96,7 +102,7 @@ def select_programs(options: argparse.Namespace) -> list[Program]:
 
 def key_of(row: dict) -> tuple:
     fields = ("set", "name", "weights", "threads", "seed", "budget_s")
-    return (*(row[field] for field in fields), row.get("max_isa"))
+    return (*(row[field] for field in fields), row.get("max_isa"), row.get("without", ""))
 
 
 def new_row(program: Program, threads: int, options: argparse.Namespace) -> dict:
@@ -109,6 +115,7 @@ def new_row(program: Program, threads: int, options: argparse.Namespace) -> dict
         "seed": options.seed,
         "budget_s": options.budget_s,
         "max_isa": options.max_isa,
+        "without": options.without,
     }
 
 
@@ -145,6 +152,7 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
         arguments = ["tune", program.path, "--budget", options.budget, "--threads", row["threads"]]
         arguments += ["--seed", options.seed, "-o", package, "--force", "--db", options.db]
         arguments += isa_words(options)
+        arguments += [f"--no-{part}" for part in options.without.split(",") if part]
         if program.weights:
             arguments += ["--weights", program.weights]
         try:

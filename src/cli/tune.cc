@@ -181,8 +181,12 @@ void add_advanced_options(CLI::App& app, TuneCommand& command) {
                  "the scores and their spread over the model's members) or score (best score) (default expectation)")
       ->check(one_of({"expectation", "score"}))
       ->type_name("RULE");
+  app.add_flag("--no-in-place", r.no_in_place,
+               "time kernels by themselves only, not in runs of the whole program (one thread) as well");
   app.add_flag("--no-transfer", r.setup.no_transfer,
                "do not begin with the winners of similar kernels in other programs");
+  app.add_flag("--no-known", r.setup.no_known,
+               "do not begin with the shipped winners (data/known.db) where this machine knows none");
   app.add_flag("--no-adaption", r.setup.no_adaption,
                "do not adapt the ranking to this machine's measurements, and learn nothing from new ones");
 }

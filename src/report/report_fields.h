@@ -47,6 +47,8 @@ void visit_kernel(Visitor& v, K& k) {
   v.maybe("tried", k.tried);
   v.maybe("known", k.known);
   v.maybe("complete", k.complete);
+  v.maybe("in_place", k.in_place);
+  v.maybe("gain_in_place", k.gain_in_place);
   v.maybe("kept", k.kept);
   v.list("top", k.top, [](auto& item, auto& tried) {
     item.need("value", tried.value);

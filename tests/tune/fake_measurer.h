@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tune/session/decision_list.h"
 #include "tune/session/measurer.h"
 
 namespace hone::tune {
@@ -31,6 +32,8 @@ class FakeMeasurer : public Measurer {
  public:
   // Speed-up of a kernel option over its default.
   std::function<Measurement(const Kernel&, const std::string&)> kernel = [](auto&, auto&) { return measured(1); };
+  // The same in the program; none = this measurer cannot.
+  std::function<Measurement(const Kernel&, const std::string&)> in_place;
   // Speed of a whole program relative to default XLA; the duel's ratio is the quotient of two.
   std::function<double(const Decisions&)> speed = [](auto&) { return 1.0; };
   std::function<Outcome(const Decisions&)> outcome = [](auto&) { return Outcome::Ok; };
@@ -42,7 +45,7 @@ class FakeMeasurer : public Measurer {
   double run_ns = 1e6, compile_ms = 0;  // of default XLA
   int stop_after = -1;                  // throws Stopped at this measurement; -1 = never
 
-  std::vector<std::string> kernel_calls, program_calls;
+  std::vector<std::string> kernel_calls, program_calls, in_place_calls;
   std::vector<double> limits;  // in seconds, of each of program_calls
   std::map<std::string, KnownKernel> database;
   bool confirming = false;
@@ -65,6 +68,15 @@ class FakeMeasurer : public Measurer {
     m.compile_ms = m.baseline_compile_ms = compile_ms;
     return m;
   }
+  InPlaceDuel measure_in_place(const Decisions& candidate, const Decisions& baseline,
+                               const std::vector<const Kernel*>& kernels, const Duel& duel) override {
+    in_place_calls.push_back(to_text(candidate));
+    InPlaceDuel found{measure_program(candidate, baseline, duel), {}};
+    for (const Kernel* k : kernels)
+      found.kernels.push_back(found.program.ok() ? in_place(*k, value_of(candidate, *k)) : found.program);
+    return found;
+  }
+  bool times_in_place() const override { return in_place != nullptr; }
   KnownKernel known(const Kernel& k) override { return database[k.fingerprint]; }
   void remember(const Kernel& k, const KnownKernel::Best& best) override { database[k.fingerprint].best = best; }
   std::map<std::string, double> instruction_times(const Decisions&, int) override { return times; }

@@ -30,8 +30,7 @@ constexpr double kModelMost = 0.9;           // the same where a longer time is 
 constexpr int kFusionDuels = 40;             // of the first go
 constexpr int kLeastFusionDuels = 8;
 constexpr int kFusionRuns = 4;
-constexpr double kProposeSeconds = 4;      // of the search for orders of passes
-constexpr double kNegligibleShare = 1e-4;  // a kernel below is not looked at
+constexpr double kProposeSeconds = 4;  // of the search for orders of passes
 
 // What the touched time gained while `work` ran.
 template <class Work>
@@ -52,7 +51,8 @@ Experiment duel(const TuneState& state, std::string what, double share, std::fun
 void try_alternative(TuneState& state, const Alternative& alternative) {
   const Decisions candidate = merged(state.best, alternative.decisions);
   const std::optional<Lowered> lowered = state.try_lower(candidate, false);
-  if (!lowered || !state.measured_programs.insert(lowered->fingerprint).second) return;  // XLA makes the same of it
+  if (!lowered || !state.measured_programs.insert(lowered->fingerprint).second)
+    return;  // lowers to a program that was measured
   const std::vector<Step>& steps = state.run.result.steps;
   const size_t before = steps.size();
   if (state.try_step(alternative.what, candidate) || steps.size() == before) return;
@@ -60,7 +60,7 @@ void try_alternative(TuneState& state, const Alternative& alternative) {
   if (m.ok() && m.ratio > kNearTheBest) state.contenders.push_back({alternative, m.ratio, to_text(state.best)});
 }
 
-// The first asks for the proposals and tries the first of them.
+// The first of the proposals that were not tried yet. The first experiment also asks for the proposals.
 std::vector<Experiment> alternatives(const TuneState& state, std::optional<std::vector<Alternative>> TuneState::* list,
                                      const std::string& what, std::vector<Alternative> (*ask)(TuneState&)) {
   const auto try_first = [list, ask](TuneState& s) {
@@ -105,24 +105,9 @@ TuneState::Group group_of(const TuneState& state, const Belongs& belongs, Decisi
   return group;
 }
 
-std::vector<Experiment> open_parts(const TuneState& state, bool kernels) {
-  std::vector<Experiment> experiments;
-  for (size_t i = 0; i < state.parts.size(); ++i) {
-    const TuneState::Group& part = state.parts[i];
-    if (part.kernels != kernels) continue;
-    experiments.push_back(
-        duel(state, fmt::format("{} of {}", part.decisions.size(), part.what), part.share, [i](TuneState& s) {
-          const TuneState::Group taken = s.parts[i];
-          s.parts.erase(s.parts.begin() + static_cast<std::ptrdiff_t>(i));
-          s.adopt_group(taken);
-        }));
-  }
-  return experiments;
-}
-
 Experiment try_group(const TuneState& state, const TuneState::Group& group) {
   return duel(state, group.what, group.share, [group](TuneState& s) {
-    s.begin("group " + to_text(group.decisions));
+    s.begin(group.name());
     s.adopt_group(group);
   });
 }
@@ -256,9 +241,7 @@ Propose groups_of(Belongs belongs) {
     std::vector<Experiment> experiments;
     for (const auto& [kind, option] : moves) {
       const TuneState::Group group = group_of(state, belongs, kind, option);
-      const std::string name = "group " + to_text(group.decisions);
-      if (!group.decisions.empty() && !state.begun(name) && !state.begun_before(name))
-        experiments.push_back(try_group(state, group));
+      if (!group.decisions.empty() && !state.ever_begun(group.name())) experiments.push_back(try_group(state, group));
     }
     return experiments;
   };
@@ -269,21 +252,35 @@ Propose groups_of_family(FamilyId family) {
 }
 
 Propose parts_of_groups(bool kernels) {
-  return [kernels](const TuneState& state) { return open_parts(state, kernels); };
+  return [kernels](const TuneState& state) {
+    std::vector<Experiment> experiments;
+    for (size_t i = 0; i < state.parts.size(); ++i) {
+      const TuneState::Group& part = state.parts[i];
+      if (part.kernels != kernels) continue;
+      experiments.push_back(
+          duel(state, fmt::format("{} of {}", part.decisions.size(), part.what), part.share, [i](TuneState& s) {
+            const TuneState::Group taken = s.parts[i];
+            s.parts.erase(s.parts.begin() + static_cast<std::ptrdiff_t>(i));
+            s.adopt_group(taken);
+          }));
+    }
+    return experiments;
+  };
 }
 
 Propose single_options(Belongs belongs, bool again) {
   return [belongs, again](const TuneState& state) {
     std::vector<Experiment> experiments;
-    for (const Dimension& d : state.dimensions) {
+    for (size_t at = 0; at < state.dimensions.size(); ++at) {
+      const Dimension& d = state.dimensions[at];
       if (!belongs(d) || state.measured_as_kernel(d)) continue;
       const int current = current_option(state.best, d);
       for (int i = 0; i < static_cast<int>(d.options.size()); ++i) {
         const std::string what = in_words(as_decision(d, i)), name = to_text(Decisions{as_decision(d, i)});
-        if (i == current || state.begun(name) || state.begun_before(name) != again) continue;
-        experiments.push_back(duel(state, what, state.share_of(d), [d, i, what, name](TuneState& s) {
+        if (i == current || state.begun(name) || state.ever_begun(name) != again) continue;
+        experiments.push_back(duel(state, what, state.share_of(d), [at, i, what, name](TuneState& s) {
           s.begin(name);
-          s.try_step(what, with_option(s.best, d, i));
+          s.try_step(what, with_option(s.best, s.dimensions[at], i));
         }));
       }
     }
@@ -292,7 +289,7 @@ Propose single_options(Belongs belongs, bool again) {
 }
 
 std::vector<Experiment> by_strategy(const TuneState& state) {
-  if (state.begun("strategy") || state.begun_before("strategy")) return {};
+  if (state.ever_begun("strategy")) return {};
   const double cost_s = (state.options.fusion ? 0.6 : 1) * state.left();
   return {{state.options.strategy, 1, cost_s, [](TuneState& s, double budget_s) {
              s.begin("strategy");
@@ -300,28 +297,6 @@ std::vector<Experiment> by_strategy(const TuneState& state) {
                search_dimensions(s, *make_strategy(s.options.strategy), s.dimensions, s.best, budget_s);
              });
            }}};
-}
-
-std::vector<Experiment> kernels_of_program(const TuneState& state) {
-  std::vector<Experiment> experiments;
-  const double run_s = state.run.default_run.measurement.baseline_ns / 1e9 / state.run.gain;
-  for (const Kernel& kernel : state.lowered.kernels) {
-    const size_t options = kernel.dimension.options.size();
-    const double share = state.share_of(kernel);
-    if (!state.options.decides(kernel.dimension.kind) || options < 2 || share < kNegligibleShare ||
-        state.seen_kernels.contains(kernel.fingerprint))
-      continue;
-    experiments.push_back({"kernel " + kernel.name, share,
-                           kernel_cost_s(kernel, share * run_s / kernel.count, state.options.kernel),
-                           [kernel](TuneState& s, double budget_s) { return s.tune_one_kernel(kernel, budget_s); }});
-  }
-  return experiments;
-}
-
-std::vector<Experiment> winning_kernels(const TuneState& state) {
-  const TuneState::Group group = state.winners();
-  if (group.decisions.empty() || state.begun("group " + to_text(group.decisions))) return {};
-  return {try_group(state, group)};
 }
 
 std::vector<Experiment> fusion_of_program(const TuneState& state) {

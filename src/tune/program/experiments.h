@@ -1,6 +1,6 @@
-// What a tune of a program can do next. A row of the table in program_tuner.cc proposes experiments of one kind; the
-// schedule begins the one that is expected to gain most per second. An experiment looks for a faster program with some of
-// the decisions and leaves the best so far in the state. All throw Stopped as the measurer does.
+// The experiments of a tune. A row of the table in program_tuner.cc proposes those of one kind; the schedule runs the one
+// with the largest expected gain per second. An experiment searches some of the decisions for a faster program and leaves the
+// best so far in the state. All throw Stopped as the measurer does. An experiment must be run before the state changes.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ struct Experiment {
   std::string what;
   double share = 1;   // of the program's run time that it can change
   double cost_s = 0;  // predicted
-  // Takes about `budget_s` at most. Returns the gain of the time that it touches, a logarithm; 0 where nothing was kept.
+  // Takes at most about `budget_s`. Returns the gain of the time that it touches, a logarithm; 0 if nothing was kept.
   std::function<double(TuneState& state, double budget_s)> run;
 };
 
@@ -27,8 +27,8 @@ using Belongs = std::function<bool(const Dimension&)>;
 
 // ---- whole programs
 
-// Each order of passes that is proposed, against the best so far. What comes near the best is kept as a contender: it may
-// be the better one once its kernels are tuned. Needs OuterPlan::passes.
+// Each proposed order of passes, against the best so far. One that is close to the best is kept as a contender, since it may
+// win after its kernels are tuned. Needs OuterPlan::passes.
 std::vector<Experiment> orders_of_passes(const TuneState& state);
 // The same of layouts, proposed for the program under the best so far. Needs OuterPlan::layouts.
 std::vector<Experiment> layouts_of_program(const TuneState& state);
@@ -37,8 +37,8 @@ std::vector<Experiment> contenders_again(const TuneState& state);
 
 // ---- dimensions of the program
 
-// The dimensions that belong and offer the same option, moved at once: weights and libraries come in dozens, and one duel
-// of all tells more than dozens of duels below the noise.
+// All dimensions that belong and offer the same option, changed at once: there are dozens of weights and libraries, and one
+// duel of all of them measures more than dozens of duels within the noise.
 Propose groups_of(Belongs belongs);
 // The same of the dimensions of one family (graph/decision_families.def).
 Propose groups_of_family(FamilyId family);
@@ -51,16 +51,20 @@ std::vector<Experiment> by_strategy(const TuneState& state);
 
 // ---- kernels
 
-// Each kernel by itself, most often without the program.
+// A search over the options of each kernel, which is run by itself.
 std::vector<Experiment> kernels_of_program(const TuneState& state);
-// What won on kernels, in the program.
+// One candidate with another option for each of many kernels, which are timed where they stand in the program. Needs
+// Measurer::times_in_place().
+std::vector<Experiment> kernels_in_place(const TuneState& state);
+// The options that won on kernels, in the program.
 std::vector<Experiment> winning_kernels(const TuneState& state);
 
 // ---- fusion
 
-// XLA's own fusion by annealing over its edges, or as TuneOptions::fusion_plan says. Every further go takes twice as long.
+// Fusion by annealing over the edges of XLA's own, or as TuneOptions::fusion_plan says. Each run takes twice as long as
+// the one before.
 std::vector<Experiment> fusion_of_program(const TuneState& state);
-// With all the time there is.
+// One such run.
 void tune_fusion(TuneState& state, double budget_s);
 
 }  // namespace hone::tune

@@ -15,15 +15,14 @@ namespace hone::tune {
 
 namespace {
 
-// A kind of experiment. `prior`: what is known about it before the first of a run, from tunes of programs that are not for
-// testing (docs/decisions/0016).
+// A kind of experiment. `prior`: estimated by hand from earlier searches of the examples, not fitted (docs/decisions/0016).
 struct TuneStep {
   const char* name;
   Propose propose;
   bool (*applies)(const TuneOptions&);
   YieldPrior prior;
-  bool about_kernels = false;  // of one kernel each
-  bool adopts = false;         // what other experiments found
+  bool about_kernels = false;  // each experiment is about one kernel
+  bool adopts = false;         // it adopts what other experiments found
 };
 
 // ---- which experiments a tune may take
@@ -39,9 +38,9 @@ bool with_fusion(const TuneOptions& o) {
 }
 bool any_dimension(const Dimension&) { return true; }
 
-constexpr double kAlmostAll = 2.7;  // logarithm: of what is saved, which is the share that adopting kernels touches
+constexpr double kAlmostAll = 2.7;  // a logarithm: the share that adopting kernels touches is what they save
 
-// What a tune can do. Rows stand in the order in which they are tried where they promise the same per second.
+// All kinds of experiments. Among equal rates the first row comes first.
 const std::vector<TuneStep>& tune_steps() {
   static const std::vector<TuneStep> steps = {
       // Convolutions and poolings as shifted slices: gains of ten times and more where XLA has no library.
@@ -54,18 +53,20 @@ const std::vector<TuneStep>& tune_steps() {
       // One duel each, for everything of a kind.
       {"reductions", groups_of_family(FamilyId::Reduction), greedily, {.kept = 0.3, .gain = 0.15}},
       {"broad moves", single_options(is_broad, /*again=*/false), greedily, {.kept = 0.12, .gain = 0.1}},
-      // By itself: its cost does not depend on the program's.
+      // Each kernel is measured by itself, so the cost does not depend on the program's.
       {"kernels", kernels_of_program, with_kernels, {.kept = 0.35, .gain = 0.25}, true},
+      // One option of each of them in one duel of the program.
+      {"kernels in place", kernels_in_place, with_kernels, {.kept = 0.6, .gain = 0.04}, true},
       {"winning kernels", winning_kernels, with_kernels, {.kept = 0.85, .gain = kAlmostAll}, false, true},
       {"parts of winning kernels", parts_of_groups(true), with_kernels, {.kept = 0.5, .gain = kAlmostAll}},
       {"parts of groups", parts_of_groups(false), greedily, {.kept = 0.12, .gain = 0.1}},
-      // Weights and libraries come in dozens.
+      // Weights and libraries: there are dozens of each.
       {"single dimensions, grouped", groups_of(is_single), greedily, {.kept = 0.15, .gain = 0.12}},
       {"single options", single_options(any_dimension, /*again=*/false), greedily, {.kept = 0.06, .gain = 0.15}},
       {"options again", single_options(any_dimension, /*again=*/true), greedily, {.kept = 0.02, .gain = 0.08}},
-      // In place of the three above.
+      // With --strategy, in place of all greedy rows.
       {"strategy", by_strategy, with_strategy, {.kept = 0.9, .gain = 2}},
-      // Some of the largest gains, for dozens of duels.
+      // Some of the largest gains, but each run takes dozens of duels.
       {"fusion", fusion_of_program, with_fusion, {.kept = 0.5, .gain = 0.12}},
       // Orders of passes and layouts that nearly won may win with what was decided since.
       {"contenders", contenders_again, jointly, {.kept = 0.15, .gain = 0.05}},
@@ -75,9 +76,9 @@ const std::vector<TuneStep>& tune_steps() {
 
 // ---- the schedule
 
-// What an experiment may take, in predictions: one that goes on for longer is worth less than what comes next.
-constexpr double kPatience = 3;
-constexpr double kAdoption = 1.3;  // duels that are kept back for what won on kernels
+// The limit of an experiment, in multiples of its predicted time.
+constexpr double kMostOfPredicted = 3;
+constexpr double kAdoption = 1.3;  // time kept back for adopting kernels, in duels
 
 struct Next {
   size_t step = 0;
@@ -91,7 +92,7 @@ class Schedule {
     for (const TuneStep& step : tune_steps()) beliefs_.emplace_back(step.prior);
   }
 
-  // Always the experiment of the largest expected gain per second, until none is open that fits into the time left.
+  // Runs the experiment with the largest expected gain per second, until no open one fits into the time left.
   void run() {
     while (state_.left() > 0) {
       const std::optional<Next> next = choose();
@@ -101,7 +102,7 @@ class Schedule {
     }
   }
 
-  // What is open and was not begun.
+  // The experiments that are still open.
   Untried untried() const {
     Untried rest;
     double gain = 0;
@@ -122,7 +123,7 @@ class Schedule {
     return row.applies(state_.options) ? row.propose(state_) : std::vector<Experiment>();
   }
 
-  // Winning kernels are adopted before the time ends, whatever else promises more: their gains are known.
+  // Keeps time for adopting winning kernels, whose gains are measured already.
   std::optional<Next> choose() const {
     std::optional<Next> best;
     const double kept_s = winning_kernels(state_).empty() ? 0 : kAdoption * state_.duel_s();
@@ -147,7 +148,7 @@ class Schedule {
     spdlog::debug("tune: {}: {}, {:.1f} s left, {:.2f} s for {:.4f} expected", row.step, row.what, state_.left(),
                   row.predicted_s, row.expected);
     const double before_s = state_.run.measurer.seconds_left();
-    row.gain = next.experiment.run(state_, std::min(state_.left(), kPatience * row.predicted_s));
+    row.gain = next.experiment.run(state_, std::min(state_.left(), kMostOfPredicted * row.predicted_s));
     row.took_s = before_s - state_.run.measurer.seconds_left();
     belief.observe(row.gain, next.experiment.cost_s, row.took_s);
     state_.run.result.schedule.push_back(std::move(row));
@@ -157,10 +158,10 @@ class Schedule {
   std::vector<YieldBelief> beliefs_;
 };
 
-// Winners that no duel could be afforded for: the confirmation decides about them.
+// Adds winners for which no time was left to the candidates of the confirmation.
 void keep_winners(TuneState& state) {
   const TuneState::Group group = state.winners();
-  if (group.decisions.empty() || state.begun("group " + to_text(group.decisions))) return;
+  if (group.decisions.empty()) return;
   state.run.found.push_back({merged(state.best, group.decisions), state.run.gain / (1 - 0.9 * group.share)});
 }
 

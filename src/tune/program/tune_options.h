@@ -46,6 +46,7 @@ struct TuneOptions {
   std::set<DecisionKind> decide;  // kinds that are decided; empty = all
   OuterPlan outer;
   FusionPlan fusion_plan;
+  bool in_place = true;       // time kernels in the program, where the measurer can
   bool kernels_only = false;  // tune the kernels of default XLA and nothing else
   double min_gain = 1.01;     // of a kept step; the lower bound must also be above 1
   KernelOptions kernel;

@@ -21,9 +21,10 @@ constexpr int kSecondLook = 4;             // times the effort of a trial
 constexpr int kSecondLookOfSlow = 2;       // the same of programs whose trials take seconds
 constexpr double kSlowDuelSeconds = 2;
 constexpr int kProfiledRuns = 2;
-constexpr int kRunsOfProfile = 8;       // that profiling takes in all, warming up included
-constexpr double kProfileShare = 0.03;  // of the time left, for looking where the program's goes
+constexpr int kRunsOfProfile = 8;       // of the program that profiling takes in all, warm-up included
+constexpr double kProfileShare = 0.03;  // of the time left, for profiling
 constexpr double kLeastOutside = 0.02;
+constexpr double kLeastInPlace = 1.003;  // gain of a kernel in the program that is kept with others
 
 bool decides_structure(const Decision& decision) {
   return decision.kind == DecisionKind::Passes || decision.kind == DecisionKind::Layout ||
@@ -86,22 +87,55 @@ bool TuneState::adopt_group(const Group& group) {
     refused_.insert(to_text(group.decisions));
     return false;
   }
-  const auto middle = group.decisions.begin() + (group.decisions.size() + 1) / 2;
+  split(group);
+  return false;
+}
+
+void TuneState::split(const Group& group) {
+  const auto middle = group.decisions.begin() + static_cast<std::ptrdiff_t>((group.decisions.size() + 1) / 2);
   parts.push_back(
       {group.what, Decisions(group.decisions.begin(), middle), group.share / 2, /*whole=*/false, group.kernels});
   parts.push_back(
       {group.what, Decisions(middle, group.decisions.end()), group.share / 2, /*whole=*/false, group.kernels});
-  return false;
+}
+
+bool TuneState::adopt_kernels(const Group& group) {
+  std::vector<const Kernel*> kernels;
+  for (const Decision& d : group.decisions)
+    for (const Kernel& kernel : lowered.kernels)
+      if (kernel.dimension.kind == d.kind && kernel.dimension.key == d.key) kernels.push_back(&kernel);
+  if (kernels.size() != group.decisions.size() || kernels.size() < 2 || !in_place()) return adopt_group(group);
+  if (left() <= 0) return false;
+  say(group.what);
+  const Decisions candidate = merged(best, group.decisions);
+  const InPlaceDuel found = run.measurer.measure_in_place(candidate, best, kernels, run.default_run.trial);
+  if (!found.program.ok()) {
+    run.result.steps.push_back({group.what, found.program, false});
+    split(group);
+    return false;
+  }
+  Decisions faster;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const Measurement& m = found.kernels[i];
+    if (m.ok()) report_of(kernels[i]->fingerprint)->gain_in_place = m.ratio;
+    if (!m.ok() || m.ratio > kLeastInPlace)
+      faster.push_back(group.decisions[i]);
+    else
+      refused_.insert(to_text(Decisions{group.decisions[i]}));
+  }
+  const bool all = faster.size() == group.decisions.size();
+  const bool sure = all && found.program.ratio_low > 1 && found.program.ratio > options.min_gain;
+  run.result.steps.push_back({group.what, found.program, sure});
+  if (!sure) return !faster.empty() && try_step(fmt::format("{} tuned kernels", faster.size()), merged(best, faster));
+  best = candidate;
+  run.gain *= found.program.ratio;
+  run.found.push_back({best, run.gain});
+  return true;
 }
 
 bool TuneState::begun(const std::string& experiment) const {
   const auto found = begun_.find(experiment);
   return found != begun_.end() && found->second == to_text(best);
-}
-
-bool TuneState::begun_before(const std::string& experiment) const {
-  const auto found = begun_.find(experiment);
-  return found != begun_.end() && found->second != to_text(best);
 }
 
 // ---- lowering
@@ -119,9 +153,13 @@ void TuneState::lower_default() {
   say("lowering");
   lowered = run.measurer.lower({}, false);
   measured_programs.insert(lowered.fingerprint);
+  list_dimensions();
+  profile();
+}
+
+void TuneState::list_dimensions() {
   dimensions = by_promise(lowered.dimensions);
   std::erase_if(dimensions, [&](const Dimension& d) { return !options.decides(d.kind); });
-  look_where_time_goes();
 }
 
 void TuneState::refresh() {
@@ -132,16 +170,13 @@ void TuneState::refresh() {
   if (!found || found->fingerprint == lowered.fingerprint) return;
   lowered = *found;
   measured_programs.insert(lowered.fingerprint);
-  if (other_dimensions) {
-    dimensions = by_promise(lowered.dimensions);
-    std::erase_if(dimensions, [&](const Dimension& d) { return !options.decides(d.kind); });
-  }
-  look_where_time_goes();
+  if (other_dimensions) list_dimensions();
+  profile();
 }
 
-// ---- where the time goes
+// ---- shares
 
-void TuneState::look_where_time_goes() {
+void TuneState::profile() {
   const std::vector<double> estimated = kernel_shares(lowered.kernels);
   const double run_s = run.default_run.measurement.baseline_ns / 1e9 / run.gain;
   std::map<std::string, double> times;
@@ -201,6 +236,8 @@ double TuneState::tune_one_kernel(const Kernel& kernel, double budget_s) {
   KernelOptions kernel_options = options.kernel;
   kernel_options.negligible_ns = kInvisibleShare * default_ns;
   KernelReport report = tune_kernel(kernel, run.measurer, budget_s, kernel_options, rng);
+  // Where nothing can be verified by itself, the program's outputs may prove more.
+  if (report.tried == 0 || !report.top.empty()) closed_in_place.insert(kernel.fingerprint);
   report.share = share_of(kernel);
   if (report.default_ns > 0 && kernel.instructions.empty())  // measured: better than an estimate
     report.share = std::min(1.0, report.count * report.default_ns / default_ns);
@@ -208,6 +245,48 @@ double TuneState::tune_one_kernel(const Kernel& kernel, double budget_s) {
   run.result.kernels.push_back(std::move(report));
   say(fmt::format("kernels {}", run.result.kernels.size()));
   return gain;
+}
+
+KernelReport* TuneState::report_of(const std::string& fingerprint) {
+  const auto found = std::find_if(run.result.kernels.begin(), run.result.kernels.end(),
+                                  [&](const KernelReport& k) { return k.fingerprint == fingerprint; });
+  return found == run.result.kernels.end() ? nullptr : &*found;
+}
+
+int TuneState::tried_in_place(const Kernel& kernel) const {
+  const auto found = walks_.find(kernel.fingerprint);
+  return found == walks_.end() ? 0 : found->second.tried();
+}
+
+OptionWalk* TuneState::walk_in_place(const Kernel& kernel) {
+  if (const auto found = walks_.find(kernel.fingerprint); found != walks_.end()) return &found->second;
+  const KnownKernel known = run.measurer.known(kernel);
+  if (known.best) {
+    if (!seen_kernels.contains(kernel.fingerprint)) tune_one_kernel(kernel, /*budget_s=*/0);
+    return nullptr;
+  }
+  seen_kernels.insert(kernel.fingerprint);
+  OptionWalk& walk = walks_.try_emplace(kernel.fingerprint, kernel, options.kernel).first->second;
+  for (size_t i = 0; i < kernel.dimension.options.size(); ++i)
+    if (const auto m = known.measured.find(kernel.dimension.options[i]); m != known.measured.end())
+      walk.tell(static_cast<int>(i), m->second, /*earlier=*/true);
+  return &walk;
+}
+
+void TuneState::report_in_place(const Kernel& kernel, bool complete) {
+  const OptionWalk& walk = walks_.at(kernel.fingerprint);
+  KernelReport report = tune::report_in_place(kernel, walk);
+  report.share = share_of(kernel);
+  report.complete = complete;
+  if (complete && walk.tried() > 0 && options.kernel.on_searched)
+    options.kernel.on_searched(kernel, report, walk.all_measured());
+  KernelReport* earlier = report_of(kernel.fingerprint);
+  if (earlier == nullptr) {
+    run.result.kernels.push_back(std::move(report));
+    return;
+  }
+  if (earlier->chosen == report.chosen) report.gain_in_place = earlier->gain_in_place;
+  *earlier = std::move(report);
 }
 
 TuneState::Group TuneState::winners() const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "tune/kernel/option_walk.h"
 #include "tune/program/confirm.h"
 #include "tune/program/tune_options.h"
 
@@ -27,6 +28,8 @@ struct TuneState {
     double share = 1;
     bool whole = true;     // not a part of what it is named after
     bool kernels = false;  // won by themselves: `share` is what they save
+
+    std::string name() const { return "group " + to_text(decisions); }  // for begin()
   };
 
   // Both must outlive the state.
@@ -45,35 +48,44 @@ struct TuneState {
   // Measures the candidate against the best so far, a promising one a second time with more effort, and makes it the best
   // if it is surely faster. Also false if it was tried before against the same best or no time is left.
   bool try_step(const std::string& what, const Decisions& candidate);
-  // Tries the best with all of the group. Where that fails, its halves join `parts`.
+  // Tries the best with all decisions of the group. If that fails, its halves are added to `parts`.
   bool adopt_group(const Group& group);
-  // True when this experiment was begun under the present best, `before`: under an earlier one. begin() says that it is.
+  // The same of options that won on kernels. With two and more, those that are slower in the program are left out.
+  bool adopt_kernels(const Group& group);
+  // Whether begin() was called with this experiment under the present best, and under any.
   bool begun(const std::string& experiment) const;
-  bool begun_before(const std::string& experiment) const;
+  bool ever_begun(const std::string& experiment) const { return begun_.contains(experiment); }
   void begin(const std::string& experiment) { begun_[experiment] = to_text(best); }
 
   // ---- lowering
 
   // Nothing if XLA fails: the failure is logged and the search goes on.
   std::optional<Lowered> try_lower(const Decisions& decisions, bool want_fusion) const;
-  // Lowers default XLA, lists what there is to decide and where the time goes. Throws Error when XLA cannot lower it.
+  // Lowers default XLA, lists its dimensions and profiles it. Throws Error when XLA cannot lower it.
   void lower_default();
-  // The same of the best, where other decisions than those about single kernels have changed since. The dimensions are
-  // listed anew after passes, layouts and rewrites only: later decisions are about the program that these make.
+  // The same for the best, if decisions other than those about single kernels have changed since. The dimensions are
+  // listed again only after passes, layouts and rewrites: later decisions are about the program that these produce.
   void refresh();
 
-  // ---- where the time goes: shares of the best's run time, as far as known
+  // ---- shares of the best's run time, profiled or estimated
 
   double share_of(const Kernel& kernel) const;
   double share_of(const Dimension& dimension) const;
-  // Of everything but dots and convolutions, whose code is a library's.
+  // Of everything except dots and convolutions, which libraries compute.
   double share_outside_libraries() const { return outside_libraries_; }
 
   // ---- kernels
 
-  // Looks for the best option of one kernel. The gain of the kernel, a logarithm; 0 where the default is kept.
+  // Searches the options of one kernel. Returns the kernel's gain, a logarithm; 0 if the default is kept.
   double tune_one_kernel(const Kernel& kernel, double budget_s);
-  // What won on kernels of the present lowering and is not in the best yet, most saved time first.
+  // Kernels can be timed in the program.
+  bool in_place() const { return options.in_place && run.measurer.times_in_place(); }
+  int tried_in_place(const Kernel& kernel) const;  // options
+  // The search of a kernel whose options are measured in the program; null where the result is known from the database.
+  OptionWalk* walk_in_place(const Kernel& kernel);
+  // Puts what it has found into the result.
+  void report_in_place(const Kernel& kernel, bool complete);
+  // Options that won on kernels of the present lowering and are not in the best, most saved time first.
   Group winners() const;
   // Dots and convolutions are tuned as kernels, their library being the option.
   bool measured_as_kernel(const Dimension& dimension) const;
@@ -86,18 +98,24 @@ struct TuneState {
   Decisions best;
   Lowered lowered;                    // of the best without its decisions about kernels, as refresh() last saw it
   std::vector<Dimension> dimensions;  // to decide, what is expected to gain most first
-  std::vector<Group> parts;           // of groups that failed as a whole
+  std::vector<Group> parts;           // of groups that failed
   std::vector<Contender> contenders;
-  std::optional<std::vector<Alternative>> passes, layouts;  // proposed; nothing before the first is asked for
+  std::optional<std::vector<Alternative>> passes, layouts;  // proposals left to try; empty before they are requested
   std::set<std::string>
-      measured_programs;               // fingerprints; other passes or layouts that lower to one of them are skipped
-  std::set<std::string> seen_kernels;  // fingerprints
+      measured_programs;                  // fingerprints; other passes or layouts that lower to one of them are skipped
+  std::set<std::string> seen_kernels;     // fingerprints: not to be searched by themselves
+  std::set<std::string> closed_in_place;  // the same in the program
   int fusion_runs = 0;
 
  private:
-  void look_where_time_goes();
+  void list_dimensions();
+  void profile();
   double share_of_broad(const Dimension& dimension) const;
 
+  void split(const Group& group);
+  KernelReport* report_of(const std::string& fingerprint);
+
+  std::map<std::string, OptionWalk> walks_;  // of kernels in the program, by fingerprint
   Decisions lowered_under_;
   std::map<std::string, double> kernel_share_;  // by fingerprint
   double outside_libraries_ = 1, dots_ = 0;

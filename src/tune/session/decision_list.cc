@@ -116,6 +116,12 @@ std::vector<Dimension> by_promise(std::vector<Dimension> dimensions) {
   return dimensions;
 }
 
+const std::string& value_of(const Decisions& decisions, const Kernel& kernel) {
+  for (const Decision& d : decisions)
+    if (d.kind == kernel.dimension.kind && d.key == kernel.dimension.key) return d.value;
+  return kernel.default_value();
+}
+
 std::string in_words(const Decision& decision) {
   const bool fingerprint = decides_kernel(decision.kind, decision.key);
   return fmt::format("{} {} {}", decision_kind_name(decision.kind),

@@ -21,6 +21,8 @@ int current_option(const Decisions& decisions, const Dimension& dimension);
 
 // `base` with the decisions of `more`, which replace its own about the same keys; sorted.
 Decisions merged(const Decisions& base, const Decisions& more);
+// What the decisions choose for the kernel; its default's if none is about it.
+const std::string& value_of(const Decisions& decisions, const Kernel& kernel);
 // "weights 3 transposed", "option prefer_vector_width 512", "kernel 1a2b3c tile=8,8".
 std::string in_words(const Decision& decision);
 

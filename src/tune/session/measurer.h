@@ -53,6 +53,12 @@ struct Measurement {
   bool rejected() const { return outcome == Outcome::Mismatch || outcome == Outcome::Unverified; }
 };
 
+// A duel of whole programs under the profiler, which also times some of their kernels in each run.
+struct InPlaceDuel {
+  Measurement program;
+  std::vector<Measurement> kernels;  // fail with the program, or where a kernel was not seen in every run
+};
+
 // Records of a kernel from earlier runs with the same host, XLA version and thread count.
 struct KnownKernel {
   struct Best {
@@ -76,6 +82,12 @@ class Measurer {
   // These do not throw for a failing candidate: the outcome says what happened. Both may throw Stopped.
   virtual Measurement measure_kernel(const Kernel& kernel, const std::string& value, const Duel& duel) = 0;
   virtual Measurement measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& duel) = 0;
+  // As measure_program(), and the time of these kernels in the same runs, with an option of each decided in the candidate:
+  // they must be those of the program lowered under the decisions without single kernels, which both sides must share. The
+  // profiler slows the runs of both sides. Only where times_in_place().
+  virtual InPlaceDuel measure_in_place(const Decisions& candidate, const Decisions& baseline,
+                                       const std::vector<const Kernel*>& kernels, const Duel& duel) = 0;
+  virtual bool times_in_place() const = 0;
   virtual KnownKernel known(const Kernel& kernel) = 0;
   // A kernel's search is complete; `best` may hold the default value.
   virtual void remember(const Kernel& kernel, const KnownKernel::Best& best) = 0;

@@ -98,6 +98,10 @@ class Session : public Measurer {
   Lowered lower(const Decisions& decisions, bool want_fusion) override;
   Measurement measure_kernel(const Kernel& kernel, const std::string& value, const Duel& duel) override;
   Measurement measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& duel) override;
+  InPlaceDuel measure_in_place(const Decisions& candidate, const Decisions& baseline,
+                               const std::vector<const Kernel*>& kernels, const Duel& duel) override;
+  // With several threads, what a thread waits for would count as its kernel's time.
+  bool times_in_place() const override { return options_.target.threads == 1; }
   KnownKernel known(const Kernel& kernel) override;
   void remember(const Kernel& kernel, const KnownKernel::Best& best) override;
   double seconds_left() const override;
@@ -109,7 +113,11 @@ class Session : public Measurer {
 
  private:
   std::unique_ptr<wire::TargetT> wire_target() const;
-  Measurement duel(wire::MeasureRequestT request, const Duel& duel);
+  // `in_place`: receives the kernels' measurements of a request that names some.
+  Measurement duel(wire::MeasureRequestT request, const Duel& duel, std::vector<Measurement>* in_place = nullptr);
+  wire::MeasureRequestT program_request(const Decisions& candidate, const Decisions& baseline) const;
+  void record_program(const Decisions& candidate, const Decisions& baseline, const Measurement& measurement);
+  void record_kernel(const Kernel& kernel, const std::string& value, const Measurement& measurement);
   void count(const std::string& candidate, const Measurement& measurement);
   // Adds a row of this measurement, with what all rows of the session share.
   void record(Record row, const Measurement& measurement);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/scoped_flag.h"
 #include "base/stage.h"
+#include "tune/session/decision_list.h"
 #include "tune/session/replies.h"
 #include "tune/session/session.h"
 #include "wire/despite_kills.h"
@@ -48,15 +49,35 @@ std::string code_text(const wire::MeasureReplyT& reply) {
                      code.reused + code.linked + code.relinked, code.saved_ms);
 }
 
+constexpr char kInvalidTimes[] = "the worker's times are not valid";
+
 bool timed(const Measurement& m) {
   const auto sound = [](double value) { return std::isfinite(value) && value > 0; };
   return sound(m.ratio) && sound(m.ratio_low) && sound(m.ratio_high) && sound(m.baseline_ns) && sound(m.candidate_ns) &&
          m.ratio_low <= m.ratio && m.ratio <= m.ratio_high && m.rounds > 0;
 }
 
+// A kernel's measurement in a program whose outputs were verified.
+Measurement in_place_of(const Measurement& program, const wire::KernelTimesT& times) {
+  Measurement m = program;
+  m.baseline_ns = times.baseline_ns;
+  m.candidate_ns = times.candidate_ns;
+  m.ratio = times.ratio;
+  m.ratio_low = times.ratio_low;
+  m.ratio_high = times.ratio_high;
+  m.rounds = times.rounds;
+  m.compile_ms = m.baseline_compile_ms = 0;  // unknown
+  m.note = "in the program";
+  if (timed(m)) return m;
+  m.outcome = Outcome::RunFailed;
+  m.stage = Stage::Run;
+  m.note = times.rounds == 0 ? "not seen in every run" : kInvalidTimes;
+  return m;
+}
+
 }  // namespace
 
-Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel) {
+Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel, std::vector<Measurement>* in_place) {
   request.target = wire_target();
   request.min_rounds = duel.min_rounds;
   request.max_rounds = duel.max_rounds;
@@ -74,8 +95,10 @@ Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel) {
     if (m.ok() && !timed(m)) {
       m.outcome = Outcome::RunFailed;
       m.stage = Stage::Run;
-      m.note = "the worker's times are not valid";
+      m.note = kInvalidTimes;
     }
+    for (size_t i = 0; in_place && m.ok() && i < std::min(in_place->size(), reply.in_place.size()); ++i)
+      (*in_place)[i] = in_place_of(m, *reply.in_place[i]);
     spdlog::debug(
         "{}: {} {:.3f}x [{:.3f}, {:.3f}] of {:.4f} ms, {} rounds, compiled in {:.0f} ms{}, {:.0f} ms in all, worker {} "
         "MiB{}",
@@ -103,32 +126,63 @@ Measurement Session::measure_kernel(const Kernel& kernel, const std::string& val
   request.kernel_hlo = kernel.hlo;
   request.kernel_value = value;
   const Measurement m = duel(std::move(request), effort);
-  count(kernel.fingerprint + "=" + value, m);
-  Record row = row_about("kernel", value, m.note);
-  row.kernel = kernel.fingerprint;
-  record(std::move(row), m);
+  record_kernel(kernel, value, m);
   return m;
 }
 
 Measurement Session::measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& effort) {
   const bool interpret = confirming_ && !candidate.empty() && interpreted_.insert(to_text(candidate)).second;
   const auto once = [&] {
-    wire::MeasureRequestT request;
-    request.program = program_.program;
-    request.decisions = wire::to_wire(candidate);
-    request.baseline = wire::to_wire(baseline);
+    wire::MeasureRequestT request = program_request(candidate, baseline);
     request.check_evaluator = interpret;
     return duel(std::move(request), effort);
   };
   Measurement m = once();
   // Default XLA and the final duels are repeated when the worker was killed from outside: they decide the whole run.
   for (int kills = 1; killed_ && kills < wire::kKills && (candidate.empty() || confirming_); ++kills) m = once();
-  if (!candidate.empty()) count(to_text(candidate), m);
-  if (candidate.empty()) return m;
+  if (!candidate.empty()) record_program(candidate, baseline, m);
+  return m;
+}
+
+InPlaceDuel Session::measure_in_place(const Decisions& candidate, const Decisions& baseline,
+                                      const std::vector<const Kernel*>& kernels, const Duel& effort) {
+  wire::MeasureRequestT request = program_request(candidate, baseline);
+  for (const Kernel* kernel : kernels) {
+    auto names = std::make_unique<wire::KernelInstructionsT>();
+    names->names = kernel->instructions;
+    request.in_place.push_back(std::move(names));
+  }
+  InPlaceDuel found;
+  found.kernels.resize(kernels.size());
+  found.program = duel(std::move(request), effort, &found.kernels);
+  record_program(candidate, baseline, found.program);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (!found.program.ok()) found.kernels[i] = found.program;
+    if (found.program.ok()) record_kernel(*kernels[i], value_of(candidate, *kernels[i]), found.kernels[i]);
+  }
+  return found;
+}
+
+wire::MeasureRequestT Session::program_request(const Decisions& candidate, const Decisions& baseline) const {
+  wire::MeasureRequestT request;
+  request.program = program_.program;
+  request.decisions = wire::to_wire(candidate);
+  request.baseline = wire::to_wire(baseline);
+  return request;
+}
+
+void Session::record_program(const Decisions& candidate, const Decisions& baseline, const Measurement& m) {
+  count(to_text(candidate), m);
   Record row = row_about("program", to_text(candidate), m.note);
   row.baseline = to_text(baseline);
   record(std::move(row), m);
-  return m;
+}
+
+void Session::record_kernel(const Kernel& kernel, const std::string& value, const Measurement& m) {
+  count(kernel.fingerprint + "=" + value, m);
+  Record row = row_about("kernel", value, m.note);
+  row.kernel = kernel.fingerprint;
+  record(std::move(row), m);
 }
 
 void Session::count(const std::string& candidate, const Measurement& m) {

@@ -89,19 +89,43 @@ Measurement Timeline::measure_kernel(const Kernel& kernel, const std::string& va
   return m;
 }
 
-Measurement Timeline::measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& duel) {
+template <class Measure>
+void Timeline::add_program(const Decisions& candidate, const Decisions& baseline, Measure&& measure) {
   Trial trial{.scope = "program", .what = difference_in_words(candidate, baseline), .start_s = now_s()};
   if (!baseline.empty()) {
     const auto measured = candidates_.find(to_text(baseline));
     trial.against = measured == candidates_.end() ? Trial::kUnknown : measured->second;
   }
   trial.confirms = confirming_;
-  const Measurement m = measurer_.measure_program(candidate, baseline, duel);
-  take(trial, m);
+  take(trial, measure());
   trial.end_s = now_s();
   if (!candidate.empty()) candidates_[to_text(candidate)] = static_cast<int>(trials_.size());
   trials_.push_back(std::move(trial));
+}
+
+Measurement Timeline::measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& duel) {
+  Measurement m;
+  add_program(candidate, baseline, [&] { return m = measurer_.measure_program(candidate, baseline, duel); });
   return m;
+}
+
+InPlaceDuel Timeline::measure_in_place(const Decisions& candidate, const Decisions& baseline,
+                                       const std::vector<const Kernel*>& kernels, const Duel& duel) {
+  InPlaceDuel found;
+  add_program(candidate, baseline, [&] {
+    found = measurer_.measure_in_place(candidate, baseline, kernels, duel);
+    return found.program;
+  });
+  for (size_t i = 0; i < found.kernels.size(); ++i) {
+    Trial trial{.scope = "kernel",
+                .kernel = kernels[i]->fingerprint,
+                .what = value_of(candidate, *kernels[i]),
+                .start_s = trials_.back().end_s,
+                .end_s = trials_.back().end_s};
+    take(trial, found.kernels[i]);
+    trials_.push_back(std::move(trial));
+  }
+  return found;
 }
 
 std::vector<double> gains_over_default(const std::vector<Trial>& trials) {

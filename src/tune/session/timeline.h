@@ -37,6 +37,9 @@ class Timeline : public Measurer {
   Lowered lower(const Decisions& decisions, bool want_fusion) override;
   Measurement measure_kernel(const Kernel& kernel, const std::string& value, const Duel& duel) override;
   Measurement measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& duel) override;
+  InPlaceDuel measure_in_place(const Decisions& candidate, const Decisions& baseline,
+                               const std::vector<const Kernel*>& kernels, const Duel& duel) override;
+  bool times_in_place() const override { return measurer_.times_in_place(); }
   KnownKernel known(const Kernel& kernel) override { return measurer_.known(kernel); }
   void remember(const Kernel& kernel, const KnownKernel::Best& best) override { measurer_.remember(kernel, best); }
   std::map<std::string, double> instruction_times(const Decisions& decisions, int runs) override {
@@ -48,6 +51,9 @@ class Timeline : public Measurer {
 
  private:
   using Clock = std::chrono::steady_clock;
+  // Records a call that measures a candidate of the program; `measure` returns a Measurement of it.
+  template <class Measure>
+  void add_program(const Decisions& candidate, const Decisions& baseline, Measure&& measure);
   double now_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   Measurer& measurer_;

@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "status.h"
+#include "tsl/profiler/lib/traceme.h"
 #include "xla_pch.h"
 
 namespace hone::xla_side {
@@ -100,22 +101,6 @@ void compare_one(const xla::Literal& reference, const xla::Literal& candidate, C
   }
 }
 
-// Median and order-statistic 95 % interval of the paired ratios. With fewer than six rounds there is no such interval:
-// the range is widened by the error of single runs, 10 % divided by the number of rounds.
-void summarise(std::vector<double> ratios, DuelResult& result) {
-  std::sort(ratios.begin(), ratios.end());
-  const int n = ratios.size();
-  result.ratio = n % 2 ? ratios[n / 2] : 0.5 * (ratios[n / 2 - 1] + ratios[n / 2]);
-  const int spread = static_cast<int>(std::ceil(0.98 * std::sqrt(static_cast<double>(n))));
-  result.ratio_low = ratios[std::max(0, (n - 1) / 2 - spread)];
-  result.ratio_high = ratios[std::min(n - 1, n / 2 + spread)];
-  constexpr int kFewRounds = 6;
-  constexpr double kSingleRunError = 0.1;
-  if (n >= kFewRounds) return;
-  result.ratio_low *= 1 - kSingleRunError / n;
-  result.ratio_high *= 1 + kSingleRunError / n;
-}
-
 // Keeps the calling thread on one CPU while it measures.
 class PinnedThread {
  public:
@@ -140,12 +125,14 @@ double timed(Executable& executable, int inner, bool cpu) {
     double total = 0;
     for (int i = 0; i < inner; ++i) {
       executable.refresh_donated();
+      const tsl::profiler::TraceMe event(kRunEvent);
       const double start = now_ns(cpu);
       executable.run();
       total += now_ns(cpu) - start;
     }
     return total / inner;
   }
+  const tsl::profiler::TraceMe event(kRunEvent);
   const double start = now_ns(cpu);
   for (int i = 0; i < inner; ++i) executable.run();
   return (now_ns(cpu) - start) / inner;
@@ -176,6 +163,20 @@ Comparison compare(const std::vector<xla::Literal>& reference, const std::vector
   return out;
 }
 
+void summarise(std::vector<double> ratios, DuelResult& result) {
+  std::sort(ratios.begin(), ratios.end());
+  const int n = ratios.size();
+  result.ratio = n % 2 ? ratios[n / 2] : 0.5 * (ratios[n / 2 - 1] + ratios[n / 2]);
+  const int spread = static_cast<int>(std::ceil(0.98 * std::sqrt(static_cast<double>(n))));
+  result.ratio_low = ratios[std::max(0, (n - 1) / 2 - spread)];
+  result.ratio_high = ratios[std::min(n - 1, n / 2 + spread)];
+  constexpr int kFewRounds = 6;
+  constexpr double kSingleRunError = 0.1;
+  if (n >= kFewRounds) return;
+  result.ratio_low *= 1 - kSingleRunError / n;
+  result.ratio_high *= 1 + kSingleRunError / n;
+}
+
 DuelResult duel(Executable& baseline, Executable& candidate, const DuelOptions& options) {
   const bool cpu = options.cpu_time;
   const PinnedThread pinned(cpu);
@@ -195,7 +196,7 @@ DuelResult duel(Executable& baseline, Executable& candidate, const DuelOptions& 
     double a, b;
     if (one_run) {
       a = b = timed(baseline, 1, cpu);
-    } else if (round % 2 == 0) {
+    } else if (baseline_first(round)) {
       a = timed(baseline, inner, cpu);
       b = timed(candidate, inner, cpu);
     } else {
@@ -220,8 +221,8 @@ DuelResult duel(Executable& baseline, Executable& candidate, const DuelOptions& 
   return result;
 }
 
-std::vector<double> time_runs(Executable& executable, int repeat, bool cpu_time) {
-  timed(executable, 1, cpu_time);
+std::vector<double> time_runs(Executable& executable, int repeat, bool cpu_time, bool warm) {
+  if (!warm) timed(executable, 1, cpu_time);
   std::vector<double> times;
   for (int i = 0; i < repeat; ++i) times.push_back(timed(executable, 1, cpu_time));
   return times;

@@ -25,7 +25,8 @@ struct DuelOptions {
   double precision = 0.01;   // stop at this half width of the interval
   double abandon_ratio = 0;  // stop after two or more rounds if all ratios are below this
   bool cpu_time = true;      // process CPU time on one pinned CPU (one thread) instead of wall time
-  bool warm = false;         // both have just run: no warm-up run, which would take seconds for slow programs
+  bool warm = false;  // both have just run: no warm-up run, which would take seconds for slow programs; each side
+                      // then runs once per round
 };
 
 struct DuelResult {
@@ -37,8 +38,16 @@ struct DuelResult {
 // Alternates the order in every pair; each side runs for about 1 ms or once. Includes warm-up unless both are warm.
 // Both may be the same executable; if it is warm, it then runs once per round.
 DuelResult duel(Executable& baseline, Executable& candidate, const DuelOptions& options);
+// Which side runs first in a round, counted from 0.
+inline bool baseline_first(int round) { return round % 2 == 0; }
+// Sets the ratio and its bounds from the paired ratios of all rounds: median and order-statistic 95 % interval. With fewer than
+// six rounds there is no such interval: the range is widened by the error of single runs, 10 % divided by their number.
+void summarise(std::vector<double> ratios, DuelResult& result);
 
-// Times of `repeat` runs, in ns.
-std::vector<double> time_runs(Executable& executable, int repeat, bool cpu_time);
+// Times of `repeat` runs, in ns, after one run more unless it is warm.
+std::vector<double> time_runs(Executable& executable, int repeat, bool cpu_time, bool warm = false);
+
+// Every timed run is an event of this name for a profiler that is on.
+inline constexpr char kRunEvent[] = "hone run";
 
 }  // namespace hone::xla_side

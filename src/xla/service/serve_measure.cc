@@ -1,7 +1,7 @@
 // Answers requests for duels of a candidate against a baseline, and for runs.
-#include <chrono>
 #include <fstream>
 
+#include "base/clock.h"
 #include "measure/inputs.h"
 #include "measure/profile.h"
 #include "service/handlers.h"
@@ -25,10 +25,6 @@ int64_t resident_bytes() {
   int64_t pages = 0, resident = 0;
   statm >> pages >> resident;
   return resident * 4096;
-}
-
-double ms_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
 void bind_all(Executable& executable, const std::vector<xla::Literal>& inputs) {
@@ -104,8 +100,7 @@ void about_candidate(wire::MeasureReplyT& reply, Work&& work) {
   }
 }
 
-void run_duel(Executable& baseline, Executable& candidate, const wire::MeasureRequestT& request, int threads, bool warm,
-              wire::MeasureReplyT& reply) {
+DuelOptions duel_options(const wire::MeasureRequestT& request, int threads, bool warm) {
   DuelOptions options;
   options.warm = warm;
   options.min_rounds = request.min_rounds;
@@ -114,13 +109,29 @@ void run_duel(Executable& baseline, Executable& candidate, const wire::MeasureRe
   options.precision = request.precision;
   options.abandon_ratio = request.abandon_ratio;
   options.cpu_time = threads == 1;
-  const DuelResult result = duel(baseline, candidate, options);
+  return options;
+}
+
+// `reply`: a MeasureReplyT, or the KernelTimesT of one kernel in it.
+template <class Reply>
+void set_times(const DuelResult& result, Reply& reply) {
   reply.baseline_ns = result.baseline_ns;
   reply.candidate_ns = result.candidate_ns;
   reply.ratio = result.ratio;
   reply.ratio_low = result.ratio_low;
   reply.ratio_high = result.ratio_high;
   reply.rounds = result.rounds;
+}
+
+void run_in_place(Executable& baseline, Executable& candidate, const wire::MeasureRequestT& request,
+                  const DuelOptions& options, wire::MeasureReplyT& reply) {
+  if (!options.warm) time_runs(baseline, 0, options.cpu_time);  // the candidate has just run for its outputs
+  std::vector<std::vector<std::string>> kernels;
+  for (const auto& kernel : request.in_place) kernels.push_back(kernel->names);
+  const InPlaceDuel found = duel_in_place(baseline, candidate, kernels, options);
+  set_times(found.whole, reply);
+  for (const DuelResult& kernel : found.kernels)
+    set_times(kernel, *reply.in_place.emplace_back(std::make_unique<wire::KernelTimesT>()));
 }
 
 // Compares outputs that passed with those of XLA's HLO interpreter, too, if the program is small enough.
@@ -160,9 +171,9 @@ MeasuredKernel& Handlers::kernel(const wire::MeasureRequestT& request, const Com
     }
   MeasuredKernel bench;
   bench.key = key;
-  const auto start = std::chrono::steady_clock::now();
+  const double start_s = steady_s();
   bench.baseline = compile_kernel(request.kernel_hlo, "", target, code.get());
-  bench.compile_ms = ms_since(start);
+  bench.compile_ms = ms_since(start_s);
   const auto module = kernel_module(request.kernel_hlo, target);
   for (uint64_t attempt = 0; attempt < 3; ++attempt) {
     bench.inputs = generate_inputs(*module, seed_of(request.target.get()) + attempt * 7919, kKernelInputLimit);
@@ -181,12 +192,12 @@ wire::MeasureReplyT Handlers::measure_kernel(const wire::MeasureRequestT& reques
   wire::MeasureReplyT reply;
   reply.baseline_compile_ms = bench.compile_ms;
   about_candidate(reply, [&] {
-    const auto start = std::chrono::steady_clock::now();
+    const double start_s = steady_s();
     auto candidate = compile_kernel(request.kernel_hlo, request.kernel_value, target, code.get());
-    reply.compile_ms = ms_since(start);
+    reply.compile_ms = ms_since(start_s);
     bind_all(*candidate, bench.inputs);
     if (judge_outputs(compare(bench.reference, outputs_of(*candidate)), reply))
-      run_duel(*bench.baseline, *candidate, request, target.threads, /*warm=*/false, reply);
+      set_times(duel(*bench.baseline, *candidate, duel_options(request, target.threads, /*warm=*/false)), reply);
   });
   reply.rss_bytes = resident_bytes();
   return reply;
@@ -219,8 +230,12 @@ wire::MeasureReplyT Handlers::measure_program(const wire::MeasureRequestT& reque
     const bool warm = std::max(baseline.run_ms, candidate.run_ms) > kSlowRunMs;
     if (judge_outputs(compare(reference, outputs), reply) && request.check_evaluator)
       check_evaluator(p, reference, outputs, reply);
-    if (reply.verdict == wire::Verdict::Ok || decisions.empty())
-      run_duel(*baseline.executable, *candidate.executable, request, target.threads, warm, reply);
+    if (reply.verdict != wire::Verdict::Ok && !decisions.empty()) return;
+    const DuelOptions options = duel_options(request, target.threads, warm);
+    if (!request.in_place.empty() && target.threads == 1 && &baseline != &candidate)
+      run_in_place(*baseline.executable, *candidate.executable, request, options, reply);
+    else
+      set_times(duel(*baseline.executable, *candidate.executable, options), reply);
   });
   reply.rss_bytes = resident_bytes();
   return reply;
@@ -237,7 +252,7 @@ wire::RunReplyT Handlers::run(const wire::RunRequestT& request) {
   if (request.want_outputs)
     for (const auto& literal : p.run_outputs(variant)) reply.outputs.push_back(to_wire_array(literal));
   if (!request.profile) return reply;
-  for (ProfileEvent& event : profile_runs(*variant.executable, std::max(1, request.repeat))) {
+  for (RunSlice& event : profile_runs(*variant.executable, std::max(1, request.repeat))) {
     auto out = std::make_unique<wire::RunEventT>();
     out->name = std::move(event.name);
     out->run = event.run;

@@ -310,7 +310,8 @@ TEST_CASE("a tune takes the experiments of its options", "[tune]") {
   CHECK(takes("strategy"));
   CHECK_FALSE(takes("single options"));
   options.kernels_only = true;
-  CHECK(tune_step_names(options) == std::vector<std::string>{"kernels", "winning kernels", "parts of winning kernels"});
+  CHECK(tune_step_names(options) ==
+        std::vector<std::string>{"kernels", "kernels in place", "winning kernels", "parts of winning kernels"});
   options.fusion_plan.only = true;
   CHECK(tune_step_names(options) == std::vector<std::string>{"fusion"});
 }

@@ -1,0 +1,172 @@
+// Experiments about kernels: each by itself, many at once in the program, and those that won.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/log.h"
+#include "search/yield_belief.h"
+#include "tune/kernel/kernel_tuner.h"
+#include "tune/program/experiments.h"
+
+namespace hone::tune {
+
+namespace {
+
+constexpr double kShortestNs = 5e3;      // of a call that can be timed in the program
+constexpr double kOptionSeconds = 0.01;  // of compiling one option, as a rule
+constexpr double kLinkShare = 0.1;       // of compiling the program, for a candidate whose other kernels are compiled
+constexpr double kRoundBudgetMs = 400;
+
+double run_s(const TuneState& state) { return state.run.default_run.measurement.baseline_ns / 1e9 / state.run.gain; }
+
+bool is_searched(const TuneState& state, const Kernel& kernel) {
+  return state.options.decides(kernel.dimension.kind) && kernel.dimension.options.size() > 1 &&
+         state.share_of(kernel) >= kNegligibleShare;
+}
+
+// ---- many kernels in one run
+
+bool open_in_place(const TuneState& state, const Kernel& kernel) {
+  const double call_ns = 1e9 * state.share_of(kernel) * run_s(state) / kernel.count;
+  return is_searched(state, kernel) && !kernel.instructions.empty() && call_ns >= kShortestNs &&
+         !state.closed_in_place.contains(kernel.fingerprint);
+}
+
+// What the next option of a kernel can change: its share of the program's time, less the more options were tried. Of n options
+// in any order, the default among them, the last is the best so far with probability 1/n.
+double share_of_next(const TuneState& state, const Kernel& kernel) {
+  return state.share_of(kernel) * 2 / (2 + state.tried_in_place(kernel));
+}
+
+// The kernels that a round should have for the largest share per second: by share, as long as the next one adds more per
+// second of its compilation than the round has without it.
+std::vector<size_t> most_per_second(const TuneState& state, double round_s) {
+  std::vector<size_t> open;
+  for (size_t at = 0; at < state.lowered.kernels.size(); ++at)
+    if (open_in_place(state, state.lowered.kernels[at])) open.push_back(at);
+  const auto share = [&](size_t at) { return share_of_next(state, state.lowered.kernels[at]); };
+  std::stable_sort(open.begin(), open.end(), [&](size_t a, size_t b) { return share(a) > share(b); });
+  double shares = 0;
+  for (size_t n = 0; n < open.size(); ++n) {
+    const double seconds = round_s + kOptionSeconds * static_cast<double>(n);
+    if (share(open[n]) / kOptionSeconds < shares / seconds) {
+      open.resize(n);
+      break;
+    }
+    shares += share(open[n]);
+  }
+  return open;
+}
+
+// An option of a kernel that the next candidate gets.
+struct Entry {
+  const Kernel* kernel;
+  OptionWalk* walk;
+  int option;
+};
+
+// Measures the options in one candidate. If that fails, those of each half, until it is known which option fails.
+void measure_entries(TuneState& state, const std::vector<Entry>& entries, const Duel& duel, double stop_at) {
+  if (entries.empty() || state.left() <= std::max(0.0, stop_at)) return;
+  std::vector<const Kernel*> kernels;
+  Decisions baseline = state.best, options;
+  for (const Entry& e : entries) {
+    kernels.push_back(e.kernel);
+    options.push_back(as_decision(e.kernel->dimension, e.option));
+    std::erase_if(baseline,
+                  [&](const Decision& d) { return d.kind == options.back().kind && d.key == options.back().key; });
+  }
+  const InPlaceDuel found = state.run.measurer.measure_in_place(merged(baseline, options), baseline, kernels, duel);
+  if (!found.program.ok() && entries.size() > 1) {
+    const auto middle = entries.begin() + static_cast<std::ptrdiff_t>(entries.size() / 2);
+    measure_entries(state, {entries.begin(), middle}, duel, stop_at);
+    measure_entries(state, {middle, entries.end()}, duel, stop_at);
+    return;
+  }
+  for (size_t i = 0; i < entries.size(); ++i) {
+    entries[i].walk->tell(entries[i].option, found.kernels[i]);
+    if (!found.program.ok() || found.kernels[i].ok()) continue;
+    state.closed_in_place.insert(entries[i].kernel->fingerprint);  // the profiler does not see it
+    state.seen_kernels.erase(entries[i].kernel->fingerprint);
+  }
+}
+
+// Share of the program's time that the kernels' best options save.
+double saved(const std::vector<KernelReport>& reports) {
+  return std::accumulate(reports.begin(), reports.end(), 0.0,
+                         [](double sum, const KernelReport& k) { return sum + k.share * (1 - 1 / k.gain); });
+}
+
+void measure_round(TuneState& state, const std::vector<size_t>& kernels, const Duel& duel, double budget_s) {
+  const double stop_at = state.left() - budget_s;
+  std::vector<Entry> entries;
+  for (const size_t at : kernels) {
+    const Kernel& kernel = state.lowered.kernels[at];
+    OptionWalk* walk = state.walk_in_place(kernel);
+    const std::optional<int> option = walk == nullptr ? std::nullopt : walk->next(state.rng);
+    if (!option) {
+      state.closed_in_place.insert(kernel.fingerprint);
+      if (walk != nullptr) state.report_in_place(kernel, /*complete=*/true);
+      continue;
+    }
+    entries.push_back({&kernel, walk, *option});
+  }
+  state.say(fmt::format("{} kernels in place", entries.size()));
+  measure_entries(state, entries, duel, stop_at);
+  for (const Entry& e : entries) state.report_in_place(*e.kernel, /*complete=*/false);
+}
+
+}  // namespace
+
+std::vector<Experiment> kernels_of_program(const TuneState& state) {
+  std::vector<Experiment> experiments;
+  for (size_t at = 0; at < state.lowered.kernels.size(); ++at) {
+    const Kernel& kernel = state.lowered.kernels[at];
+    if (!is_searched(state, kernel) || state.seen_kernels.contains(kernel.fingerprint)) continue;
+    const double share = state.share_of(kernel);
+    experiments.push_back(
+        {"kernel " + kernel.name, share,
+         kernel_cost_s(kernel, share * run_s(state) / kernel.count, state.options.kernel),
+         [at](TuneState& s, double budget_s) { return s.tune_one_kernel(s.lowered.kernels[at], budget_s); }});
+  }
+  return experiments;
+}
+
+std::vector<Experiment> kernels_in_place(const TuneState& state) {
+  if (!state.in_place()) return {};
+  Duel duel = state.run.default_run.trial;
+  duel.budget_ms = std::min(duel.budget_ms, kRoundBudgetMs);
+  duel.precision = duel.abandon_ratio = 0;  // the rounds are for the kernels, whatever the program's ratio
+  const Measurement& m = state.run.default_run.measurement;
+  const double compile_s = std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
+  const double runs_s = std::max(2 * (duel.min_rounds + 1) * run_s(state), duel.budget_ms / 1e3);
+  const double round_s = kLinkShare * compile_s + runs_s;
+  const std::vector<size_t> kernels = most_per_second(state, round_s);
+  if (kernels.size() < 2) return {};
+  double share = 0;
+  for (const size_t at : kernels) share += share_of_next(state, state.lowered.kernels[at]);
+  share = std::min(1.0, share);
+  const auto run = [kernels, duel, share](TuneState& s, double budget_s) {
+    const double before = saved(s.run.result.kernels);
+    measure_round(s, kernels, duel, budget_s);
+    const double gained = saved(s.run.result.kernels) - before;
+    return gained > 0 && gained < 1 ? touched_gain(share, -std::log(1 - gained)) : 0;
+  };
+  return {{fmt::format("{} kernels in place", kernels.size()), share,
+           round_s + kOptionSeconds * static_cast<double>(kernels.size()), run}};
+}
+
+std::vector<Experiment> winning_kernels(const TuneState& state) {
+  const TuneState::Group group = state.winners();
+  if (group.decisions.empty() || state.begun(group.name())) return {};
+  return {{group.what, std::clamp(group.share, 0.0, 1.0), state.duel_s(), [group](TuneState& s, double) {
+             s.begin(group.name());
+             const double before = s.run.gain;
+             s.adopt_kernels(group);
+             return touched_gain(group.share, std::log(s.run.gain / before));
+           }}};
+}
+
+}  // namespace hone::tune
