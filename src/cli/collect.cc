@@ -6,11 +6,14 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/isa.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "collect/known_winners.h"
 #include "collect/layout_collect.h"
+#include "data/dataset.h"
 
 namespace hone::cli {
 
@@ -20,7 +23,7 @@ struct CollectCommand {
   std::shared_ptr<OutputOptions> output;
   std::shared_ptr<std::string> db;
   std::vector<std::string> programs;
-  std::string manifest, family, budget = "30m", out, kind = "tile", host;
+  std::string manifest, family, budget = "30m", out, kind = "tile", host, split, isa;
   collect::CollectOptions options;
 };
 
@@ -209,6 +212,29 @@ int export_command(const CollectCommand& command) {
   return 0;
 }
 
+int known_command(const CollectCommand& command) {
+  const Split split = Split::read(command.split);
+  collect::KnownWinnersOptions options;
+  options.isa = command.isa.empty() ? cpu_isa() : command.isa;
+  options.programs = {split.train.begin(), split.train.end()};
+  options.measured.threads = command.options.threads;
+  options.measured.host = command.host;
+  const Database from = open_existing_database(*command.db);
+  Database known = Database::open(command.out);
+  const collect::KnownWinnersReport r = collect::add_known_winners(from, options, known);
+  if (command.output->json)
+    print({{"output", command.out},
+           {"isa", options.isa},
+           {"kernels", r.kernels},
+           {"winners", r.winners},
+           {"structures", r.structures},
+           {"kept", r.kept}});
+  else
+    fmt::print("{}: {} kernels of {} structures, from {} measured ones of which {} beat default XLA; for {}\n",
+               command.out, r.kept, r.structures, r.kernels, r.winners, options.isa);
+  return 0;
+}
+
 void add_collected_programs(CLI::App& app, CollectCommand& command) {
   app.add_option("PROGRAM", command.programs, "programs, in any format that hone inspect reads")->type_name("");
   app.add_option("--manifest", command.manifest, "JSON list of programs: [{\"name\", \"file\", \"family\"}, ...]")
@@ -250,6 +276,17 @@ void add_export_options(CLI::App& app, CollectCommand& command) {
   app.add_option("--host", command.host, "host whose measurements are taken (default: the one with most)");
 }
 
+void add_known_options(CLI::App& app, CollectCommand& command) {
+  app.add_option(kOutput, command.out, "database of winners to write, or to add to")->required()->type_name("FILE");
+  app.add_option("--split", command.split, "split file: only kernels of its training programs are taken")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--isa", command.isa, "instruction set of the machine that measured (default: this machine's)")
+      ->type_name("ISA");
+  app.add_option("--threads", command.options.threads, "number of threads whose measurements are taken (default 1)");
+  app.add_option("--host", command.host, "host whose measurements are taken (default: the one with most)");
+}
+
 }  // namespace
 
 Runner declare_collect(CLI::App& app) {
@@ -263,7 +300,7 @@ Runner declare_collect(CLI::App& app) {
     command->output = add_output_options(*sub);
     sub->final_callback([chosen, command, run, kind = std::string(name)] {
       *chosen = [command, run, kind] {
-        if (kind != "export") command->kind = kind;
+        if (kind == "tile" || kind == "fusion") command->kind = kind;
         if (kind != "layout") command->options.kind = collect::collect_kind_from_name(command->kind);
         return run(*command);
       };
@@ -272,6 +309,7 @@ Runner declare_collect(CLI::App& app) {
   add("tile", "measure the options of every kernel of the programs", add_collect_options, collect_command);
   add("fusion", "measure the kernels of random fusion configurations", add_collect_options, collect_command);
   add("layout", "measure whole programs under random layouts", add_layout_options, layout_command);
+  add("known", "write the winners that a search on a new machine begins with", add_known_options, known_command);
   add("export", "write a data set from the database", add_export_options, export_command);
   return [chosen] { return (*chosen)(); };
 }

@@ -106,6 +106,9 @@ struct ExportOptions {
   std::string xla_version;  // empty = the one with most rows
 };
 
+// The conditions with the most rows among those that the options allow. Throws Error when there is none.
+MeasuredUnder measured_most(const Database& database, const ExportOptions& options);
+
 struct ExportReport {
   std::string host, xla_version;
   int64_t kernels = 0, options = 0, programs = 0;

@@ -81,8 +81,9 @@ void write_kernel(const StoredKernel& kernel, const Runtimes& runtimes, DatasetW
   writer.add(view);
 }
 
-// The conditions with the most rows among those requested.
-MeasuredUnder conditions(const Database& database, const ExportOptions& options) {
+}  // namespace
+
+MeasuredUnder measured_most(const Database& database, const ExportOptions& options) {
   std::optional<MeasuredUnder> found;
   int matching = 0;
   for (const MeasuredUnder& under : database.measured_under()) {
@@ -100,10 +101,8 @@ MeasuredUnder conditions(const Database& database, const ExportOptions& options)
   return *found;
 }
 
-}  // namespace
-
 ExportReport export_dataset(const Database& database, const std::string& folder, const ExportOptions& options) {
-  const MeasuredUnder under = conditions(database, options);
+  const MeasuredUnder under = measured_most(database, options);
   ExportReport report;
   report.host = under.host;
   report.xla_version = under.xla_version;

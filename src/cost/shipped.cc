@@ -27,6 +27,12 @@ std::string shipped_model(const std::string& name, const std::string& models) {
   return "";
 }
 
+std::string shipped_file(const std::string& name) {
+  for (const fs::path& file : data_folders(name))
+    if (fs::is_regular_file(file)) return file.string();
+  return "";
+}
+
 std::string shipped_folder(const std::string& name) {
   for (const fs::path& folder : data_folders(name))
     if (fs::exists(folder)) return folder.string();

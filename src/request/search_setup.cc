@@ -8,8 +8,10 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/isa.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "cost/shipped.h"
 #include "data/postgres.h"
 #include "graph/layout_choice.h"
 #include "passorder/pass_walk.h"
@@ -65,6 +67,18 @@ void SearchSetup::equip(tune::TuneOptions& options) {
     options.outer.layouts = [this](const Decisions& under) { return layouts(under); };
 }
 
+// The shipped winners; null without them.
+const Database* SearchSetup::open_known() {
+  const std::string path = options_.no_known ? "" : cost::shipped_file("known.db");
+  if (path.empty()) return nullptr;
+  try {
+    return &known_.emplace(Database::open(path, {.read_only = true}));
+  } catch (const Error& e) {
+    spdlog::warn("tuning without the shipped winners: {}", e.what());
+    return nullptr;
+  }
+}
+
 void SearchSetup::learn(tune::TuneOptions& options, Database& database, const std::string& database_file,
                         const std::string& weights) {
   tune::Session& session = *opened_.session;
@@ -75,7 +89,7 @@ void SearchSetup::learn(tune::TuneOptions& options, Database& database, const st
   conditions.seed = session.target().seed;
   conditions.xla_version = session.worker_info().xla_version;
   if (!options_.no_transfer) {
-    transfer_.emplace(database, conditions);
+    transfer_.emplace(database, conditions, open_known(), tune::machine_class(isa_in_effect(session.target().max_isa)));
     options.kernel.first = [this](const Kernel& kernel) {
       std::vector<int> first = transfer_->options(kernel);
       ++asked_;

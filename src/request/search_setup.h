@@ -19,7 +19,7 @@ namespace hone::request {
 struct SearchSetupOptions {
   std::string decide = "all", pick = "expectation", layout_model;
   int layouts_measured = 16;
-  bool no_transfer = false, no_adaption = false;
+  bool no_transfer = false, no_known = false, no_adaption = false;
   std::string models;  // folder that is searched first for the pass policy; empty = only the shipped one
 
   // Empty = all. Throws Error for an unknown name.
@@ -43,12 +43,14 @@ class SearchSetup {
   std::string text() const;       // the same in a line, or empty
 
  private:
+  const Database* open_known();
   std::vector<tune::Alternative> passes();
   std::vector<tune::Alternative> layouts(const Decisions& under);
 
   const SearchSetupOptions& options_;
   OpenedProgram& opened_;
   double budget_s_;
+  std::optional<Database> known_;  // winners on other machines
   std::optional<tune::Transfer> transfer_;
   std::unique_ptr<tune::Adaption> adaption_;
   std::unique_ptr<tune::AdaptedRanker> adapted_;

@@ -141,16 +141,15 @@ void Transfer::remember(const Kernel& kernel, const std::string& value, const Me
   }
 }
 
-std::vector<int> Transfer::winners(const std::string& structure, const Kernel& kernel, const std::vector<int64_t>& dims,
-                                   int most) const {
+std::vector<int> Transfer::winners(const Database& database, const std::string& host, const std::string& structure,
+                                   const Kernel& kernel, const std::vector<int64_t>& dims, int most) const {
   struct Winner {
     double far = 0, gain = 1;  // gain: its lower bound
     std::string value;
     std::vector<int64_t> dims;
   };
   std::vector<Winner> rows;
-  for (const Record& row :
-       database_.find_kernel(structure, conditions_.host, conditions_.threads, conditions_.xla_version)) {
+  for (const Record& row : database.find_kernel(structure, host, conditions_.threads, conditions_.xla_version)) {
     std::vector<int64_t> of = dims_from_text(row.output_dims);
     const double far = distance(of, dims);
     rows.push_back({far, row.ratio_low, row.decisions, std::move(of)});
@@ -170,8 +169,12 @@ std::vector<int> Transfer::winners(const std::string& structure, const Kernel& k
 std::vector<int> Transfer::options(const Kernel& kernel, int most) const {
   try {
     const KernelStructure structure = structure_of(kernel);
-    const std::vector<int> same = winners(structure.exact, kernel, structure.dims, most);
-    return same.empty() ? winners(structure.rough, kernel, structure.dims, most) : same;
+    for (const std::string& key : {structure.exact, structure.rough}) {
+      std::vector<int> found = winners(database_, conditions_.host, key, kernel, structure.dims, most);
+      if (found.empty() && known_) found = winners(*known_, known_class_, key, kernel, structure.dims, most);
+      if (!found.empty()) return found;
+    }
+    return {};
   } catch (const Error& e) {
     spdlog::debug("{} is searched without the winners of similar kernels: {}", kernel.name, e.what());
     return {};

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/database.h"
@@ -27,10 +28,16 @@ KernelStructure structure_of(const Kernel& kernel);
 int translated_option(const Dimension& dimension, const std::string& value, const std::vector<int64_t>& from,
                       const std::vector<int64_t>& to);
 
+// What rows of shipped winners have as their host: they are read on every machine with this instruction set.
+inline std::string machine_class(const std::string& isa) { return "any with " + isa; }
+
 class Transfer {
  public:
-  // Only rows of this host, thread count and XLA version are read and written. `program`: its fingerprint.
-  Transfer(Database& database, const Record& conditions) : database_(database), conditions_(conditions) {}
+  // Only rows of this host, thread count and XLA version are read and written. `program`: its fingerprint. `known`: winners
+  // from other machines, of the host `known_class`, which count where the database has none; null = none. Both databases
+  // must outlive this.
+  Transfer(Database& database, const Record& conditions, const Database* known = nullptr, std::string known_class = "")
+      : database_(database), conditions_(conditions), known_(known), known_class_(std::move(known_class)) {}
 
   // `value` won a complete search; it may be the default.
   void remember(const Kernel& kernel, const std::string& value, const Measurement& winner);
@@ -39,11 +46,13 @@ class Transfer {
   std::vector<int> options(const Kernel& kernel, int most = 3) const;
 
  private:
-  std::vector<int> winners(const std::string& structure, const Kernel& kernel, const std::vector<int64_t>& dims,
-                           int most) const;
+  std::vector<int> winners(const Database& database, const std::string& host, const std::string& structure,
+                           const Kernel& kernel, const std::vector<int64_t>& dims, int most) const;
 
   Database& database_;
   Record conditions_;  // program, host, threads, seed, xla_version
+  const Database* known_;
+  std::string known_class_;
 };
 
 }  // namespace hone::tune

@@ -1,0 +1,116 @@
+#include "collect/known_winners.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "tune/kernel/transfer.h"
+
+namespace hone::collect {
+
+namespace {
+
+struct Candidate {
+  std::string fingerprint;
+  std::vector<int64_t> dims;
+  double default_ns = 0;
+  Record best;
+};
+
+// The measurement with the best lower bound; nullopt with fewer than two measured options.
+std::optional<Record> best_of(const StoredKernelSummary& kernel, const std::vector<Record>& rows) {
+  const Record* best = nullptr;
+  std::set<std::string> options;
+  for (const Record& row : rows) {
+    if (row.status != tune::outcome_name(tune::Outcome::Ok) || !row.verified) continue;
+    options.insert(row.decisions);
+    if (best == nullptr || row.ratio_low > best->ratio_low) best = &row;
+  }
+  if (kernel.options < 2 || options.size() < 2) return std::nullopt;
+  return *best;
+}
+
+tune::Measurement measurement_of(const Record& row, bool is_default) {
+  tune::Measurement m{.outcome = tune::Outcome::Ok,
+                      .baseline_ns = row.baseline_ns,
+                      .candidate_ns = row.candidate_ns,
+                      .ratio = row.ratio,
+                      .ratio_low = row.ratio_low,
+                      .ratio_high = row.ratio_high,
+                      .rounds = row.rounds};
+  if (!is_default) return m;
+  m.candidate_ns = m.baseline_ns;
+  m.ratio = m.ratio_low = m.ratio_high = 1;
+  return m;
+}
+
+Kernel kernel_of(const StoredKernel& stored) {
+  Kernel kernel;
+  kernel.fingerprint = stored.fingerprint;
+  kernel.name = stored.name;
+  kernel.kind = stored.kind;
+  kernel.module = stored.module_proto;
+  return kernel;
+}
+
+// By descending run time, no output twice.
+std::vector<Candidate> longest(std::vector<Candidate> all, size_t most) {
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.default_ns > b.default_ns; });
+  std::vector<Candidate> kept;
+  for (Candidate& c : all) {
+    const bool again = std::any_of(kept.begin(), kept.end(), [&](const Candidate& k) { return k.dims == c.dims; });
+    if (!again && kept.size() < most) kept.push_back(std::move(c));
+  }
+  return kept;
+}
+
+}  // namespace
+
+KnownWinnersReport add_known_winners(const Database& from, const KnownWinnersOptions& options, Database& known) {
+  const MeasuredUnder under = measured_most(from, options.measured);
+  KnownWinnersReport report;
+  std::map<std::string, std::vector<Candidate>> by_structure;
+  for (const StoredKernelSummary& summary : from.stored_kernels(under.threads)) {
+    if (!options.programs.contains(summary.program)) continue;
+    const std::optional<Record> best =
+        best_of(summary, from.find_kernel(summary.fingerprint, under.host, under.threads, under.xla_version));
+    if (!best) continue;
+    try {
+      const StoredKernel stored = from.find_stored_kernel(summary.fingerprint, under.threads).value();
+      const tune::KernelStructure structure = tune::structure_of(kernel_of(stored));
+      const bool is_default =
+          best->ratio_low <= 1 || best->decisions == stored.options.at(static_cast<size_t>(stored.default_option));
+      Candidate candidate{summary.fingerprint, structure.dims, best->baseline_ns, *best};
+      if (is_default) candidate.best.decisions = stored.options[static_cast<size_t>(stored.default_option)];
+      if (is_default) candidate.best.ratio = candidate.best.ratio_low = candidate.best.ratio_high = 1;
+      report.winners += !is_default;
+      ++report.kernels;
+      by_structure[structure.exact].push_back(std::move(candidate));
+    } catch (const RunError&) {
+      throw;
+    } catch (const Error& e) {
+      spdlog::warn("kernel {} is skipped: {}", summary.fingerprint, e.what());
+    }
+  }
+  report.structures = static_cast<int64_t>(by_structure.size());
+  for (auto& [structure, candidates] : by_structure)
+    for (const Candidate& c : longest(std::move(candidates), static_cast<size_t>(options.per_structure))) {
+      const StoredKernel stored = from.find_stored_kernel(c.fingerprint, under.threads).value();
+      Record conditions;
+      conditions.program = c.best.program;
+      conditions.host = tune::machine_class(options.isa);
+      conditions.threads = under.threads;
+      conditions.xla_version = under.xla_version;
+      conditions.created = c.best.created;
+      tune::Transfer(known, conditions)
+          .remember(kernel_of(stored), c.best.decisions, measurement_of(c.best, c.best.ratio_low <= 1));
+      ++report.kept;
+    }
+  return report;
+}
+
+}  // namespace hone::collect
