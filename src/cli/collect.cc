@@ -222,6 +222,7 @@ int known_command(const CollectCommand& command) {
   const Database from = open_existing_database(*command.db);
   Database known = Database::open(command.out);
   const collect::KnownWinnersReport r = collect::add_known_winners(from, options, known);
+  known.seal();
   if (command.output->json)
     print({{"output", command.out},
            {"isa", options.isa},

@@ -94,6 +94,11 @@ std::vector<Record> Database::find(const std::string& scope, const std::string& 
   return records;
 }
 
+void Database::seal() {
+  insert_.reset();
+  sql_->seal();
+}
+
 bool Database::add(const Record& given) {
   Record record = given;
   if (record.created.empty()) record.created = utc_now();

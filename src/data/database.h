@@ -66,6 +66,9 @@ class Database {
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
 
+  // Makes it one compact file that can be read from a folder without write permission; later writes undo this.
+  void seal();
+
   // Stores one row, which then survives the end of this process. False if an equal row (except for the id) exists. A NaN
   // max_error is stored as infinity. Throws InternalError if problems(record).
   bool add(const Record& record);
