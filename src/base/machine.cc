@@ -30,6 +30,12 @@ std::string value_of(const std::string& line, const std::string& name) {
 }
 
 // Threads of one core have the same list of siblings.
+std::string core_of(const fs::path& root, const std::string& processor) {
+  const fs::path topology = root / "sys/devices/system/cpu" / ("cpu" + processor) / "topology";
+  const std::string siblings = first_line(topology / "thread_siblings_list");
+  return siblings.empty() ? "processor " + processor : siblings;
+}
+
 void read_cores(const fs::path& root, Machine& machine) {
   std::ifstream info(root / "proc/cpuinfo");
   std::set<std::string> cores;
@@ -39,9 +45,7 @@ void read_cores(const fs::path& root, Machine& machine) {
     const std::string number = value_of(line, "processor");
     if (number.empty()) continue;
     ++processors;
-    const fs::path topology = root / "sys/devices/system/cpu" / ("cpu" + number) / "topology";
-    const std::string siblings = first_line(topology / "thread_siblings_list");
-    cores.insert(siblings.empty() ? "processor " + number : siblings);
+    cores.insert(core_of(root, number));
   }
   machine.logical_cores = std::max(1, processors);
   machine.physical_cores = std::max(1, static_cast<int>(cores.size()));
@@ -62,6 +66,22 @@ void read_memory(const fs::path& root, Machine& machine) {
 }
 
 }  // namespace
+
+std::vector<int> allowed_cpus() {
+  cpu_set_t allowed;
+  std::vector<int> cpus;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
+  return cpus;
+}
+
+std::vector<int> spare_cpus(const std::vector<int>& cpus, const fs::path& root) {
+  std::vector<int> spare;
+  for (const int cpu : cpus)
+    if (core_of(root, std::to_string(cpu)) != core_of(root, std::to_string(cpus.front()))) spare.push_back(cpu);
+  return spare;
+}
 
 Machine this_machine(const fs::path& root) {
   Machine machine;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace hone {
 
@@ -15,6 +16,11 @@ struct Machine {
   // Total and currently available memory, at most the limit of the control group (container); 0 = unknown.
   int64_t memory_bytes = 0, available_bytes = 0;
 };
+
+// CPUs that this process may use, ascending.
+std::vector<int> allowed_cpus();
+// Those of `cpus` that share no core with the first one.
+std::vector<int> spare_cpus(const std::vector<int>& cpus, const std::filesystem::path& root = "/");
 
 // Read from proc/ and sys/ below `root`; missing values keep their defaults.
 Machine this_machine(const std::filesystem::path& root = "/");

@@ -181,6 +181,8 @@ void add_advanced_options(CLI::App& app, TuneCommand& command) {
                  "the scores and their spread over the model's members) or score (best score) (default expectation)")
       ->check(one_of({"expectation", "score"}))
       ->type_name("RULE");
+  app.add_flag("--no-prepare", r.no_prepare,
+               "compile only what is measured next, not likely candidates on CPUs that measure nothing (one thread)");
   app.add_flag("--no-in-place", r.no_in_place,
                "time kernels by themselves only, not in runs of the whole program (one thread) as well");
   app.add_flag("--no-transfer", r.setup.no_transfer,

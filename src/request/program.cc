@@ -37,7 +37,7 @@ tune::Target ProgramOptions::target(const std::optional<report::LoadedPackage>& 
   return target;
 }
 
-OpenedProgram open_program(const ProgramOptions& options, double budget_s) {
+OpenedProgram open_program(const ProgramOptions& options, double budget_s, bool prepare) {
   OpenedProgram opened;
   opened.file = report::read_program(options.program);
   std::vector<NamedArray> inputs;
@@ -49,6 +49,7 @@ OpenedProgram open_program(const ProgramOptions& options, double budget_s) {
                                           ? static_cast<int64_t>(options.memory_gib * (int64_t{1} << 30))
                                           : machine_memory_bytes() / 5 * 4;
   session.worker.cache_code = !options.no_cache;
+  session.prepare = prepare;
   if (!options.no_cache) session.worker.cache_folder = cache_folder(options.cache);
   opened.session = std::make_unique<tune::Session>(session);
   opened.session->load(opened.file.bytes, opened.file.name);

@@ -34,8 +34,8 @@ struct OpenedProgram {
   std::string inputs;  // "generated", "snapshot" or the file
 };
 
-// Reads the program, starts a worker and loads the program and its inputs into it. `budget_s` as in tune::SessionOptions.
+// Reads the program, starts a worker and loads the program and its inputs into it. `budget_s`, `prepare`: tune::SessionOptions.
 // Throws Error for what cannot be read, RunError when the worker cannot be started.
-OpenedProgram open_program(const ProgramOptions& options, double budget_s = 0);
+OpenedProgram open_program(const ProgramOptions& options, double budget_s = 0, bool prepare = false);
 
 }  // namespace hone::request

@@ -41,6 +41,19 @@ TEST_CASE("the machine is read from proc and sys", "[base]") {
   CHECK(machine.available_bytes == 1048576);
 }
 
+TEST_CASE("spare CPUs share no core with the one that measures", "[base]") {
+  const TempDir root;
+  for (int cpu = 0; cpu < 6; ++cpu)
+    put(root.path() / "sys/devices/system/cpu" / ("cpu" + std::to_string(cpu)) / "topology/thread_siblings_list",
+        std::to_string(cpu % 3) + "," + std::to_string(cpu % 3 + 3) + "\n");
+  CHECK(spare_cpus({0, 1, 2, 3, 4, 5}, root.path()) == std::vector<int>{1, 2, 4, 5});
+  CHECK(spare_cpus({1, 4}, root.path()).empty());
+  CHECK(spare_cpus({4}, root.path()).empty());
+  CHECK(spare_cpus({}, root.path()).empty());
+  CHECK(spare_cpus({7, 8}, root.path()) == std::vector<int>{8});  // nothing is known about them
+  CHECK_FALSE(allowed_cpus().empty());
+}
+
 TEST_CASE("missing files mean one core and unknown memory", "[base]") {
   const TempDir empty;
   const Machine machine = this_machine(empty.path());

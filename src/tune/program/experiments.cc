@@ -40,10 +40,12 @@ double gain_of(TuneState& state, double share, Work&& work) {
   return touched_gain(share, std::log(state.run.gain / before));
 }
 
-Experiment duel(const TuneState& state, std::string what, double share, std::function<void(TuneState&)> work) {
+Experiment duel(const TuneState& state, std::string what, double share, std::function<void(TuneState&)> work,
+                Decisions first = {}) {
   share = std::clamp(share, 0.0, 1.0);
   return {std::move(what), share, state.duel_s(),
-          [share, work = std::move(work)](TuneState& s, double) { return gain_of(s, share, [&] { work(s); }); }};
+          [share, work = std::move(work)](TuneState& s, double) { return gain_of(s, share, [&] { work(s); }); },
+          std::move(first)};
 }
 
 // ---- passes and layouts
@@ -106,10 +108,11 @@ TuneState::Group group_of(const TuneState& state, const Belongs& belongs, Decisi
 }
 
 Experiment try_group(const TuneState& state, const TuneState::Group& group) {
-  return duel(state, group.what, group.share, [group](TuneState& s) {
+  const auto adopt = [group](TuneState& s) {
     s.begin(group.name());
     s.adopt_group(group);
-  });
+  };
+  return duel(state, group.what, group.share, adopt, merged(state.best, group.decisions));
 }
 
 // `start` says where the strategy begins; decisions about anything else are as in the best so far.
@@ -257,12 +260,13 @@ Propose parts_of_groups(bool kernels) {
     for (size_t i = 0; i < state.parts.size(); ++i) {
       const TuneState::Group& part = state.parts[i];
       if (part.kernels != kernels) continue;
-      experiments.push_back(
-          duel(state, fmt::format("{} of {}", part.decisions.size(), part.what), part.share, [i](TuneState& s) {
-            const TuneState::Group taken = s.parts[i];
-            s.parts.erase(s.parts.begin() + static_cast<std::ptrdiff_t>(i));
-            s.adopt_group(taken);
-          }));
+      const auto adopt = [i](TuneState& s) {
+        const TuneState::Group taken = s.parts[i];
+        s.parts.erase(s.parts.begin() + static_cast<std::ptrdiff_t>(i));
+        s.adopt_group(taken);
+      };
+      experiments.push_back(duel(state, fmt::format("{} of {}", part.decisions.size(), part.what), part.share, adopt,
+                                 merged(state.best, part.decisions)));
     }
     return experiments;
   };
@@ -278,10 +282,11 @@ Propose single_options(Belongs belongs, bool again) {
       for (int i = 0; i < static_cast<int>(d.options.size()); ++i) {
         const std::string what = in_words(as_decision(d, i)), name = to_text(Decisions{as_decision(d, i)});
         if (i == current || state.begun(name) || state.ever_begun(name) != again) continue;
-        experiments.push_back(duel(state, what, state.share_of(d), [at, i, what, name](TuneState& s) {
+        const auto take = [at, i, what, name](TuneState& s) {
           s.begin(name);
           s.try_step(what, with_option(s.best, s.dimensions[at], i));
-        }));
+        };
+        experiments.push_back(duel(state, what, state.share_of(d), take, with_option(state.best, d, i)));
       }
     }
     return experiments;

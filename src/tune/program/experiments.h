@@ -18,6 +18,7 @@ struct Experiment {
   double cost_s = 0;  // predicted
   // Takes at most about `budget_s`. Returns the gain of the time that it touches, a logarithm; 0 if nothing was kept.
   std::function<double(TuneState& state, double budget_s)> run;
+  Decisions first = {};  // the candidate of the program that it measures first, where that is known
 };
 
 // The experiments of one kind that are open now. Measures nothing.

@@ -160,13 +160,16 @@ std::vector<Experiment> kernels_in_place(const TuneState& state) {
 
 std::vector<Experiment> winning_kernels(const TuneState& state) {
   const TuneState::Group group = state.winners();
-  if (group.decisions.empty() || state.begun(group.name())) return {};
-  return {{group.what, std::clamp(group.share, 0.0, 1.0), state.duel_s(), [group](TuneState& s, double) {
-             s.begin(group.name());
-             const double before = s.run.gain;
-             s.adopt_kernels(group);
-             return touched_gain(group.share, std::log(s.run.gain / before));
-           }}};
+  const bool visible =
+      group.share > 1 - 1 / state.options.min_gain;  // else no duel would keep them: they wait for more
+  if (!visible || state.begun(group.name())) return {};
+  const auto adopt = [group](TuneState& s, double) {
+    s.begin(group.name());
+    const double before = s.run.gain;
+    s.adopt_kernels(group);
+    return touched_gain(group.share, std::log(s.run.gain / before));
+  };
+  return {{group.what, std::clamp(group.share, 0.0, 1.0), state.duel_s(), adopt, merged(state.best, group.decisions)}};
 }
 
 }  // namespace hone::tune

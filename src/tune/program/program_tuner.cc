@@ -79,6 +79,7 @@ const std::vector<TuneStep>& tune_steps() {
 // The limit of an experiment, in multiples of its predicted time.
 constexpr double kMostOfPredicted = 3;
 constexpr double kAdoption = 1.3;  // time kept back for adopting kernels, in duels
+constexpr size_t kPrepared = 3;    // candidates
 
 struct Next {
   size_t step = 0;
@@ -95,9 +96,11 @@ class Schedule {
   // Runs the experiment with the largest expected gain per second, until no open one fits into the time left.
   void run() {
     while (state_.left() > 0) {
-      const std::optional<Next> next = choose();
-      if (!next) return;
-      begin(*next);
+      const std::vector<Next> ranked = rank();
+      if (ranked.empty()) return;
+      const Next& next = ranked.front();
+      prepare(ranked);
+      begin(next);
       state_.refresh();
     }
   }
@@ -123,18 +126,28 @@ class Schedule {
     return row.applies(state_.options) ? row.propose(state_) : std::vector<Experiment>();
   }
 
-  // Keeps time for adopting winning kernels, whose gains are measured already.
-  std::optional<Next> choose() const {
-    std::optional<Next> best;
+  // The experiments that fit into the time left, the largest rate first. Keeps time for adopting winning kernels, whose gains
+  // are measured already.
+  std::vector<Next> rank() const {
+    std::vector<Next> ranked;
     const double kept_s = winning_kernels(state_).empty() ? 0 : kAdoption * state_.duel_s();
     for (size_t i = 0; i < beliefs_.size(); ++i) {
       const double left_s = state_.left() - (tune_steps()[i].adopts ? 0 : kept_s);
       for (Experiment& e : open(i)) {
         const double rate = beliefs_[i].rate(e.share, e.cost_s);
-        if (beliefs_[i].cost_s(e.cost_s) <= left_s && (!best || rate > best->rate)) best = Next{i, std::move(e), rate};
+        if (beliefs_[i].cost_s(e.cost_s) <= left_s) ranked.push_back({i, std::move(e), rate});
       }
     }
-    return best;
+    std::stable_sort(ranked.begin(), ranked.end(), [](const Next& a, const Next& b) { return a.rate > b.rate; });
+    return ranked;
+  }
+
+  // Has the candidates of the next experiments compiled while the first one is measured.
+  void prepare(const std::vector<Next>& ranked) {
+    std::vector<Decisions> candidates;
+    for (size_t i = 1; i < ranked.size() && candidates.size() < kPrepared; ++i)
+      if (!ranked[i].experiment.first.empty()) candidates.push_back(ranked[i].experiment.first);
+    if (!candidates.empty()) state_.run.measurer.prepare(candidates);
   }
 
   void begin(const Next& next) {

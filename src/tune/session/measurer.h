@@ -88,6 +88,8 @@ class Measurer {
   virtual InPlaceDuel measure_in_place(const Decisions& candidate, const Decisions& baseline,
                                        const std::vector<const Kernel*>& kernels, const Duel& duel) = 0;
   virtual bool times_in_place() const = 0;
+  // Candidates that are likely to be measured next, most likely first: they may be compiled in the meantime.
+  virtual void prepare(const std::vector<Decisions>&) {}
   virtual KnownKernel known(const Kernel& kernel) = 0;
   // A kernel's search is complete; `best` may hold the default value.
   virtual void remember(const Kernel& kernel, const KnownKernel::Best& best) = 0;

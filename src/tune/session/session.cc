@@ -8,6 +8,7 @@
 #include "base/interrupt.h"
 #include "base/isa.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "base/scoped_flag.h"
 #include "base/text.h"
 #include "tune/session/replies.h"
@@ -129,6 +130,7 @@ void Session::load(const std::string& bytes, const std::string& name) {
     throw Error(std::string("XLA cannot load this program: ") + died.what(), name);
   }
   name_ = name;
+  set_up_preparing(bytes);
   std::string snapshot;
   for (const auto& array : program_.snapshot_inputs) append_content(snapshot, array->type, array->data);
   if (!snapshot.empty()) inputs_fingerprint_ = hash_hex(snapshot);
@@ -136,6 +138,28 @@ void Session::load(const std::string& bytes, const std::string& name) {
     if (weight < 0 || weight >= static_cast<int>(program_.parameters.size()))
       throw Error(fmt::format("parameter {} does not exist: the program has {}", weight, program_.parameters.size()),
                   "--weights");
+}
+
+void Session::set_up_preparing(const std::string& bytes) {
+  preparer_.reset();
+  const wire::WorkerOptions& own = options_.worker;
+  if (!options_.prepare || options_.target.threads != 1 || !own.cache_code || own.cache_folder.empty()) return;
+  const std::vector<int> cpus = own.cpus.empty() ? allowed_cpus() : own.cpus;
+  wire::WorkerOptions other = own;
+  other.cpus = spare_cpus(cpus);
+  if (other.cpus.empty()) return;
+  measuring_cpu_ = cpus.front();
+  preparer_ = std::make_unique<Preparer>(other, *wire_target(), bytes, name_);
+}
+
+void Session::prepare(const std::vector<Decisions>& candidates) {
+  if (preparer_ && !confirming_) preparer_->want(candidates);
+}
+
+void Session::begin_confirmation() {
+  confirming_ = true;
+  if (preparer_) spdlog::debug("{} candidates were prepared", preparer_->compiled());
+  preparer_.reset();
 }
 
 void Session::set_inputs(std::vector<NamedArray> arrays) {

@@ -13,6 +13,7 @@
 #include "data/npz.h"
 #include "graph/run_slice.h"
 #include "tune/session/measurer.h"
+#include "tune/session/preparer.h"
 #include "wire/client.h"
 
 namespace hone::tune {
@@ -37,7 +38,8 @@ std::string index_list_text(const std::vector<int>& indices);
 struct SessionOptions {
   Target target;
   wire::WorkerOptions worker;
-  double budget_s = 0;  // of the search, counted from begin_search() or the start of the session; 0 = no limit
+  bool prepare = false;  // compile likely candidates on CPUs that measure nothing, where there are any
+  double budget_s = 0;   // of the search, counted from begin_search() or the start of the session; 0 = no limit
 };
 
 // Runs of a program one after the other, the second half of them under XLA's profiler.
@@ -102,17 +104,20 @@ class Session : public Measurer {
                                const std::vector<const Kernel*>& kernels, const Duel& duel) override;
   // With several threads, what a thread waits for would count as its kernel's time.
   bool times_in_place() const override { return options_.target.threads == 1; }
+  // Nothing without a shared cache, with several threads, or where all CPUs measure.
+  void prepare(const std::vector<Decisions>& candidates) override;
   KnownKernel known(const Kernel& kernel) override;
   void remember(const Kernel& kernel, const KnownKernel::Best& best) override;
   double seconds_left() const override;
   std::map<std::string, double> instruction_times(const Decisions& decisions, int runs) override;
   void fresh_process() override { worker_.kill(); }
-  void begin_confirmation() override { confirming_ = true; }
+  void begin_confirmation() override;
   // The budget counts from here; undoes begin_confirmation().
   void begin_search();
 
  private:
   std::unique_ptr<wire::TargetT> wire_target() const;
+  void set_up_preparing(const std::string& bytes);
   // `in_place`: receives the kernels' measurements of a request that names some.
   Measurement duel(wire::MeasureRequestT request, const Duel& duel, std::vector<Measurement>* in_place = nullptr);
   wire::MeasureRequestT program_request(const Decisions& candidate, const Decisions& baseline) const;
@@ -138,6 +143,8 @@ class Session : public Measurer {
   std::string name_, inputs_fingerprint_;
   Counters counters_;
   std::set<std::string> counted_;
+  int measuring_cpu_ = -1;                // while others prepare
+  std::unique_ptr<Preparer> preparer_;    // null where nothing is prepared
   std::map<uint64_t, Kernel> described_;  // by hash64 of the fingerprint, from lower_kernels()
 };
 

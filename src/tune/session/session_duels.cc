@@ -84,6 +84,7 @@ Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel, std::
   request.budget_ms = duel.budget_ms;
   request.precision = duel.precision;
   request.abandon_ratio = duel.abandon_ratio;
+  request.cpu = measuring_cpu_;
   const auto start = Clock::now();
   const std::string what = log_name(request);
   const bool default_alone = request.kernel_hlo.empty() && request.decisions.empty() && request.baseline.empty();

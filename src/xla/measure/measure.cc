@@ -104,11 +104,12 @@ void compare_one(const xla::Literal& reference, const xla::Literal& candidate, C
 // Keeps the calling thread on one CPU while it measures.
 class PinnedThread {
  public:
-  explicit PinnedThread(bool pin) : pinned_(pin && sched_getaffinity(0, sizeof before_, &before_) == 0) {
+  // `cpu`: -1 = the one it is on, also where the thread may not use the one asked for.
+  PinnedThread(bool pin, int cpu) : pinned_(pin && sched_getaffinity(0, sizeof before_, &before_) == 0) {
     if (!pinned_) return;
     cpu_set_t one;
     CPU_ZERO(&one);
-    CPU_SET(sched_getcpu(), &one);
+    CPU_SET(cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET(cpu, &before_) ? cpu : sched_getcpu(), &one);
     sched_setaffinity(0, sizeof one, &one);
   }
   ~PinnedThread() {
@@ -179,7 +180,7 @@ void summarise(std::vector<double> ratios, DuelResult& result) {
 
 DuelResult duel(Executable& baseline, Executable& candidate, const DuelOptions& options) {
   const bool cpu = options.cpu_time;
-  const PinnedThread pinned(cpu);
+  const PinnedThread pinned(cpu, options.cpu);
   const double deadline = now_ns(false) + options.budget_ms * 1e6;
   int inner = 1;
   if (!options.warm) {

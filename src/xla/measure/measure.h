@@ -25,6 +25,7 @@ struct DuelOptions {
   double precision = 0.01;   // stop at this half width of the interval
   double abandon_ratio = 0;  // stop after two or more rounds if all ratios are below this
   bool cpu_time = true;      // process CPU time on one pinned CPU (one thread) instead of wall time
+  int cpu = -1;              // that CPU; -1 = the one it is on
   bool warm = false;  // both have just run: no warm-up run, which would take seconds for slow programs; each side
                       // then runs once per round
 };

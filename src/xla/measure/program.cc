@@ -1,7 +1,6 @@
 #include "measure/program.h"
 
-#include <chrono>
-
+#include "base/clock.h"
 #include "decisions/fingerprints.h"
 #include "decisions/seam_state.h"
 #include "graph/decision_family.h"
@@ -162,14 +161,14 @@ Variant& Program::variant(const CompileTarget& target, const Decisions& decision
       variants_.splice(variants_.begin(), variants_, it);
       return variants_.front().second;
     }
-  const auto start = std::chrono::steady_clock::now();
+  const double start_s = steady_s();
   Lowered lowered = lower_kernels(target, decisions);
   Variant variant;
   variant.fingerprint = module_fingerprint(*lowered.module);
   variant.storage = lowered.storage;
   auto compiled = at_stage(Stage::Codegen, [&] { return generate(std::move(lowered.module), target.threads, code_); });
   variant.executable = std::make_unique<Executable>(std::move(compiled), target.threads, lowered.huge_pages);
-  variant.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  variant.compile_ms = ms_since(start_s);
   bind(variant);
   variants_.emplace_front(key, std::move(variant));
   // The default is never evicted: it takes part in every duel.
@@ -180,6 +179,13 @@ Variant& Program::variant(const CompileTarget& target, const Decisions& decision
     break;
   }
   return variants_.front().second;
+}
+
+double Program::compile(const CompileTarget& target, const Decisions& decisions) {
+  const double start_s = steady_s();
+  Lowered lowered = lower_kernels(target, decisions);
+  at_stage(Stage::Codegen, [&] { return generate(std::move(lowered.module), target.threads, code_); });
+  return ms_since(start_s);
 }
 
 void Program::bind(Variant& variant) {
@@ -203,9 +209,9 @@ void Program::bind(Variant& variant) {
 
 std::vector<xla::Literal> Program::run_outputs(Variant& variant) {
   variant.executable->refresh_donated();
-  const auto start = std::chrono::steady_clock::now();
+  const double start_s = steady_s();
   variant.executable->run();
-  variant.run_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  variant.run_ms = ms_since(start_s);
   std::vector<xla::Literal> outputs;
   for (size_t i = 0; i < variant.executable->outputs().size(); ++i)
     outputs.push_back(variant.executable->output_literal(i));

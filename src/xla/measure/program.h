@@ -45,6 +45,8 @@ class Program {
 
   // Compiled on first use; the last few are kept. Inputs must be prepared. Throws StageError of passes or code generation.
   Variant& variant(const CompileTarget& target, const Decisions& decisions);
+  // Compiles without keeping more than the code in the cache. Returns milliseconds. Throws as variant().
+  double compile(const CompileTarget& target, const Decisions& decisions);
   // Throws StageError of passes.
   Lowered lower_with(const CompileTarget& target, const Decisions& decisions, bool record_edges) const;
   // The kernels under the decisions, by content. With one thread and no decisions about single kernels, weights or

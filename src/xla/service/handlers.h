@@ -41,6 +41,7 @@ struct Handlers {
   wire::ListKernelsReplyT list_kernels(const wire::ListKernelsRequestT& request);
   wire::ListLayoutsReplyT list_layouts(const wire::ListLayoutsRequestT& request);
   wire::MeasureReplyT measure(const wire::MeasureRequestT& request);
+  wire::CompileReplyT compile(const wire::CompileRequestT& request);
   wire::RunReplyT run(const wire::RunRequestT& request);
   wire::ApplyReplyT apply(const wire::ApplyRequestT& request);
 

@@ -27,6 +27,14 @@ Program& Handlers::to_lower(const std::string& key, const wire::TargetT* target,
   return p;
 }
 
+wire::CompileReplyT Handlers::compile(const wire::CompileRequestT& request) {
+  const Decisions decisions = wire::from_wire(request.decisions);
+  wire::CompileReplyT reply;
+  reply.compile_ms =
+      to_lower(request.program, request.target.get(), decisions).compile(target_of(request.target.get()), decisions);
+  return reply;
+}
+
 wire::LowerReplyT Handlers::lower(const wire::LowerRequestT& request) {
   const CompileTarget target = target_of(request.target.get());
   const Decisions decisions = wire::from_wire(request.decisions);

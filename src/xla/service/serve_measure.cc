@@ -109,6 +109,7 @@ DuelOptions duel_options(const wire::MeasureRequestT& request, int threads, bool
   options.precision = request.precision;
   options.abandon_ratio = request.abandon_ratio;
   options.cpu_time = threads == 1;
+  options.cpu = request.cpu;
   return options;
 }
 

@@ -80,6 +80,8 @@ wire::ReplyT Service::handle(const wire::RequestT& request) {
       reply.body.Set(handlers_->list_layouts(*r));
     else if (auto* r = body.AsMeasureRequest())
       reply.body.Set(handlers_->measure(*r));
+    else if (auto* r = body.AsCompileRequest())
+      reply.body.Set(handlers_->compile(*r));
     else if (auto* r = body.AsRunRequest())
       reply.body.Set(handlers_->run(*r));
     else if (body.AsPassesRequest())
