@@ -5,8 +5,8 @@
 //   build/bench_replay build/data/kernels.db data/splits/random.txt test [--fit | slope=0.4 ... | loops=2 | tiled=5]
 //
 // Prints, for several numbers of measurements per kernel, the geometric mean over kernels of default over found run
-// time: by score, by expected improvement, with the winners of similar kernels in the validation programs first (for
-// these, in the test programs), and after adaption to the same measurements. --fit prints instead the statistics for
+// time: by score, by expected improvement, with the shipped winners (of training programs) first, with the winners of similar
+// kernels in the validation programs first (for these, in the test programs), and after adaption to the same measurements. --fit prints instead the statistics for
 // the constants of BeliefOptions; loops=2 simulates a machine whose plain loops are half as fast;
 // tiled=5 takes only kernels for which XLA itself chooses a tile and which take 5 us or more.
 #include <fmt/core.h>
@@ -302,9 +302,19 @@ int replay(int argc, char** argv) {
   for (const Measured& m : kernels) similar += !transfer.options(m.kernel).empty();
   fmt::print("{} kernels have a winner among similar ones\n\n", similar);
   Remembering adapted_once(adapted);
+  const std::string shipped_winners = cost::shipped_file("known.db");
+  if (shipped_winners.empty()) throw Error("there are no shipped winners", "data/known.db", "make known");
+  const Database known = Database::open(shipped_winners, {.read_only = true});
+  Database nothing = Database::open((folder.path() / "nothing.db").string());
+  const tune::Transfer by_shipped(nothing, training_under(under), &known, tune::machine_class("avx512"));
+  int of_shipped = 0;
+  for (const Measured& m : kernels) of_shipped += !by_shipped.options(m.kernel).empty();
+  fmt::print("{} have one among the shipped winners\n\n", of_shipped);
   compare(kernels,
           {{"by score", &ranker},
            {"by expectation", &ranker, true},
+           {"shipped winners, then by score", &ranker, false, &by_shipped},
+           {"shipped winners, then by expectation", &ranker, true, &by_shipped},
            {"transferred, then by score", &ranker, false, &transfer},
            {"transferred, then by expectation", &ranker, true, &transfer},
            {"adapted, by score", &adapted_once},

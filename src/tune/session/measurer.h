@@ -85,9 +85,11 @@ class Measurer {
   // As measure_program(), and the time of these kernels in the same runs, with an option of each decided in the candidate:
   // they must be those of the program lowered under the decisions without single kernels, which both sides must share. The
   // profiler slows the runs of both sides. Only where times_in_place().
-  virtual InPlaceDuel measure_in_place(const Decisions& candidate, const Decisions& baseline,
-                                       const std::vector<const Kernel*>& kernels, const Duel& duel) = 0;
-  virtual bool times_in_place() const = 0;
+  virtual InPlaceDuel measure_in_place(const Decisions& /*candidate*/, const Decisions& /*baseline*/,
+                                       const std::vector<const Kernel*>& /*kernels*/, const Duel&) {
+    throw InternalError("this measurer does not time kernels in the program");
+  }
+  virtual bool times_in_place() const { return false; }
   // Candidates that are likely to be measured next, most likely first: they may be compiled in the meantime.
   virtual void prepare(const std::vector<Decisions>&) {}
   virtual KnownKernel known(const Kernel& kernel) = 0;
