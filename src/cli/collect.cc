@@ -1,7 +1,9 @@
 #include "collect/collect.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/error.h"
@@ -213,6 +215,9 @@ int export_command(const CollectCommand& command) {
 }
 
 int known_command(const CollectCommand& command) {
+  const std::vector<std::string> isas = max_isa_names();
+  if (!command.isa.empty() && std::find(isas.begin(), isas.end(), command.isa) == isas.end())
+    throw Error("there is no instruction set '" + command.isa + "'", "--isa", fmt::format("{}", fmt::join(isas, ", ")));
   const Split split = Split::read(command.split);
   collect::KnownWinnersOptions options;
   options.isa = command.isa.empty() ? cpu_isa() : command.isa;

@@ -96,6 +96,31 @@ class Collect(Folder):
         self.assertTrue(list(out.glob("*.shard")))
         self.assertIn("already", self.error("collect", "export", "--db", self.db, "--output", out)["message"])
 
+    def test_winners_for_new_machines(self):
+        self.json("collect", "tile", self.program, "--db", self.db, "--configurations", 1, "--max-options", 6)
+        split, known = self.folder / "split.txt", self.folder / "known.db"
+        split.write_text(f"train\t{self.program.stem}\n")
+        made = self.json("collect", "known", "--db", self.db, "--split", split, "-o", known, "--isa", "avx2")
+        self.assertEqual(made["isa"], "avx2")
+        self.assertGreaterEqual(made["kernels"], 1)
+        self.assertLessEqual(made["winners"], made["kernels"])
+        self.assertGreaterEqual(made["kept"], made["structures"])
+        with sqlite3.connect(f"file:{known}?immutable=1", uri=True) as rows:
+            self.assertEqual(rows.execute("SELECT DISTINCT host FROM records").fetchall(), [("any with avx2",)])
+        self.assertEqual(sorted(f.name for f in self.folder.glob("known.db*")), ["known.db"])  # one file
+        split.write_text("test\tanother\n")
+        none = self.json("collect", "known", "--db", self.db, "--split", split, "-o", self.folder / "none.db")
+        self.assertEqual(none["kernels"], 0)
+
+    def test_winners_of_bad_input(self):
+        split = self.folder / "split.txt"
+        split.write_text("train\ta\n")
+        known = ["collect", "known", "--db", self.db, "-o", self.folder / "known.db"]
+        self.json("collect", "tile", self.program, "--db", self.db, "--configurations", 1, "--max-options", 2)
+        self.assertEqual(self.error(*known, "--split", split, "--isa", "avx9000")["where"], "--isa")
+        split.write_text("learn\ta\n")
+        self.assertIn("part", self.error(*known, "--split", split)["message"])
+
     def test_interrupt_keeps_what_was_measured(self):
         made = self.folder / "made"
         manifest = self.json("generate", "--count", 6, "-o", made)["manifest"]

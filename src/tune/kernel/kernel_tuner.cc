@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kTopList = 10;
 constexpr double kKernelFloorSeconds = 0.5;
-constexpr double kInPlaceGain = 1.02;  // of an option that is worth a duel of the program with those of other kernels
+constexpr double kInPlaceGain = 1.01;  // of an option that is worth a duel of the program with those of other kernels
 
 KernelReport empty_report(const Kernel& kernel) {
   KernelReport report;
@@ -148,7 +148,7 @@ KernelReport report_in_place(const Kernel& kernel, const OptionWalk& walk) {
   if (report.top.empty()) return report;
   const Measurement& best = report.top[0].measurement;
   report.default_ns = report.chosen_ns = best.baseline_ns;
-  if (best.ratio > kInPlaceGain) take(report, report.top[0].value, best);
+  if (best.ratio_low > 1 && best.ratio > kInPlaceGain) take(report, report.top[0].value, best);
   return report;
 }
 

@@ -272,16 +272,16 @@ Propose parts_of_groups(bool kernels) {
   };
 }
 
-Propose single_options(Belongs belongs, bool again) {
-  return [belongs, again](const TuneState& state) {
+Propose single_options(Chooses chooses, bool again) {
+  return [chooses, again](const TuneState& state) {
     std::vector<Experiment> experiments;
     for (size_t at = 0; at < state.dimensions.size(); ++at) {
       const Dimension& d = state.dimensions[at];
-      if (!belongs(d) || state.measured_as_kernel(d)) continue;
+      if (state.measured_as_kernel(d)) continue;
       const int current = current_option(state.best, d);
       for (int i = 0; i < static_cast<int>(d.options.size()); ++i) {
         const std::string what = in_words(as_decision(d, i)), name = to_text(Decisions{as_decision(d, i)});
-        if (i == current || state.begun(name) || state.ever_begun(name) != again) continue;
+        if (i == current || !chooses(d, d.options[i]) || state.begun(name) || state.ever_begun(name) != again) continue;
         const auto take = [at, i, what, name](TuneState& s) {
           s.begin(name);
           s.try_step(what, with_option(s.best, s.dimensions[at], i));

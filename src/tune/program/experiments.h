@@ -25,6 +25,7 @@ struct Experiment {
 using Propose = std::function<std::vector<Experiment>(const TuneState& state)>;
 // Which dimensions an experiment is about.
 using Belongs = std::function<bool(const Dimension&)>;
+using Chooses = std::function<bool(const Dimension&, const std::string& option)>;
 
 // ---- whole programs
 
@@ -46,7 +47,7 @@ Propose groups_of_family(FamilyId family);
 // The halves of groups that failed: of kernels that won by themselves, or of others.
 Propose parts_of_groups(bool kernels);
 // One option of one dimension, all others as in the best. `again`: those that were tried under an earlier best.
-Propose single_options(Belongs belongs, bool again);
+Propose single_options(Chooses chooses, bool again);
 // All dimensions by the strategy that the options name, once; needs that name.
 std::vector<Experiment> by_strategy(const TuneState& state);
 

@@ -67,9 +67,14 @@ struct Entry {
   int option;
 };
 
-// Measures the options in one candidate. If that fails, those of each half, until it is known which option fails.
+// Measures the options in one candidate. If that fails, those of each half, until it is known which option fails; where there
+// is no time for that, none of them is tried again.
 void measure_entries(TuneState& state, const std::vector<Entry>& entries, const Duel& duel, double stop_at) {
-  if (entries.empty() || state.left() <= std::max(0.0, stop_at)) return;
+  if (entries.empty()) return;
+  if (state.left() <= std::max(0.0, stop_at)) {
+    for (const Entry& e : entries) e.walk->tell(e.option, {.outcome = Outcome::TimedOut});
+    return;
+  }
   std::vector<const Kernel*> kernels;
   Decisions baseline = state.best, options;
   for (const Entry& e : entries) {
@@ -144,7 +149,7 @@ std::vector<Experiment> kernels_in_place(const TuneState& state) {
   const double runs_s = std::max(2 * (duel.min_rounds + 1) * run_s(state), duel.budget_ms / 1e3);
   const double round_s = kLinkShare * compile_s + runs_s;
   const std::vector<size_t> kernels = most_per_second(state, round_s);
-  if (kernels.size() < 2) return {};
+  if (kernels.empty()) return {};
   double share = 0;
   for (const size_t at : kernels) share += share_of_next(state, state.lowered.kernels[at]);
   share = std::min(1.0, share);

@@ -15,9 +15,10 @@ namespace hone::tune {
 
 namespace {
 
-// A kind of experiment. `prior`: estimated by hand from earlier searches of the examples, not fitted (docs/decisions/0016).
+// A kind of experiment. `prior`: fitted to tunes of training programs (bench/autotune/priors.py, docs/decisions/0016) but for
+// layouts, orders of passes, weights, contenders and strategies, which these do not have: estimated.
 struct TuneStep {
-  const char* name;
+  std::string name;
   Propose propose;
   bool (*applies)(const TuneOptions&);
   YieldPrior prior;
@@ -36,41 +37,78 @@ bool with_layouts(const TuneOptions& o) { return jointly(o) && o.outer.layouts &
 bool with_fusion(const TuneOptions& o) {
   return o.fusion_plan.only || (jointly(o) && o.fusion && o.decides(DecisionKind::Fusion));
 }
-bool any_dimension(const Dimension&) { return true; }
+bool any_option(const Dimension&, const std::string&) { return true; }
+
+// Options of the whole program that pay differently.
+struct Move {
+  const char* key;
+  const char* option;
+  YieldPrior prior;
+};
+constexpr Move kMoves[] = {
+    {"loop_unrolling", "off", {.kept = 0.2, .gain = 0.1}},
+    {"vector_width", "512", {.kept = 0.35, .gain = 0.073}},
+    {"multi_output_fusion", "on", {.kept = 0.21, .gain = 0.115}},
+    {"tiled_emitter", "off", {.kept = 0.057, .gain = 0.1}},
+    {"fusion_duplication", "forbid", {.kept = 0.052, .gain = 0.064}},
+    {"huge_pages", "on", {.kept = 0.1, .gain = 0.02}},
+    {"vector_width", "128", {.kept = 0.048, .gain = 0.063}},
+};
+
+bool is_move(const Move& move, const Dimension& d, const std::string& option) {
+  return d.kind == DecisionKind::Option && d.key == move.key && option == move.option;
+}
+bool is_weights_move(const Dimension& d, const std::string&) { return is_broad(d) && d.kind == DecisionKind::Weights; }
+// Libraries for everything, the way back, and what is new.
+bool is_other_move(const Dimension& d, const std::string& option) {
+  return is_broad(d) && !is_weights_move(d, option) &&
+         std::none_of(std::begin(kMoves), std::end(kMoves), [&](const Move& m) { return is_move(m, d, option); });
+}
 
 constexpr double kAlmostAll = 2.7;  // a logarithm: the share that adopting kernels touches is what they save
 
-// All kinds of experiments. Among equal rates the first row comes first.
-const std::vector<TuneStep>& tune_steps() {
-  static const std::vector<TuneStep> steps = {
+std::vector<TuneStep> make_steps() {
+  std::vector<TuneStep> steps = {
       // Convolutions and poolings as shifted slices: gains of ten times and more where XLA has no library.
-      {"grouped convolutions", groups_of_family(FamilyId::GroupedConvolution), greedily, {.kept = 0.7, .gain = 1.5}},
-      {"gradients of weights", groups_of_family(FamilyId::WeightsGradient), greedily, {.kept = 0.5, .gain = 1.0}},
-      {"poolings", groups_of_family(FamilyId::Pooling), greedily, {.kept = 0.4, .gain = 0.5}},
+      {"grouped convolutions", groups_of_family(FamilyId::GroupedConvolution), greedily, {.kept = 0.41, .gain = 1.9}},
+      {"gradients of weights", groups_of_family(FamilyId::WeightsGradient), greedily, {.kept = 0.3, .gain = 1}},
+      {"poolings", groups_of_family(FamilyId::Pooling), greedily, {.kept = 0.34, .gain = 0.53}},
       // They decide which kernels and dimensions there are.
       {"orders of passes", orders_of_passes, with_passes, {.kept = 0.1, .gain = 0.08}},
       {"layouts", layouts_of_program, with_layouts, {.kept = 0.1, .gain = 0.08}},
       // One duel each, for everything of a kind.
-      {"reductions", groups_of_family(FamilyId::Reduction), greedily, {.kept = 0.3, .gain = 0.15}},
-      {"broad moves", single_options(is_broad, /*again=*/false), greedily, {.kept = 0.12, .gain = 0.1}},
+      {"reductions", groups_of_family(FamilyId::Reduction), greedily, {.kept = 0.16, .gain = 0.41}},
+      {"weights at once", single_options(is_weights_move, /*again=*/false), greedily, {.kept = 0.1, .gain = 0.1}},
+      {"other moves", single_options(is_other_move, /*again=*/false), greedily, {.kept = 0.045, .gain = 0.02}},
       // Each kernel is measured by itself, so the cost does not depend on the program's.
-      {"kernels", kernels_of_program, with_kernels, {.kept = 0.35, .gain = 0.25}, true},
+      {"kernels", kernels_of_program, with_kernels, {.kept = 0.28, .gain = 0.13}, true},
       // One option of each of them in one duel of the program.
-      {"kernels in place", kernels_in_place, with_kernels, {.kept = 0.6, .gain = 0.04}, true},
-      {"winning kernels", winning_kernels, with_kernels, {.kept = 0.85, .gain = kAlmostAll}, false, true},
-      {"parts of winning kernels", parts_of_groups(true), with_kernels, {.kept = 0.5, .gain = kAlmostAll}},
-      {"parts of groups", parts_of_groups(false), greedily, {.kept = 0.12, .gain = 0.1}},
+      {"kernels in place", kernels_in_place, with_kernels, {.kept = 0.55, .gain = 0.043}, true},
+      {"winning kernels", winning_kernels, with_kernels, {.kept = 0.59, .gain = kAlmostAll}, false, true},
+      {"parts of winning kernels", parts_of_groups(true), with_kernels, {.kept = 0.4, .gain = kAlmostAll}},
+      {"parts of groups", parts_of_groups(false), greedily, {.kept = 0.03, .gain = 0.15}},
       // Weights and libraries: there are dozens of each.
-      {"single dimensions, grouped", groups_of(is_single), greedily, {.kept = 0.15, .gain = 0.12}},
-      {"single options", single_options(any_dimension, /*again=*/false), greedily, {.kept = 0.06, .gain = 0.15}},
-      {"options again", single_options(any_dimension, /*again=*/true), greedily, {.kept = 0.02, .gain = 0.08}},
+      {"single dimensions, grouped", groups_of(is_single), greedily, {.kept = 0.1, .gain = 0.1}},
+      {"single options", single_options(any_option, /*again=*/false), greedily, {.kept = 0.03, .gain = 0.05}},
+      {"options again", single_options(any_option, /*again=*/true), greedily, {.kept = 0.01, .gain = 0.05}},
       // With --strategy, in place of all greedy rows.
       {"strategy", by_strategy, with_strategy, {.kept = 0.9, .gain = 2}},
       // Some of the largest gains, but each run takes dozens of duels.
-      {"fusion", fusion_of_program, with_fusion, {.kept = 0.5, .gain = 0.12}},
+      {"fusion", fusion_of_program, with_fusion, {.kept = 0.46, .gain = 0.18}},
       // Orders of passes and layouts that nearly won may win with what was decided since.
       {"contenders", contenders_again, jointly, {.kept = 0.15, .gain = 0.05}},
   };
+  for (const Move& move : kMoves)
+    steps.push_back({in_words({DecisionKind::Option, move.key, move.option}),
+                     single_options([&move](const Dimension& d, const std::string& o) { return is_move(move, d, o); },
+                                    /*again=*/false),
+                     greedily, move.prior});
+  return steps;
+}
+
+// All kinds of experiments. Among equal rates the first row comes first.
+const std::vector<TuneStep>& tune_steps() {
+  static const std::vector<TuneStep> steps = make_steps();
   return steps;
 }
 
