@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the priors of the schedule of `hone tune` (the tables in src/tune/program/program_tuner.cc): tunes training
-programs of the shipped data, one of each model, and counts for each kind of experiment how often it was kept and what it
-gained of the time that it touches. Continues where it was stopped. With --fit it only counts earlier rows."""
+programs of the shipped data, one of each model, and counts for each kind of experiment how often it was kept and what
+it gained of the time that it touches. Continues where it was stopped. With --fit it only counts earlier rows."""
 
 import argparse
 import json
