@@ -120,14 +120,16 @@ def new_row(program: Program, threads: int, options: argparse.Namespace) -> dict
 
 
 def best_so_far(timeline: list[dict]) -> list[list[float]]:
-    """Seconds and gain over default XLA whenever a duel of the search found a surely faster program."""
+    """Seconds and gain over default XLA whenever a duel of the search found a surely faster program. Duels that timed
+    kernels count if their candidate became the baseline of others."""
+    adopted = {trial.get("against", -1) for trial in timeline}
     gains, curve = [], []
-    for trial in timeline:
+    for at, trial in enumerate(timeline):
         gain = 0.0
         if trial["scope"] == "program" and trial.get("outcome", "ok") == "ok" and trial.get("ratio"):
             against = trial.get("against", -1)
             gain = trial["ratio"] * (1.0 if against == -1 else gains[against] if against >= 0 else 0.0)
-            surely = trial.get("interval", [0, 0])[0] > 1
+            surely = trial.get("interval", [0, 0])[0] > 1 and (not trial.get("in_place") or at in adopted)
             if surely and not trial.get("confirms") and gain > (curve[-1][1] if curve else 1.0):
                 curve.append([round(trial["end_s"], 2), round(gain, 4)])
         gains.append(gain)

@@ -255,6 +255,28 @@ Record training_under(const MeasuredUnder& under) {
   return conditions;
 }
 
+// The winners of data/known.db on a machine that has measured nothing.
+struct ShippedWinners {
+  ShippedWinners(const TempDir& folder, const MeasuredUnder& under)
+      : known(Database::open(path(), {.read_only = true})),
+        nothing(Database::open((folder.path() / "nothing.db").string())),
+        transfer(nothing, training_under(under), &known, tune::machine_class("avx512")) {}
+
+  static std::string path() {
+    const std::string path = cost::shipped_file("known.db");
+    if (path.empty()) throw Error("there are no shipped winners", "data/known.db", "make known");
+    return path;
+  }
+
+  Database known, nothing;
+  tune::Transfer transfer;
+};
+
+int64_t with_winner(const std::vector<Measured>& kernels, const tune::Transfer& transfer) {
+  return std::count_if(kernels.begin(), kernels.end(),
+                       [&](const Measured& m) { return !transfer.options(m.kernel).empty(); });
+}
+
 int replay(int argc, char** argv) {
   if (argc < 4) return fmt::print("bench_replay DATABASE SPLIT validation|test|train [--fit]\n"), 2;
   const Database database = Database::open(argv[1], {.read_only = true});
@@ -298,23 +320,15 @@ int replay(int argc, char** argv) {
     remember(known, transfer, adapted);
   }
   print_adaption(adaption.refit());
-  int similar = 0;
-  for (const Measured& m : kernels) similar += !transfer.options(m.kernel).empty();
-  fmt::print("{} kernels have a winner among similar ones\n\n", similar);
+  fmt::print("{} kernels have a winner among similar ones\n\n", with_winner(kernels, transfer));
   Remembering adapted_once(adapted);
-  const std::string shipped_winners = cost::shipped_file("known.db");
-  if (shipped_winners.empty()) throw Error("there are no shipped winners", "data/known.db", "make known");
-  const Database known = Database::open(shipped_winners, {.read_only = true});
-  Database nothing = Database::open((folder.path() / "nothing.db").string());
-  const tune::Transfer by_shipped(nothing, training_under(under), &known, tune::machine_class("avx512"));
-  int of_shipped = 0;
-  for (const Measured& m : kernels) of_shipped += !by_shipped.options(m.kernel).empty();
-  fmt::print("{} have one among the shipped winners\n\n", of_shipped);
+  const ShippedWinners shipped_winners(folder, under);
+  fmt::print("{} have one among the shipped winners\n\n", with_winner(kernels, shipped_winners.transfer));
   compare(kernels,
           {{"by score", &ranker},
            {"by expectation", &ranker, true},
-           {"shipped winners, then by score", &ranker, false, &by_shipped},
-           {"shipped winners, then by expectation", &ranker, true, &by_shipped},
+           {"shipped winners, then by score", &ranker, false, &shipped_winners.transfer},
+           {"shipped winners, then by expectation", &ranker, true, &shipped_winners.transfer},
            {"transferred, then by score", &ranker, false, &transfer},
            {"transferred, then by expectation", &ranker, true, &transfer},
            {"adapted, by score", &adapted_once},

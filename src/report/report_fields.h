@@ -90,6 +90,7 @@ void visit_trial(Visitor& v, T& t) {
   if (v.reads() || t.scope == "program") {  // kernels are compared only with their defaults
     v.maybe("against", t.against);
     v.maybe("confirms", t.confirms);
+    v.maybe("in_place", t.in_place);
   }
 }
 

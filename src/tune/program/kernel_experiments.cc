@@ -18,6 +18,7 @@ constexpr double kShortestNs = 5e3;      // of a call that can be timed in the p
 constexpr double kOptionSeconds = 0.01;  // of compiling one option, as a rule
 constexpr double kLinkShare = 0.1;       // of compiling the program, for a candidate whose other kernels are compiled
 constexpr double kRoundBudgetMs = 400;
+constexpr double kSlowRound = 0.5;  // of the program's speed: one option is so slow that two runs of all must do
 
 double run_s(const TuneState& state) { return state.run.default_run.measurement.baseline_ns / 1e9 / state.run.gain; }
 
@@ -143,7 +144,8 @@ std::vector<Experiment> kernels_in_place(const TuneState& state) {
   if (!state.in_place()) return {};
   Duel duel = state.run.default_run.trial;
   duel.budget_ms = std::min(duel.budget_ms, kRoundBudgetMs);
-  duel.precision = duel.abandon_ratio = 0;  // the rounds are for the kernels, whatever the program's ratio
+  duel.precision = 0;  // the rounds are for the kernels, though the program's ratio may be known sooner
+  duel.abandon_ratio = kSlowRound;
   const Measurement& m = state.run.default_run.measurement;
   const double compile_s = std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
   const double runs_s = std::max(2 * (duel.min_rounds + 1) * run_s(state), duel.budget_ms / 1e3);

@@ -116,6 +116,7 @@ InPlaceDuel Timeline::measure_in_place(const Decisions& candidate, const Decisio
     found = measurer_.measure_in_place(candidate, baseline, kernels, duel);
     return found.program;
   });
+  trials_.back().in_place = true;
   for (size_t i = 0; i < found.kernels.size(); ++i) {
     Trial trial{.scope = "kernel",
                 .kernel = kernels[i]->fingerprint,

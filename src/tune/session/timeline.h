@@ -24,6 +24,7 @@ struct Trial {
   int rounds = 0;
   int against = -1;       // the last earlier trial whose candidate is this program's baseline; or see below
   bool confirms = false;  // part of the final confirmation
+  bool in_place = false;  // a duel that also timed kernels; most are not meant to be adopted
 
   static constexpr int kDefault = -1, kUnknown = -2;  // `against` default XLA; a candidate that was never measured
 };
