@@ -3,6 +3,9 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
+#include <list>
+#include <mutex>
+#include <utility>
 
 #include "status.h"
 #include "xla_pch.h"
@@ -15,24 +18,96 @@
 
 namespace hone::xla_side {
 
+namespace {
+
+constexpr size_t kLeastKept = size_t{1} << 20;
+
+// Memory of buffers that are gone.
+class FreedMemory {
+ public:
+  void limit(size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    limit_ = bytes;
+    shrink(limit_);
+  }
+  // Null when there is none of this size and alignment.
+  void* take(size_t rounded, size_t alignment) {
+    const std::lock_guard lock(mutex_);
+    for (auto it = blocks_.begin(); it != blocks_.end(); ++it)
+      if (it->rounded == rounded && it->alignment == alignment) {
+        void* data = it->data;
+        held_ -= rounded;
+        blocks_.erase(it);
+        return data;
+      }
+    return nullptr;
+  }
+  void give(void* data, size_t rounded, size_t alignment) {
+    const std::lock_guard lock(mutex_);
+    if (rounded < kLeastKept || rounded > limit_) return std::free(data);
+    shrink(limit_ - rounded);
+    blocks_.push_back({data, rounded, alignment});
+    held_ += rounded;
+  }
+  void release() {
+    const std::lock_guard lock(mutex_);
+    shrink(0);
+  }
+
+ private:
+  struct Block {
+    void* data;
+    size_t rounded, alignment;
+  };
+  void shrink(size_t bytes) {
+    while (held_ > bytes) {
+      std::free(blocks_.front().data);
+      held_ -= blocks_.front().rounded;
+      blocks_.pop_front();
+    }
+  }
+  std::mutex mutex_;
+  std::list<Block> blocks_;  // the first freed first
+  size_t held_ = 0, limit_ = 0;
+};
+
+FreedMemory& freed() {
+  static FreedMemory& memory = *new FreedMemory;  // buffers of other statics may be freed after it
+  return memory;
+}
+
+}  // namespace
+
 AlignedBuffer::AlignedBuffer(size_t size, bool huge) : size_(size) {
   constexpr size_t kHuge = size_t{2} << 20;
-  const size_t alignment = huge && size >= kHuge ? kHuge : 64;
-  const size_t rounded = (std::max<size_t>(size, 64) + alignment - 1) / alignment * alignment;
-  data_ = std::aligned_alloc(alignment, rounded);
+  alignment_ = huge && size >= kHuge ? kHuge : 64;
+  rounded_ = (std::max<size_t>(size, 64) + alignment_ - 1) / alignment_ * alignment_;
+  data_ = freed().take(rounded_, alignment_);
+  if (data_ == nullptr) data_ = std::aligned_alloc(alignment_, rounded_);
+  if (data_ == nullptr) {
+    freed().release();
+    data_ = std::aligned_alloc(alignment_, rounded_);
+  }
   if (data_ == nullptr) throw StageError(Stage::Run, "out of memory: " + std::to_string(size) + " bytes");
-  if (alignment == kHuge) madvise(data_, rounded, MADV_HUGEPAGE);
-  memset(data_, 0, rounded);
+  if (alignment_ == kHuge) madvise(data_, rounded_, MADV_HUGEPAGE);
+  memset(data_, 0, rounded_);
 }
-AlignedBuffer::~AlignedBuffer() { std::free(data_); }
-AlignedBuffer::AlignedBuffer(AlignedBuffer&& other) noexcept : data_(other.data_), size_(other.size_) {
-  other.data_ = nullptr;
+AlignedBuffer::~AlignedBuffer() {
+  if (data_ != nullptr) freed().give(data_, rounded_, alignment_);
 }
+AlignedBuffer::AlignedBuffer(AlignedBuffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(other.size_),
+      rounded_(other.rounded_),
+      alignment_(other.alignment_) {}
 AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(rounded_, other.rounded_);
+  std::swap(alignment_, other.alignment_);
   return *this;
 }
+void AlignedBuffer::keep_freed(size_t bytes) { freed().limit(bytes); }
 
 struct Executable::Pool {
   explicit Pool(int threads) : pool(tsl::Env::Default(), "hone", threads), device(pool.AsEigenThreadPool(), threads) {}
@@ -99,6 +174,12 @@ void Executable::allocate(bool huge_pages) {
     if (constant.index >= 0) addresses_[constant.index] = constant.AsDeviceAddress().opaque();  // -1: folded into code
   for (const auto& allocation : allocations)
     buffers_.emplace_back(stream_executor::DeviceAddressBase(addresses_[allocation.index()], allocation.size()));
+}
+
+size_t Executable::owned_bytes() const {
+  size_t bytes = 0;
+  for (const AlignedBuffer& buffer : owned_) bytes += buffer.size();
+  return bytes;
 }
 
 void Executable::find_outputs() {

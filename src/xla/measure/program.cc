@@ -11,6 +11,7 @@
 namespace hone::xla_side {
 namespace {
 constexpr size_t kKeptVariants = 4;
+constexpr size_t kLargeBytes = size_t{256} << 20;  // that a variant owns
 constexpr int64_t kInputLimit = int64_t{3} << 30;
 constexpr size_t kKeptSnapshots = 4;
 constexpr size_t kKeptLowerings = 3;
@@ -154,6 +155,16 @@ Lowered Program::lower_kernels(const CompileTarget& target, const Decisions& dec
   return lowered;
 }
 
+// Before another variant is made, so that it gets the memory of one of these: all large ones but default XLA and the last.
+void Program::drop_large_variants(const CompileTarget& target) {
+  const std::string default_key = target_key(target) + "|" + to_text({});
+  for (auto it = variants_.begin(); it != variants_.end();) {
+    const bool keep =
+        it == variants_.begin() || it->first == default_key || it->second.executable->owned_bytes() < kLargeBytes;
+    it = keep ? std::next(it) : variants_.erase(it);
+  }
+}
+
 Variant& Program::variant(const CompileTarget& target, const Decisions& decisions) {
   const std::string key = target_key(target) + "|" + to_text(decisions);
   for (auto it = variants_.begin(); it != variants_.end(); ++it)
@@ -162,6 +173,7 @@ Variant& Program::variant(const CompileTarget& target, const Decisions& decision
       return variants_.front().second;
     }
   const double start_s = steady_s();
+  drop_large_variants(target);
   Lowered lowered = lower_kernels(target, decisions);
   Variant variant;
   variant.fingerprint = module_fingerprint(*lowered.module);

@@ -43,7 +43,8 @@ class Program {
   const std::vector<xla::Literal>& inputs() const { return inputs_; }
   bool inputs_given() const { return given_; }
 
-  // Compiled on first use; the last few are kept. Inputs must be prepared. Throws StageError of passes or code generation.
+  // Compiled on first use; the last few are kept, of large programs default XLA and the last two. Inputs must be prepared. Throws
+  // StageError of passes or code generation.
   Variant& variant(const CompileTarget& target, const Decisions& decisions);
   // Compiles without keeping more than the code in the cache. Returns milliseconds. Throws as variant().
   double compile(const CompileTarget& target, const Decisions& decisions);
@@ -75,6 +76,7 @@ class Program {
   };
 
   void draw(uint64_t seed);
+  void drop_large_variants(const CompileTarget& target);
   // As lower_with(), by way of the last few lowerings. Kept ones hand out copies, and so are the module that they copy.
   Lowered lower_kernels(const CompileTarget& target, const Decisions& decisions);
   FusedKernels fused_kernels(const CompileTarget& target, const Decisions& decisions, bool recall);

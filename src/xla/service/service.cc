@@ -16,6 +16,7 @@
 namespace hone::xla_side {
 namespace {
 
+constexpr size_t kShareOfFreed = 8;  // of the machine's memory: what executables that are gone leave to the next ones
 constexpr char kXlaVersion[] = "tensorflow-cpu 2.21.0";
 
 }  // namespace
@@ -40,6 +41,7 @@ wire::ApplyReplyT Handlers::apply(const wire::ApplyRequestT& request) {
 }
 
 Service::Service(const ServiceOptions& options) : handlers_(std::make_unique<Handlers>()) {
+  AlignedBuffer::keep_freed(static_cast<size_t>(this_machine().memory_bytes) / kShareOfFreed);
   if (!options.cache_code) return;
   std::unique_ptr<ObjectStore> store;
   try {
