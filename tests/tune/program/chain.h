@@ -1,7 +1,6 @@
 // A small program with edges to fuse, in a worker.
 #pragma once
 
-
 #include <memory>
 #include <vector>
 

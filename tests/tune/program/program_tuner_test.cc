@@ -302,7 +302,8 @@ TEST_CASE("a tune takes the experiments of its options", "[tune]") {
     const std::vector<std::string> names = tune_step_names(options);
     return std::count(names.begin(), names.end(), name) == 1;
   };
-  for (const char* name : {"grouped convolutions", "reductions", "option vector_width 512", "other moves", "kernels", "winning kernels", "fusion"})
+  for (const char* name : {"grouped convolutions", "reductions", "option vector_width 512", "other moves", "kernels",
+                           "winning kernels", "fusion"})
     CHECK(takes(name));
   CHECK_FALSE(takes("orders of passes"));  // nobody proposes any
   CHECK_FALSE(takes("strategy"));
