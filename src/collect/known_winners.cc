@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "tune/kernel/transfer.h"
+#include "tune/program/confirm.h"
+#include "tune/session/replies.h"
 
 namespace hone::collect {
 
@@ -16,8 +18,9 @@ namespace {
 struct Candidate {
   std::string fingerprint;
   std::vector<int64_t> dims;
-  double default_ns = 0;
-  Record best;
+  Record row;
+  std::string value;         // that won, possibly the default
+  tune::Measurement winner;  // its measurement
 };
 
 // The measurement with the best lower bound; nullopt with fewer than two measured options.
@@ -33,20 +36,6 @@ std::optional<Record> best_of(const StoredKernelSummary& kernel, const std::vect
   return *best;
 }
 
-tune::Measurement measurement_of(const Record& row, bool is_default) {
-  tune::Measurement m{.outcome = tune::Outcome::Ok,
-                      .baseline_ns = row.baseline_ns,
-                      .candidate_ns = row.candidate_ns,
-                      .ratio = row.ratio,
-                      .ratio_low = row.ratio_low,
-                      .ratio_high = row.ratio_high,
-                      .rounds = row.rounds};
-  if (!is_default) return m;
-  m.candidate_ns = m.baseline_ns;
-  m.ratio = m.ratio_low = m.ratio_high = 1;
-  return m;
-}
-
 Kernel kernel_of(const StoredKernel& stored) {
   Kernel kernel;
   kernel.fingerprint = stored.fingerprint;
@@ -59,7 +48,7 @@ Kernel kernel_of(const StoredKernel& stored) {
 // By descending run time, no output twice.
 std::vector<Candidate> longest(std::vector<Candidate> all, size_t most) {
   std::stable_sort(all.begin(), all.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.default_ns > b.default_ns; });
+                   [](const Candidate& a, const Candidate& b) { return a.row.baseline_ns > b.row.baseline_ns; });
   std::vector<Candidate> kept;
   for (Candidate& c : all) {
     const bool again = std::any_of(kept.begin(), kept.end(), [&](const Candidate& k) { return k.dims == c.dims; });
@@ -82,11 +71,11 @@ KnownWinnersReport add_known_winners(const Database& from, const KnownWinnersOpt
     try {
       const StoredKernel stored = from.find_stored_kernel(summary.fingerprint, under.threads).value();
       const tune::KernelStructure structure = tune::structure_of(kernel_of(stored));
-      const bool is_default =
-          best->ratio_low <= 1 || best->decisions == stored.options.at(static_cast<size_t>(stored.default_option));
-      Candidate candidate{summary.fingerprint, structure.dims, best->baseline_ns, *best};
-      if (is_default) candidate.best.decisions = stored.options[static_cast<size_t>(stored.default_option)];
-      if (is_default) candidate.best.ratio = candidate.best.ratio_low = candidate.best.ratio_high = 1;
+      const std::string& own = stored.options.at(static_cast<size_t>(stored.default_option));
+      const bool is_default = best->ratio_low <= 1 || best->decisions == own;
+      const tune::Measurement m = tune::measurement_of(*best);
+      Candidate candidate{summary.fingerprint, structure.dims, *best, is_default ? own : best->decisions,
+                          is_default ? tune::against_itself(m) : m};
       report.winners += !is_default;
       ++report.kernels;
       by_structure[structure.exact].push_back(std::move(candidate));
@@ -101,13 +90,12 @@ KnownWinnersReport add_known_winners(const Database& from, const KnownWinnersOpt
     for (const Candidate& c : longest(std::move(candidates), static_cast<size_t>(options.per_structure))) {
       const StoredKernel stored = from.find_stored_kernel(c.fingerprint, under.threads).value();
       Record conditions;
-      conditions.program = c.best.program;
+      conditions.program = c.row.program;
       conditions.host = tune::machine_class(options.isa);
       conditions.threads = under.threads;
       conditions.xla_version = under.xla_version;
-      conditions.created = c.best.created;
-      tune::Transfer(known, conditions)
-          .remember(kernel_of(stored), c.best.decisions, measurement_of(c.best, c.best.ratio_low <= 1));
+      conditions.created = c.row.created;
+      tune::Transfer(known, conditions).remember(kernel_of(stored), c.value, c.winner);
       ++report.kept;
     }
   return report;

@@ -65,10 +65,7 @@ class Search {
     const auto& all = kernel_.dimension.options;
     if (known.best && std::find(all.begin(), all.end(), known.best->value) != all.end())
       return fill_known(report, *known.best);
-    OptionWalk walk(kernel_, options_);
-    for (size_t i = 0; i < all.size(); ++i)
-      if (const auto found = known.measured.find(all[i]); found != known.measured.end())
-        walk.tell(static_cast<int>(i), found->second, /*earlier=*/true);
+    OptionWalk walk(kernel_, options_, known.measured);
     bool negligible = false;
     while (!negligible && in_time()) {
       const std::optional<int> i = walk.next(rng_);

@@ -27,7 +27,8 @@ void KernelOptions::validate() const {
   if (min_gain < 1) throw Error("a kernel's least gain must be at least 1");
 }
 
-OptionWalk::OptionWalk(const Kernel& kernel, const KernelOptions& options)
+OptionWalk::OptionWalk(const Kernel& kernel, const KernelOptions& options,
+                       const std::map<std::string, Measurement>& earlier)
     : dimension_(kernel.dimension),
       options_(options),
       measured_(kernel.dimension.options.size()),
@@ -35,6 +36,9 @@ OptionWalk::OptionWalk(const Kernel& kernel, const KernelOptions& options)
   if (options.ranker) rank(kernel);
   if (options.first) queue_ = options.first(kernel);
   std::reverse(queue_.begin(), queue_.end());
+  for (size_t i = 0; i < dimension_.options.size(); ++i)
+    if (const auto found = earlier.find(dimension_.options[i]); found != earlier.end())
+      learn(static_cast<int>(i), found->second);
 }
 
 void OptionWalk::rank(const Kernel& kernel) {
@@ -48,12 +52,14 @@ void OptionWalk::rank(const Kernel& kernel) {
 
 bool OptionWalk::unproven() const { return unproven_ >= kUnproven && unproven_ == tried_; }
 
-void OptionWalk::tell(int i, const Measurement& measurement, bool earlier) {
+void OptionWalk::tell(int i, const Measurement& measurement) {
+  ++tried_;
+  unproven_ += measurement.outcome == Outcome::Unverified;
+  learn(i, measurement);
+}
+
+void OptionWalk::learn(int i, const Measurement& measurement) {
   measured_[i] = measurement;
-  if (!earlier) {
-    ++tried_;
-    unproven_ += measurement.outcome == Outcome::Unverified;
-  }
   if (!belief_ || i == dimension_.default_option) return;
   if (measurement.ok() && measurement.ratio > 0)
     belief_->observe(i, -std::log(measurement.ratio));

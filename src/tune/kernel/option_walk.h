@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,13 +59,15 @@ struct Tried {
 
 class OptionWalk {
  public:
-  // Ranks the kernel's options if there is a ranker. `options` must outlive the walk.
-  OptionWalk(const Kernel& kernel, const KernelOptions& options);
+  // Ranks the kernel's options if there is a ranker. `earlier`: measurements by value, which do not count as tried. `options` must
+  // outlive the walk.
+  OptionWalk(const Kernel& kernel, const KernelOptions& options,
+             const std::map<std::string, Measurement>& earlier = {});
 
   // The option to measure; nullopt when the search is complete. Never the default, and none that was told.
   std::optional<int> next(Rng& rng);
-  // A measurement of option i against the default. Those from earlier runs do not count as tried.
-  void tell(int i, const Measurement& measurement, bool earlier = false);
+  // A measurement of option i against the default.
+  void tell(int i, const Measurement& measurement);
 
   int tried() const { return tried_; }
   // No option could be verified (a constant fill, for example); this is the same for all options.
@@ -77,6 +80,7 @@ class OptionWalk {
 
  private:
   void rank(const Kernel& kernel);
+  void learn(int i, const Measurement& measurement);
   bool open(int i) const { return i != dimension_.default_option && !measured_[i]; }
   std::optional<int> from_queue();
   std::optional<int> from_belief();

@@ -20,8 +20,6 @@ constexpr double kLinkShare = 0.1;       // of compiling the program, for a cand
 constexpr double kRoundBudgetMs = 400;
 constexpr double kSlowRound = 0.5;  // of the program's speed: one option is so slow that two runs of all must do
 
-double run_s(const TuneState& state) { return state.run.default_run.measurement.baseline_ns / 1e9 / state.run.gain; }
-
 bool is_searched(const TuneState& state, const Kernel& kernel) {
   return state.options.decides(kernel.dimension.kind) && kernel.dimension.options.size() > 1 &&
          state.share_of(kernel) >= kNegligibleShare;
@@ -30,7 +28,7 @@ bool is_searched(const TuneState& state, const Kernel& kernel) {
 // ---- many kernels in one run
 
 bool open_in_place(const TuneState& state, const Kernel& kernel) {
-  const double call_ns = 1e9 * state.share_of(kernel) * run_s(state) / kernel.count;
+  const double call_ns = 1e9 * state.share_of(kernel) * state.run_s() / kernel.count;
   return is_searched(state, kernel) && !kernel.instructions.empty() && call_ns >= kShortestNs &&
          !state.closed_in_place.contains(kernel.fingerprint);
 }
@@ -134,7 +132,7 @@ std::vector<Experiment> kernels_of_program(const TuneState& state) {
     const double share = state.share_of(kernel);
     experiments.push_back(
         {"kernel " + kernel.name, share,
-         kernel_cost_s(kernel, share * run_s(state) / kernel.count, state.options.kernel),
+         kernel_cost_s(kernel, share * state.run_s() / kernel.count, state.options.kernel),
          [at](TuneState& s, double budget_s) { return s.tune_one_kernel(s.lowered.kernels[at], budget_s); }});
   }
   return experiments;
@@ -148,7 +146,7 @@ std::vector<Experiment> kernels_in_place(const TuneState& state) {
   duel.abandon_ratio = kSlowRound;
   const Measurement& m = state.run.default_run.measurement;
   const double compile_s = std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
-  const double runs_s = std::max(2 * (duel.min_rounds + 1) * run_s(state), duel.budget_ms / 1e3);
+  const double runs_s = std::max(2 * (duel.min_rounds + 1) * state.run_s(), duel.budget_ms / 1e3);
   const double round_s = kLinkShare * compile_s + runs_s;
   const std::vector<size_t> kernels = most_per_second(state, round_s);
   if (kernels.empty()) return {};

@@ -49,7 +49,7 @@ double TuneState::duel_s() const {
   const Duel& trial = run.default_run.trial;
   const double compile_s = std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
   // Two sides; the outputs are compared and both sides warmed up in one further run of each.
-  const double runs_s = 2 * (trial.min_rounds + 1) * m.baseline_ns / 1e9 / run.gain;
+  const double runs_s = 2 * (trial.min_rounds + 1) * run_s();
   return compile_s + std::max(runs_s, trial.budget_ms / 2e3);
 }
 
@@ -178,9 +178,8 @@ void TuneState::refresh() {
 
 void TuneState::profile() {
   const std::vector<double> estimated = kernel_shares(lowered.kernels);
-  const double run_s = run.default_run.measurement.baseline_ns / 1e9 / run.gain;
   std::map<std::string, double> times;
-  if (kRunsOfProfile * run_s < kProfileShare * left()) times = run.measurer.instruction_times(best, kProfiledRuns);
+  if (kRunsOfProfile * run_s() < kProfileShare * left()) times = run.measurer.instruction_times(best, kProfiledRuns);
   double total = 0;
   for (const auto& [name, ns] : times) total += ns;
   std::map<std::string, double> earlier = std::exchange(kernel_share_, {});
@@ -266,11 +265,7 @@ OptionWalk* TuneState::walk_in_place(const Kernel& kernel) {
     return nullptr;
   }
   seen_kernels.insert(kernel.fingerprint);
-  OptionWalk& walk = walks_.try_emplace(kernel.fingerprint, kernel, options.kernel).first->second;
-  for (size_t i = 0; i < kernel.dimension.options.size(); ++i)
-    if (const auto m = known.measured.find(kernel.dimension.options[i]); m != known.measured.end())
-      walk.tell(static_cast<int>(i), m->second, /*earlier=*/true);
-  return &walk;
+  return &walks_.try_emplace(kernel.fingerprint, kernel, options.kernel, known.measured).first->second;
 }
 
 void TuneState::report_in_place(const Kernel& kernel, bool complete) {

@@ -42,6 +42,20 @@ Measurement measurement_of(const wire::MeasureReplyT& reply) {
           .note = reply.note};
 }
 
+Measurement measurement_of(const Record& row) {
+  return {.outcome = outcome_from_name(row.status),
+          .stage = stage_from_name(row.stage).value_or(Stage::None),
+          .baseline_ns = row.baseline_ns,
+          .candidate_ns = row.candidate_ns,
+          .ratio = row.ratio,
+          .ratio_low = row.ratio_low,
+          .ratio_high = row.ratio_high,
+          .rounds = row.rounds,
+          .compile_ms = row.compile_ms,
+          .max_error = row.max_error,
+          .note = row.note};
+}
+
 Kernel kernel_of(const wire::KernelT& from) {
   Kernel kernel;
   kernel.fingerprint = from.fingerprint;

@@ -226,17 +226,7 @@ KnownKernel Session::known(const Kernel& kernel) {
   const std::vector<Record> rows =
       database_->find_kernel(kernel.fingerprint, host(), options_.target.threads, worker_info().xla_version);
   for (const Record& row : rows) {
-    Measurement m{.outcome = outcome_from_name(row.status),
-                  .stage = stage_from_name(row.stage).value_or(Stage::None),
-                  .baseline_ns = row.baseline_ns,
-                  .candidate_ns = row.candidate_ns,
-                  .ratio = row.ratio,
-                  .ratio_low = row.ratio_low,
-                  .ratio_high = row.ratio_high,
-                  .rounds = row.rounds,
-                  .compile_ms = row.compile_ms,
-                  .max_error = row.max_error,
-                  .note = row.note};
+    Measurement m = measurement_of(row);
     if (row.finished) {
       m.note.clear();  // about the search, not about the measurement
       known.best = {row.decisions, m};

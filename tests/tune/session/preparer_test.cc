@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/machine.h"
 #include "tests/tune/program/chain.h"
 #include "tests/tune/real_worker.h"
 #include "wire/client.h"
@@ -107,6 +108,18 @@ TEST_CASE("a session prepares only on CPUs that measure nothing", "[tune]") {
   session.prepare({{kVectors}});
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   CHECK(files_in(options.worker.cache_folder) == 0);
+  options.worker.cpus = allowed_cpus();
+  if (spare_cpus(options.worker.cpus).empty()) {
+    WARN("one core: there is no other to prepare on");
+    return;
+  }
+  Session other(options);
+  other.load(kChain, "chain.hlo");
+  other.prepare({{kVectors}});
+  const double start_s = steady_s();
+  while (files_in(options.worker.cache_folder) == 0 && seconds_since(start_s) < 120)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK(files_in(options.worker.cache_folder) > 0);
 }
 
 }  // namespace hone::tune
