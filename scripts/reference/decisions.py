@@ -3,7 +3,19 @@
 import re
 
 KIND = ("enumerator", "name", "former", "scope", "stage", "grouped", "words", "keys", "values")
-FAMILY = ("enumerator", "kind", "prefix", "infix", "scope", "stage", "transition", "words", "sentence", "values")
+FAMILY = (
+    "enumerator",
+    "kind",
+    "prefix",
+    "infix",
+    "scope",
+    "stage",
+    "alone",
+    "transition",
+    "words",
+    "sentence",
+    "values",
+)
 
 # What the enumerators of DecisionScope and DecisionStage (src/graph/decision.h) mean, in their order.
 SCOPES = {

@@ -183,6 +183,12 @@ void add_advanced_options(CLI::App& app, TuneCommand& command) {
       ->type_name("RULE");
   app.add_flag("--no-prepare", r.no_prepare,
                "compile only what is measured next, not likely candidates on CPUs that measure nothing (one thread)");
+  app.add_flag(
+      "--exact", r.program.exact,
+      "let no other form of a convolution or dot (Winograd's method) have more than 4 times the error against f64 of "
+      "default XLA's, instead of 16 times");
+  app.add_flag("--no-operations", r.no_operations,
+               "do not try other forms of single convolutions and half-precision dots (Winograd's method)");
   app.add_flag("--no-in-place", r.no_in_place,
                "time kernels by themselves only, not in runs of the whole program (one thread) as well");
   app.add_flag("--no-transfer", r.setup.no_transfer,

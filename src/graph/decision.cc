@@ -133,6 +133,11 @@ Choice Space::choice(const Decisions& decisions) const {
   return result;
 }
 
+Decisions of_kind(Decisions decisions, DecisionKind kind) {
+  std::erase_if(decisions, [&](const Decision& d) { return d.kind != kind; });
+  return decisions;
+}
+
 std::string to_text(const Decisions& decisions) {
   std::string text;
   for (const Decision& decision : decisions) {

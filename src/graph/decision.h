@@ -59,6 +59,7 @@ struct Dimension {
   std::vector<std::string> options;
   int default_option = 0;
   double weight = 0;  // estimated share of the run time it affects, for ordering a search; 0 = unknown
+  int count = 1;      // operations that share the key
 };
 
 using Choice = std::vector<int32_t>;  // one option index per dimension
@@ -75,6 +76,9 @@ struct Space {
   // The inverse. Throws Error for decisions without a matching dimension or option, and for two of one dimension.
   Choice choice(const Decisions& decisions) const;
 };
+
+// The decisions of one kind.
+Decisions of_kind(Decisions decisions, DecisionKind kind);
 
 // Canonical one-line text of a sorted decision list: the cache key of a candidate.
 std::string to_text(const Decisions& decisions);

@@ -9,9 +9,9 @@ namespace hone {
 namespace {
 
 constexpr std::array kFamilies = {
-#define FAMILY(id, kind, prefix, infix, scope, stage, transition, words, sentence, ...)           \
-  DecisionFamily{FamilyId::id,         DecisionKind::kind, prefix, infix,   DecisionScope::scope, \
-                 DecisionStage::stage, transition,         words,  sentence},
+#define FAMILY(id, kind, prefix, infix, scope, stage, alone, transition, words, sentence, ...)                  \
+  DecisionFamily{FamilyId::id, DecisionKind::kind, prefix, infix,   DecisionScope::scope, DecisionStage::stage, \
+                 alone,        transition,         words,  sentence},
 #include "graph/decision_families.def"
 #undef FAMILY
 };

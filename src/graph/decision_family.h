@@ -24,6 +24,7 @@ struct DecisionFamily {
   const char* infix;   // that the key holds; empty = any
   DecisionScope scope;
   DecisionStage stage;
+  bool alone;              // a search measures such an operation by itself
   const char* transition;  // its name in calibrations; empty where none is calibrated
   const char* words;       // for people
   const char* sentence;    // pattern of a decision in a report
@@ -52,6 +53,10 @@ bool decides_kernel(DecisionKind kind, const std::string& key);
 // Values of a rewrite: XLA's own lowering of the operation, or elementwise operations on shifted slices of its input.
 inline constexpr char kNotRewritten[] = "default";
 inline constexpr char kShifted[] = "shifted";
+// Value of a half-precision dot: it gives f32, which YNNPACK computes from bf16, and is rounded afterwards.
+inline constexpr char kF32Result[] = "f32-result";
+// The same with a second row of zeros, since YNNPACK takes no products of a single row with a matrix.
+inline constexpr char kF32ResultOfTwoRows[] = "f32-result;rows=2";
 // Values of a reduction: compiled and fused with its neighbours, or computed by YNNPACK.
 inline constexpr char kCompiledReduction[] = "compiled";
 inline constexpr char kYnnpackReduction[] = "ynn";

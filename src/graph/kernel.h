@@ -20,6 +20,9 @@ struct Kernel {
   std::string default_tile;
   std::vector<std::string> instructions;  // that run it, by name in the lowered module
   Dimension dimension;
+  // Of an operation that is measured by itself before XLA's passes, its dimension a rewrite: decisions about weights, which
+  // hold for both sides.
+  Decisions under;
 
   const std::string& default_value() const { return dimension.options.at(dimension.default_option); }
 };

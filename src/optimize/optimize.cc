@@ -81,7 +81,8 @@ void rank(const Kernel& kernel, cost::KernelRanker& ranker, const tune::Calibrat
 std::vector<OptimizedKernel> choose_rewrites(const std::vector<Dimension>& dimensions, const tune::Calibration& gains) {
   std::vector<OptimizedKernel> rewrites;
   for (const Dimension& d : dimensions) {
-    if (d.kind != DecisionKind::Rewrite) continue;
+    const DecisionFamily* family = d.kind == DecisionKind::Rewrite ? family_of(d) : nullptr;
+    if (!family || !*family->transition) continue;  // only measuring shows what it is worth
     const std::string transition = tune::rewrite_transition(d);
     const tune::AcceptanceThreshold& threshold = gains.of(transition);
     OptimizedKernel o;

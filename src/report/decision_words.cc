@@ -10,6 +10,7 @@
 
 #include "graph/decision_family.h"
 #include "graph/kernel_option.h"
+#include "graph/winograd_form.h"
 #include "tune/session/decision_list.h"
 
 namespace hone::report {
@@ -62,6 +63,11 @@ std::string in_words(const KernelOption& option) {
   return joined(words, " ");
 }
 
+std::string in_words(const WinogradForm& form) {
+  const std::string strips = form.strips == 1 ? "" : fmt::format(", in {} strips", form.strips);
+  return fmt::format("Winograd’s method with tiles of {}{}", form.tile, strips);
+}
+
 std::string capital(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text;
@@ -79,9 +85,11 @@ std::string instead_of(const tune::KernelReport& kernel) {
 std::string family_decision(const Decision& d, const DecisionFamily& family) {
   const std::string rest = d.key.substr(std::strlen(family.prefix));
   const std::vector<std::string> parts = split(rest + ":", ':');
-  const std::string value = d.value == kShifted             ? "shifted slices"
-                            : d.value == kCompiledReduction ? "compiled code"
-                                                            : value_in_words(d.value);
+  const std::string value = d.value == kShifted              ? "shifted slices"
+                            : d.value == kCompiledReduction  ? "compiled code"
+                            : d.value == kF32Result          ? "a result of f32"
+                            : d.value == kF32ResultOfTwoRows ? "a result of f32 and a second row"
+                                                             : value_in_words(d.value);
   return fmt::format(fmt::runtime(family.sentence), fmt::arg("words", family.words), fmt::arg("value", value),
                      fmt::arg("rest", rest), fmt::arg("first", parts[0]), fmt::arg("second", parts[1]));
 }
@@ -130,8 +138,9 @@ std::string kernel_in_words(const std::string& name, bool transposes) {
 
 std::string value_in_words(const std::string& value, const std::string& default_tile) {
   if (value == "default") return default_tile.empty() ? "XLA’s own choice" : "tile " + sizes(default_tile);
-  const std::optional<KernelOption> option = KernelOption::try_parse(value);
-  return option ? in_words(*option) : value;
+  if (const std::optional<KernelOption> option = KernelOption::try_parse(value)) return in_words(*option);
+  if (const std::optional<WinogradForm> form = WinogradForm::parse(value)) return in_words(*form);
+  return value;
 }
 
 std::vector<DecisionWords> decisions_in_words(const TuneReport& report, const std::set<std::string>& transposing) {

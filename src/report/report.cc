@@ -120,7 +120,7 @@ std::string decisions_text(const TuneReport& r) {
   std::string text = "\n  decisions\n";
   size_t left = kTableDecisions;
   for (const DecisionTraits& kind : decision_kinds()) {
-    const Decisions group = tune::of_kind(r.decisions, kind.kind);
+    const Decisions group = of_kind(r.decisions, kind.kind);
     if (group.empty()) continue;
     text += fmt::format("    {}: {}\n", kind.words, group.size());
     if (kind.kind == DecisionKind::Codegen) continue;

@@ -28,6 +28,7 @@ Tuned result_key(tune::Session& session, bool fusion, const std::set<DecisionKin
   key.options =
       fmt::format("fast_math={};fusion={};seed={};inputs={}", int{target.allow_fast_math}, int{fusion}, target.seed,
                   session.inputs_fingerprint().empty() ? "generated" : session.inputs_fingerprint());
+  if (target.exact) key.options += ";exact";
   for (DecisionKind kind : kinds) key.options += std::string(";decides=") + decision_kind_name(kind);
   return key;
 }

@@ -32,6 +32,7 @@ tune::Target ProgramOptions::target(const std::optional<report::LoadedPackage>& 
   if (seed) target.seed = *seed;
   if (weights) target.weights = parse_index_list(*weights, "--weights");
   if (allow_fast_math) target.allow_fast_math = true;
+  target.exact = exact;
   if (!max_isa.empty()) target.max_isa = max_isa;
   target.validate();
   return target;

@@ -18,6 +18,7 @@ struct ProgramOptions {
   std::optional<uint64_t> seed;
   std::optional<std::string> weights;  // parameters that stay constant between calls, "0,3-9"
   bool allow_fast_math = false;
+  bool exact = false;     // bound rounding errors of rewritten operations more tightly (tune::kExactError)
   std::string max_isa;    // limit of the instruction set (base/isa.h); empty = the package's or the CPU's
   std::string inputs;     // .npz or .npy file; empty = the program's own or generated
   double memory_gib = 0;  // that a worker may use; 0 = four fifths of the machine's

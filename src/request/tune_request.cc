@@ -197,6 +197,7 @@ tune::ProgramResult Tuning::search(const TuneProgress& on_progress, tune::Measur
   options_.seed = session.target().seed;
   options_.fusion = !request_.no_fusion;
   options_.in_place = !request_.no_in_place;
+  options_.operations = !request_.no_operations;
   options_.kernels_only = request_.exhaustive;
   if (request_.exhaustive) {
     options_.kernel.exhaustive_limit = std::numeric_limits<int>::max() / 2;

@@ -54,6 +54,15 @@ TEST_CASE("scope and stage are the family's, else the kind's") {
   CHECK(stage_of(DecisionKind::Layout, "dot.1") == DecisionStage::Layouts);
 }
 
+TEST_CASE("convolutions belong to the family of their groups") {
+  const std::string dense = "convolution:f32[1,8,8,4]*f32[3,3,4,4]->f32[1,8,8,4]:b01f_01io->b01f:size=3x3";
+  CHECK(belongs_to(FamilyId::DenseConvolution, DecisionKind::Rewrite, dense));
+  CHECK(belongs_to(FamilyId::GroupedConvolution, DecisionKind::Rewrite, dense + ":groups 4"));
+  CHECK(belongs_to(FamilyId::WeightsGradient, DecisionKind::Rewrite, dense + ":batch groups 4"));
+  CHECK(family(FamilyId::DenseConvolution).alone);
+  CHECK_FALSE(family(FamilyId::GroupedConvolution).alone);
+}
+
 TEST_CASE("decisions of a stage keep their order, and every decision has one stage") {
   const Decisions all = {{DecisionKind::Passes, "order", "cse"},
                          {DecisionKind::Library, "reduce:add:x", "ynn"},

@@ -175,11 +175,7 @@ TEST_CASE("an accepted transition is taken though the model ranks another option
 namespace {
 
 Dimension a_convolution(const std::string& name, double multiply_adds) {
-  return {DecisionKind::Rewrite,
-          fmt::format("{}{}", family(FamilyId::GroupedConvolution).prefix, name),
-          {"default", kShifted},
-          0,
-          multiply_adds};
+  return {DecisionKind::Rewrite, "convolution:" + name + ":groups 4", {"default", kShifted}, 0, multiply_adds};
 }
 
 // Two grouped convolutions; as multiply-adds they add another kernel.
@@ -216,7 +212,7 @@ TEST_CASE("grouped convolutions that are large enough become shifted slices, the
   measurer.lowering = [](const Decisions& d, bool) { return with_convolutions(d); };
   TableRanker ranker = ranker_of_three();
   const OptimizeReport report = optimize_program(measurer, ranker, gains_of_convolutions(), {});
-  const Decision large{DecisionKind::Rewrite, "convolution:large", kShifted};
+  const Decision large{DecisionKind::Rewrite, "convolution:large:groups 4", kShifted};
   CHECK(report.decisions ==
         Decisions{{DecisionKind::Codegen, "sure", "tile=8"}, {DecisionKind::Codegen, "taps", "tile=8"}, large});
   REQUIRE(report.rewrites.size() == 2);
@@ -242,7 +238,7 @@ TEST_CASE("convolutions that fail the check are dropped after the kernels", "[tu
   CHECK_FALSE(report.rewrites[0].applied);
   CHECK_FALSE(report.rewrites[0].note.empty());
   REQUIRE(measurer.program_calls.size() >= 3);
-  CHECK(measurer.program_calls[measurer.program_calls.size() - 2] == "rewrite convolution:large=shifted");
+  CHECK(measurer.program_calls[measurer.program_calls.size() - 2] == "rewrite convolution:large:groups 4=shifted");
 }
 
 TEST_CASE("a rewrite is worth what it gains where all others are applied", "[tune]") {
@@ -250,7 +246,7 @@ TEST_CASE("a rewrite is worth what it gains where all others are applied", "[tun
   measurer.lowering = [](const Decisions& d, bool) { return with_convolutions(d); };
   measurer.speed = [](const Decisions& d) {
     double speed = 1;
-    for (const Decision& one : d) speed *= one.key == "convolution:large" ? 4 : 0.5;
+    for (const Decision& one : d) speed *= one.key == "convolution:large:groups 4" ? 4 : 0.5;
     return speed;
   };
   const auto by_transition = tune::measure_rewrites(measurer, "p");

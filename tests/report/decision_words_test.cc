@@ -43,8 +43,8 @@ TEST_CASE("decisions as sentences, those that saved most first", "[tune]") {
   r.kernels = {k};
   r.decisions = {{DecisionKind::Fusion, "exp.1>add.2", "keep"},
                  {DecisionKind::Codegen, "k1", "tile=8,8"},
-                 {DecisionKind::Rewrite, "convolution:f32[1,8,8,4]*f32[3,3,1,4]->f32[1,8,8,4]:b01f_01io->b01f:size=3x3",
-                  "shifted"},
+                 {DecisionKind::Rewrite,
+                  "convolution:f32[1,8,8,4]*f32[3,3,1,4]->f32[1,8,8,4]:b01f_01io->b01f:size=3x3:groups 4", "shifted"},
                  {DecisionKind::Rewrite, "reduce-window:maximum:f32[1,8,8,4]->f32[1,4,4,4]:size=1x2x2x1", "shifted"},
                  {DecisionKind::Option, "vector_width", "512"},
                  {DecisionKind::Weights, "all", "constant"},

@@ -219,7 +219,10 @@ double rewrite_margin(const Dimension& operation) { return std::log(std::max(1.0
 std::map<std::string, std::vector<RankedGain>> measure_rewrites(Measurer& measurer, const std::string& program) {
   constexpr Duel kDuel{.min_rounds = 5, .max_rounds = 25, .budget_ms = 400, .precision = 0.01, .limit_s = 120};
   std::vector<Dimension> operations = measurer.lower({}, /*want_fusion=*/false).dimensions;
-  std::erase_if(operations, [](const Dimension& d) { return d.kind != DecisionKind::Rewrite; });
+  std::erase_if(operations, [](const Dimension& d) {
+    return d.kind != DecisionKind::Rewrite ||
+           std::find(d.options.begin(), d.options.end(), kShifted) == d.options.end();
+  });
   Decisions all;
   for (const Dimension& d : operations) all.push_back({d.kind, d.key, kShifted});
   std::sort(all.begin(), all.end());

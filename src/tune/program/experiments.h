@@ -61,6 +61,13 @@ std::vector<Experiment> kernels_in_place(const TuneState& state);
 // The options that won on kernels, in the program.
 std::vector<Experiment> winning_kernels(const TuneState& state);
 
+// ---- operations
+
+// A search over the forms of each operation of the family, which is run by itself.
+Propose operations_of_family(FamilyId family);
+// The forms that won, in the program.
+std::vector<Experiment> winning_operations(const TuneState& state);
+
 // ---- fusion
 
 // Fusion by annealing over the edges of XLA's own, or as TuneOptions::fusion_plan says. Each run takes twice as long as

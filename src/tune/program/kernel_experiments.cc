@@ -18,7 +18,8 @@ constexpr double kShortestNs = 5e3;      // of a call that can be timed in the p
 constexpr double kOptionSeconds = 0.01;  // of compiling one option, as a rule
 constexpr double kLinkShare = 0.1;       // of compiling the program, for a candidate whose other kernels are compiled
 constexpr double kRoundBudgetMs = 400;
-constexpr double kSlowRound = 0.5;  // of the program's speed: one option is so slow that two runs of all must do
+constexpr double kFormSeconds = 0.3;  // of compiling one form of an operation
+constexpr double kSlowRound = 0.5;    // of the program's speed: one option is so slow that two runs of all must do
 
 bool is_searched(const TuneState& state, const Kernel& kernel) {
   return state.options.decides(kernel.dimension.kind) && kernel.dimension.options.size() > 1 &&
@@ -163,18 +164,49 @@ std::vector<Experiment> kernels_in_place(const TuneState& state) {
            round_s + kOptionSeconds * static_cast<double>(kernels.size()), run}};
 }
 
-std::vector<Experiment> winning_kernels(const TuneState& state) {
-  const TuneState::Group group = state.winners();
+namespace {
+
+std::vector<Experiment> adopt_winners(const TuneState& state, bool operations) {
+  const TuneState::Group group = state.winners(operations);
   const bool visible =
       group.share > 1 - 1 / state.options.min_gain;  // else no duel would keep them: they wait for more
   if (!visible || state.begun(group.name())) return {};
   const auto adopt = [group](TuneState& s, double) {
     s.begin(group.name());
     const double before = s.run.gain;
-    s.adopt_kernels(group);
+    if (group.kernels)
+      s.adopt_kernels(group);
+    else
+      s.adopt_group(group);
     return touched_gain(group.share, std::log(s.run.gain / before));
   };
   return {{group.what, std::clamp(group.share, 0.0, 1.0), state.duel_s(), adopt, merged(state.best, group.decisions)}};
+}
+
+}  // namespace
+
+std::vector<Experiment> winning_kernels(const TuneState& state) { return adopt_winners(state, /*operations=*/false); }
+
+std::vector<Experiment> winning_operations(const TuneState& state) { return adopt_winners(state, /*operations=*/true); }
+
+Propose operations_of_family(FamilyId family) {
+  return [family](const TuneState& state) {
+    std::vector<Experiment> experiments;
+    for (size_t at = 0; at < state.operations.size(); ++at) {
+      const Kernel& op = state.operations[at];
+      const double share = state.share_of(op);
+      if (!belongs_to(family, op.dimension.kind, op.dimension.key) || share < kNegligibleShare ||
+          state.seen_kernels.contains(op.fingerprint))
+        continue;
+      const auto forms = static_cast<double>(op.dimension.options.size() - 1);
+      const double cost_s =
+          kernel_cost_s(op, share * state.run_s() / op.count, state.options.kernel) + kFormSeconds * forms;
+      experiments.push_back({op.kind + " " + op.name, share, cost_s, [at](TuneState& s, double budget_s) {
+                               return s.tune_one_kernel(s.operations[at], budget_s);
+                             }});
+    }
+    return experiments;
+  };
 }
 
 }  // namespace hone::tune

@@ -72,6 +72,10 @@ std::vector<TuneStep> make_steps() {
       // Convolutions and poolings as shifted slices: gains of ten times and more where XLA has no library.
       {"grouped convolutions", groups_of_family(FamilyId::GroupedConvolution), greedily, {.kept = 0.41, .gain = 1.9}},
       {"gradients of weights", groups_of_family(FamilyId::WeightsGradient), greedily, {.kept = 0.3, .gain = 1}},
+      // Each operation is measured by itself, as kernels are.
+      {"convolutions", operations_of_family(FamilyId::DenseConvolution), greedily, {.kept = 0.5, .gain = 0.4}},
+      {"half-precision dots", operations_of_family(FamilyId::HalfDot), greedily, {.kept = 0.5, .gain = 0.6}},
+      {"winning operations", winning_operations, greedily, {.kept = 0.8, .gain = kAlmostAll}, false, true},
       {"poolings", groups_of_family(FamilyId::Pooling), greedily, {.kept = 0.34, .gain = 0.53}},
       // They decide which kernels and dimensions there are.
       {"orders of passes", orders_of_passes, with_passes, {.kept = 0.1, .gain = 0.08}},
@@ -168,7 +172,8 @@ class Schedule {
   // are measured already.
   std::vector<Next> rank() const {
     std::vector<Next> ranked;
-    const double kept_s = winning_kernels(state_).empty() ? 0 : kAdoption * state_.duel_s();
+    const double kept_s =
+        winning_kernels(state_).empty() && winning_operations(state_).empty() ? 0 : kAdoption * state_.duel_s();
     for (size_t i = 0; i < beliefs_.size(); ++i) {
       const double left_s = state_.left() - (tune_steps()[i].adopts ? 0 : kept_s);
       for (Experiment& e : open(i)) {
@@ -211,7 +216,7 @@ class Schedule {
 
 // Adds winners for which no time was left to the candidates of the confirmation.
 void keep_winners(TuneState& state) {
-  const TuneState::Group group = state.winners();
+  const TuneState::Group group = state.winners(/*of_operations=*/false);
   if (group.decisions.empty()) return;
   state.run.found.push_back({merged(state.best, group.decisions), state.run.gain / (1 - 0.9 * group.share)});
 }

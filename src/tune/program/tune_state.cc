@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -29,6 +30,20 @@ constexpr double kLeastInPlace = 1.003;  // gain of a kernel in the program that
 bool decides_structure(const Decision& decision) {
   return decision.kind == DecisionKind::Passes || decision.kind == DecisionKind::Layout ||
          decision.kind == DecisionKind::Rewrite;
+}
+
+// Operations have few forms, the most promising first, of which models know nothing.
+void as_of_operation(KernelOptions& options) {
+  constexpr double kCompileSeconds = 60;  // at most, of both sides
+  options.ranker = nullptr;
+  options.top_k = 0;
+  options.on_searched = nullptr;
+  options.first = [](const Kernel& kernel) {
+    std::vector<int> all(kernel.dimension.options.size());
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  };
+  options.quick.limit_s = options.careful.limit_s = kCompileSeconds;
 }
 
 Decisions structure_of(Decisions decisions) {
@@ -160,6 +175,15 @@ void TuneState::lower_default() {
 void TuneState::list_dimensions() {
   dimensions = by_promise(lowered.dimensions);
   std::erase_if(dimensions, [&](const Dimension& d) { return !options.decides(d.kind); });
+  list_operations();
+}
+
+void TuneState::list_operations() {
+  operations.clear();
+  const Decisions under = of_kind(best, DecisionKind::Weights);
+  for (const Dimension& d : dimensions)
+    if (is_alone(d) && options.operations) operations.push_back(operation_alone(d, under));
+  std::erase_if(dimensions, is_alone);
 }
 
 void TuneState::refresh() {
@@ -195,10 +219,22 @@ void TuneState::profile() {
     if (kernel.kind != "fusion") libraries += share;
     if (kernel.kind == "dot") dots += share;
   }
+  share_operations(libraries - dots);
   outside_libraries_ = std::clamp(1 - libraries, kLeastOutside, 1.0);
   dots_ = std::min(dots, 1 - kLeastOutside);
   dimensions_of_.clear();
   for (const Dimension& d : dimensions) ++dimensions_of_[d.kind];
+}
+
+// By arithmetic. Of half-precision dots most time goes into converting their operands, which fusions do.
+void TuneState::share_operations(double convolutions) {
+  std::map<const DecisionFamily*, double> flops;
+  for (const Kernel& op : operations) flops[family_of(op.dimension)] += op.dimension.weight;
+  for (const Kernel& op : operations) {
+    const DecisionFamily* family = family_of(op.dimension);
+    const double all = family->id == FamilyId::DenseConvolution ? convolutions : 1 - convolutions;
+    if (flops[family] > 0) kernel_share_[op.fingerprint] = all * op.dimension.weight / flops[family];
+  }
 }
 
 double TuneState::share_of(const Kernel& kernel) const {
@@ -234,6 +270,7 @@ double TuneState::tune_one_kernel(const Kernel& kernel, double budget_s) {
   const double default_ns = run.default_run.measurement.baseline_ns / run.gain;
   KernelOptions kernel_options = options.kernel;
   kernel_options.negligible_ns = kInvisibleShare * default_ns;
+  if (kernel.dimension.kind == DecisionKind::Rewrite) as_of_operation(kernel_options);
   KernelReport report = tune_kernel(kernel, run.measurer, budget_s, kernel_options, rng);
   // Where nothing can be verified by itself, the program's outputs may prove more.
   if (report.tried == 0 || !report.top.empty()) closed_in_place.insert(kernel.fingerprint);
@@ -284,9 +321,9 @@ void TuneState::report_in_place(const Kernel& kernel, bool complete) {
   *earlier = std::move(report);
 }
 
-TuneState::Group TuneState::winners() const {
+TuneState::Group TuneState::winners(bool of_operations) const {
   std::set<std::string> present;
-  for (const Kernel& kernel : lowered.kernels) present.insert(kernel.fingerprint);
+  for (const Kernel& kernel : of_operations ? operations : lowered.kernels) present.insert(kernel.fingerprint);
   const auto waits = [&](const Decision& decision) {
     return std::any_of(parts.begin(), parts.end(), [&](const Group& part) {
       return std::find(part.decisions.begin(), part.decisions.end(), decision) != part.decisions.end();
@@ -301,13 +338,13 @@ TuneState::Group TuneState::winners() const {
   std::stable_sort(won.begin(), won.end(), [](const KernelReport* a, const KernelReport* b) {
     return a->share * (1 - 1 / a->gain) > b->share * (1 - 1 / b->gain);
   });
-  Group group{.what = "", .decisions = {}, .share = 0, .whole = true, .kernels = true};
+  Group group{.what = "", .decisions = {}, .share = 0, .whole = true, .kernels = !of_operations};
   for (const KernelReport* k : won) {
     group.decisions.push_back({k->decision, k->key, k->chosen});
     group.share += k->share * (1 - 1 / k->gain);
   }
   group.share = std::min(group.share, 1.0);
-  group.what = fmt::format("{} tuned kernels", group.decisions.size());
+  group.what = fmt::format("{} {}", group.decisions.size(), of_operations ? "rewritten operations" : "tuned kernels");
   return group;
 }
 

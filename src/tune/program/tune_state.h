@@ -87,8 +87,8 @@ struct TuneState {
   OptionWalk* walk_in_place(const Kernel& kernel);
   // Puts what it has found into the result.
   void report_in_place(const Kernel& kernel, bool complete);
-  // Options that won on kernels of the present lowering and are not in the best, most saved time first.
-  Group winners() const;
+  // Options that won on kernels of the present lowering, or on operations, and are not in the best, most saved time first.
+  Group winners(bool of_operations) const;
   // Dots and convolutions are tuned as kernels, their library being the option.
   bool measured_as_kernel(const Dimension& dimension) const;
 
@@ -99,7 +99,8 @@ struct TuneState {
 
   Decisions best;
   Lowered lowered;                    // of the best without its decisions about kernels, as refresh() last saw it
-  std::vector<Dimension> dimensions;  // to decide, what is expected to gain most first
+  std::vector<Dimension> dimensions;  // to decide, what is expected to gain most first; without those of `operations`
+  std::vector<Kernel> operations;     // that are measured by themselves (`alone` in graph/decision_families.def)
   std::vector<Group> parts;           // of groups that failed
   std::vector<Contender> contenders;
   std::optional<std::vector<Alternative>> passes, layouts;  // proposals left to try; empty before they are requested
@@ -111,7 +112,9 @@ struct TuneState {
 
  private:
   void list_dimensions();
+  void list_operations();
   void profile();
+  void share_operations(double convolutions);
   double share_of_broad(const Dimension& dimension) const;
 
   void split(const Group& group);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "graph/decision_family.h"
 
@@ -64,13 +65,25 @@ bool is_broad(const Dimension& dimension) {
 
 bool is_single(const Dimension& dimension) { return decision_traits(dimension.kind).grouped && !is_broad(dimension); }
 
-Decisions without_kernels(Decisions decisions) {
-  std::erase_if(decisions, [](const Decision& d) { return d.kind == DecisionKind::Codegen; });
-  return decisions;
+bool is_alone(const Dimension& dimension) {
+  const DecisionFamily* family = family_of(dimension);
+  return family && family->alone;
 }
 
-Decisions of_kind(Decisions decisions, DecisionKind kind) {
-  std::erase_if(decisions, [&](const Decision& d) { return d.kind != kind; });
+Kernel operation_alone(const Dimension& dimension, const Decisions& under) {
+  const DecisionFamily& family = *family_of(dimension);
+  const size_t prefix = std::strlen(family.prefix);
+  return {.fingerprint = under.empty() ? dimension.key : dimension.key + " under " + to_text(under),
+          .name = dimension.key.substr(prefix, dimension.key.find(':', prefix) - prefix),
+          .kind = family.words,
+          .count = dimension.count,
+          .flops = dimension.weight / dimension.count,
+          .dimension = dimension,
+          .under = under};
+}
+
+Decisions without_kernels(Decisions decisions) {
+  std::erase_if(decisions, [](const Decision& d) { return d.kind == DecisionKind::Codegen; });
   return decisions;
 }
 

@@ -35,8 +35,11 @@ bool is_single(const Dimension& dimension);
 
 // The decisions that are not about single kernels; they determine which kernels exist.
 Decisions without_kernels(Decisions decisions);
-// The decisions of one kind.
-Decisions of_kind(Decisions decisions, DecisionKind kind);
+// Whether the dimension is an operation that is measured by itself (`alone` in graph/decision_families.def), and that operation
+// under these decisions about weights.
+bool is_alone(const Dimension& dimension);
+Kernel operation_alone(const Dimension& dimension, const Decisions& under);
+
 // The decisions about no dimension of the space.
 Decisions outside(Decisions decisions, const Space& space);
 

@@ -46,8 +46,9 @@ struct Measurement {
   int rounds = 0;
   double compile_ms = 0, baseline_compile_ms = 0;
   double max_error = 0;  // largest difference from default XLA's outputs, in units of the tolerance: at most 1 is equal
-  bool interpreted = false;  // the outputs agree with XLA's HLO interpreter as well (small programs only)
-  std::string note{};        // why it failed, in the worker's words
+  bool interpreted = false;               // the outputs agree with XLA's HLO interpreter as well (small programs only)
+  double error = -1, default_error = -1;  // of an operation by itself and of default XLA's, from f64 (wire/hone.fbs)
+  std::string note{};                     // why it failed, in the worker's words
 
   bool ok() const { return outcome == Outcome::Ok; }
   bool rejected() const { return outcome == Outcome::Mismatch || outcome == Outcome::Unverified; }

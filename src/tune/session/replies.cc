@@ -39,6 +39,8 @@ Measurement measurement_of(const wire::MeasureReplyT& reply) {
           .baseline_compile_ms = reply.baseline_compile_ms,
           .max_error = reply.max_error,
           .interpreted = reply.evaluator_checked,
+          .error = reply.error,
+          .default_error = reply.default_error,
           .note = reply.note};
 }
 

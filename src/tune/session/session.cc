@@ -193,6 +193,7 @@ std::unique_ptr<wire::TargetT> Session::wire_target() const {
   target->allow_fast_math = options_.target.allow_fast_math;
   target->weights = options_.target.weights;
   target->max_isa = options_.target.max_isa;
+  target->most_error = options_.target.exact ? kExactError : kMostError;
   return target;
 }
 

@@ -18,12 +18,16 @@
 
 namespace hone::tune {
 
+// Of an operation that another form replaces: its largest error against f64, in multiples of default XLA's.
+inline constexpr double kMostError = 16, kExactError = 4;
+
 // How a program is compiled and run.
 struct Target {
   int threads = 1;
   uint64_t seed = 0;         // for generated inputs
   std::vector<int> weights;  // numbers of parameters that are constant between calls, ascending
   bool allow_fast_math = false;
+  bool exact = false;        // rounding errors of rewritten operations at most kExactError times default XLA's
   std::string max_isa = {};  // widest instruction set of the code XLA generates (base/isa.h); empty = the CPU's
 
   void validate() const;  // throws Error, also for a limit beyond this CPU

@@ -23,6 +23,7 @@ using Seconds = std::chrono::duration<double>;
 
 // What a request measures, for the log.
 std::string log_name(const wire::MeasureRequestT& request) {
+  if (!request.operation.empty()) return "operation " + to_text(wire::from_wire(request.decisions));
   if (request.kernel_hlo.empty()) return "program " + to_text(wire::from_wire(request.decisions));
   return "kernel " + request.kernel_value;
 }
@@ -87,7 +88,8 @@ Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel, std::
   request.cpu = measuring_cpu_;
   const auto start = Clock::now();
   const std::string what = log_name(request);
-  const bool default_alone = request.kernel_hlo.empty() && request.decisions.empty() && request.baseline.empty();
+  const bool default_alone =
+      request.kernel_hlo.empty() && request.operation.empty() && request.decisions.empty() && request.baseline.empty();
   const ScopedFlag no_limit(beyond_budget_, default_alone);  // every result needs default XLA's measurement
   killed_ = false;
   try {
@@ -124,8 +126,14 @@ Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel, std::
 
 Measurement Session::measure_kernel(const Kernel& kernel, const std::string& value, const Duel& effort) {
   wire::MeasureRequestT request;
-  request.kernel_hlo = kernel.hlo;
-  request.kernel_value = value;
+  if (kernel.dimension.kind == DecisionKind::Rewrite) {
+    request =
+        program_request(merged(kernel.under, {{DecisionKind::Rewrite, kernel.dimension.key, value}}), kernel.under);
+    request.operation = kernel.dimension.key;
+  } else {
+    request.kernel_hlo = kernel.hlo;
+    request.kernel_value = value;
+  }
   const Measurement m = duel(std::move(request), effort);
   record_kernel(kernel, value, m);
   return m;

@@ -1,10 +1,7 @@
 #include "decisions/conv_pool_expander.h"
 
-#include "absl/strings/str_cat.h"
 #include "decisions/shifted_convolution.h"
 #include "decisions/window_slices.h"
-#include "graph/decision_family.h"
-#include "status.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/window_util.h"
 #include "xla_pch.h"
@@ -43,9 +40,9 @@ bool pairs_features(const HloInstruction& conv) {
   return positions <= kMostSlices;
 }
 
-bool is_expandable_convolution(const HloInstruction& conv) {
-  return conv.opcode() == HloOpcode::kConvolution && is_float(conv.shape()) && is_float(conv.operand(0)->shape()) &&
-         is_float(conv.operand(1)->shape()) && (reads_few_features(conv) || pairs_features(conv));
+bool is_float_convolution(const HloInstruction& op) {
+  return op.opcode() == HloOpcode::kConvolution && is_float(op.shape()) && is_float(op.operand(0)->shape()) &&
+         is_float(op.operand(1)->shape());
 }
 
 // Whether the init value is the reducer's identity. Otherwise XLA applies it once, and padding is undefined.
@@ -57,7 +54,12 @@ bool is_neutral(const HloInstruction& first, HloOpcode opcode) {
   return opcode == HloOpcode::kMinimum && first.literal() == xla::LiteralUtil::MaxValue(type);
 }
 
-// A pooling: one array, a reducer of one operation on its two parameters.
+}  // namespace
+
+bool is_expandable_convolution(const HloInstruction& op) { return is_float_convolution(op) && reads_few_features(op); }
+
+bool is_expandable_gradient(const HloInstruction& op) { return is_float_convolution(op) && pairs_features(op); }
+
 bool is_expandable_pooling(const HloInstruction& reduce) {
   if (reduce.opcode() != HloOpcode::kReduceWindow || !reduce.shape().IsArray() || reduce.operand_count() != 2)
     return false;
@@ -71,62 +73,9 @@ bool is_expandable_pooling(const HloInstruction& reduce) {
          !xla::window_util::HasWindowReversal(reduce.window());
 }
 
-std::string key_of(const HloInstruction& op) {
-  const std::string shapes =
-      absl::StrCat(ShapeUtil::HumanString(op.operand(0)->shape()), op.opcode() == HloOpcode::kConvolution ? "*" : "",
-                   op.opcode() == HloOpcode::kConvolution ? ShapeUtil::HumanString(op.operand(1)->shape()) : "", "->",
-                   ShapeUtil::HumanString(op.shape()));
-  const std::string window = xla::window_util::ToString(op.window());
-  if (op.opcode() == HloOpcode::kReduceWindow)
-    return absl::StrCat(family(FamilyId::Pooling).prefix,
-                        xla::HloOpcodeString(op.to_apply()->root_instruction()->opcode()), ":", shapes, ":", window);
-  const bool backward = op.batch_group_count() > 1;
-  return absl::StrCat(family(FamilyId::GroupedConvolution).prefix, shapes, ":",
-                      xla::ConvolutionDimensionNumbersToString(op.convolution_dimension_numbers()), ":", window,
-                      backward ? family(FamilyId::WeightsGradient).infix : ":groups ",
-                      backward ? op.batch_group_count() : op.feature_group_count());
-}
-
-double elementwise_operations(const HloInstruction& op) {
+double expanded_operations(const HloInstruction& op) {
   const double count = static_cast<double>(ShapeUtil::ElementsIn(op.shape())) * window_positions(op.window());
   return op.opcode() == HloOpcode::kConvolution ? count * features_per_group(op) : count;
-}
-
-bool is_expandable(const HloInstruction& op) { return is_expandable_convolution(op) || is_expandable_pooling(op); }
-
-}  // namespace
-
-std::map<std::string, double> expandable_operations(const xla::HloModule& module) {
-  std::map<std::string, double> found;
-  for (const auto* computation : module.computations())
-    for (const auto* instruction : computation->instructions())
-      if (is_expandable(*instruction)) found[key_of(*instruction)] += elementwise_operations(*instruction);
-  return found;
-}
-
-void expand_convolutions_and_poolings(xla::HloModule& module, const Decisions& decisions) {
-  std::map<std::string, bool> met;  // keys to rewrite; true once found in the program
-  for (const Decision& d : decisions) {
-    if (d.kind != DecisionKind::Rewrite) continue;
-    if (d.value == kShifted)
-      met.emplace(d.key, false);
-    else if (d.value != kNotRewritten)
-      throw Error("no rewrite '" + d.value + "' of a convolution or pooling", d.key, "default or shifted");
-  }
-  if (met.empty()) return;
-  for (auto* computation : module.MakeComputationPostOrder())
-    for (auto* instruction : computation->MakeInstructionPostOrder()) {
-      if (!is_expandable(*instruction)) continue;
-      const auto decided = met.find(key_of(*instruction));
-      if (decided == met.end()) continue;
-      decided->second = true;
-      HloInstruction* result = instruction->opcode() == HloOpcode::kConvolution ? shifted_convolution(instruction)
-                                                                                : shifted_pooling(instruction);
-      result->set_metadata(instruction->metadata());
-      check(computation->ReplaceInstruction(instruction, result), "conv_pool_expander");
-    }
-  for (const auto& [key, done] : met)
-    if (!done) throw Error("the program has no such convolution or pooling", key);
 }
 
 }  // namespace hone::xla_side

@@ -3,20 +3,18 @@
 // weights, a pooling the maximum or sum of shifted slices. XLA:CPU has no library for these and does not vectorize its
 // own loops over windows; as elementwise operations they become one fused, vectorized kernel.
 #pragma once
-#include <map>
-#include <string>
 
-#include "graph/decision.h"
 #include "xla/hlo/ir/hlo_instruction.h"
-#include "xla/hlo/ir/hlo_module.h"
 
 namespace hone::xla_side {
 
-// The convolutions and poolings of a loaded program that can be expanded, by key (graph/decision_families.def), with
-// the number of elementwise operations this takes, summed over those that share the key.
-std::map<std::string, double> expandable_operations(const xla::HloModule& module);
+// Convolutions: with few features per group; the gradient of such weights.
+bool is_expandable_convolution(const xla::HloInstruction& op);
+bool is_expandable_gradient(const xla::HloInstruction& op);
+// A pooling: one array, a reducer of one operation on its two parameters.
+bool is_expandable_pooling(const xla::HloInstruction& op);
 
-// Expands those decided as "shifted". Throws Error for keys the program does not have and for other values.
-void expand_convolutions_and_poolings(xla::HloModule& module, const Decisions& decisions);
+// The number of elementwise operations that the expanded form takes.
+double expanded_operations(const xla::HloInstruction& op);
 
 }  // namespace hone::xla_side

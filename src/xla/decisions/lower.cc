@@ -1,9 +1,9 @@
 #include "decisions/lower.h"
 
 #include "base/clock.h"
-#include "decisions/conv_pool_expander.h"
 #include "decisions/fingerprints.h"
 #include "decisions/layouts.h"
+#include "decisions/operation_rewrites.h"
 #include "decisions/program_options.h"
 #include "decisions/weights.h"
 #include "graph/decision_family.h"
@@ -70,7 +70,7 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
   module->set_name(program.name());
   out.storage = weight_storage(*module, target.weights, on_program);
   apply_weight_storage(*module, out.storage, inputs);
-  expand_convolutions_and_poolings(*module, on_program);
+  apply_rewrites(*module, on_program);
   auto& config = module->mutable_config();
   xla::DebugOptions debug = debug_options_of(target);
   apply_program_options(debug, target, options);

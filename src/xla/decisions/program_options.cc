@@ -1,7 +1,7 @@
 #include "decisions/program_options.h"
 
 #include "base/isa.h"
-#include "decisions/conv_pool_expander.h"
+#include "decisions/operation_rewrites.h"
 #include "graph/decision_family.h"
 #include "status.h"
 #include "xla_pch.h"
@@ -100,8 +100,11 @@ std::vector<Dimension> program_dimensions(const xla::HloModule& program, const C
     if (option.needs_fast_math && !target.allow_fast_math) continue;
     dimensions.push_back({option.kind, option.key, option.values, 0, 0});
   }
-  for (const auto& [key, operations] : expandable_operations(program))
-    dimensions.push_back({DecisionKind::Rewrite, key, {kNotRewritten, kShifted}, 0, operations});
+  for (const auto& [key, operation] : rewritable_operations(program)) {
+    Dimension dimension{DecisionKind::Rewrite, key, {kNotRewritten}, 0, operation.operations, operation.count};
+    dimension.options.insert(dimension.options.end(), operation.values.begin(), operation.values.end());
+    dimensions.push_back(std::move(dimension));
+  }
   return dimensions;
 }
 

@@ -23,10 +23,17 @@ struct MeasuredKernel {
   double compile_ms = 0;
 };
 
+// An operation of a program, as a program of its own.
+struct OperationAlone {
+  std::string key;
+  std::unique_ptr<Program> program;
+};
+
 struct Handlers {
   std::unique_ptr<CodeCache> code;  // null: everything is compiled
   std::map<std::string, std::unique_ptr<Program>> programs;
   std::list<MeasuredKernel> kernels;         // most recent first, at most 3
+  std::list<OperationAlone> operations;      // the same
   std::map<std::string, PassStates> states;  // of programs that passes are run on
   // Kernels by threads, instruction set, most tiles, with protos or not.
   std::map<std::tuple<int, std::string, int, bool>, KernelMemory> described;
@@ -49,7 +56,9 @@ struct Handlers {
   // The program to lower under these decisions, with inputs if they are folded into it.
   Program& to_lower(const std::string& key, const wire::TargetT* target, const Decisions& decisions);
   MeasuredKernel& kernel(const wire::MeasureRequestT& request, const CompileTarget& target);
+  Program& operation(const wire::MeasureRequestT& request, const CompileTarget& target);
   wire::MeasureReplyT measure_program(const wire::MeasureRequestT& request);
+  wire::MeasureReplyT measure_operation(const wire::MeasureRequestT& request);
   wire::MeasureReplyT measure_kernel(const wire::MeasureRequestT& request);
 };
 

@@ -1,7 +1,11 @@
 // Answers requests for duels of a candidate against a baseline, and for runs.
 #include <fstream>
 
+#include "absl/strings/str_format.h"
 #include "base/clock.h"
+#include "decisions/operation_rewrites.h"
+#include "decisions/weights.h"
+#include "measure/exact.h"
 #include "measure/inputs.h"
 #include "measure/profile.h"
 #include "service/handlers.h"
@@ -161,6 +165,25 @@ void check_evaluator(const Program& program, const std::vector<xla::Literal>& re
     set_verdict(reply, wire::Verdict::Mismatch, Stage::Compare, "outputs differ from the HLO interpreter's");
 }
 
+// Whether the operation is nearly as exact as default XLA's. Sums of one rounding differ by chance: they count as one unit in
+// the last place of its largest value.
+bool judge_error(const Program& operation, const std::vector<xla::Literal>& reference,
+                 const std::vector<xla::Literal>& outputs, const wire::MeasureRequestT& request,
+                 wire::MeasureReplyT& reply) {
+  const auto by_default = error_against_f64(operation.module(), operation.inputs(), reference[0]);
+  const auto found = error_against_f64(operation.module(), operation.inputs(), outputs[0]);
+  if (!by_default || !found) return true;
+  reply.default_error = *by_default;
+  reply.error = *found;
+  const double unit = std::ldexp(1, -xla::primitive_util::SignificandWidth(reference[0].shape().element_type()));
+  const double most = request.target->most_error * std::max(*by_default, unit);
+  if (*found <= most) return true;
+  set_verdict(
+      reply, wire::Verdict::Mismatch, Stage::Compare,
+      absl::StrFormat("its error against f64 is %.2g of the largest value, default XLA's %.2g", *found, *by_default));
+  return false;
+}
+
 }  // namespace
 
 MeasuredKernel& Handlers::kernel(const wire::MeasureRequestT& request, const CompileTarget& target) {
@@ -206,8 +229,51 @@ wire::MeasureReplyT Handlers::measure_kernel(const wire::MeasureRequestT& reques
 
 wire::MeasureReplyT Handlers::measure(const wire::MeasureRequestT& request) {
   const CodeCounters before = code ? code->counters() : CodeCounters();
-  wire::MeasureReplyT reply = request.kernel_hlo.empty() ? measure_program(request) : measure_kernel(request);
+  wire::MeasureReplyT reply = !request.operation.empty()    ? measure_operation(request)
+                              : !request.kernel_hlo.empty() ? measure_kernel(request)
+                                                            : measure_program(request);
   reply.code = code_counts(code.get(), before);
+  return reply;
+}
+
+Program& Handlers::operation(const wire::MeasureRequestT& request, const CompileTarget& target) {
+  Program& whole = program(request.program);
+  const Decisions storage = of_kind(wire::from_wire(request.baseline), DecisionKind::Weights);
+  const std::string key =
+      request.program + "\n" + target_key(target) + "\n" + to_text(storage) + "\n" + request.operation;
+  const auto known = std::find_if(operations.begin(), operations.end(), [&](const auto& o) { return o.key == key; });
+  if (known != operations.end()) {
+    operations.splice(operations.begin(), operations, known);
+    return *operations.front().program;
+  }
+  auto module = whole.module().Clone("");
+  if (!storage.empty()) whole.prepare_inputs(seed_of(request.target.get()), target);
+  apply_weight_storage(*module, weight_storage(*module, target.weights, storage), &whole.inputs());
+  operations.push_front({key, std::make_unique<Program>(operation_alone(*module, request.operation), code.get())});
+  while (operations.size() > kKeptKernels) operations.pop_back();
+  return *operations.front().program;
+}
+
+// As a program, and with its error against f64, which must be within bounds.
+wire::MeasureReplyT Handlers::measure_operation(const wire::MeasureRequestT& request) {
+  const CompileTarget target = target_of(request.target.get());
+  Program& p = operation(request, target);
+  p.prepare_inputs(seed_of(request.target.get()), target);
+  const auto& reference = p.reference(target);
+  const Decisions rewrites = of_kind(wire::from_wire(request.decisions), DecisionKind::Rewrite);
+  wire::MeasureReplyT reply;
+  Variant& baseline = p.variant(target, {});
+  reply.baseline_compile_ms = baseline.compile_ms;
+  about_candidate(reply, [&] {
+    Variant& candidate = p.variant(target, rewrites);
+    reply.compile_ms = candidate.compile_ms;
+    const std::vector<xla::Literal> outputs = p.run_outputs(candidate);
+    if (!judge_outputs(compare(reference, outputs), reply) || !judge_error(p, reference, outputs, request, reply))
+      return;
+    set_times(duel(*baseline.executable, *candidate.executable, duel_options(request, target.threads, /*warm=*/false)),
+              reply);
+  });
+  reply.rss_bytes = resident_bytes();
   return reply;
 }
 

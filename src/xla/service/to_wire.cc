@@ -63,6 +63,7 @@ std::unique_ptr<wire::DimensionT> to_wire_dimension(const Dimension& dimension) 
   out->options = dimension.options;
   out->default_option = dimension.default_option;
   out->weight = dimension.weight;
+  out->count = dimension.count;
   return out;
 }
 

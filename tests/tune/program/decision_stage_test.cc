@@ -35,8 +35,8 @@ TEST_CASE("a decision that cannot be applied is refused at its stage", "[tune]")
   };
   const Refused all[] = {
       {{DecisionKind::Weights, "0", "transposed"}, DecisionStage::Program, "not declared a weight"},
-      {{DecisionKind::Rewrite, "convolution:gone", kShifted}, DecisionStage::Program, "no such convolution"},
-      {{DecisionKind::Rewrite, "of no family", kShifted}, DecisionStage::Program, "no such convolution"},
+      {{DecisionKind::Rewrite, "convolution:gone", kShifted}, DecisionStage::Program, "no such operation"},
+      {{DecisionKind::Rewrite, "of no family", kShifted}, DecisionStage::Program, "no such operation"},
       {{DecisionKind::Passes, "order", "gone"}, DecisionStage::Program, "no pass 'gone'"},
       {{DecisionKind::Option, "gone", "1"}, DecisionStage::Options, "no option gone"},
       {{DecisionKind::Library, "program", "gone"}, DecisionStage::Options, "no option program = gone"},

@@ -1,0 +1,167 @@
+#include "decisions/half_dot.h"
+
+#include "absl/strings/str_cat.h"
+#include "decisions/window_slices.h"
+#include "graph/decision_family.h"
+#include "status.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla_pch.h"
+
+namespace hone::xla_side {
+
+using xla::HloInstruction;
+using xla::HloOpcode;
+using xla::ShapeUtil;
+
+namespace {
+
+using Sizes = std::vector<int64_t>;
+
+// The dimensions of an operand: those of the batch, contracted ones in the order of the dot's, and the others.
+struct Roles {
+  Sizes batch, contracting, free;
+};
+
+template <class Dimensions>
+Roles roles_of(const xla::Shape& shape, const Dimensions& batch, const Dimensions& contracting) {
+  Roles roles{{batch.begin(), batch.end()}, {contracting.begin(), contracting.end()}, {}};
+  for (int64_t d = 0; d < static_cast<int64_t>(shape.dimensions().size()); ++d)
+    if (std::find(batch.begin(), batch.end(), d) == batch.end() &&
+        std::find(contracting.begin(), contracting.end(), d) == contracting.end())
+      roles.free.push_back(d);
+  return roles;
+}
+
+Roles left_roles(const HloInstruction& dot) {
+  const auto& numbers = dot.dot_dimension_numbers();
+  return roles_of(dot.operand(0)->shape(), numbers.lhs_batch_dimensions(), numbers.lhs_contracting_dimensions());
+}
+
+Roles right_roles(const HloInstruction& dot) {
+  const auto& numbers = dot.dot_dimension_numbers();
+  return roles_of(dot.operand(1)->shape(), numbers.rhs_batch_dimensions(), numbers.rhs_contracting_dimensions());
+}
+
+int64_t product(const xla::Shape& shape, const Sizes& dimensions) {
+  int64_t size = 1;
+  for (int64_t d : dimensions) size *= shape.dimensions(d);
+  return size;
+}
+
+Sizes joined(Sizes first, const Sizes& second, const Sizes& third) {
+  first.insert(first.end(), second.begin(), second.end());
+  first.insert(first.end(), third.begin(), third.end());
+  return first;
+}
+
+// Builds what replaces one dot: a product of matrices, or of as many as the batch has, in the one form that XLA gives to
+// YNNPACK. It decides so before it brings dots into that form, and converts the operands of all others.
+class MatrixProduct {
+ public:
+  MatrixProduct(HloInstruction* dot, bool second_row) : dot_(dot), second_row_(second_row) {}
+
+  HloInstruction* build() {
+    HloInstruction *left = dot_->mutable_operand(0), *right = dot_->mutable_operand(1);
+    const Roles l = left_roles(*dot_), r = right_roles(*dot_);
+    const int64_t rows = product(left->shape(), l.free), columns = product(right->shape(), r.free),
+                  depth = product(left->shape(), l.contracting);
+    const Sizes batch = l.batch.empty() ? Sizes() : Sizes{product(left->shape(), l.batch)};
+    left = arranged(left, joined(l.batch, l.free, l.contracting), joined(batch, {rows}, {depth}));
+    if (second_row_) left = with_second_row(left);
+    // Weights are read as they are stored where possible.
+    const Sizes as_stored = joined(r.batch, r.contracting, r.free);
+    const bool depth_first = std::is_sorted(as_stored.begin(), as_stored.end());
+    right = depth_first ? arranged(right, as_stored, joined(batch, {depth}, {columns}))
+                        : arranged(right, joined(r.batch, r.free, r.contracting), joined(batch, {columns}, {depth}));
+    HloInstruction* result = multiplied(left, right, batch, depth_first);
+    const Sizes sizes = joined(batch, {rows}, {columns});
+    if (second_row_) result = sliced(result, Sizes(sizes.size(), 0), sizes, Sizes(sizes.size(), 1));
+    result = reshaped(result, Sizes(dot_->shape().dimensions().begin(), dot_->shape().dimensions().end()));
+    return add(HloInstruction::CreateConvert(dot_->shape(), result));
+  }
+
+ private:
+  HloInstruction* add(std::unique_ptr<HloInstruction> made) { return dot_->parent()->AddInstruction(std::move(made)); }
+
+  HloInstruction* reshaped(HloInstruction* value, const Sizes& sizes) {
+    if (Sizes(value->shape().dimensions().begin(), value->shape().dimensions().end()) == sizes) return value;
+    return add(HloInstruction::CreateReshape(ShapeUtil::MakeShape(value->shape().element_type(), sizes), value));
+  }
+
+  HloInstruction* arranged(HloInstruction* value, const Sizes& order, const Sizes& sizes) {
+    forget_layout(value);
+    if (!std::is_sorted(order.begin(), order.end())) {
+      Sizes permuted;
+      for (int64_t d : order) permuted.push_back(value->shape().dimensions(d));
+      value = add(HloInstruction::CreateTranspose(ShapeUtil::MakeShape(value->shape().element_type(), permuted), value,
+                                                  order));
+    }
+    return reshaped(value, sizes);
+  }
+
+  // Before layouts are assigned those of instructions mean nothing, but XLA asks with them what YNNPACK supports, and
+  // importers give transposed weights the layout of what is transposed.
+  static void forget_layout(HloInstruction* operand) {
+    if (operand->opcode() != HloOpcode::kParameter && operand->opcode() != HloOpcode::kConstant)
+      xla::LayoutUtil::SetToDefaultLayout(operand->mutable_shape());
+  }
+
+  HloInstruction* with_second_row(HloInstruction* left) {
+    xla::Shape two = left->shape();
+    const auto row = static_cast<int>(two.dimensions().size()) - 2;
+    two.set_dimensions(row, 2);
+    xla::PaddingConfig padding = xla::MakeNoPaddingConfig(row + 2);
+    padding.mutable_dimensions(row)->set_edge_padding_high(1);
+    HloInstruction* zero = add(HloInstruction::CreateConstant(xla::LiteralUtil::Zero(two.element_type())));
+    return add(HloInstruction::CreatePad(two, left, zero, padding));
+  }
+
+  HloInstruction* multiplied(HloInstruction* left, HloInstruction* right, const Sizes& batch, bool depth_first) {
+    const auto rank = static_cast<int64_t>(batch.size()) + 2;
+    xla::DotDimensionNumbers numbers;
+    if (!batch.empty()) numbers.add_lhs_batch_dimensions(0), numbers.add_rhs_batch_dimensions(0);
+    numbers.add_lhs_contracting_dimensions(rank - 1);
+    numbers.add_rhs_contracting_dimensions(depth_first ? rank - 2 : rank - 1);
+    const Sizes sizes = joined(batch, {left->shape().dimensions(rank - 2)},
+                               {right->shape().dimensions(depth_first ? rank - 1 : rank - 2)});
+    return add(HloInstruction::CreateDot(ShapeUtil::MakeShape(xla::F32, sizes), left, right, numbers,
+                                         dot_->precision_config()));
+  }
+
+  HloInstruction* dot_;
+  bool second_row_;
+};
+
+bool is_row(const HloInstruction& dot) { return product(dot.operand(0)->shape(), left_roles(dot).free) == 1; }
+
+}  // namespace
+
+std::vector<std::string> half_dot_forms(const HloInstruction& op) {
+  if (op.opcode() != HloOpcode::kDot || op.shape().element_type() != xla::BF16 ||
+      op.operand(0)->shape().element_type() != xla::BF16 || op.operand(1)->shape().element_type() != xla::BF16 ||
+      ShapeUtil::IsZeroElementArray(op.shape()) || ShapeUtil::IsZeroElementArray(op.operand(0)->shape()))
+    return {};
+  return is_row(op) ? std::vector<std::string>{kF32ResultOfTwoRows, kF32Result} : std::vector<std::string>{kF32Result};
+}
+
+std::string half_dot_key(const HloInstruction& op) {
+  return absl::StrCat(ShapeUtil::HumanString(op.operand(0)->shape()), "*",
+                      ShapeUtil::HumanString(op.operand(1)->shape()), "->", ShapeUtil::HumanString(op.shape()), ":",
+                      xla::DotDimensionNumbersToString(op.dot_dimension_numbers()));
+}
+
+double half_dot_flops(const HloInstruction& op) {
+  double depth = 1;
+  for (int64_t d : op.dot_dimension_numbers().lhs_contracting_dimensions())
+    depth *= static_cast<double>(op.operand(0)->shape().dimensions(d));
+  return 2 * depth * static_cast<double>(ShapeUtil::ElementsIn(op.shape()));
+}
+
+HloInstruction* half_dot(HloInstruction* dot, const std::string& value) {
+  const bool second_row = value == kF32ResultOfTwoRows;
+  if (second_row ? !is_row(*dot) : value != kF32Result)
+    throw Error("no form '" + value + "' of this dot", std::string(dot->name()), kF32Result);
+  return MatrixProduct(dot, second_row).build();
+}
+
+}  // namespace hone::xla_side

@@ -1,0 +1,32 @@
+// Decisions of kind rewrite: operations of a program that another form may replace, before any of XLA's passes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/decision.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+
+namespace hone::xla_side {
+
+struct RewritableOperation {
+  std::vector<std::string> values;  // besides "default", most promising first
+  double operations = 0;            // arithmetic, summed over those that share the key
+  int count = 0;
+};
+
+// Those of a loaded program, by key (graph/decision_families.def).
+std::map<std::string, RewritableOperation> rewritable_operations(const xla::HloModule& module);
+
+// Rewrites all operations that are decided. Throws Error for keys the program does not have and for values an operation
+// does not take.
+void apply_rewrites(xla::HloModule& module, const Decisions& decisions);
+
+// The first operation of the key as a program of its own, with the transposes and reshapes of its operands. Constants stay
+// constants, other operands become parameters. Only for families that are measured by themselves. Throws Error for keys the program does not have.
+std::unique_ptr<xla::HloModule> operation_alone(const xla::HloModule& module, const std::string& key);
+
+}  // namespace hone::xla_side

@@ -1,0 +1,390 @@
+#include "decisions/winograd.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "decisions/window_slices.h"
+#include "decisions/winograd_matrices.h"
+#include "graph/winograd_form.h"
+#include "status.h"
+#include "xla/window_util.h"
+#include "xla_pch.h"
+
+namespace hone::xla_side {
+namespace {
+
+using xla::HloInstruction;
+using xla::HloOpcode;
+using xla::Shape;
+using xla::ShapeUtil;
+using Sizes = std::vector<int64_t>;
+
+constexpr int64_t kLeastFeatures = 8;  // the dots are of this depth and width
+constexpr int kTiles[] = {4, 2, 6};
+constexpr double kCacheBytes[] = {2e6, 0.6e6};  // of what lies between the transforms, for a strip
+
+bool is_float(const Shape& shape) {
+  return shape.element_type() == xla::F32 || shape.element_type() == xla::F64 || shape.element_type() == xla::BF16 ||
+         shape.element_type() == xla::F16;
+}
+
+bool is_plain(const xla::WindowDimension& d) {
+  return d.stride() == 1 && d.window_dilation() == 1 && d.base_dilation() == 1;
+}
+
+int64_t size_of(const HloInstruction* value, int64_t dimension) { return value->shape().dimensions(dimension); }
+
+bool has_winograd(const HloInstruction& op) {
+  if (op.opcode() != HloOpcode::kConvolution || op.feature_group_count() != 1 || op.batch_group_count() != 1 ||
+      !is_float(op.shape()) || !is_float(op.operand(0)->shape()) || !is_float(op.operand(1)->shape()) ||
+      ShapeUtil::IsZeroElementArray(op.shape()) || ShapeUtil::IsZeroElementArray(op.operand(0)->shape()) ||
+      ShapeUtil::IsZeroElementArray(op.operand(1)->shape()))
+    return false;
+  const auto& windows = op.window().dimensions();
+  if (windows.empty() || windows.size() > 2 || !std::all_of(windows.begin(), windows.end(), is_plain)) return false;
+  int64_t least = kMostWinogradInputs, most = 1;
+  for (const auto& w : windows) least = std::min(least, w.size()), most = std::max(most, w.size());
+  // Among them 1 x n, but neither 1 x 1 nor windows for which a tile of two is too large.
+  return most > 1 && most < kMostWinogradInputs;
+}
+
+// One spatial dimension of the rewritten convolution.
+struct Axis {
+  int64_t in = 1, out = 1, window = 1, low = 0;  // sizes, padding before the first element
+  int64_t tile = 1, reach = 1, tiles = 1;        // reach: inputs of a tile
+  bool reversed = false;
+  WinogradMatrices matrices;
+};
+
+Axis axis_of(const HloInstruction& conv, int64_t i, int tile) {
+  const auto& numbers = conv.convolution_dimension_numbers();
+  const xla::WindowDimension& w = conv.window().dimensions(i);
+  Axis axis{.in = size_of(conv.operand(0), numbers.input_spatial_dimensions(i)),
+            .out = size_of(&conv, numbers.output_spatial_dimensions(i)),
+            .window = w.size(),
+            .low = w.padding_low(),
+            .tile = w.size() == 1 ? 1 : tile,
+            .reversed = w.window_reversal()};
+  axis.reach = axis.tile + axis.window - 1;
+  axis.tiles = (axis.out + axis.tile - 1) / axis.tile;
+  return axis;
+}
+
+bool fits(const HloInstruction& conv, int tile) {
+  for (int64_t i = 0; i < conv.window().dimensions_size(); ++i)
+    if (axis_of(conv, i, tile).reach > kMostWinogradInputs) return false;
+  return true;
+}
+
+// Builds the arithmetic that replaces one convolution, in the convolution's computation. Values between have the dimensions
+// batch, rows, columns, features; one spatial dimension counts as columns of one row.
+class WinogradConvolution {
+ public:
+  WinogradConvolution(HloInstruction* conv, WinogradForm form)
+      : conv_(conv),
+        numbers_(conv->convolution_dimension_numbers()),
+        // Narrow types are computed in f32, as in libraries.
+        type_(conv->shape().element_type() == xla::F64 ? xla::F64 : xla::F32),
+        form_(form),
+        batch_(size_of(conv, numbers_.output_batch_dimension())),
+        features_(size_of(conv->operand(1), numbers_.kernel_input_feature_dimension())),
+        results_(size_of(conv, numbers_.output_feature_dimension())) {
+    const int64_t rank = conv->window().dimensions_size();
+    if (rank == 2) rows_ = axis_of(*conv, 0, form.tile);
+    columns_ = axis_of(*conv, rank - 1, form.tile);
+    for (Axis* axis : {&rows_, &columns_})
+      axis->matrices = winograd_matrices(static_cast<int>(axis->tile), static_cast<int>(axis->window));
+  }
+
+  HloInstruction* build() {
+    weights_ = weights();
+    HloInstruction* input = padded_input();
+    std::vector<HloInstruction*> strips;
+    const bool by_batch = batch_ >= form_.strips;
+    const int64_t whole = by_batch ? batch_ : rows_.tiles, count = std::min<int64_t>(form_.strips, whole);
+    for (int64_t n = 0; n < count; ++n) {
+      const int64_t from = n * whole / count, to = (n + 1) * whole / count;
+      const Sizes& sizes = shape_of(input);
+      Sizes start(4, 0), end = sizes;
+      if (by_batch) {
+        start[0] = from, end[0] = to;
+      } else {
+        start[1] = from * rows_.tile, end[1] = to * rows_.tile + rows_.window - 1;
+      }
+      strips.push_back(
+          strip(slice(input, start, end), by_batch ? to - from : batch_, by_batch ? rows_.tiles : to - from));
+    }
+    HloInstruction* result =
+        slice(concatenate(strips, by_batch ? 0 : 1), {0, 0, 0, 0}, {batch_, rows_.out, columns_.out, results_});
+    return as_type(ordered(result), conv_->shape().element_type());
+  }
+
+ private:
+  // ---- instructions
+
+  HloInstruction* add(std::unique_ptr<HloInstruction> instruction) {
+    return conv_->parent()->AddInstruction(std::move(instruction));
+  }
+  Shape shape(const Sizes& sizes) const { return ShapeUtil::MakeShape(type_, sizes); }
+  static Sizes shape_of(const HloInstruction* value) {
+    return Sizes(value->shape().dimensions().begin(), value->shape().dimensions().end());
+  }
+  HloInstruction* as_type(HloInstruction* value, xla::PrimitiveType type) {
+    if (value->shape().element_type() == type) return value;
+    return add(HloInstruction::CreateConvert(ShapeUtil::ChangeElementType(value->shape(), type), value));
+  }
+  HloInstruction* reshaped(HloInstruction* value, const Sizes& sizes) {
+    return shape_of(value) == sizes ? value : add(HloInstruction::CreateReshape(shape(sizes), value));
+  }
+  HloInstruction* transposed(HloInstruction* value, const Sizes& order) {
+    if (std::is_sorted(order.begin(), order.end())) return value;
+    Sizes sizes;
+    for (int64_t d : order) sizes.push_back(size_of(value, d));
+    return add(HloInstruction::CreateTranspose(shape(sizes), value, order));
+  }
+  HloInstruction* slice(HloInstruction* value, const Sizes& from, const Sizes& to, Sizes step = {}) {
+    if (step.empty()) step.assign(from.size(), 1);
+    if (to == shape_of(value) && std::all_of(from.begin(), from.end(), [](int64_t f) { return f == 0; }) &&
+        std::all_of(step.begin(), step.end(), [](int64_t s) { return s == 1; }))
+      return value;
+    return sliced(value, from, to, step);
+  }
+  // Every `step`-th of `count` elements of one dimension.
+  HloInstruction* every(HloInstruction* value, int64_t dimension, int64_t from, int64_t count, int64_t step) {
+    Sizes start(shape_of(value).size(), 0), end = shape_of(value), steps(start.size(), 1);
+    start[dimension] = from;
+    end[dimension] = from + (count - 1) * step + 1;
+    steps[dimension] = step;
+    return slice(value, start, end, steps);
+  }
+  HloInstruction* concatenate(const std::vector<HloInstruction*>& values, int64_t dimension) {
+    if (values.size() == 1) return values[0];
+    Sizes sizes = shape_of(values[0]);
+    sizes[dimension] = 0;
+    for (const HloInstruction* value : values) sizes[dimension] += size_of(value, dimension);
+    return add(HloInstruction::CreateConcatenate(shape(sizes), values, dimension));
+  }
+  HloInstruction* scaled(HloInstruction* value, double by) {
+    if (by == 1) return value;
+    if (by == -1) return add(HloInstruction::CreateUnary(value->shape(), HloOpcode::kNegate, value));
+    xla::Literal scalar = type_ == xla::F64 ? xla::LiteralUtil::CreateR0<double>(by)
+                                            : xla::LiteralUtil::CreateR0<float>(static_cast<float>(by));
+    HloInstruction* factor = add(HloInstruction::CreateConstant(std::move(scalar)));
+    HloInstruction* wide = add(HloInstruction::CreateBroadcast(value->shape(), factor, {}));
+    return add(HloInstruction::CreateBinary(value->shape(), HloOpcode::kMultiply, value, wide));
+  }
+  HloInstruction* combined(const std::vector<double>& row, const std::vector<HloInstruction*>& values) {
+    HloInstruction* sum = nullptr;
+    for (size_t k = 0; k < row.size(); ++k) {
+      if (row[k] == 0) continue;
+      HloInstruction* term = scaled(values[k], row[k]);
+      sum = sum == nullptr ? term : add(HloInstruction::CreateBinary(sum->shape(), HloOpcode::kAdd, sum, term));
+    }
+    return sum;
+  }
+  // One combination of the values for each row of the matrix, side by side in a dimension added at `at`.
+  HloInstruction* transformed(const Matrix& matrix, const std::vector<HloInstruction*>& values, int64_t at) {
+    std::vector<HloInstruction*> parts;
+    Sizes sizes = shape_of(values[0]);
+    sizes.insert(sizes.begin() + at, 1);
+    for (const std::vector<double>& row : matrix) parts.push_back(reshaped(combined(row, values), sizes));
+    return concatenate(parts, at);
+  }
+  // The elements along the first dimension, without it.
+  std::vector<HloInstruction*> split(HloInstruction* value) {
+    const Sizes sizes = shape_of(value), rest(sizes.begin() + 1, sizes.end());
+    std::vector<HloInstruction*> parts;
+    for (int64_t i = 0; i < sizes[0]; ++i) parts.push_back(reshaped(every(value, 0, i, 1, 1), rest));
+    return parts;
+  }
+
+  // ---- operands and result
+
+  // Spatial dimensions in order, with one of a single element before where the convolution has only one.
+  template <class Dimensions>
+  static Sizes order_of(int64_t first, const Dimensions& spatial, std::initializer_list<int64_t> last) {
+    Sizes order;
+    if (first >= 0) order.push_back(first);
+    order.insert(order.end(), spatial.begin(), spatial.end());
+    order.insert(order.end(), last);
+    return order;
+  }
+
+  HloInstruction* padded_input() {
+    HloInstruction* input = as_type(conv_->mutable_operand(0), type_);
+    input = transposed(input, order_of(numbers_.input_batch_dimension(), numbers_.input_spatial_dimensions(),
+                                       {numbers_.input_feature_dimension()}));
+    input = reshaped(input, {batch_, rows_.in, columns_.in, features_});
+    xla::PaddingConfig padding = xla::MakeNoPaddingConfig(4);
+    Sizes sizes = {batch_, 0, 0, features_};
+    for (const auto& [d, axis] : {std::pair(1, &rows_), std::pair(2, &columns_)}) {
+      sizes[d] = axis->tiles * axis->tile + axis->window - 1;
+      padding.mutable_dimensions(d)->set_edge_padding_low(axis->low);
+      padding.mutable_dimensions(d)->set_edge_padding_high(sizes[d] - axis->in - axis->low);
+    }
+    HloInstruction* zero = add(HloInstruction::CreateConstant(xla::LiteralUtil::Zero(type_)));
+    return add(HloInstruction::CreatePad(shape(sizes), input, zero, padding));
+  }
+
+  // From batch, rows, columns, features to the convolution's order.
+  HloInstruction* ordered(HloInstruction* result) {
+    const int64_t rank = conv_->window().dimensions_size();
+    Sizes sizes = {batch_, columns_.out, results_}, order(rank + 2);
+    if (rank == 2) sizes.insert(sizes.begin() + 1, rows_.out);
+    order[numbers_.output_batch_dimension()] = 0;
+    for (int64_t i = 0; i < rank; ++i) order[numbers_.output_spatial_dimensions(i)] = i + 1;
+    order[numbers_.output_feature_dimension()] = rank + 1;
+    return transposed(reshaped(result, sizes), order);
+  }
+
+  // ---- the transforms
+
+  // Of all tiles' inputs by each of their positions: column, row, features, results.
+  HloInstruction* weights() {
+    HloInstruction* kernel = conv_->mutable_operand(1);
+    if (kernel->opcode() == HloOpcode::kConstant) return constant_weights(kernel->literal());
+    kernel =
+        transposed(as_type(kernel, type_),
+                   order_of(-1, numbers_.kernel_spatial_dimensions(),
+                            {numbers_.kernel_input_feature_dimension(), numbers_.kernel_output_feature_dimension()}));
+    kernel = reshaped(kernel, {rows_.window, columns_.window, features_, results_});
+    Sizes reversed;
+    if (rows_.reversed) reversed.push_back(0);
+    if (columns_.reversed) reversed.push_back(1);
+    if (!reversed.empty()) kernel = add(HloInstruction::CreateReverse(kernel->shape(), kernel, reversed));
+    std::vector<HloInstruction*> columns;
+    HloInstruction* by_row = transformed(rows_.matrices.g, split(kernel), 0);
+    for (int64_t k = 0; k < columns_.window; ++k)
+      columns.push_back(reshaped(every(by_row, 1, k, 1, 1), {rows_.reach, features_, results_}));
+    return reshaped(transformed(columns_.matrices.g, columns, 0), {columns_.reach * rows_.reach, features_, results_});
+  }
+
+  HloInstruction* constant_weights(const xla::Literal& given) {
+    const xla::Literal weights = take(given.Convert(xla::F64), "weights");
+    xla::Literal result(ShapeUtil::MakeShape(xla::F64, {columns_.reach * rows_.reach, features_, results_}));
+    const bool two = conv_->window().dimensions_size() == 2;
+    const Sizes widths = shape_of(conv_->operand(1));
+    Sizes at(widths.size());
+    double* out = result.data<double>().data();
+    std::fill(out, out + result.element_count(), 0.0);
+    for (int64_t k = 0; k < rows_.window; ++k)
+      for (int64_t l = 0; l < columns_.window; ++l) {
+        if (two) at[numbers_.kernel_spatial_dimensions(0)] = rows_.reversed ? rows_.window - 1 - k : k;
+        at[numbers_.kernel_spatial_dimensions(two ? 1 : 0)] = columns_.reversed ? columns_.window - 1 - l : l;
+        add_position(weights, k, l, at, out);
+      }
+    return add(HloInstruction::CreateConstant(take(result.Convert(type_), "weights")));
+  }
+
+  // Adds what the weights of one window position are worth to all positions of the tile.
+  void add_position(const xla::Literal& weights, int64_t k, int64_t l, Sizes at, double* out) const {
+    std::vector<double> values(features_ * results_);
+    for (int64_t f = 0; f < features_; ++f)
+      for (int64_t r = 0; r < results_; ++r) {
+        at[numbers_.kernel_input_feature_dimension()] = f;
+        at[numbers_.kernel_output_feature_dimension()] = r;
+        values[f * results_ + r] = weights.Get<double>(at);
+      }
+    for (int64_t j = 0; j < columns_.reach; ++j)
+      for (int64_t i = 0; i < rows_.reach; ++i) {
+        const double factor = columns_.matrices.g[j][l] * rows_.matrices.g[i][k];
+        double* to = out + (j * rows_.reach + i) * static_cast<int64_t>(values.size());
+        for (size_t n = 0; factor != 0 && n < values.size(); ++n) to[n] += factor * values[n];
+      }
+  }
+
+  // Results of some images or some rows of tiles, from the inputs that these need.
+  HloInstruction* strip(HloInstruction* input, int64_t batch, int64_t tile_rows) {
+    const int64_t tiles = batch * tile_rows * columns_.tiles, reach = rows_.reach * columns_.reach;
+    std::vector<HloInstruction*> lines, positions;
+    for (int64_t i = 0; i < rows_.reach; ++i) lines.push_back(every(input, 1, i, tile_rows, rows_.tile));
+    HloInstruction* by_row = transformed(rows_.matrices.bt, lines, 0);
+    for (int64_t j = 0; j < columns_.reach; ++j)
+      positions.push_back(every(by_row, 3, j, columns_.tiles, columns_.tile));
+    HloInstruction* inputs = transformed(columns_.matrices.bt, positions, 0);
+    HloInstruction* products = batched_dot(reshaped(inputs, {reach, tiles, features_}));
+    products = reshaped(products, {columns_.reach, rows_.reach, batch, tile_rows, columns_.tiles, results_});
+    HloInstruction* by_column = transformed(columns_.matrices.at, split(products), 4);
+    by_column = reshaped(by_column, {rows_.reach, batch, tile_rows, columns_.tiles * columns_.tile, results_});
+    HloInstruction* results = transformed(rows_.matrices.at, split(by_column), 2);
+    return reshaped(results, {batch, tile_rows * rows_.tile, columns_.tiles * columns_.tile, results_});
+  }
+
+  HloInstruction* batched_dot(HloInstruction* inputs) {
+    xla::DotDimensionNumbers numbers;
+    numbers.add_lhs_batch_dimensions(0);
+    numbers.add_rhs_batch_dimensions(0);
+    numbers.add_lhs_contracting_dimensions(2);
+    numbers.add_rhs_contracting_dimensions(1);
+    return add(HloInstruction::CreateDot(shape({size_of(inputs, 0), size_of(inputs, 1), results_}), inputs, weights_,
+                                         numbers, conv_->precision_config()));
+  }
+
+  HloInstruction* conv_;
+  const xla::ConvolutionDimensionNumbers& numbers_;
+  xla::PrimitiveType type_;
+  WinogradForm form_;
+  int64_t batch_, features_, results_;
+  Axis rows_ = {.matrices = {}}, columns_;
+  HloInstruction* weights_ = nullptr;
+};
+
+// Of the transformed input and of the products.
+double bytes_between(const HloInstruction& conv, int tile) {
+  const auto& numbers = conv.convolution_dimension_numbers();
+  double positions = static_cast<double>(size_of(&conv, numbers.output_batch_dimension()));
+  for (int64_t i = 0; i < conv.window().dimensions_size(); ++i) {
+    const Axis axis = axis_of(conv, i, tile);
+    positions *= static_cast<double>(axis.tiles * axis.reach);
+  }
+  return 4 * positions *
+         static_cast<double>(size_of(conv.operand(1), numbers.kernel_input_feature_dimension()) +
+                             size_of(&conv, numbers.output_feature_dimension()));
+}
+
+// By batch, or by rows of tiles.
+int64_t most_strips(const HloInstruction& conv, int tile) {
+  const int64_t batch = size_of(&conv, conv.convolution_dimension_numbers().output_batch_dimension());
+  return std::max(batch, conv.window().dimensions_size() == 2 ? axis_of(conv, 0, tile).tiles : 1);
+}
+
+}  // namespace
+
+std::vector<std::string> winograd_forms(const HloInstruction& op) {
+  if (!has_winograd(op)) return {};
+  const auto& numbers = op.convolution_dimension_numbers();
+  if (size_of(op.operand(1), numbers.kernel_input_feature_dimension()) < kLeastFeatures ||
+      size_of(&op, numbers.output_feature_dimension()) < kLeastFeatures)
+    return {};
+  std::vector<std::string> forms;
+  for (int tile : kTiles) {
+    if (!fits(op, tile)) continue;
+    std::vector<int64_t> strips = {1};
+    for (double bytes : kCacheBytes) {
+      const auto count = static_cast<int64_t>(std::lround(bytes_between(op, tile) / bytes));
+      if (count > strips.back()) strips.push_back(std::min(count, most_strips(op, tile)));
+    }
+    for (int64_t count : strips) {
+      const std::string form = to_text(WinogradForm{.tile = tile, .strips = static_cast<int>(count)});
+      if (std::find(forms.begin(), forms.end(), form) == forms.end()) forms.push_back(form);
+    }
+  }
+  return forms;
+}
+
+HloInstruction* winograd_convolution(HloInstruction* conv, const std::string& text) {
+  const std::optional<WinogradForm> form = WinogradForm::parse(text);
+  if (!form || !has_winograd(*conv) || !fits(*conv, form->tile))
+    throw Error("no form '" + text + "' of this convolution", std::string(conv->name()),
+                "winograd=4, or winograd=4;strips=2");
+  return WinogradConvolution(conv, *form).build();
+}
+
+double convolution_flops(const HloInstruction& conv) {
+  const auto& numbers = conv.convolution_dimension_numbers();
+  return 2.0 * static_cast<double>(ShapeUtil::ElementsIn(conv.shape())) *
+         static_cast<double>(window_positions(conv.window())) *
+         static_cast<double>(size_of(conv.operand(1), numbers.kernel_input_feature_dimension()));
+}
+
+}  // namespace hone::xla_side

@@ -1,0 +1,20 @@
+#include "graph/winograd_form.h"
+
+#include <catch2/catch.hpp>
+
+namespace hone {
+
+TEST_CASE("a form of Winograd's method is read as it is printed") {
+  for (const WinogradForm form : {WinogradForm{.tile = 4}, WinogradForm{.tile = 2, .strips = 7}})
+    CHECK(WinogradForm::parse(to_text(form)) == form);
+  CHECK(to_text(WinogradForm{.tile = 6, .strips = 3}) == "winograd=6;strips=3");
+}
+
+TEST_CASE("other text is no form of Winograd's method") {
+  for (const char* text :
+       {"", "default", "shifted", "winograd", "winograd=", "winograd=1", "winograd=-4", "winograd=4;",
+        "winograd=4;strips=1", "winograd=4;strips=", "winograd=4;strips=2;", "winograd=4 ", "winograd=99999999999"})
+    CHECK_FALSE(WinogradForm::parse(text));
+}
+
+}  // namespace hone
