@@ -5,6 +5,7 @@
 #include "decisions/seam_state.h"
 #include "graph/decision_family.h"
 #include "measure/inputs.h"
+#include "measure/wide.h"
 #include "status.h"
 #include "xla_pch.h"
 
@@ -13,6 +14,7 @@ namespace {
 constexpr size_t kKeptVariants = 4;
 constexpr size_t kLargeBytes = size_t{256} << 20;  // that a variant owns
 constexpr int64_t kInputLimit = int64_t{3} << 30;
+constexpr int64_t kWideLimit = int64_t{3} << 30;  // of the inputs, which take up to twice as much in f32
 constexpr size_t kKeptSnapshots = 4;
 constexpr size_t kKeptLowerings = 3;
 
@@ -60,6 +62,7 @@ void Program::set_inputs(std::vector<xla::Literal> inputs) {
   given_ = drawn_ = true;
   variants_.clear();
   references_.clear();
+  wide_reference_.reset();
   transposed_.clear();
 }
 
@@ -67,6 +70,7 @@ void Program::draw(uint64_t seed) {
   inputs_ = generate_inputs(*module_, seed, kInputLimit);
   drawn_ = true;
   references_.clear();
+  wide_reference_.reset();
   transposed_.clear();
   variants_.remove_if([](const auto& entry) {
     const auto& storage = entry.second.storage;
@@ -235,6 +239,25 @@ const std::vector<xla::Literal>& Program::reference(const CompileTarget& target)
   auto it = references_.find(key);
   if (it == references_.end()) it = references_.emplace(key, run_outputs(variant(target, {}))).first;
   return it->second;
+}
+
+const std::vector<xla::Literal>* Program::wide_reference(const CompileTarget& target) {
+  if (!wide_reference_) {
+    wide_reference_.emplace();
+    int64_t bytes = 0;
+    for (const xla::Literal& input : inputs_) bytes += input.size_bytes();
+    try {
+      auto module = bytes < kWideLimit ? widened(*module_) : nullptr;
+      auto inputs = module ? widened(inputs_) : std::nullopt;
+      if (inputs) {
+        Program wide(std::move(module), code_);
+        wide.set_inputs(std::move(*inputs));
+        *wide_reference_ = wide.run_outputs(wide.variant(target, {}));
+      }
+    } catch (const std::exception&) {  // XLA refuses it: a program that means its bits
+    }
+  }
+  return wide_reference_->empty() ? nullptr : &*wide_reference_;
 }
 
 }  // namespace hone::xla_side

@@ -58,6 +58,9 @@ class Program {
   FusedKernels kernels_under(const CompileTarget& target, const Decisions& decisions, bool recall = true);
   // Outputs of default XLA on the current inputs.
   const std::vector<xla::Literal>& reference(const CompileTarget& target);
+  // Outputs of the program in f32 (wide.h) on the same inputs, by default XLA. Null where there is no such program, it does not
+  // run, or it would take more memory than is sensible.
+  const std::vector<xla::Literal>* wide_reference(const CompileTarget& target);
   std::vector<xla::Literal> run_outputs(Variant& variant);
   // Stores the inputs into the variant's memory, transposing or dropping weights as it needs.
   void bind(Variant& variant);
@@ -89,6 +92,7 @@ class Program {
   uint64_t seed_ = 0;
   std::list<std::pair<std::string, Variant>> variants_;  // most recent first
   std::map<std::string, std::vector<xla::Literal>> references_;
+  std::optional<std::vector<xla::Literal>> wide_reference_;  // empty where there is none
   std::map<std::string, KeptSnapshot> snapshots_;
   std::list<KeptLowering> lowerings_;  // most recent first
 };
