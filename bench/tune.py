@@ -59,7 +59,7 @@ def parse_options() -> argparse.Namespace:
         "--without",
         default="",
         metavar="PARTS",
-        help="a control: in-place, known, prepare, transfer, adaption, cache or fusion, separated by commas",
+        help="a control: operations, in-place, known, prepare, transfer, adaption, cache or fusion, with commas",
     )
     parser.add_argument("--out", type=Path, help=f"the table (default: build/bench/tune-{today}.md)")
     parser.add_argument("--jsonl", type=Path, help="raw rows (default: in build/bench/, named like the table)")

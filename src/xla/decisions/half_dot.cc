@@ -93,8 +93,8 @@ class MatrixProduct {
     if (!std::is_sorted(order.begin(), order.end())) {
       Sizes permuted;
       for (int64_t d : order) permuted.push_back(value->shape().dimensions(d));
-      value = add(HloInstruction::CreateTranspose(ShapeUtil::MakeShape(value->shape().element_type(), permuted), value,
-                                                  order));
+      value = add(
+          HloInstruction::CreateTranspose(ShapeUtil::MakeShape(value->shape().element_type(), permuted), value, order));
     }
     return reshaped(value, sizes);
   }

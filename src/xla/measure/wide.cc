@@ -10,7 +10,7 @@ namespace hone::xla_side {
 namespace {
 
 constexpr double kMostRms = 1.1, kMostLargest = 1.5;  // of default XLA's: the rest is chance
-constexpr double kMeaningful = 0.25;                  // root mean square of default XLA's errors over that of the values
+constexpr double kMeaningful = 0.25;  // root mean square of default XLA's errors over that of the values
 
 bool is_half(xla::PrimitiveType type) { return type == xla::BF16 || type == xla::F16; }
 
@@ -37,7 +37,8 @@ double distance_of(const xla::Literal& wide, const xla::Literal& by_default, con
     const bool finite = std::isfinite(usual[i]);
     if (finite != std::isfinite(found[i])) return INFINITY;
     if (!finite) {
-      if (std::isnan(usual[i]) != std::isnan(found[i]) || (!std::isnan(usual[i]) && usual[i] != found[i])) return INFINITY;
+      if (std::isnan(usual[i]) != std::isnan(found[i]) || (!std::isnan(usual[i]) && usual[i] != found[i]))
+        return INFINITY;
       continue;
     }
     if (!std::isfinite(exact[i])) {  // beyond what f32 tells: no difference is allowed
@@ -87,11 +88,12 @@ double distance_from_wide(const std::vector<xla::Literal>& wide, const std::vect
   double distance = 0;
   for (size_t i = 0; i < wide.size(); ++i) {
     const xla::Shape& shape = by_default[i].shape();
-    if (!xla::ShapeUtil::SameDimensions(wide[i].shape(), shape) || !xla::ShapeUtil::Compatible(candidate[i].shape(), shape))
+    if (!xla::ShapeUtil::SameDimensions(wide[i].shape(), shape) ||
+        !xla::ShapeUtil::Compatible(candidate[i].shape(), shape))
       return INFINITY;
     if (xla::primitive_util::IsFloatingPointType(shape.element_type()))
-      distance = std::max(distance, distance_of(in_f64(wide[i], shape), in_f64(by_default[i], shape),
-                                                in_f64(candidate[i], shape)));
+      distance = std::max(
+          distance, distance_of(in_f64(wide[i], shape), in_f64(by_default[i], shape), in_f64(candidate[i], shape)));
     else if (by_default[i] != candidate[i].Relayout(shape))
       return INFINITY;
   }

@@ -171,8 +171,12 @@ bool judge_by_wide(Program& program, const CompileTarget& target, const std::vec
                    const std::vector<xla::Literal>& outputs, wire::MeasureReplyT& reply) {
   if (reply.verdict != wire::Verdict::Mismatch) return false;
   const std::vector<xla::Literal>* wide = program.wide_reference(target);
-  const double distance = wide ? distance_from_wide(*wide, reference, outputs) : INFINITY;
-  if (distance > 1) return false;
+  if (wide == nullptr) return false;
+  const double distance = distance_from_wide(*wide, reference, outputs);
+  if (distance > 1) {
+    reply.note += absl::StrFormat(", and are %.3g times as far from those in f32 as may be", distance);
+    return false;
+  }
   reply.max_error = distance;
   set_verdict(reply, wire::Verdict::Ok, Stage::None, "as near as default XLA to the outputs in f32");
   return true;
@@ -308,9 +312,9 @@ wire::MeasureReplyT Handlers::measure_program(const wire::MeasureRequestT& reque
     if (!known) run = p.run_outputs(candidate);
     const std::vector<xla::Literal>& outputs = known ? reference : run;
     const bool warm = std::max(baseline.run_ms, candidate.run_ms) > kSlowRunMs;
-    const bool equal = judge_outputs(compare(reference, outputs), reply) || judge_by_wide(p, target, reference, outputs, reply);
-    if (equal && request.check_evaluator)
-      check_evaluator(p, reference, outputs, reply);
+    const bool equal =
+        judge_outputs(compare(reference, outputs), reply) || judge_by_wide(p, target, reference, outputs, reply);
+    if (equal && request.check_evaluator) check_evaluator(p, reference, outputs, reply);
     if (reply.verdict != wire::Verdict::Ok && !decisions.empty()) return;
     const DuelOptions options = duel_options(request, target.threads, warm);
     if (!request.in_place.empty() && target.threads == 1 && &baseline != &candidate)
