@@ -8,17 +8,34 @@
 namespace hone::xla_side {
 namespace {
 
-// Points at which the polynomials are evaluated; the last is infinity.
-constexpr std::array<double, kMostWinogradInputs - 1> kPoints = {0, 1, -1, 2, -2, 0.5, -0.5};
+using Points = std::vector<double>;
 
-// Coefficients, lowest power first, of the product of (x - point) over the first `count` points but number `skipped`.
-std::vector<double> product(int count, int skipped) {
+// The points at which the polynomials are evaluated, by n; besides these, infinity. For n of 5 and more those of the smallest
+// error in f32 among multiples of 1/8 up to 2, by experiment (docs/results/operations.md): with 0, +-1, +-2, ... it is up to four times
+// as large.
+const Points& points_of(int n) {
+  static const std::array<Points, kMostWinogradInputs + 1> points = {
+      Points{},
+      {},
+      {0},
+      {0, 1},
+      {0, 1, -1},
+      {0, 0.75, -0.75, -1.75},
+      {0, 0.75, -0.75, 1.5, -1.5},
+      {0, 0.875, -0.875, 1.75, -1.75, 0.5},
+      {0, 0.5, -0.5, 1, -1, 1.75, -1.75},
+  };
+  return points.at(n);
+}
+
+// Coefficients, lowest power first, of the product of (x - point) over all points but number `skipped`.
+std::vector<double> product(const Points& points, int skipped) {
   std::vector<double> coefficients = {1};
-  for (int l = 0; l < count; ++l) {
+  for (int l = 0; l < static_cast<int>(points.size()); ++l) {
     if (l == skipped) continue;
     std::vector<double> longer(coefficients.size() + 1, 0);
     for (size_t i = 0; i < coefficients.size(); ++i) {
-      longer[i] -= kPoints[l] * coefficients[i];
+      longer[i] -= points[l] * coefficients[i];
       longer[i + 1] += coefficients[i];
     }
     coefficients = std::move(longer);
@@ -31,20 +48,21 @@ std::vector<double> product(int count, int skipped) {
 WinogradMatrices winograd_matrices(int m, int r) {
   const int n = m + r - 1, finite = n - 1;
   if (m < 1 || r < 1 || n > kMostWinogradInputs) throw InternalError("no such Winograd transform");
+  const Points& points = points_of(n);
   WinogradMatrices found{.at = Matrix(m, std::vector<double>(n, 0)),
                          .g = Matrix(n, std::vector<double>(r, 0)),
                          .bt = Matrix(n, std::vector<double>(n, 0))};
   for (int j = 0; j < finite; ++j) {
     double scale = 1;
     for (int l = 0; l < finite; ++l)
-      if (l != j) scale *= kPoints[j] - kPoints[l];
-    for (int i = 0; i < m; ++i) found.at[i][j] = std::pow(kPoints[j], i);
-    for (int k = 0; k < r; ++k) found.g[j][k] = std::pow(kPoints[j], k) / scale;
-    const std::vector<double> row = product(finite, j);
+      if (l != j) scale *= points[j] - points[l];
+    for (int i = 0; i < m; ++i) found.at[i][j] = std::pow(points[j], i);
+    for (int k = 0; k < r; ++k) found.g[j][k] = std::pow(points[j], k) / scale;
+    const std::vector<double> row = product(points, j);
     std::copy(row.begin(), row.end(), found.bt[j].begin());
   }
   found.at[m - 1][finite] = found.g[finite][r - 1] = 1;
-  found.bt[finite] = product(finite, -1);
+  found.bt[finite] = product(points, -1);
   return found;
 }
 

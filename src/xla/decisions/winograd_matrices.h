@@ -14,7 +14,7 @@ struct WinogradMatrices {
   Matrix bt;  // n x n
 };
 
-// The largest n. Rounding errors grow with the largest point (+-2, +-1/2 for n = 8), beyond what f32 bears.
+// The largest n: rounding errors grow with the number of points.
 inline constexpr int kMostWinogradInputs = 8;
 
 // Throws InternalError where m or r is below 1 or m + r - 1 above kMostWinogradInputs.
