@@ -81,6 +81,14 @@ std::string instead_of(const tune::KernelReport& kernel) {
   return chosen + " instead of " + usual;
 }
 
+// Of an operation's chosen form, where it was measured by this search.
+std::string error_in_words(const tune::KernelReport& operation) {
+  if (operation.top.empty() || operation.top[0].value != operation.chosen) return "";
+  const tune::Measurement& m = operation.top[0].measurement;
+  if (m.error < 0 || m.default_error < 0) return "";
+  return fmt::format(" (error {:.1e} of the largest value, XLA’s own {:.1e})", m.error, m.default_error);
+}
+
 // "reduction add by YNNPACK", "grouped convolution f32[...] by shifted slices": the family's sentence, filled in.
 std::string family_decision(const Decision& d, const DecisionFamily& family) {
   const std::string rest = d.key.substr(std::strlen(family.prefix));
@@ -154,7 +162,9 @@ std::vector<DecisionWords> decisions_in_words(const TuneReport& report, const st
     const auto kernel = kernels.find(std::string(decision_kind_name(d.kind)) + d.key);
     if (kernel != kernels.end() && kernel->second->chosen == d.value) {
       const tune::KernelReport& k = *kernel->second;
-      words.text = capital(kernel_in_words(k.name, transposing.contains(k.fingerprint))) + ": " + instead_of(k);
+      words.text = d.kind == DecisionKind::Rewrite
+                       ? capital(program_decision(d)) + error_in_words(k)
+                       : capital(kernel_in_words(k.name, transposing.contains(k.fingerprint))) + ": " + instead_of(k);
       if (k.count > 1) words.text += fmt::format(", {} times in the program", k.count);
       words.kernel = k.name;
       words.gain = k.gain;

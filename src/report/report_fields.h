@@ -24,6 +24,7 @@ void visit_measurement(Visitor& v, M& m) {
   v.maybe("rounds", m.rounds);
   v.number("compile_ms", m.compile_ms, 0);
   v.number("max_error", m.max_error, std::numeric_limits<double>::infinity());
+  if (v.reads() || m.error >= 0) v.number("error", m.error, -1), v.number("default_error", m.default_error, -1);
   v.given("note", m.note);
 }
 

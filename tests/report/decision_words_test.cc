@@ -89,4 +89,29 @@ TEST_CASE("decisions of every family read as its sentence, those of none as thei
   CHECK(words[7].text == "Layout dot.1: 0,1/-/-");
 }
 
+TEST_CASE("a rewritten operation reads as its form with its error", "[tune]") {
+  TuneReport r;
+  const std::string key = "convolution:f32[1,8,8,8]*f32[3,3,8,8]->f32[1,8,8,8]:b01f_01io->b01f:size=3x3 pad=1_1x1_1";
+  tune::KernelReport k;
+  k.name = "f32[1,8,8,8]*f32[3,3,8,8]->f32[1,8,8,8]";
+  k.decision = DecisionKind::Rewrite;
+  k.key = k.fingerprint = key;
+  k.default_value = "default";
+  k.chosen = "winograd=4;strips=2";
+  k.gain = 1.5;
+  k.count = 3;
+  tune::Measurement m = tune::measured(1.5);
+  m.error = 1.5e-6;
+  m.default_error = 3.4e-7;
+  k.top = {{k.chosen, m}};
+  r.kernels = {k};
+  r.decisions = {{DecisionKind::Rewrite, key, k.chosen}};
+  const std::vector<DecisionWords> words = decisions_in_words(r);
+  REQUIRE(words.size() == 1);
+  CHECK(words[0].text ==
+        "Convolution f32[1,8,8,8]*f32[3,3,8,8]->f32[1,8,8,8] by Winograd’s method with tiles of 4, in 2 strips (error "
+        "1.5e-06 of the largest value, XLA’s own 3.4e-07), 3 times in the program");
+  CHECK(words[0].gain == 1.5);
+}
+
 }  // namespace hone::report
