@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""At which points should Winograd's method F(m x m, r x r) evaluate its polynomials? Tries sets of multiples of 1/8 up to
+"""At which points should Winograd's method F(m x m, r x r) evaluate its polynomials? Tries sets of multiples of 1/8 to
 2, and prints those with the smallest error of a convolution in f32 against f64, the largest difference over the largest
 value (src/xla/decisions/winograd_matrices.cc)."""
 

@@ -69,6 +69,7 @@ void OptionWalk::learn(int i, const Measurement& measurement) {
 
 std::optional<int> OptionWalk::next(Rng& rng) {
   if (unproven() || (options_.top_k > 0 && tried_ >= options_.top_k)) return std::nullopt;
+  if (options_.patience > 0 && tried_ >= options_.patience && !any_faster()) return std::nullopt;
   if (const std::optional<int> i = from_queue()) return i;
   if (belief_) {
     if (const std::optional<int> i = from_belief()) return i;
@@ -81,6 +82,11 @@ std::optional<int> OptionWalk::next(Rng& rng) {
   while (tried_ < options_.max_tried && expand(belief_ ? 1 : options_.finalists))
     if (const std::optional<int> i = from_queue()) return i;
   return std::nullopt;
+}
+
+bool OptionWalk::any_faster() const {
+  return std::any_of(measured_.begin(), measured_.end(),
+                     [](const std::optional<Measurement>& m) { return m && m->ok() && m->ratio > 1; });
 }
 
 std::optional<int> OptionWalk::from_queue() {

@@ -42,6 +42,7 @@ struct KernelOptions {
   int exhaustive_limit = 60;  // spaces up to this size are covered completely
   int samples = 16;           // first options of larger spaces
   int max_tried = 160;        // of larger spaces
+  int patience = 0;           // a search ends after so many options of which none was faster; 0 = it goes on
   int finalists = 3;          // measured again with the careful duel
   double min_gain = 1.01;     // the winner's lower bound must be above this
   double negligible_ns = 0;   // a kernel whose calls take less in all is skipped after the first measurement
@@ -82,6 +83,7 @@ class OptionWalk {
   void rank(const Kernel& kernel);
   void learn(int i, const Measurement& measurement);
   bool open(int i) const { return i != dimension_.default_option && !measured_[i]; }
+  bool any_faster() const;
   std::optional<int> from_queue();
   std::optional<int> from_belief();
   void sample(Rng& rng);

@@ -35,8 +35,10 @@ bool decides_structure(const Decision& decision) {
 // Operations have few forms, the most promising first, of which models know nothing.
 void as_of_operation(KernelOptions& options) {
   constexpr double kCompileSeconds = 60;  // at most, of both sides
+  constexpr int kPatience = 3;
   options.ranker = nullptr;
   options.top_k = 0;
+  options.patience = kPatience;
   options.on_searched = nullptr;
   options.first = [](const Kernel& kernel) {
     std::vector<int> all(kernel.dimension.options.size());

@@ -342,6 +342,26 @@ double bytes_between(const HloInstruction& conv, int tile) {
                              size_of(&conv, numbers.output_feature_dimension()));
 }
 
+// Seconds that a form takes on one core, for its place among the others: rates are those of one machine with AVX-512, only their
+// proportions matter. Weights that are no constant are transformed on every run and read from memory.
+double estimated_seconds(const HloInstruction& conv, const WinogradForm& form) {
+  constexpr double kFlops = 110e9, kCached = 30e9, kUncached = 8e9, kWeights = 10e9, kCacheBytes = 3e6, kPasses = 4;
+  const auto& numbers = conv.convolution_dimension_numbers();
+  const double features = static_cast<double>(size_of(conv.operand(1), numbers.kernel_input_feature_dimension())),
+               results = static_cast<double>(size_of(&conv, numbers.output_feature_dimension()));
+  double reach = 1, window = 1;
+  for (int64_t i = 0; i < conv.window().dimensions_size(); ++i) {
+    const Axis axis = axis_of(conv, i, form.tile);
+    reach *= static_cast<double>(axis.reach);
+    window *= static_cast<double>(axis.window);
+  }
+  const double bytes = bytes_between(conv, form.tile), positions = bytes / (4 * (features + results));
+  const bool transforms = conv.operand(1)->opcode() != HloOpcode::kConstant;
+  return 2 * positions * features * results / kFlops +
+         kPasses * bytes / (bytes / form.strips > kCacheBytes ? kUncached : kCached) +
+         (transforms ? 4 * (window + 2 * reach) * features * results / kWeights : 0);
+}
+
 // By batch, or by rows of tiles.
 int64_t most_strips(const HloInstruction& conv, int tile) {
   const int64_t batch = size_of(&conv, conv.convolution_dimension_numbers().output_batch_dimension());
@@ -356,7 +376,7 @@ std::vector<std::string> winograd_forms(const HloInstruction& op) {
   if (size_of(op.operand(1), numbers.kernel_input_feature_dimension()) < kLeastFeatures ||
       size_of(&op, numbers.output_feature_dimension()) < kLeastFeatures)
     return {};
-  std::vector<std::string> forms;
+  std::vector<std::pair<double, std::string>> estimated;
   for (int tile : kTiles) {
     if (!fits(op, tile)) continue;
     std::vector<int64_t> strips = {1};
@@ -364,11 +384,16 @@ std::vector<std::string> winograd_forms(const HloInstruction& op) {
       const auto count = static_cast<int64_t>(std::lround(bytes_between(op, tile) / bytes));
       if (count > strips.back()) strips.push_back(std::min(count, most_strips(op, tile)));
     }
+    std::sort(strips.begin(), strips.end());
+    strips.erase(std::unique(strips.begin(), strips.end()), strips.end());
     for (int64_t count : strips) {
-      const std::string form = to_text(WinogradForm{.tile = tile, .strips = static_cast<int>(count)});
-      if (std::find(forms.begin(), forms.end(), form) == forms.end()) forms.push_back(form);
+      const WinogradForm form{.tile = tile, .strips = static_cast<int>(count)};
+      estimated.emplace_back(estimated_seconds(op, form), to_text(form));
     }
   }
+  std::stable_sort(estimated.begin(), estimated.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> forms;
+  for (auto& [seconds, form] : estimated) forms.push_back(std::move(form));
   return forms;
 }
 

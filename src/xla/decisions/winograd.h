@@ -9,7 +9,7 @@
 
 namespace hone::xla_side {
 
-// The forms (graph/winograd_form.h) that are worth trying for this operation, most promising first; empty for anything but a
+// The forms (graph/winograd_form.h) that are worth trying for this operation, by estimated time; empty for anything but a
 // convolution of floats over one or two spatial dimensions, without groups, strides and dilation.
 std::vector<std::string> winograd_forms(const xla::HloInstruction& op);
 

@@ -22,6 +22,23 @@ KernelReport tune(const Kernel& kernel, FakeMeasurer& measurer, const KernelOpti
 
 }  // namespace
 
+TEST_CASE("a search with patience ends after as many options of which none was faster", "[tune]") {
+  const Kernel kernel = a_kernel("k", {"default", "a=1", "a=2", "a=3", "a=4", "a=5"});
+  KernelOptions options;
+  options.patience = 2;
+  options.first = [](const Kernel&) { return std::vector<int>{1, 2, 3, 4, 5}; };
+  for (const bool second_is_faster : {false, true}) {
+    FakeMeasurer measurer;
+    measurer.kernel = [&](auto&, const std::string& value) {
+      return measured(second_is_faster && value == "a=2" ? 1.3 : 0.7);
+    };
+    const KernelReport report = tune(kernel, measurer, options);
+    CHECK(report.tried == (second_is_faster ? 5 : 2));
+    CHECK(report.complete);
+    CHECK(report.chosen == (second_is_faster ? "a=2" : "default"));
+  }
+}
+
 TEST_CASE("a small space is covered and its best option wins", "[tune]") {
   FakeMeasurer measurer;
   measurer.kernel = [](auto&, const std::string& value) {
