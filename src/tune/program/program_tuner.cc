@@ -16,7 +16,7 @@ namespace hone::tune {
 namespace {
 
 // A kind of experiment. `prior`: fitted to tunes of training programs (bench/autotune/priors.py, docs/decisions/0016) but for
-// layouts, orders of passes, weights, contenders and strategies, which these do not have: estimated.
+// operations, layouts, orders of passes, weights, contenders and strategies, which these do not have: estimated.
 struct TuneStep {
   std::string name;
   Propose propose;
