@@ -5,6 +5,7 @@
 #include "decisions/half_dot.h"
 #include "decisions/shifted_convolution.h"
 #include "decisions/winograd.h"
+#include "decisions/winograd_forms.h"
 #include "graph/decision_family.h"
 #include "status.h"
 #include "xla/hlo/ir/hlo_opcode.h"
