@@ -78,7 +78,7 @@ std::vector<int> first_options(const Dimension& dimension, int samples, Rng& rng
   std::vector<int> first, small, large;
   for (int i = 0; i < static_cast<int>(dimension.options.size()); ++i) {
     if (i == dimension.default_option) continue;
-    const std::vector<int64_t> tile = KernelOption::try_parse(dimension.options[i]).value_or(KernelOption()).tile;
+    const std::vector<int64_t> tile = KernelOption::parse(dimension.options[i]).tile;
     const double elements = std::accumulate(tile.begin(), tile.end(), 1.0, std::multiplies<>());
     (tile.empty() ? first : elements <= kSmallTile ? small : large).push_back(i);
   }

@@ -69,6 +69,7 @@ void OptionWalk::learn(int i, const Measurement& measurement) {
 
 std::optional<int> OptionWalk::next(Rng& rng) {
   if (unproven() || (options_.top_k > 0 && tried_ >= options_.top_k)) return std::nullopt;
+  if (!any_open()) return std::nullopt;
   if (options_.patience > 0 && tried_ >= options_.patience && !any_faster()) return std::nullopt;
   if (const std::optional<int> i = from_queue()) return i;
   if (belief_) {
@@ -82,6 +83,12 @@ std::optional<int> OptionWalk::next(Rng& rng) {
   while (tried_ < options_.max_tried && expand(belief_ ? 1 : options_.finalists))
     if (const std::optional<int> i = from_queue()) return i;
   return std::nullopt;
+}
+
+bool OptionWalk::any_open() const {
+  for (int i = 0; i < static_cast<int>(measured_.size()); ++i)
+    if (open(i)) return true;
+  return false;
 }
 
 bool OptionWalk::any_faster() const {

@@ -83,6 +83,7 @@ class OptionWalk {
   void rank(const Kernel& kernel);
   void learn(int i, const Measurement& measurement);
   bool open(int i) const { return i != dimension_.default_option && !measured_[i]; }
+  bool any_open() const;
   bool any_faster() const;
   std::optional<int> from_queue();
   std::optional<int> from_belief();

@@ -16,11 +16,6 @@ using xla::ShapeUtil;
 
 constexpr int64_t kMostSlices = 64;  // an 8 x 8 window
 
-bool is_float(const Shape& shape) {
-  return shape.element_type() == xla::F32 || shape.element_type() == xla::F64 || shape.element_type() == xla::BF16 ||
-         shape.element_type() == xla::F16;
-}
-
 bool reads_few_features(const HloInstruction& conv) {
   return conv.batch_group_count() == 1 && conv.feature_group_count() > 1 &&
          window_positions(conv.window()) * features_per_group(conv) <= kMostSlices;

@@ -1,6 +1,5 @@
 #include "decisions/half_dot.h"
 
-#include "absl/strings/str_cat.h"
 #include "decisions/window_slices.h"
 #include "graph/decision_family.h"
 #include "status.h"
@@ -142,12 +141,6 @@ std::vector<std::string> half_dot_forms(const HloInstruction& op) {
       ShapeUtil::IsZeroElementArray(op.shape()) || ShapeUtil::IsZeroElementArray(op.operand(0)->shape()))
     return {};
   return is_row(op) ? std::vector<std::string>{kF32ResultOfTwoRows, kF32Result} : std::vector<std::string>{kF32Result};
-}
-
-std::string half_dot_key(const HloInstruction& op) {
-  return absl::StrCat(ShapeUtil::HumanString(op.operand(0)->shape()), "*",
-                      ShapeUtil::HumanString(op.operand(1)->shape()), "->", ShapeUtil::HumanString(op.shape()), ":",
-                      xla::DotDimensionNumbersToString(op.dot_dimension_numbers()));
 }
 
 double half_dot_flops(const HloInstruction& op) {

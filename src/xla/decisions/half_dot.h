@@ -11,7 +11,6 @@ namespace hone::xla_side {
 
 // The values of graph/decision_family.h; empty for anything but such a dot.
 std::vector<std::string> half_dot_forms(const xla::HloInstruction& op);
-std::string half_dot_key(const xla::HloInstruction& op);  // shapes and dimension numbers
 double half_dot_flops(const xla::HloInstruction& op);
 // Adds what replaces the dot to its computation, and returns the result. Throws Error for other values.
 xla::HloInstruction* half_dot(xla::HloInstruction* dot, const std::string& value);

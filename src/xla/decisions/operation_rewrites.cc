@@ -57,6 +57,10 @@ std::string pooling_key(const HloInstruction& op) {
                       xla::window_util::ToString(op.window()));
 }
 
+std::string dot_key(const HloInstruction& op) {
+  return absl::StrCat(shapes_of(op), ":", xla::DotDimensionNumbersToString(op.dot_dimension_numbers()));
+}
+
 HloInstruction* shifted(HloInstruction* op, const std::string& value) {
   if (value != kShifted) throw Error("no rewrite '" + value + "' of this operation", std::string(op->name()), kShifted);
   return op->opcode() == HloOpcode::kConvolution ? shifted_convolution(op) : shifted_pooling(op);
@@ -70,7 +74,7 @@ constexpr RewriteRow kRewrites[] = {
     {FamilyId::DenseConvolution, winograd_forms, convolution_key, convolution_flops, winograd_convolution},
     {FamilyId::Pooling, [](const HloInstruction& op) { return shifted_if(is_expandable_pooling(op)); }, pooling_key,
      expanded_operations, shifted},
-    {FamilyId::HalfDot, half_dot_forms, half_dot_key, half_dot_flops, half_dot},
+    {FamilyId::HalfDot, half_dot_forms, dot_key, half_dot_flops, half_dot},
 };
 
 struct Found {

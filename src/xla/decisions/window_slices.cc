@@ -11,6 +11,11 @@ using xla::HloInstruction;
 using xla::Shape;
 using xla::ShapeUtil;
 
+bool is_float(const Shape& shape) {
+  return shape.element_type() == xla::F32 || shape.element_type() == xla::F64 || shape.element_type() == xla::BF16 ||
+         shape.element_type() == xla::F16;
+}
+
 int64_t window_positions(const xla::Window& window) {
   return std::accumulate(window.dimensions().begin(), window.dimensions().end(), int64_t{1},
                          [](int64_t n, const xla::WindowDimension& d) { return n * d.size(); });

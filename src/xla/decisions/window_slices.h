@@ -11,6 +11,8 @@ namespace hone::xla_side {
 
 using Position = std::vector<int64_t>;  // one index per window dimension
 
+// Of the element types that convolutions and poolings are rewritten for.
+bool is_float(const xla::Shape& shape);
 int64_t window_positions(const xla::Window& window);
 // Calls visit(position) for all positions of a box, the last dimension fastest.
 void for_each_position(const Position& sizes, const std::function<void(const Position&)>& visit);

@@ -12,17 +12,11 @@ namespace {
 
 using xla::HloInstruction;
 using xla::HloOpcode;
-using xla::Shape;
 using xla::ShapeUtil;
 
 constexpr int64_t kLeastFeatures = 8;  // the dots are of this depth and width
 constexpr int kTiles[] = {4, 2, 6};
 constexpr double kCacheBytes[] = {2e6, 0.6e6};  // of what lies between the transforms, for a strip
-
-bool is_float(const Shape& shape) {
-  return shape.element_type() == xla::F32 || shape.element_type() == xla::F64 || shape.element_type() == xla::BF16 ||
-         shape.element_type() == xla::F16;
-}
 
 bool is_plain(const xla::WindowDimension& d) {
   return d.stride() == 1 && d.window_dilation() == 1 && d.base_dilation() == 1;
@@ -38,8 +32,8 @@ bool has_winograd(const HloInstruction& op) {
     return false;
   const auto& windows = op.window().dimensions();
   if (windows.empty() || windows.size() > 2 || !std::all_of(windows.begin(), windows.end(), is_plain)) return false;
-  int64_t least = kMostWinogradInputs, most = 1;
-  for (const auto& w : windows) least = std::min(least, w.size()), most = std::max(most, w.size());
+  int64_t most = 1;
+  for (const auto& w : windows) most = std::max(most, w.size());
   // Among them 1 x n, but neither 1 x 1 nor windows for which a tile of two is too large.
   return most > 1 && most < kMostWinogradInputs;
 }

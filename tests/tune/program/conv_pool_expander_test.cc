@@ -5,15 +5,12 @@
 
 #include "base/error.h"
 #include "graph/decision_family.h"
+#include "tests/tune/program/one_convolution.h"
 #include "tests/tune/real_worker.h"
 #include "tune/session/session.h"
 
 namespace hone::tune {
 namespace {
-
-struct Convolution {
-  const char *what, *x, *w, *out, *attributes;
-};
 
 constexpr Convolution kConvolutions[] = {
     {"depthwise with strides", "f32[2,9,8,6]", "f32[3,3,1,6]", "f32[2,5,4,6]",
@@ -38,18 +35,6 @@ constexpr Convolution kConvolutions[] = {
     {"negative padding", "f32[2,9,8,6]", "f32[3,3,1,6]", "f32[2,5,6,6]",
      "window={size=3x3 pad=-1_-1x0_0}, dim_labels=b01f_01io->b01f, feature_group_count=6"},
 };
-
-std::string program_of(const Convolution& c) {
-  return fmt::format(R"(HloModule one
-ENTRY main {{
-  a = {0} parameter(0)
-  w = {1} parameter(1)
-  x = {0} tanh(a)
-  ROOT y = {2} convolution(x, w), {3}
-}}
-)",
-                     c.x, c.w, c.out, c.attributes);
-}
 
 std::vector<Dimension> windows_of(const Lowered& lowered) {
   std::vector<Dimension> found = lowered.dimensions;

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "graph/decision_family.h"
+#include "tests/tune/program/one_convolution.h"
 #include "tests/tune/real_worker.h"
 #include "tune/session/decision_list.h"
 #include "tune/session/session.h"
@@ -12,10 +13,6 @@ namespace hone::tune {
 namespace {
 
 constexpr Duel kOnce{.min_rounds = 1, .max_rounds = 1, .budget_ms = 1, .limit_s = 120};
-
-struct Convolution {
-  const char *what, *x, *w, *out, *attributes;
-};
 
 constexpr Convolution kConvolutions[] = {
     {"3 x 3, a size that is no multiple of a tile", "f32[1,11,9,8]", "f32[3,3,8,16]", "f32[1,11,9,16]",
@@ -40,18 +37,6 @@ constexpr Convolution kConvolutions[] = {
      "window={size=5x3 pad=2_2x1_1}, dim_labels=b01f_10io->b01f"},
 };
 
-std::string program_of(const Convolution& c, const std::string& weights) {
-  return fmt::format(R"(HloModule one
-ENTRY main {{
-  a = {0} parameter(0)
-  w = {1} {4}
-  x = {0} tanh(a)
-  ROOT y = {2} convolution(x, w), {3}
-}}
-)",
-                     c.x, c.w, c.out, c.attributes, weights);
-}
-
 // "{{1,-2},{3,0}}", of these sizes.
 std::string some_numbers(const std::vector<int>& sizes, size_t from = 0) {
   static int next = 0;
@@ -73,7 +58,7 @@ TEST_CASE("every form of Winograd's method computes the convolution", "[tune]") 
   if (no_worker()) return;
   Session session(with_worker());
   for (const Convolution& c : kConvolutions) {
-    session.load(program_of(c, "parameter(1)"), c.what);
+    session.load(program_of(c), c.what);
     const std::vector<Dimension> found = operations_of(session);
     INFO(c.what);
     REQUIRE(found.size() == 1);
@@ -123,10 +108,10 @@ TEST_CASE("other convolutions and forms are refused", "[tune]") {
   };
   for (const Convolution& c : others) {
     INFO(c.what);
-    session.load(program_of(c, "parameter(1)"), c.what);
+    session.load(program_of(c), c.what);
     CHECK(operations_of(session).empty());
   }
-  session.load(program_of(kConvolutions[0], "parameter(1)"), "3 x 3");
+  session.load(program_of(kConvolutions[0]), "3 x 3");
   const std::string key = operations_of(session).at(0).key;
   for (const char* form : {"winograd=7", "winograd=1", "shifted", "winograd=4;strips=0"})
     CHECK_THROWS_WITH(session.lower({{DecisionKind::Rewrite, key, form}}, false), Catch::Contains(form));
@@ -140,7 +125,7 @@ TEST_CASE("an operation is measured by itself, and its error against f64 is boun
   for (const bool exact : {false, true}) {
     options.target.exact = exact;
     Session session(options);
-    session.load(program_of(kSquare, "parameter(1)"), "square");
+    session.load(program_of(kSquare), "square");
     const Kernel op = operation_alone(operations_of(session).at(0), {});
     const Measurement small = session.measure_kernel(op, "winograd=2", kOnce);
     INFO(small.note);
