@@ -10,6 +10,7 @@
 
 #include "graph/decision_family.h"
 #include "graph/kernel_option.h"
+#include "graph/packed_weights.h"
 #include "graph/winograd_form.h"
 #include "tune/session/decision_list.h"
 
@@ -110,7 +111,9 @@ std::string program_decision(const Decision& d) {
   switch (d.kind) {
     case DecisionKind::Weights: {
       const std::string which = d.key == "all" ? "all weights" : "weight " + d.key;
-      return which + (d.value == "constant" ? " compiled in as constants" : " stored " + value);
+      return which + (d.value == "constant" ? " compiled in as constants"
+                      : packs_weights(d)    ? " packed once for YNNPACK's dots"
+                                            : " stored " + value);
     }
     case DecisionKind::Fusion: {
       const size_t arrow = d.key.find('>');

@@ -198,6 +198,7 @@ tune::ProgramResult Tuning::search(const TuneProgress& on_progress, tune::Measur
   options_.fusion = !request_.no_fusion;
   options_.in_place = !request_.no_in_place;
   options_.operations = !request_.no_operations;
+  options_.packing = !request_.no_packing;
   options_.kernels_only = request_.exhaustive;
   if (request_.exhaustive) {
     options_.kernel.exhaustive_limit = std::numeric_limits<int>::max() / 2;

@@ -37,6 +37,7 @@ struct TuneRequest {
   bool no_fusion = false;         // leave XLA's fusion as it is
   bool no_prepare = false;        // compile nothing on CPUs that measure nothing
   bool no_operations = false;     // rewrite no operation that is measured by itself
+  bool no_packing = false;        // have weights packed on every run, as default XLA does
   bool no_in_place = false;       // time kernels by themselves only
   bool fusion_only = false;       // decide nothing else
   bool exhaustive = false;        // measure every option of every kernel, and decide nothing else

@@ -1,6 +1,7 @@
 """Tuned programs from Python: against a fake runtime, and against the built one where it and JAX are there."""
 
 import gc
+import json
 import os
 import signal
 import tempfile
@@ -221,6 +222,25 @@ class TestWeights(unittest.TestCase):
             self.assertIsInstance(result, tuple)
             np.testing.assert_allclose(result[0], expected[0], rtol=1e-4, atol=1e-4)
             np.testing.assert_allclose(result[1], expected[1])
+
+    def test_packed_weights_are_packed_anew_when_others_are_set(self):
+        random = np.random.default_rng(2)
+        x, first = aligned(random.standard_normal((4, 256))), aligned(random.standard_normal((256, 128)))
+        with tempfile.TemporaryDirectory() as folder:
+            tuned = hone.tune(lambda w, x: x @ w, first, x, budget=2, weights=0, build=BUILD, db=f"{folder}/hone.db")
+            tuned.save(f"{folder}/packed.hone")
+            file = Path(folder) / "packed.hone" / "decisions.json"
+            changed = json.loads(file.read_text())
+            changed["decisions"] = [{"kind": "weights", "key": "all", "value": "packed"}]
+            file.write_text(json.dumps(changed))
+            packed = hone.load(f"{folder}/packed.hone", build=BUILD)
+            for run in range(6):
+                for _ in range(run):  # memory of weights that were never read is free for the next
+                    packed.set_weights(aligned(random.standard_normal((256, 128))))
+                weight = aligned(random.standard_normal((256, 128)))
+                packed.set_weights(weight)
+                for _ in range(2):
+                    np.testing.assert_allclose(packed(None, x), x @ weight, rtol=1e-4, atol=1e-4)
 
 
 if __name__ == "__main__":

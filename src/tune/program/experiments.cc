@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "graph/packed_weights.h"
 #include "search/random_fusion.h"
 #include "search/strategies.h"
 #include "search/yield_belief.h"
@@ -272,6 +273,22 @@ Propose parts_of_groups(bool kernels) {
   };
 }
 
+namespace {
+
+// Packing pays in the dots that YNNPACK runs, so it is tried with all of them there.
+Decisions with_single(const TuneState& state, const Dimension& dimension, int option) {
+  Decisions candidate = with_option(state.best, dimension, option);
+  if (!packs_weights(as_decision(dimension, option))) return candidate;
+  std::erase_if(candidate, [&](const Decision& d) {
+    return d.kind == DecisionKind::Library &&
+           std::any_of(state.lowered.kernels.begin(), state.lowered.kernels.end(),
+                       [&](const Kernel& kernel) { return kernel.kind == "dot" && kernel.dimension.key == d.key; });
+  });
+  return candidate;
+}
+
+}  // namespace
+
 Propose single_options(Chooses chooses, bool again) {
   return [chooses, again](const TuneState& state) {
     std::vector<Experiment> experiments;
@@ -284,9 +301,9 @@ Propose single_options(Chooses chooses, bool again) {
         if (i == current || !chooses(d, d.options[i]) || state.begun(name) || state.ever_begun(name) != again) continue;
         const auto take = [at, i, what, name](TuneState& s) {
           s.begin(name);
-          s.try_step(what, with_option(s.best, s.dimensions[at], i));
+          s.try_step(what, with_single(s, s.dimensions[at], i));
         };
-        experiments.push_back(duel(state, what, state.share_of(d), take, with_option(state.best, d, i)));
+        experiments.push_back(duel(state, what, state.share_of(d), take, with_single(state, d, i)));
       }
     }
     return experiments;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "graph/packed_weights.h"
 #include "search/yield_belief.h"
 #include "tune/program/experiments.h"
 #include "tune/session/decision_list.h"
@@ -59,6 +60,9 @@ bool is_move(const Move& move, const Dimension& d, const std::string& option) {
   return d.kind == DecisionKind::Option && d.key == move.key && option == move.option;
 }
 bool is_weights_move(const Dimension& d, const std::string&) { return is_broad(d) && d.kind == DecisionKind::Weights; }
+bool is_packing(const Dimension& d, const std::string& option) {
+  return is_broad(d) && packs_weights({d.kind, d.key, option});
+}
 // Libraries for everything, the way back, and what is new.
 bool is_other_move(const Dimension& d, const std::string& option) {
   return is_broad(d) && !is_weights_move(d, option) &&
@@ -82,6 +86,7 @@ std::vector<TuneStep> make_steps() {
       {"layouts", layouts_of_program, with_layouts, {.kept = 0.1, .gain = 0.08}},
       // One duel each, for everything of a kind.
       {"reductions", groups_of_family(FamilyId::Reduction), greedily, {.kept = 0.16, .gain = 0.41}},
+      {"packed weights", single_options(is_packing, /*again=*/false), greedily, {.kept = 0.5, .gain = 0.3}},
       {"weights at once", single_options(is_weights_move, /*again=*/false), greedily, {.kept = 0.1, .gain = 0.1}},
       {"other moves", single_options(is_other_move, /*again=*/false), greedily, {.kept = 0.045, .gain = 0.02}},
       // Each kernel is measured by itself, so the cost does not depend on the program's.

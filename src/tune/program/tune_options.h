@@ -48,6 +48,7 @@ struct TuneOptions {
   FusionPlan fusion_plan;
   bool in_place = true;       // time kernels in the program, where the measurer can
   bool operations = true;     // rewrite operations that are measured by themselves
+  bool packing = true;        // have YNNPACK pack weights once
   bool kernels_only = false;  // tune the kernels of default XLA and nothing else
   double min_gain = 1.01;     // of a kept step; the lower bound must also be above 1
   KernelOptions kernel;

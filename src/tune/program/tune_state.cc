@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "graph/decision_family.h"
+#include "graph/packed_weights.h"
 #include "tune/kernel/kernel_moves.h"
 #include "tune/session/decision_list.h"
 
@@ -177,6 +178,9 @@ void TuneState::lower_default() {
 void TuneState::list_dimensions() {
   dimensions = by_promise(lowered.dimensions);
   std::erase_if(dimensions, [&](const Dimension& d) { return !options.decides(d.kind); });
+  if (!options.packing)
+    for (Dimension& d : dimensions)
+      std::erase_if(d.options, [&](const std::string& o) { return packs_weights({d.kind, d.key, o}); });
   list_operations();
 }
 

@@ -1,14 +1,12 @@
 // Where XLA's code generation asks for machine code, and Hone answers from earlier compilations (code_cache.h): a fusion's
 // kernel before MLIR is emitted for it, any other module before LLVM compiles it. Interposed as in seams.cc, for which
 // seams.h says how; with no cache in the table everything is XLA's own.
-#include <dlfcn.h>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/clock.h"
 #include "base/sha256.h"
 #include "decisions/code_cache.h"
-#include "decisions/seam_state.h"
+#include "decisions/seam_original.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -34,17 +32,6 @@ constexpr char kSymbolPrefix[] = "hone_";
 constexpr size_t kSymbolDigits = 32;                     // of the key: 128 bits
 constexpr uint64_t kLibraryBytes = 256 << 10;            // what a library takes beside its code
 constexpr FunctionLibrary::TypeId kLinkedType(1 << 20);  // of kernels from disk: no type of XLA's
-
-template <class F>
-F original(SeamId id, const char* symbol) {
-  void* address = dlsym(RTLD_NEXT, symbol);
-  seam_state(id).found = address != nullptr;
-  if (address == nullptr) {
-    fprintf(stderr, "F seam %s: the wheel lacks %s\n", seam_state(id).name.c_str(), symbol);
-    abort();
-  }
-  return reinterpret_cast<F>(address);
-}
 
 std::string symbol_of(const std::string& key) { return kSymbolPrefix + key.substr(0, kSymbolDigits); }
 

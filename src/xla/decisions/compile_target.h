@@ -13,7 +13,8 @@ struct CompileTarget {
   std::string max_isa;       // of the code that XLA generates, as --max-isa takes it; empty = no limit
 };
 
-// How each parameter is stored for the tuned program.
-enum class Storage { AsIs, Transposed, Constant };
+// How each parameter is stored for the tuned program. Packed: YNNPACK packs it once for the dots that read it, and reads it no
+// more while it stays at its address.
+enum class Storage { AsIs, Transposed, Packed, Constant };
 
 }  // namespace hone::xla_side

@@ -96,6 +96,7 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
   // Recorded edges name instructions by these tags (op_type="@name before fusion"). Fingerprints ignore metadata.
   if (!record_edges) strip_tags(*out.module);
 
+  mark_packed(*out.module, out.storage);
   mark_kernels(*out.module, decisions);
   return out;
 }
@@ -162,6 +163,7 @@ std::unique_ptr<xla::cpu::CpuExecutable> generate(std::unique_ptr<xla::HloModule
                                                   CodeCache* cache) {
   module->mutable_config().set_intra_op_parallelism_threads(threads);
   SeamScope scope;
+  fill_packing_table(*module);
   const CodeScope code(cache, *module);
   for (auto* kernel : kernels_of(*module)) {
     if (kernel->opcode() != xla::HloOpcode::kDot) continue;

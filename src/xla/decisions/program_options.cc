@@ -2,7 +2,9 @@
 
 #include "base/isa.h"
 #include "decisions/operation_rewrites.h"
+#include "decisions/seam_state.h"
 #include "graph/decision_family.h"
+#include "graph/packed_weights.h"
 #include "status.h"
 #include "xla_pch.h"
 
@@ -83,7 +85,10 @@ void apply_program_options(xla::DebugOptions& debug, const CompileTarget& target
 std::vector<Dimension> program_dimensions(const xla::HloModule& program, const CompileTarget& target) {
   std::vector<Dimension> dimensions;
   if (!target.weights.empty()) {
-    dimensions.push_back({DecisionKind::Weights, "all", {"as-is", "transposed", "constant"}, 0, 0});
+    const bool packs = seam_on("ynn-thunk");
+    Dimension all{DecisionKind::Weights, "all", {"as-is", "transposed", "constant"}, 0, 0};
+    if (packs) all.options.push_back(kPackedWeights);
+    dimensions.push_back(std::move(all));
     for (int number : target.weights) {
       if (number < 0 || number >= program.entry_computation()->num_parameters())
         throw Error("there is no parameter " + std::to_string(number), "--weights",
@@ -93,6 +98,7 @@ std::vector<Dimension> program_dimensions(const xla::HloModule& program, const C
       Dimension dimension{DecisionKind::Weights, std::to_string(number), {"as-is"}, 0, 0};
       if (shape.dimensions().size() == 2) dimension.options.push_back("transposed");
       dimension.options.push_back("constant");
+      if (packs && shape.dimensions().size() >= 2) dimension.options.push_back(kPackedWeights);
       if (xla::ShapeUtil::ElementsIn(shape) > 4096) dimensions.push_back(dimension);
     }
   }

@@ -17,6 +17,7 @@ enum SeamId : int8_t {
   kDotYnnShape,
   kConvYnn,
   kReduceYnn,
+  kYnnThunk,
   kLayout,
   kCodeFusions,
   kCodeObjects,

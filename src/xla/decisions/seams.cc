@@ -1,50 +1,25 @@
 #include "decisions/seams.h"
 
-#include <dlfcn.h>
-
 #include <cstring>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "decisions/layouts.h"
-#include "decisions/seam_state.h"
+#include "decisions/seam_original.h"
 #include "graph/kernel_option.h"
 #include "xla/backends/cpu/codegen/tiled/tiled_fusion_emitter.h"
-#include "xla/backends/cpu/ynn_support.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/service/cpu/cpu_instruction_fusion.h"
 #include "xla/service/cpu/cpu_layout_assignment.h"
-#include "xla/service/cpu/dot_op_emitter.h"
 #include "xla/service/cpu/ir_emission_utils.h"
 #include "xla/service/fusion_node_indexing_evaluation.h"
 #include "xla/shape_util.h"
 
 namespace hone::xla_side {
 namespace {
-
-SeamState& state(SeamId id) { return seam_state(id); }
-
-// The wheel's own definition, which ours hides.
-template <class F>
-F original(SeamId id, const char* symbol) {
-  void* address = dlsym(RTLD_NEXT, symbol);
-  state(id).found = address != nullptr;
-  if (address == nullptr) {
-    fprintf(stderr, "F seam %s: the wheel lacks %s\n", state(id).name.c_str(), symbol);
-    abort();
-  }
-  return reinterpret_cast<F>(address);
-}
-
-std::optional<std::string> attribute(const xla::HloInstruction& instruction, const char* name) {
-  const auto& map = instruction.frontend_attributes().map();
-  auto it = map.find(name);
-  if (it == map.end()) return std::nullopt;
-  return it->second;
-}
 
 using SupportFn = absl::Status (*)(const xla::HloFusionInstruction&);
 SupportFn original_support() {
@@ -260,70 +235,6 @@ void CpuInstructionFusion::ComputeInstructionsToSkip(HloModule* module,
   ++state(kFusionStart).calls;
   if (seam_table().snapshot != nullptr && state(kFusionStart).on) *seam_table().snapshot = module->Clone("");
   fn(this, module, threads);
-}
-
-// Which library runs a dot. Called per dot when its code is emitted.
-DotImplementationStrategy GetDotImplementationStrategy(const HloModuleConfig& config, const HloInstruction& dot,
-                                                       const TargetMachineFeatures& features, bool allow_runtime) {
-  using namespace hone::xla_side;
-  using Fn =
-      DotImplementationStrategy (*)(const HloModuleConfig&, const HloInstruction&, const TargetMachineFeatures&, bool);
-  static Fn fn = original<Fn>(kDotStrategy,
-                              "_ZN3xla3cpu28GetDotImplementationStrategyERKNS_15HloModuleConfigERKNS_14HloInstructionER"
-                              "KNS0_21TargetMachineFeaturesEb");
-  ++state(kDotStrategy).calls;
-  auto library = attribute(dot, kLibraryAttribute);
-  if (!library || !state(kDotStrategy).on) return fn(config, dot, features, allow_runtime);
-  if (*library == "naive") return DotImplementationStrategy::kNaiveLlvmIr;
-  if (*library == "llvm") return DotImplementationStrategy::kTiledLlvmIrGemm;
-  if (*library == "eigen") return DotImplementationStrategy::kEigen;
-  return fn(config, dot, features, allow_runtime);
-}
-
-absl::StatusOr<bool> IsDotSupportedByYnn(const HloInstruction* dot) {
-  using namespace hone::xla_side;
-  using Fn = absl::StatusOr<bool> (*)(const HloInstruction*);
-  static Fn fn = original<Fn>(kDotYnn, "_ZN3xla3cpu19IsDotSupportedByYnnEPKNS_14HloInstructionE");
-  ++state(kDotYnn).calls;
-  if (attribute(*dot, kLibraryAttribute) && state(kDotYnn).on) return false;
-  return fn(dot);
-}
-
-absl::StatusOr<bool> IsDotSupportedByYnn(const DotDimensionNumbers& numbers, const Shape& lhs, const Shape& rhs,
-                                         const Shape& out) {
-  using namespace hone::xla_side;
-  using Fn = absl::StatusOr<bool> (*)(const DotDimensionNumbers&, const Shape&, const Shape&, const Shape&);
-  static Fn fn =
-      original<Fn>(kDotYnnShape, "_ZN3xla3cpu19IsDotSupportedByYnnERKNS_19DotDimensionNumbersERKNS_5ShapeES6_S6_");
-  ++state(kDotYnnShape).calls;
-  if (state(kDotYnnShape).on && seam_table().dot_library.count(dot_shape_key(numbers, lhs, rhs))) return false;
-  return fn(numbers, lhs, rhs, out);
-}
-
-bool IsConvolutionOpSupportedByYnn(const HloInstruction* convolution) {
-  using namespace hone::xla_side;
-  using Fn = bool (*)(const HloInstruction*);
-  static Fn fn = original<Fn>(kConvYnn, "_ZN3xla3cpu29IsConvolutionOpSupportedByYnnEPKNS_14HloInstructionE");
-  ++state(kConvYnn).calls;
-  if (attribute(*convolution, kLibraryAttribute) && state(kConvYnn).on) return false;
-  return fn(convolution);
-}
-
-// Called by the library rewriter if reductions are among YNNPACK's fusion types.
-bool IsReduceOpOffloadedToYnn(const HloInstruction* reduce) {
-  using namespace hone::xla_side;
-  using Fn = bool (*)(const HloInstruction*);
-  static Fn fn = original<Fn>(kReduceYnn, "_ZN3xla3cpu24IsReduceOpOffloadedToYnnEPKNS_14HloInstructionE");
-  ++state(kReduceYnn).calls;
-  if (!state(kReduceYnn).on || !IsReduceOpSupportedByYnn(reduce)) return fn(reduce);
-  SeamTable& table = seam_table();
-  const std::string key = reduce_key(*reduce);
-  Reduction& known = table.reductions[key];
-  known.default_ynn |= fn(reduce);
-  known.bytes = ShapeUtil::ByteSizeOf(reduce->operand(0)->shape());
-  if (table.reduce_ynn.empty()) return fn(reduce);
-  const auto decided = table.reduce_ynn.find(key);
-  return decided == table.reduce_ynn.end() ? table.reduce_ynn_default && fn(reduce) : decided->second;
 }
 
 static absl::Status constrain_operand(CpuLayoutAssignment* self, LayoutAssignment::LayoutConstraints* constraints,

@@ -1,5 +1,7 @@
 #include "decisions/weights.h"
 
+#include "decisions/seam_table.h"
+#include "graph/packed_weights.h"
 #include "status.h"
 #include "xla_pch.h"
 
@@ -61,6 +63,8 @@ std::vector<Storage> weight_storage(const xla::HloModule& module, const std::vec
       storage[number] = Storage::AsIs;
     else if (value == "constant")
       storage[number] = Storage::Constant;
+    else if (value == kPackedWeights)
+      storage[number] = Storage::Packed;
     else if (value != "transposed")
       throw Error("unknown weight storage '" + value + "'");
     else if (is_matrix(shape))
@@ -83,7 +87,7 @@ void apply_weight_storage(xla::HloModule& module, const std::vector<Storage>& st
   auto* entry = module.entry_computation();
   bool changed = false;
   for (size_t i = 0; i < storage.size(); ++i) {
-    if (storage[i] == Storage::AsIs) continue;
+    if (storage[i] == Storage::AsIs || storage[i] == Storage::Packed) continue;
     changed = true;
     auto* parameter = entry->parameter_instruction(i);
     if (storage[i] == Storage::Constant) {
@@ -96,6 +100,25 @@ void apply_weight_storage(xla::HloModule& module, const std::vector<Storage>& st
   }
   if (!changed) return;
   *module.mutable_entry_computation_layout() = xla::ComputationLayout(entry->ComputeProgramShape());
+}
+
+void mark_packed(xla::HloModule& module, const std::vector<Storage>& storage) {
+  for (size_t i = 0; i < storage.size(); ++i)
+    if (storage[i] == Storage::Packed || storage[i] == Storage::Constant)
+      module.entry_computation()->parameter_instruction(i)->set_frontend_attribute(
+          kPackedAttribute, storage[i] == Storage::Packed ? "as it is" : "constant");
+}
+
+void fill_packing_table(const xla::HloModule& module) {
+  for (const auto* parameter : module.entry_computation()->parameter_instructions()) {
+    const auto& attributes = parameter->frontend_attributes().map();
+    const auto mark = attributes.find(kPackedAttribute);
+    if (mark == attributes.end()) continue;
+    if (mark->second == "constant")
+      seam_table().packs_constants = true;
+    else
+      seam_table().packed.insert(parameter->parameter_number());
+  }
 }
 
 }  // namespace hone::xla_side

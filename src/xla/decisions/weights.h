@@ -1,4 +1,5 @@
-// Parameters declared constant between calls: stored transposed, or folded into the program.
+// Parameters declared constant between calls: stored transposed, packed once by YNNPACK, or folded into the program
+// (and packed).
 #pragma once
 #include <vector>
 
@@ -18,5 +19,10 @@ void apply_weight_storage(xla::HloModule& module, const std::vector<Storage>& st
 // Storage of every parameter under the decisions. Throws Error for weights that are not in `declared`.
 std::vector<Storage> weight_storage(const xla::HloModule& module, const std::vector<int>& declared,
                                     const Decisions& decisions);
+
+// Marks in a lowered module the parameters that YNNPACK packs once, in their place or as constants; and tells the seams, when
+// code is generated for it.
+void mark_packed(xla::HloModule& module, const std::vector<Storage>& storage);
+void fill_packing_table(const xla::HloModule& module);
 
 }  // namespace hone::xla_side

@@ -74,7 +74,8 @@ void Program::draw(uint64_t seed) {
   transposed_.clear();
   variants_.remove_if([](const auto& entry) {
     const auto& storage = entry.second.storage;
-    return std::find(storage.begin(), storage.end(), Storage::Constant) != storage.end();
+    return std::any_of(storage.begin(), storage.end(),
+                       [](Storage s) { return s == Storage::Constant || s == Storage::Packed; });
   });
   for (auto& [key, variant] : variants_) bind(variant);
 }

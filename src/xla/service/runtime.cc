@@ -70,6 +70,8 @@ class RuntimeProgram {
         xla::ShapeUtil::MakeShapeWithDescendingLayout(inputs_[i].element_type(), inputs_[i].dimensions()));
     memcpy(literal.untyped_data(), data, literal.size_bytes());
     if (storage_[i] == Storage::Constant) executable_.reset();  // folded: compile again
+    // Dots pack anew where the address differs from that of their last run, which must not be freed until the next.
+    if (storage_[i] == Storage::Packed) replaced_.push_back(std::move(weights_[i]));
     weights_[i] = std::make_unique<xla::Literal>(std::move(literal));
     if (storage_[i] == Storage::Transposed)
       transposed_[i] = std::make_unique<xla::Literal>(
@@ -86,6 +88,7 @@ class RuntimeProgram {
       if (!weights_[i]) bind_input(i, inputs[i]);
     executable_->refresh_donated();
     executable_->run();
+    replaced_.clear();
     for (size_t i = 0; i < outputs_.size(); ++i)
       memcpy(outputs[i], executable_->output(i),
              xla::ShapeUtil::ByteSizeOf(executable_->outputs()[i].shape, sizeof(void*)));
@@ -129,6 +132,7 @@ class RuntimeProgram {
   std::vector<Storage> storage_;
   std::vector<std::unique_ptr<xla::Literal>> weights_;
   std::map<size_t, std::unique_ptr<xla::Literal>> transposed_;
+  std::vector<std::unique_ptr<xla::Literal>> replaced_;  // packed weights since the last run
   std::vector<AlignedBuffer> scratch_;
   std::vector<const void*> bound_;
   std::unique_ptr<Executable> executable_;

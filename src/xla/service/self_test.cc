@@ -1,5 +1,6 @@
 #include "service/self_test.h"
 
+#include <cstring>
 #include <iostream>
 
 #include "base/files.h"
@@ -13,6 +14,7 @@
 #include "decisions/seams.h"
 #include "graph/decision_family.h"
 #include "graph/kernel_option.h"
+#include "graph/packed_weights.h"
 #include "measure/executable.h"
 #include "measure/inputs.h"
 #include "measure/measure.h"
@@ -137,6 +139,27 @@ void test_kernels(const xla::HloModule& program, const std::vector<xla::Literal>
     if (calls(name) == 0) turn_off(name, "XLA does not call it");
 }
 
+// A dot whose second matrix is packed computes the same, and reads it no more: zeros in its place change nothing.
+void test_packing(const xla::HloModule& program, const std::vector<xla::Literal>& inputs,
+                  const std::vector<xla::Literal>& expected) {
+  CompileTarget target;
+  target.weights = {1};
+  Lowered lowered = lower(program, target, {{DecisionKind::Weights, "1", kPackedWeights}}, nullptr, false);
+  Executable executable(generate(std::move(lowered.module), 1), 1, false);
+  xla::Literal weight = inputs[1].Clone();
+  for (size_t i = 0; i < executable.inputs().size(); ++i) {
+    const int parameter = executable.inputs()[i].parameter;
+    executable.set_input(i, parameter == 1 ? weight.untyped_data() : inputs[parameter].untyped_data());
+  }
+  executable.run();
+  std::vector<xla::Literal> outputs;
+  for (size_t i = 0; i < executable.outputs().size(); ++i) outputs.push_back(executable.output_literal(i));
+  if (!compare(expected, outputs).equal) return turn_off("ynn-thunk", "packing changed results");
+  memset(weight.untyped_data(), 0, weight.size_bytes());
+  executable.run();
+  if (executable.output_literal(0).IsAll(0)) turn_off("ynn-thunk", "XLA does not call it or ignores it");
+}
+
 // Compiled, taken from this process and taken from disk, the probe computes the same.
 void test_code_cache(const xla::HloModule& program, const std::vector<xla::Literal>& inputs,
                      const std::vector<xla::Literal>& expected) try {
@@ -167,6 +190,7 @@ void self_test() {
     const auto expected = run_lowered(lower(*loaded.module, {}, {}, nullptr, false), inputs);
     test_kernels(*loaded.module, inputs, expected);
     test_reductions(*loaded.module, inputs, expected);
+    test_packing(*loaded.module, inputs, expected);
     test_code_cache(*loaded.module, inputs, expected);
   } catch (const std::exception& e) {
     for (SeamState& seam : seam_states()) seam.on = false;
