@@ -50,6 +50,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", metavar="SUBSTRING", help="programs whose name or path contains it")
     parser.add_argument("--set", choices=["examples", "corpus", "all"], default="all")
+    parser.add_argument("--weights", default="", metavar="LIST", help="declared in place of the programs' own: 0-199")
     parser.add_argument("--max-programs", type=int, metavar="N", help="the first N")
     parser.add_argument(
         "--run-ms", default="", metavar="LEAST,MOST", help="programs whose listed run time is in between"
@@ -59,7 +60,7 @@ def parse_options() -> argparse.Namespace:
         "--without",
         default="",
         metavar="PARTS",
-        help="a control: operations, in-place, known, prepare, transfer, adaption, cache or fusion, with commas",
+        help="controls, with commas: operations, packing, in-place, known, prepare, transfer, adaption, cache, fusion",
     )
     parser.add_argument("--out", type=Path, help=f"the table (default: build/bench/tune-{today}.md)")
     parser.add_argument("--jsonl", type=Path, help="raw rows (default: in build/bench/, named like the table)")
@@ -110,7 +111,7 @@ def new_row(program: Program, threads: int, options: argparse.Namespace) -> dict
         "set": program.set,
         "name": program.name,
         "file": os.path.relpath(program.path, ROOT),
-        "weights": program.weights,
+        "weights": options.weights or program.weights,
         "threads": threads,
         "seed": options.seed,
         "budget_s": options.budget_s,
@@ -155,8 +156,8 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
         arguments += ["--seed", options.seed, "-o", package, "--force", "--db", options.db]
         arguments += isa_words(options)
         arguments += [f"--no-{part}" for part in options.without.split(",") if part]
-        if program.weights:
-            arguments += ["--weights", program.weights]
+        if row["weights"]:
+            arguments += ["--weights", row["weights"]]
         try:
             row["tune"] = call_hone(options.hone, arguments, options.timeout)
             report = json.loads((package / "report.json").read_text())
