@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Whole programs: default XLA and the result of `hone tune`, against PyTorch (eager and torch.compile), ONNX Runtime
-and TVM, on the same models with the same weights and inputs, interleaved in one process.
+"""Whole programs: default XLA and the result of `hone tune`, against stock JAX, PyTorch (eager and torch.compile), ONNX
+Runtime, OpenVINO and TVM, on the same models with the same weights and inputs, interleaved in one process.
 
 The models are the examples that frameworks_models.py has as PyTorch modules. A contender whose outputs differ from
 default XLA's by more than the tolerance of their type is left out and counted. Each program is one row of a JSONL file;
@@ -27,14 +27,18 @@ CONTENDERS = {
     "default": ("default XLA", ["tensorflow-cpu"]),
     "tuned": ("tuned", []),
     "call": ("tuned, `hone.load`", []),
+    "jax": ("stock `jax.jit`", ["jax", "jaxlib"]),
     "eager": ("torch eager", ["torch"]),
     "compile": ("torch.compile", ["torch"]),
     "onnxruntime": ("ONNX Runtime", ["onnxruntime", "onnx", "onnxscript"]),
+    "openvino": ("OpenVINO", ["openvino"]),
     "tvm": ("TVM", ["apache-tvm"]),
 }
+PEERS = ("jax", "compile", "onnxruntime", "openvino")  # the fastest of these is what tuned programs are held against
+LEVEL = 0.97  # of the fastest peer's speed
 MADE = "made.json"  # in a stage's folder: its times
 STAGE_LIMIT_S = 900
-AHEAD = ("compile", "onnxruntime", "tvm")  # contenders with a stage before their first call
+AHEAD = ("compile", "onnxruntime", "openvino", "tvm")  # contenders with a stage before their first call
 
 
 def run_stage(stage: str, row: dict, program: dict, folder: Path, options: argparse.Namespace) -> dict:
@@ -195,6 +199,27 @@ def against_table(rows: list[dict]) -> str:
     return markdown_table(["its time / tuned", "geometric mean", "tuned is faster", "most", "least"], lines)
 
 
+def fastest_peer(row: dict) -> tuple[float, str] | None:
+    """The least time of the peers over the tuned program's, and which peer it is."""
+    ours = row["contenders"].get("tuned", {}).get("ns")
+    theirs = [(row["contenders"].get(key, {}).get("ns"), CONTENDERS[key][0]) for key in PEERS]
+    theirs = [(ns, column) for ns, column in theirs if ns]
+    return (min(theirs)[0] / ours, min(theirs)[1]) if ours and theirs else None
+
+
+def peers_table(rows: list[dict]) -> str:
+    found = [(row["name"], fastest_peer(row)) for row in rows]
+    lines = [[name, peer[1], f"{peer[0]:.2f}"] for name, peer in found if peer]
+    values = [peer[0] for _, peer in found if peer]
+    if not values:
+        return ""
+    level = sum(value >= LEVEL for value in values)
+    return markdown_table(["program", "fastest peer", "its time / tuned"], lines) + (
+        f"\nAgainst the fastest of {', '.join(CONTENDERS[key][0] for key in PEERS)}: geometric mean "
+        f"{geometric_mean(values):.3f}, level or ahead (>= {LEVEL}) on {level} of {len(values)}.\n"
+    )
+
+
 def effort_table(rows: list[dict]) -> str:
     header = ["program, seconds before the first call", "tuned (search)"]
     header += [f"{CONTENDERS[key][0]} (CPU)" for key in AHEAD] + ["TVM trials"]
@@ -244,7 +269,9 @@ def tables(rows: list[dict], check: bool) -> str:
             here = [row for row in good if tuple(row[key] for key in GROUP) == group]
             threads, clock, budget = group
             text += f"\n## {threads} thread{'s' if threads > 1 else ''}, {clock} time, search of {budget}\n\n"
-            text += "\n".join(part(here) for part in (ratio_table, against_table, time_table, effort_table))
+            text += "\n".join(
+                part(here) for part in (ratio_table, against_table, peers_table, time_table, effort_table)
+            )
     return text + "\n## Outputs against default XLA's\n\n" + error_table(good) + left_out(good)
 
 

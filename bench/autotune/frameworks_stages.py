@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import json
 import math
+import os
 import resource
 import sys
 import time
@@ -21,6 +22,7 @@ from frameworks_models import MODELS
 from hone import Tuned, arrays, files, runtime
 
 ONNX = "model.onnx"
+EXAMPLES = Path(__file__).resolve().parents[2] / "scripts"  # where example_programs.py is
 WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 TIMED_NS = 3e6  # one time is the mean over calls that take about this long together
 TOLERANCE = {  # relative, as in src/xla/measure/measure.cc
@@ -145,7 +147,32 @@ def make_compile(case: Case) -> Contender:
     return Contender(lambda: compiled(*inputs), torch_results)
 
 
+def make_jax(case: Case) -> Contender:
+    """jax.jit of the function that the example was exported from, its weights and inputs on the device already."""
+    sys.path.insert(0, str(EXAMPLES))
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    os.environ["XLA_FLAGS"] = (
+        f"--xla_cpu_multi_thread_eigen={str(case.threads > 1).lower()} intra_op_parallelism_threads={case.threads}"
+    )
+    import jax
+    from example_programs import EXAMPLES as PROGRAMS
+
+    program = PROGRAMS[case.request["name"]][0]()
+    weights, tree = jax.tree.flatten(program.weights)
+    values = jax.device_put([np.asarray(value) for value in case.values])
+    weights = jax.tree.unflatten(tree, values[: len(weights)])
+    inputs = jax.tree.unflatten(jax.tree.structure(program.inputs), values[tree.num_leaves :])
+    function = jax.jit(program.function)
+
+    def results(out: object) -> list[np.ndarray]:
+        return [np.asarray(value) for value in jax.tree.leaves(out)]
+
+    return Contender(lambda: jax.block_until_ready(function(weights, *inputs)), results)
+
+
 def export_onnx(case: Case) -> dict:
+    if (case.folder / ONNX).exists():
+        return {}
     torch.onnx.export(case.module(), case.inputs(), dynamo=True, verbose=False).save(case.folder / ONNX)
     return {}
 
@@ -169,6 +196,28 @@ def make_onnxruntime(case: Case) -> Contender:
     return Contender(lambda: call(binding), lambda _: [value.numpy() for value in results])
 
 
+def make_openvino(case: Case) -> Contender:
+    """In f32: by itself it computes in bf16 where the CPU has instructions for it."""
+    import openvino
+
+    options = {
+        "INFERENCE_NUM_THREADS": case.threads,
+        "NUM_STREAMS": 1,
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": "f32",
+    }
+    compiled = openvino.Core().compile_model(str(case.folder / ONNX), "CPU", options)
+    request = compiled.create_infer_request()
+    for port, value in zip(compiled.inputs, case.values[case.constants :], strict=True):
+        request.set_tensor(port, openvino.Tensor(value, shared_memory=True))
+
+    def call() -> None:
+        request.start_async()
+        request.wait()
+
+    return Contender(call, lambda _: [request.get_output_tensor(i).data for i in range(len(compiled.outputs))])
+
+
 def tune_tvm(case: Case) -> dict:
     import frameworks_tvm
 
@@ -186,9 +235,11 @@ MAKERS = {
     "default": make_default,
     "tuned": make_tuned,
     "call": make_call,
+    "jax": make_jax,
     "eager": make_eager,
     "compile": make_compile,
     "onnxruntime": make_onnxruntime,
+    "openvino": make_openvino,
     "tvm": make_tvm,
 }
 
@@ -279,7 +330,14 @@ def compile_once(case: Case) -> dict:
 
 
 # The stages before the first call, each in a separate process, and the two stages that follow.
-STAGES = {"compile": compile_once, "onnxruntime": export_onnx, "tvm": tune_tvm, "check": measure, "measure": measure}
+STAGES = {
+    "compile": compile_once,
+    "onnxruntime": export_onnx,
+    "openvino": export_onnx,
+    "tvm": tune_tvm,
+    "check": measure,
+    "measure": measure,
+}
 
 
 def cpu_s() -> float:
