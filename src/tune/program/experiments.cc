@@ -181,15 +181,14 @@ Decisions fuse_by_model(TuneState& state, const std::vector<Dimension>& edges, c
     kept = state.try_step(fmt::format("fusion predicted {:.3f}x", found.own_ns / candidate.predicted_ns),
                           merged(outside(state.best, space), candidate.decisions)) ||
            kept;
-  return kept ? of_kind(state.best, DecisionKind::Fusion) : start;
+  return kept ? within(state.best, space) : start;
 }
 
 // Annealing by measurement goes on from the best, the model proposing; then the best of it, one after the other.
 void walk_by_model(TuneState& state, const std::vector<Dimension>& edges, double budget_s) {
   const FusionPlan& plan = state.options.fusion_plan;
   const Space space{edges};
-  const Decisions baseline = state.best, base = outside(state.best, space),
-                  start = of_kind(state.best, DecisionKind::Fusion);
+  const Decisions baseline = state.best, base = outside(state.best, space), start = within(state.best, space);
   const double begin_s = state.left();
   FusionWalkOptions walk;
   walk.temperature = kAnnealTemperature;
@@ -341,13 +340,15 @@ void tune_fusion(TuneState& state, double budget_s) {
   std::vector<Dimension> edges;
   for (const Dimension& d : lowered->dimensions)
     if (d.kind == DecisionKind::Fusion) edges.push_back(d);
-  Decisions start = of_kind(state.best, DecisionKind::Fusion);
+  // Of edges decided earlier some are not asked about any more, since what was decided later.
+  const Space space{edges};
+  Decisions start = within(state.best, space);
   if (plan.random_start) start = random_fusion(edges, "start", 0, state.options.seed);
   const auto left = [&] { return state.left() - std::max(0.0, stop_at); };
   if (plan.model && !edges.empty()) {
     start = fuse_by_model(state, edges, start, left());
     if (left() <= 0) return;
-    if (!plan.lanes.empty() && start == of_kind(state.best, DecisionKind::Fusion))
+    if (!plan.lanes.empty() && start == within(state.best, space))
       return walk_by_model(state, edges, kAnnealShare * left());
   }
   search_dimensions(state, *make_anneal({.start_temperature = kAnnealTemperature}), edges, start,

@@ -95,6 +95,13 @@ Decisions outside(Decisions decisions, const Space& space) {
   return decisions;
 }
 
+Decisions within(Decisions decisions, const Space& space) {
+  const Decisions others = outside(decisions, space);
+  std::erase_if(decisions,
+                [&](const Decision& d) { return std::find(others.begin(), others.end(), d) != others.end(); });
+  return decisions;
+}
+
 MeasuredCost::MeasuredCost(const Space& space, Decisions base, Decisions baseline, Measure measure)
     : space_(space), base_(std::move(base)), baseline_(std::move(baseline)), measure_(std::move(measure)) {}
 

@@ -42,6 +42,8 @@ Kernel operation_alone(const Dimension& dimension, const Decisions& under);
 
 // The decisions about no dimension of the space.
 Decisions outside(Decisions decisions, const Space& space);
+// The others, which Space::choice takes if their values are options.
+Decisions within(Decisions decisions, const Space& space);
 
 // The cost for a strategy: measured run time of the candidate over that of the baseline. `base` holds the decisions
 // outside the space.

@@ -336,6 +336,7 @@ TEST_CASE("decisions are split by the dimensions of a space", "[tune]") {
   const Space space{{{DecisionKind::Fusion, "a>b", {"keep", "fuse"}, 0, 0}}};
   const Decisions all = {{DecisionKind::Fusion, "a>b", "fuse"}, {DecisionKind::Option, "a>b", "on"}};
   CHECK(outside(all, space) == Decisions{all[1]});
+  CHECK(within(all, space) == Decisions{all[0]});
   CHECK(of_kind(all, DecisionKind::Fusion) == Decisions{all[0]});
 }
 
