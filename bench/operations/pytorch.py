@@ -89,9 +89,8 @@ def run(row: dict, options: argparse.Namespace) -> None:
         try:
             tuned = call_hone(options.hone, arguments, LIMIT_S)
             row["speedup"], row["verified"] = tuned["speedup"], tuned["verified"]
-            row["decisions"] = [
-                f"{d['kind']} {d['key']}={d['value']}" for d in json.loads((package / "decisions.json").read_text())
-            ]
+            decisions = json.loads((package / "decisions.json").read_text())["decisions"]
+            row["decisions"] = [f"{d['kind']} {d['key']}={d['value']}" for d in decisions]
             request = {key: row[key] for key in ("name", "seed")} | {"folder": folder, "rounds": options.rounds}
             row |= measure_apart(request | {"build": str(options.hone.parent)})
         except (HoneError, OSError, subprocess.TimeoutExpired) as error:

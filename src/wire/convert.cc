@@ -56,8 +56,8 @@ hone::Decision from_wire(const DecisionT& decision) { return {plain(decision.kin
 hone::Dimension from_wire(const DimensionT& dimension) {
   if (dimension.default_option < 0 || static_cast<size_t>(dimension.default_option) >= dimension.options.size())
     throw InternalError("a message holds a dimension whose default is not among its options: " + dimension.key);
-  return {plain(dimension.kind),    dimension.key,    dimension.options,
-          dimension.default_option, dimension.weight, dimension.count};
+  return {plain(dimension.kind), dimension.key,   dimension.options, dimension.default_option,
+          dimension.weight,      dimension.count, dimension.weights};
 }
 
 std::vector<std::unique_ptr<DecisionT>> to_wire(const Decisions& decisions) {

@@ -101,6 +101,28 @@ class OnePass(WithWorker):
             (self.assertRegex if space["dimensions"] else self.assertNotRegex)(table, line)
         self.assertEqual(self.json("inspect", "-", stdin=SOFTMAX.encode())["fingerprint"], found["fingerprint"])
 
+    def test_constants_left_out_of_a_file_become_parameters(self):
+        text = """module @m {
+          func.func public @main(%arg0: tensor<2x3xf32> {a.name = "x)"}) -> tensor<2x4xf32> {
+            %0 = stablehlo.constant dense_resource<__elided__> : tensor<3x4xf32>
+            %cst = stablehlo.constant dense<2.0> : tensor<2x4xf32>
+            %1 = stablehlo.dot %arg0, %0 : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+            %2 = stablehlo.constant dense_resource<__elided__> : tensor<2x4xf32>
+            %3 = stablehlo.add %1, %2 : tensor<2x4xf32>
+            %4 = stablehlo.multiply %3, %cst : tensor<2x4xf32>
+            return %4 : tensor<2x4xf32>
+          }
+        }"""
+        found = self.json("inspect", "-", stdin=text.encode())
+        self.assertEqual(found["parameters"], ["f32[2,3]", "f32[3,4]", "f32[2,4]"])
+        without = text.replace('%arg0: tensor<2x3xf32> {a.name = "x)"}', "").replace("%arg0,", "%2,")
+        without = without.replace("tensor<2x3xf32>", "tensor<2x4xf32>").replace("tensor<3x4xf32>", "tensor<4x4xf32>")
+        lines = without.splitlines()
+        lines.insert(2, lines.pop(5))  # %2 before its use
+        self.assertEqual(
+            self.json("inspect", "-", stdin="\n".join(lines).encode())["parameters"], ["f32[2,4]", "f32[4,4]"]
+        )
+
     def test_inspect_of_a_program_that_is_none(self):
         (self.dir / "bad.hlo").write_text("HloModule m\nENTRY main { ROOT r = f32[2] add(x, y) }\n")
         done = self.hone("inspect", "bad.hlo", code=2)

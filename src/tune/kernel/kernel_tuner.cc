@@ -23,6 +23,7 @@ KernelReport empty_report(const Kernel& kernel) {
   report.count = kernel.count;
   report.decision = kernel.dimension.kind;
   report.key = kernel.dimension.key;
+  report.under = kernel.under;
   report.default_value = report.chosen = kernel.default_value();
   report.default_tile = kernel.default_tile;
   report.options = static_cast<int>(kernel.dimension.options.size());

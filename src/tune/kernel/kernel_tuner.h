@@ -18,6 +18,7 @@ struct KernelReport {
   double share = 0;  // of the program's time, measured or estimated
   DecisionKind decision = DecisionKind::Codegen;
   std::string key;                    // of the decision
+  Decisions under;                    // about weights, with which it was measured
   std::string default_tile;           // XLA's own, "1,128", where its default is the tiled emitter
   std::string default_value, chosen;  // equal when nothing beat the default
   double default_ns = 0, chosen_ns = 0;

@@ -49,6 +49,21 @@ void as_of_operation(KernelOptions& options) {
   options.quick.limit_s = options.careful.limit_s = kCompileSeconds;
 }
 
+// What adopting the winner of a kernel or an operation decides.
+Decisions decided_by(const KernelReport& report) {
+  Decisions decisions = report.under;
+  decisions.push_back({report.decision, report.key, report.chosen});
+  return decisions;
+}
+
+bool about_weights(const Decision& decision) { return decision.kind == DecisionKind::Weights; }
+
+bool has_all(const Decisions& decisions, const Decisions& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const Decision& d) {
+    return std::find(decisions.begin(), decisions.end(), d) != decisions.end();
+  });
+}
+
 Decisions structure_of(Decisions decisions) {
   std::erase_if(decisions, [](const Decision& d) { return !decides_structure(d); });
   return decisions;
@@ -98,8 +113,11 @@ bool TuneState::try_step(const std::string& what, const Decisions& candidate) {
 
 bool TuneState::adopt_group(const Group& group) {
   if (group.decisions.empty()) return false;
-  const bool single = group.decisions.size() == 1;
-  const std::string name = single ? in_words(group.decisions[0]) : group.whole ? group.what : "part of " + group.what;
+  const auto weights = std::count_if(group.decisions.begin(), group.decisions.end(), about_weights);
+  const bool single = group.decisions.size() == 1 || std::ssize(group.decisions) == weights + 1;
+  const std::string name = single        ? in_words(group.decisions.back())
+                           : group.whole ? group.what
+                                         : "part of " + group.what;
   if (try_step(name, merged(best, group.decisions))) return true;
   if (single) {
     refused_.insert(to_text(group.decisions));
@@ -110,11 +128,21 @@ bool TuneState::adopt_group(const Group& group) {
 }
 
 void TuneState::split(const Group& group) {
-  const auto middle = group.decisions.begin() + static_cast<std::ptrdiff_t>((group.decisions.size() + 1) / 2);
-  parts.push_back(
-      {group.what, Decisions(group.decisions.begin(), middle), group.share / 2, /*whole=*/false, group.kernels});
-  parts.push_back(
-      {group.what, Decisions(middle, group.decisions.end()), group.share / 2, /*whole=*/false, group.kernels});
+  auto middle = group.decisions.begin() + static_cast<std::ptrdiff_t>((group.decisions.size() + 1) / 2);
+  if (group.with_weights) {  // weights come before what they are for
+    const auto begin = group.decisions.begin();
+    auto earlier = middle;
+    while (earlier != begin && about_weights(*std::prev(earlier))) --earlier;
+    if (earlier != begin) middle = earlier;
+    while (about_weights(*std::prev(middle))) ++middle;
+  }
+  Group part = group;
+  part.whole = false;
+  part.share /= 2;
+  part.decisions.assign(group.decisions.begin(), middle);
+  parts.push_back(part);
+  part.decisions.assign(middle, group.decisions.end());
+  parts.push_back(std::move(part));
 }
 
 bool TuneState::adopt_kernels(const Group& group) {
@@ -184,11 +212,15 @@ void TuneState::list_dimensions() {
   list_operations();
 }
 
+// Convolutions with declared weights come twice: where these are constants, they are transformed before the program runs.
 void TuneState::list_operations() {
   operations.clear();
-  const Decisions under = of_kind(best, DecisionKind::Weights);
-  for (const Dimension& d : dimensions)
-    if (is_alone(d) && options.operations) operations.push_back(operation_alone(d, under));
+  for (const Dimension& d : dimensions) {
+    if (!is_alone(d) || !options.operations) continue;
+    operations.push_back(operation_alone(d, {}));
+    if (!d.weights.empty() && belongs_to(FamilyId::DenseConvolution, d.kind, d.key))
+      operations.push_back(operation_alone(d, as_constants(d.weights)));
+  }
   std::erase_if(dimensions, is_alone);
 }
 
@@ -235,7 +267,8 @@ void TuneState::profile() {
 // By arithmetic. Of half-precision dots most time goes into converting their operands, which fusions do.
 void TuneState::share_operations(double convolutions) {
   std::map<const DecisionFamily*, double> flops;
-  for (const Kernel& op : operations) flops[family_of(op.dimension)] += op.dimension.weight;
+  for (const Kernel& op : operations)
+    if (op.under.empty()) flops[family_of(op.dimension)] += op.dimension.weight;
   for (const Kernel& op : operations) {
     const DecisionFamily* family = family_of(op.dimension);
     const double all = family->id == FamilyId::DenseConvolution ? convolutions : 1 - convolutions;
@@ -335,22 +368,26 @@ TuneState::Group TuneState::winners(bool of_operations) const {
       return std::find(part.decisions.begin(), part.decisions.end(), decision) != part.decisions.end();
     });
   };
-  std::vector<const KernelReport*> won;
+  std::map<std::string, const KernelReport*> best_of;  // by key: an operation was measured with other weights, too
   for (const KernelReport& k : run.result.kernels) {
-    const Decision decision{k.decision, k.key, k.chosen};
-    if (!k.improved() || !present.contains(k.fingerprint) || refused_.contains(to_text(Decisions{decision}))) continue;
-    if (std::find(best.begin(), best.end(), decision) == best.end() && !waits(decision)) won.push_back(&k);
+    if (!k.improved() || !present.contains(k.fingerprint) || refused_.contains(to_text(decided_by(k)))) continue;
+    const KernelReport*& known = best_of[k.key];
+    if (known == nullptr || known->gain < k.gain) known = &k;
   }
+  std::vector<const KernelReport*> won;
+  for (const auto& [key, k] : best_of)
+    if (!has_all(best, decided_by(*k)) && !waits(decided_by(*k).back())) won.push_back(k);
   std::stable_sort(won.begin(), won.end(), [](const KernelReport* a, const KernelReport* b) {
     return a->share * (1 - 1 / a->gain) > b->share * (1 - 1 / b->gain);
   });
   Group group{.what = "", .decisions = {}, .share = 0, .whole = true, .kernels = !of_operations};
   for (const KernelReport* k : won) {
-    group.decisions.push_back({k->decision, k->key, k->chosen});
+    for (const Decision& d : decided_by(*k)) group.decisions.push_back(d);
+    group.with_weights |= !k->under.empty();
     group.share += k->share * (1 - 1 / k->gain);
   }
   group.share = std::min(group.share, 1.0);
-  group.what = fmt::format("{} {}", group.decisions.size(), of_operations ? "rewritten operations" : "tuned kernels");
+  group.what = fmt::format("{} {}", won.size(), of_operations ? "rewritten operations" : "tuned kernels");
   return group;
 }
 

@@ -26,8 +26,9 @@ struct TuneState {
     std::string what;
     Decisions decisions;
     double share = 1;
-    bool whole = true;     // not a part of what it is named after
-    bool kernels = false;  // won by themselves: `share` is what they save
+    bool whole = true;          // not a part of what it is named after
+    bool kernels = false;       // won by themselves: `share` is what they save
+    bool with_weights = false;  // among them how weights are stored, before the operations that are for it
 
     std::string name() const { return "group " + to_text(decisions); }  // for begin()
   };

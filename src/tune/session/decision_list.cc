@@ -70,16 +70,22 @@ bool is_alone(const Dimension& dimension) {
   return family && family->alone;
 }
 
-Kernel operation_alone(const Dimension& dimension, const Decisions& under) {
+Decisions as_constants(const std::vector<int>& weights) {
+  Decisions constants;
+  for (const int number : weights) constants.push_back({DecisionKind::Weights, std::to_string(number), "constant"});
+  return constants;
+}
+
+Kernel operation_alone(const Dimension& dimension, const Decisions& constants) {
   const DecisionFamily& family = *family_of(dimension);
   const size_t prefix = std::strlen(family.prefix);
-  return {.fingerprint = under.empty() ? dimension.key : dimension.key + " under " + to_text(under),
+  return {.fingerprint = dimension.key + (constants.empty() ? "" : " with constant weights"),
           .name = dimension.key.substr(prefix, dimension.key.find(':', prefix) - prefix),
           .kind = family.words,
           .count = dimension.count,
           .flops = dimension.weight / dimension.count,
           .dimension = dimension,
-          .under = under};
+          .under = constants};
 }
 
 Decisions without_kernels(Decisions decisions) {

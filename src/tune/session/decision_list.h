@@ -36,9 +36,10 @@ bool is_single(const Dimension& dimension);
 // The decisions that are not about single kernels; they determine which kernels exist.
 Decisions without_kernels(Decisions decisions);
 // Whether the dimension is an operation that is measured by itself (`alone` in graph/decision_families.def), and that operation
-// under these decisions about weights.
+// with these of its weights compiled in as constants.
 bool is_alone(const Dimension& dimension);
-Kernel operation_alone(const Dimension& dimension, const Decisions& under);
+Kernel operation_alone(const Dimension& dimension, const Decisions& constants);
+Decisions as_constants(const std::vector<int>& weights);
 
 // The decisions about no dimension of the space.
 Decisions outside(Decisions decisions, const Space& space);

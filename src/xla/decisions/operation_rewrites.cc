@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "decisions/conv_pool_expander.h"
 #include "decisions/half_dot.h"
+#include "decisions/onednn_convolution.h"
 #include "decisions/shifted_convolution.h"
 #include "decisions/winograd.h"
 #include "decisions/winograd_forms.h"
@@ -66,12 +67,33 @@ HloInstruction* shifted(HloInstruction* op, const std::string& value) {
   return op->opcode() == HloOpcode::kConvolution ? shifted_convolution(op) : shifted_pooling(op);
 }
 
+std::vector<std::string> forms_of_dense(const HloInstruction& op) {
+  std::vector<std::string> forms = winograd_forms(op);
+  if (op.opcode() == HloOpcode::kConvolution && op.feature_group_count() == 1)
+    for (std::string& form : onednn_forms(op)) forms.insert(forms.begin(), std::move(form));
+  return forms;
+}
+
+std::vector<std::string> forms_of_grouped(const HloInstruction& op) {
+  std::vector<std::string> forms = shifted_if(is_expandable_convolution(op));
+  if (op.opcode() == HloOpcode::kConvolution && op.feature_group_count() > 1)
+    for (std::string& form : onednn_forms(op)) forms.push_back(std::move(form));
+  return forms;
+}
+
+HloInstruction* dense_convolution(HloInstruction* op, const std::string& value) {
+  return value == kOneDnn ? onednn_convolution(op) : winograd_convolution(op, value);
+}
+
+HloInstruction* grouped_convolution(HloInstruction* op, const std::string& value) {
+  return value == kOneDnn ? onednn_convolution(op) : shifted(op, value);
+}
+
 constexpr RewriteRow kRewrites[] = {
     {FamilyId::WeightsGradient, [](const HloInstruction& op) { return shifted_if(is_expandable_gradient(op)); },
      gradient_key, expanded_operations, shifted},
-    {FamilyId::GroupedConvolution, [](const HloInstruction& op) { return shifted_if(is_expandable_convolution(op)); },
-     grouped_key, expanded_operations, shifted},
-    {FamilyId::DenseConvolution, winograd_forms, convolution_key, convolution_flops, winograd_convolution},
+    {FamilyId::GroupedConvolution, forms_of_grouped, grouped_key, expanded_operations, grouped_convolution},
+    {FamilyId::DenseConvolution, forms_of_dense, convolution_key, convolution_flops, dense_convolution},
     {FamilyId::Pooling, [](const HloInstruction& op) { return shifted_if(is_expandable_pooling(op)); }, pooling_key,
      expanded_operations, shifted},
     {FamilyId::HalfDot, half_dot_forms, dot_key, half_dot_flops, half_dot},
@@ -90,6 +112,22 @@ Found rewrite_of(const HloInstruction& op) {
   return {};
 }
 
+// The parameter of the program that a value is another order of, or -1.
+int parameter_behind(const HloInstruction* value) {
+  for (;; value = value->operand(0)) switch (value->opcode()) {
+      case HloOpcode::kTranspose:
+      case HloOpcode::kReshape:
+      case HloOpcode::kReverse:
+      case HloOpcode::kConvert:
+      case HloOpcode::kCopy:
+        break;
+      case HloOpcode::kParameter:
+        return value->parent()->IsEntryComputation() ? static_cast<int>(value->parameter_number()) : -1;
+      default:
+        return -1;
+    }
+}
+
 }  // namespace
 
 std::map<std::string, RewritableOperation> rewritable_operations(const xla::HloModule& module) {
@@ -102,6 +140,9 @@ std::map<std::string, RewritableOperation> rewritable_operations(const xla::HloM
       operation.values = std::move(found.values);
       operation.operations += found.row->operations(*instruction);
       ++operation.count;
+      const int behind = instruction->operand_count() > 1 ? parameter_behind(instruction->operand(1)) : -1;
+      operation.of_parameters &= behind >= 0;
+      operation.parameters.insert(behind);
     }
   return all;
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct RewritableOperation {
   std::vector<std::string> values;  // besides "default", most promising first
   double operations = 0;            // arithmetic, summed over those that share the key
   int count = 0;
+  std::set<int> parameters;   // that the second operands are made of
+  bool of_parameters = true;  // all of them are
 };
 
 // Those of a loaded program, by key (graph/decision_families.def).

@@ -98,7 +98,8 @@ std::vector<Dimension> program_dimensions(const xla::HloModule& program, const C
       Dimension dimension{DecisionKind::Weights, std::to_string(number), {"as-is"}, 0, 0};
       if (shape.dimensions().size() == 2) dimension.options.push_back("transposed");
       dimension.options.push_back("constant");
-      if (packs && shape.dimensions().size() >= 2) dimension.options.push_back(kPackedWeights);
+      if (packs && (shape.dimensions().size() == 2 || shape.dimensions().size() == 3))
+        dimension.options.push_back(kPackedWeights);
       if (xla::ShapeUtil::ElementsIn(shape) > 4096) dimensions.push_back(dimension);
     }
   }
@@ -109,6 +110,11 @@ std::vector<Dimension> program_dimensions(const xla::HloModule& program, const C
   for (const auto& [key, operation] : rewritable_operations(program)) {
     Dimension dimension{DecisionKind::Rewrite, key, {kNotRewritten}, 0, operation.operations, operation.count};
     dimension.options.insert(dimension.options.end(), operation.values.begin(), operation.values.end());
+    const std::vector<int> behind(operation.parameters.begin(), operation.parameters.end());
+    const bool declared = std::all_of(behind.begin(), behind.end(), [&](int number) {
+      return std::find(target.weights.begin(), target.weights.end(), number) != target.weights.end();
+    });
+    if (operation.of_parameters && declared) dimension.weights = behind;
     dimensions.push_back(std::move(dimension));
   }
   return dimensions;

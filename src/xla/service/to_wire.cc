@@ -64,6 +64,7 @@ std::unique_ptr<wire::DimensionT> to_wire_dimension(const Dimension& dimension) 
   out->default_option = dimension.default_option;
   out->weight = dimension.weight;
   out->count = dimension.count;
+  out->weights = dimension.weights;
   return out;
 }
 

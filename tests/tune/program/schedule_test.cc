@@ -55,6 +55,37 @@ TuneOptions in_a_minute() {
 
 }  // namespace
 
+TEST_CASE("convolutions are measured with constant weights as well, and adopted with them where that is faster",
+          "[tune]") {
+  const std::string key = "convolution:f32[1,8,8,8]*f32[3,3,8,8]->f32[1,8,8,8]:b01f_01io->b01f:size=3x3 pad=1_1x1_1";
+  for (const double with_constants : {2.0, 1.2}) {
+    FakeMeasurer measurer;
+    measurer.left_s = 60;
+    measurer.each_s = 0.1;
+    measurer.lowering = [&](auto&, bool) {
+      Lowered l;
+      l.fingerprint = "f";
+      l.kernels = {a_kernel("library", {"default"}, 0, 1)};
+      l.kernels[0].kind = "convolution";
+      l.dimensions = {{DecisionKind::Weights, "3", {"as-is", "constant"}, 0, 0},
+                      {DecisionKind::Rewrite, key, {"default", "winograd=4"}, 0, 1e9, 1, {3}}};
+      return l;
+    };
+    measurer.kernel = [&](const Kernel& k, auto&) {
+      Measurement m = measured(k.under.empty() ? 1.5 : with_constants);
+      m.baseline_ns = 0.9e6;
+      return m;
+    };
+    measurer.speed = [&](const Decisions& d) {
+      const bool rewritten = has(d, key, "winograd=4"), constant = has(d, "3", "constant");
+      return rewritten && constant ? with_constants : rewritten ? 1.5 : constant ? 0.99 : 1.0;
+    };
+    const ProgramResult result = tune_program(measurer, in_a_minute());
+    CHECK(has(result.decisions, key, "winograd=4"));
+    CHECK(has(result.decisions, "3", "constant") == (with_constants > 1.5));
+  }
+}
+
 TEST_CASE("an experiment that fails ends its own kind and nothing else", "[tune]") {
   FakeMeasurer measurer = slow_program();
   measurer.kernel = [](const Kernel& k, auto&) {

@@ -1,6 +1,7 @@
 // Convolutions by Winograd's method and half-precision dots on the real compiler; skipped where the worker is not built.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "graph/decision_family.h"
@@ -76,6 +77,36 @@ TEST_CASE("every form of Winograd's method computes the convolution", "[tune]") 
   }
 }
 
+TEST_CASE("oneDNN computes convolutions with strides, dilation and groups", "[tune]") {
+  if (no_worker()) return;
+  Session session(with_worker());
+  const Convolution convolutions[] = {
+      {"strides", "f32[2,9,8,8]", "f32[3,3,8,16]", "f32[2,5,4,16]",
+       "window={size=3x3 stride=2x2 pad=1_1x0_1}, dim_labels=b01f_01io->b01f"},
+      {"dilation", "f32[1,12,11,8]", "f32[3,3,8,8]", "f32[1,12,9,8]",
+       "window={size=3x3 pad=2_2x1_1 rhs_dilate=2x2}, dim_labels=b01f_01io->b01f"},
+      {"channels first", "f32[1,8,7,7]", "f32[9,8,3,3]", "f32[1,9,7,7]",
+       "window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01"},
+      {"three dimensions", "f32[1,5,6,7,4]", "f32[3,3,3,4,6]", "f32[1,5,6,7,6]",
+       "window={size=3x3x3 pad=1_1x1_1x1_1}, dim_labels=b012f_012io->b012f"},
+      {"groups", "f32[1,8,8,64]", "f32[3,3,16,64]", "f32[1,8,8,64]",
+       "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=4"},
+  };
+  for (const Convolution& c : convolutions) {
+    INFO(c.what);
+    session.load(program_of(c), c.what);
+    int offered = 0;
+    for (const Dimension& d : session.lower({}, false).dimensions) {
+      if (std::find(d.options.begin(), d.options.end(), "onednn") == d.options.end()) continue;
+      ++offered;
+      const Measurement m = session.measure_program({{DecisionKind::Rewrite, d.key, "onednn"}}, {}, kOnce);
+      INFO(m.note);
+      CHECK(m.ok());
+    }
+    CHECK(offered == 1);
+  }
+}
+
 TEST_CASE("constant weights are transformed before the program runs", "[tune]") {
   if (no_worker()) return;
   Session session(with_worker());
@@ -109,7 +140,7 @@ TEST_CASE("other convolutions and forms are refused", "[tune]") {
   for (const Convolution& c : others) {
     INFO(c.what);
     session.load(program_of(c), c.what);
-    CHECK(operations_of(session).empty());
+    for (const Dimension& d : operations_of(session)) CHECK(d.options == std::vector<std::string>{"default", "onednn"});
   }
   session.load(program_of(kConvolutions[0]), "3 x 3");
   const std::string key = operations_of(session).at(0).key;

@@ -1,0 +1,92 @@
+#include "decisions/onednn_convolution.h"
+
+#include <algorithm>
+
+#include "status.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/service/cpu/backend_config.pb.h"
+#include "xla_pch.h"
+
+namespace hone::xla_side {
+namespace {
+
+using xla::HloInstruction;
+using xla::ShapeUtil;
+
+// Where XLA takes it from: ThunkEmitter::EmitCustomCallThunk.
+constexpr char kTarget[] = "__onednn$convolution";
+
+bool is_window(const xla::WindowDimension& w) {
+  return w.padding_low() >= 0 && w.padding_high() >= 0 && w.base_dilation() == 1 && !w.window_reversal();
+}
+
+bool is_f32(const xla::Shape& shape) {
+  return shape.IsArray() && shape.element_type() == xla::F32 && !ShapeUtil::IsZeroElementArray(shape);
+}
+
+template <class Layout, class Dimensions>
+void set_spatial(Layout& layout, const Dimensions& dimensions) {
+  for (const int64_t d : dimensions) layout.add_spatial_dims(d);
+}
+
+xla::cpu::OneDnnConvolutionConfig config_of(const HloInstruction& conv) {
+  const auto& numbers = conv.convolution_dimension_numbers();
+  xla::cpu::OneDnnConvolutionConfig config;
+  config.set_dims(conv.shape().dimensions().size());
+  config.set_feature_groups(conv.feature_group_count());
+  auto& input = *config.mutable_input()->mutable_data();
+  input.set_batch_dim(numbers.input_batch_dimension());
+  input.set_feature_dim(numbers.input_feature_dimension());
+  set_spatial(input, numbers.input_spatial_dimensions());
+  auto& kernel = *config.mutable_kernel()->mutable_filter();
+  kernel.set_input_feature_dim(numbers.kernel_input_feature_dimension());
+  kernel.set_output_feature_dim(numbers.kernel_output_feature_dimension());
+  set_spatial(kernel, numbers.kernel_spatial_dimensions());
+  auto& output = *config.mutable_output()->mutable_data();
+  output.set_batch_dim(numbers.output_batch_dimension());
+  output.set_feature_dim(numbers.output_feature_dimension());
+  set_spatial(output, numbers.output_spatial_dimensions());
+  auto& window = *config.mutable_window();
+  for (const xla::WindowDimension& w : conv.window().dimensions()) {
+    window.add_size(w.size());
+    window.add_pad_left(w.padding_low());
+    window.add_pad_right(w.padding_high());
+    window.add_strides(w.stride());
+    window.add_window_dilations(w.window_dilation());  // as XLA counts it: the wheel's differs from upstream's by one
+  }
+  return config;
+}
+
+xla::Shape in_order(const xla::Shape& shape) {
+  return ShapeUtil::MakeShapeWithDescendingLayout(shape.element_type(), shape.dimensions());
+}
+
+}  // namespace
+
+std::vector<std::string> onednn_forms(const HloInstruction& op) {
+  if (op.opcode() != xla::HloOpcode::kConvolution || op.batch_group_count() != 1 || !is_f32(op.shape()) ||
+      !is_f32(op.operand(0)->shape()) || !is_f32(op.operand(1)->shape()))
+    return {};
+  const auto& windows = op.window().dimensions();
+  if (windows.empty() || windows.size() > 3 || !std::all_of(windows.begin(), windows.end(), is_window)) return {};
+  // A single position without strides is a product of two matrices, for which there are libraries enough.
+  const bool product = std::all_of(windows.begin(), windows.end(), [](const auto& w) {
+    return w.size() == 1 && w.stride() == 1 && w.padding_low() == 0 && w.padding_high() == 0;
+  });
+  if (product && op.feature_group_count() == 1) return {};
+  return {kOneDnn};
+}
+
+HloInstruction* onednn_convolution(HloInstruction* conv) {
+  if (onednn_forms(*conv).empty()) throw Error("not a convolution for oneDNN", std::string(conv->name()));
+  auto call =
+      HloInstruction::CreateCustomCall(in_order(conv->shape()), conv->operands(), kTarget,
+                                       {in_order(conv->operand(0)->shape()), in_order(conv->operand(1)->shape())});
+  xla::cpu::BackendConfig config;
+  *config.mutable_onednn_conv_config() = config_of(*conv);
+  check(call->set_backend_config(config), "oneDNN's configuration");
+  return conv->parent()->AddInstruction(std::move(call));
+}
+
+}  // namespace hone::xla_side
