@@ -18,7 +18,7 @@ using xla::ShapeUtil;
 constexpr char kTarget[] = "__onednn$convolution";
 
 bool is_window(const xla::WindowDimension& w) {
-  return w.padding_low() >= 0 && w.padding_high() >= 0 && w.base_dilation() == 1 && !w.window_reversal();
+  return w.padding_low() >= 0 && w.padding_high() >= 0 && w.base_dilation() == 1;
 }
 
 bool is_f32(const xla::Shape& shape) {
@@ -80,9 +80,15 @@ std::vector<std::string> onednn_forms(const HloInstruction& op) {
 
 HloInstruction* onednn_convolution(HloInstruction* conv) {
   if (onednn_forms(*conv).empty()) throw Error("not a convolution for oneDNN", std::string(conv->name()));
-  auto call =
-      HloInstruction::CreateCustomCall(in_order(conv->shape()), conv->operands(), kTarget,
-                                       {in_order(conv->operand(0)->shape()), in_order(conv->operand(1)->shape())});
+  HloInstruction* kernel = conv->mutable_operand(1);
+  std::vector<int64_t> reversed;
+  for (int i = 0; i < conv->window().dimensions_size(); ++i)
+    if (conv->window().dimensions(i).window_reversal())
+      reversed.push_back(conv->convolution_dimension_numbers().kernel_spatial_dimensions(i));
+  if (!reversed.empty())
+    kernel = conv->parent()->AddInstruction(HloInstruction::CreateReverse(kernel->shape(), kernel, reversed));
+  auto call = HloInstruction::CreateCustomCall(in_order(conv->shape()), {conv->mutable_operand(0), kernel}, kTarget,
+                                               {in_order(conv->operand(0)->shape()), in_order(kernel->shape())});
   xla::cpu::BackendConfig config;
   *config.mutable_onednn_conv_config() = config_of(*conv);
   check(call->set_backend_config(config), "oneDNN's configuration");

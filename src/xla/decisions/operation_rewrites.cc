@@ -1,10 +1,13 @@
 #include "decisions/operation_rewrites.h"
 
 #include "absl/strings/str_cat.h"
+#include "decisions/arg_reduction.h"
 #include "decisions/conv_pool_expander.h"
 #include "decisions/half_dot.h"
 #include "decisions/onednn_convolution.h"
+#include "decisions/pooling_gradient.h"
 #include "decisions/shifted_convolution.h"
+#include "decisions/window_slices.h"
 #include "decisions/winograd.h"
 #include "decisions/winograd_forms.h"
 #include "graph/decision_family.h"
@@ -58,6 +61,20 @@ std::string pooling_key(const HloInstruction& op) {
                       xla::window_util::ToString(op.window()));
 }
 
+std::string scatter_key(const HloInstruction& op) {
+  return absl::StrCat(shapes_of(op), ":", xla::window_util::ToString(op.window()), ":",
+                      xla::ComparisonDirectionToString(op.select()->root_instruction()->comparison_direction()));
+}
+
+std::string arg_key(const HloInstruction& op) {
+  return absl::StrCat(op.operand(2)->literal().ToStringWithoutShape(), ":",
+                      ShapeUtil::HumanString(op.operand(0)->shape()), ":", op.dimensions(0));
+}
+
+double elements_read(const HloInstruction& op) {
+  return static_cast<double>(ShapeUtil::ElementsIn(op.operand(0)->shape()));
+}
+
 std::string dot_key(const HloInstruction& op) {
   return absl::StrCat(shapes_of(op), ":", xla::DotDimensionNumbersToString(op.dot_dimension_numbers()));
 }
@@ -96,6 +113,14 @@ constexpr RewriteRow kRewrites[] = {
     {FamilyId::DenseConvolution, forms_of_dense, convolution_key, convolution_flops, dense_convolution},
     {FamilyId::Pooling, [](const HloInstruction& op) { return shifted_if(is_expandable_pooling(op)); }, pooling_key,
      expanded_operations, shifted},
+    {FamilyId::PoolingGradient, [](const HloInstruction& op) { return shifted_if(is_expandable_scatter(op)); },
+     scatter_key, [](const HloInstruction& op) { return elements_read(op) * window_positions(op.window()); },
+     [](HloInstruction* op, const std::string&) { return shifted_scatter(op); }},
+    {FamilyId::ArgReduction,
+     [](const HloInstruction& op) {
+       return is_arg_reduction(op) ? std::vector<std::string>{kTwoReductions} : std::vector<std::string>();
+     },
+     arg_key, elements_read, [](HloInstruction* op, const std::string&) { return two_reductions(op); }},
     {FamilyId::HalfDot, half_dot_forms, dot_key, half_dot_flops, half_dot},
 };
 

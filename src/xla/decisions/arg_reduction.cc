@@ -1,0 +1,127 @@
+#include "decisions/arg_reduction.h"
+
+#include <optional>
+
+#include "decisions/window_slices.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla_pch.h"
+
+namespace hone::xla_side {
+namespace {
+
+using xla::ComparisonDirection;
+using xla::HloComputation;
+using xla::HloInstruction;
+using xla::HloOpcode;
+using xla::Shape;
+using xla::ShapeUtil;
+
+bool compares(const HloInstruction& op, ComparisonDirection direction, const HloInstruction* a,
+              const HloInstruction* b) {
+  return op.opcode() == HloOpcode::kCompare && op.comparison_direction() == direction && op.operand(0) == a &&
+         op.operand(1) == b;
+}
+
+// Whether `op` combines two values, in either order, for which the predicates hold.
+template <class First, class Second>
+bool joins(const HloInstruction& op, HloOpcode opcode, First first, Second second) {
+  if (op.opcode() != opcode) return false;
+  return (first(*op.operand(0)) && second(*op.operand(1))) || (first(*op.operand(1)) && second(*op.operand(0)));
+}
+
+bool selects(const HloInstruction& op, const HloInstruction* a, const HloInstruction* b) {
+  return op.opcode() == HloOpcode::kSelect && op.operand(1) == a && op.operand(2) == b;
+}
+
+// kGt or kLt of the reducer (a, i, b, j) -> (better ? a : b, better or equal and i < j ? i : j).
+std::optional<ComparisonDirection> direction_of(const HloComputation& reducer) {
+  const HloInstruction& root = *reducer.root_instruction();
+  if (reducer.num_parameters() != 4 || root.opcode() != HloOpcode::kTuple || root.operand_count() != 2) return {};
+  const HloInstruction *a = reducer.parameter_instruction(0), *i = reducer.parameter_instruction(1),
+                       *b = reducer.parameter_instruction(2), *j = reducer.parameter_instruction(3);
+  const HloInstruction &value = *root.operand(0), &index = *root.operand(1);
+  if (!selects(value, a, b) || !selects(index, i, j)) return {};
+  const HloInstruction& better = *value.operand(0);
+  const auto nan = [&](const HloInstruction& op) { return compares(op, ComparisonDirection::kNe, a, a); };
+  const auto equal = [&](const HloInstruction& op) { return compares(op, ComparisonDirection::kEq, a, b); };
+  const auto earlier = [&](const HloInstruction& op) { return compares(op, ComparisonDirection::kLt, i, j); };
+  const auto same = [&](const HloInstruction& op) { return &op == &better; };
+  const auto tied = [&](const HloInstruction& op) { return joins(op, HloOpcode::kAnd, equal, earlier); };
+  if (!joins(*index.operand(0), HloOpcode::kOr, same, tied)) return {};
+  for (const auto direction : {ComparisonDirection::kGt, ComparisonDirection::kLt}) {
+    const auto beats = [&](const HloInstruction& op) { return compares(op, direction, a, b); };
+    if (joins(better, HloOpcode::kOr, beats, nan)) return direction;
+  }
+  return {};
+}
+
+// Whether each element is its own place in this dimension. XLA writes an iota as one of a single dimension, broadcast.
+bool counts(const HloInstruction& indices, int64_t dimension) {
+  const bool spread = indices.opcode() == HloOpcode::kBroadcast && indices.dimensions().size() == 1;
+  if (spread && indices.dimensions(0) != dimension) return false;
+  const HloInstruction& iota = spread ? *indices.operand(0) : indices;
+  return iota.opcode() == HloOpcode::kIota &&
+         xla::Cast<xla::HloIotaInstruction>(&iota)->iota_dimension() == (spread ? 0 : dimension);
+}
+
+HloComputation* reducer_of(xla::HloModule& module, HloOpcode opcode, xla::PrimitiveType type) {
+  HloComputation::Builder builder("best");
+  const Shape scalar = ShapeUtil::MakeShape(type, {});
+  auto* x = builder.AddInstruction(HloInstruction::CreateParameter(0, scalar, "x"));
+  auto* y = builder.AddInstruction(HloInstruction::CreateParameter(1, scalar, "y"));
+  builder.AddInstruction(HloInstruction::CreateBinary(scalar, opcode, x, y));
+  return module.AddEmbeddedComputation(builder.Build());
+}
+
+}  // namespace
+
+bool is_arg_reduction(const HloInstruction& op) {
+  if (op.opcode() != HloOpcode::kReduce || op.operand_count() != 4 || op.dimensions().size() != 1) return false;
+  const HloInstruction &values = *op.operand(0), &indices = *op.operand(1), &first = *op.operand(2),
+                       &zeroth = *op.operand(3);
+  if (!is_float(values.shape()) || ShapeUtil::IsZeroElementArray(values.shape()) ||
+      !counts(indices, op.dimensions(0)) || !xla::primitive_util::IsSignedIntegralType(indices.shape().element_type()))
+    return false;
+  const std::optional<ComparisonDirection> direction = direction_of(*op.to_apply());
+  if (!direction || first.opcode() != HloOpcode::kConstant || zeroth.opcode() != HloOpcode::kConstant) return false;
+  const xla::PrimitiveType type = values.shape().element_type();
+  const xla::Literal worst =
+      *direction == ComparisonDirection::kGt ? xla::LiteralUtil::MinValue(type) : xla::LiteralUtil::MaxValue(type);
+  return first.literal() == worst && zeroth.literal().IsAll(0);
+}
+
+HloInstruction* two_reductions(HloInstruction* op) {
+  HloComputation& computation = *op->parent();
+  const auto add = [&](std::unique_ptr<HloInstruction> instruction) {
+    return computation.AddInstruction(std::move(instruction));
+  };
+  HloInstruction *values = op->mutable_operand(0), *indices = op->mutable_operand(1);
+  const Shape &whole = values->shape(), &reduced = op->shape().tuple_shapes(0),
+              &reduced_indices = op->shape().tuple_shapes(1);
+  const bool largest = direction_of(*op->to_apply()) == ComparisonDirection::kGt;
+  const xla::PrimitiveType index_type = indices->shape().element_type();
+  HloInstruction* best = add(HloInstruction::CreateReduce(
+      reduced, values, op->mutable_operand(2), op->dimensions(),
+      reducer_of(*op->GetModule(), largest ? HloOpcode::kMaximum : HloOpcode::kMinimum, whole.element_type())));
+  std::vector<int64_t> others;
+  for (int64_t d = 0; d < static_cast<int64_t>(whole.dimensions().size()); ++d)
+    if (d != op->dimensions(0)) others.push_back(d);
+  HloInstruction* bests = add(HloInstruction::CreateBroadcast(whole, best, others));
+  const Shape flags = ShapeUtil::ChangeElementType(whole, xla::PRED);
+  HloInstruction* equal = add(HloInstruction::CreateCompare(flags, values, bests, ComparisonDirection::kEq));
+  // Where some value is no number, the best is none either.
+  HloInstruction* nan = add(HloInstruction::CreateCompare(flags, values, values, ComparisonDirection::kNe));
+  HloInstruction* hit = add(HloInstruction::CreateBinary(flags, HloOpcode::kOr, equal, nan));
+  HloInstruction* last = add(HloInstruction::CreateConstant(xla::LiteralUtil::MaxValue(index_type)));
+  HloInstruction* lasts = add(HloInstruction::CreateBroadcast(indices->shape(), last, {}));
+  HloInstruction* hits = add(HloInstruction::CreateTernary(indices->shape(), HloOpcode::kSelect, hit, indices, lasts));
+  HloInstruction* index = add(HloInstruction::CreateReduce(
+      reduced_indices, hits, last, op->dimensions(), reducer_of(*op->GetModule(), HloOpcode::kMinimum, index_type)));
+  return add(HloInstruction::CreateTuple({best, index}));
+}
+
+}  // namespace hone::xla_side
