@@ -1,5 +1,5 @@
 // Are the forms offered for convolutions and dots right? Draws operations over types and shapes (odd sizes, strides, dilation, groups,
-// one and two spatial dimensions, any order of dimensions, sizes of zero), and measures every form of each by itself.
+// one to three spatial dimensions, any order of dimensions, sizes of zero), and measures every form of each by itself.
 //
 //   bench_operations COUNT [SEED] > rows.jsonl     one line for each form; a summary to stderr
 #include <fmt/core.h>
@@ -58,7 +58,7 @@ std::string program(const std::string& left, const std::string& right, const std
 }
 
 std::string draw_convolution(Rng& rng) {
-  const int spatial = rng.below(4) == 0 ? 1 : 2;
+  const int spatial = one_of(rng, std::array{1, 2, 2, 2, 2, 3});
   const int groups = rng.below(8) == 0 ? one_of(rng, std::array{2, 4}) : 1;
   const int features = one_of(rng, std::array{0, 1, 3, 8, 8, 9, 16, 16, 24, 33}),
             results = groups * one_of(rng, std::array{0, 1, 4, 8, 8, 11, 16, 32}),
@@ -70,7 +70,8 @@ std::string draw_convolution(Rng& rng) {
     const int size = one_of(rng, std::array{1, 2, 3, 3, 3, 3, 5, 7, 9}),
               stride = one_of(rng, std::array{1, 1, 1, 1, 2}), dilation = one_of(rng, std::array{1, 1, 1, 1, 1, 2}),
               low = static_cast<int>(rng.below(5)) - 1, high = static_cast<int>(rng.below(5)) - 1,
-              reach = (size - 1) * dilation + 1, length = reach + static_cast<int>(rng.below(24)) + 2;
+              reach = (size - 1) * dilation + 1,
+              length = reach + static_cast<int>(rng.below(spatial == 3 ? 8 : 24)) + 2;
     const char digit = static_cast<char>('0' + i);
     digits += digit;
     in[digit] = length;
@@ -140,11 +141,13 @@ void measure(tune::Session& session, const std::string& text, Totals& totals) {
     ++totals.refused;  // XLA itself does not take it
     return;
   }
-  std::erase_if(found, [](const Dimension& d) { return !tune::is_alone(d); });
+  std::erase_if(found, [](const Dimension& d) { return d.kind != DecisionKind::Rewrite; });
   if (found.empty()) ++totals.without;
   for (const Dimension& d : found)
     for (size_t i = 1; i < d.options.size(); ++i) {
-      const tune::Measurement m = session.measure_kernel(tune::operation_alone(d, {}), d.options[i], kOnce);
+      const tune::Measurement m = tune::is_alone(d)
+                                      ? session.measure_kernel(tune::operation_alone(d, {}), d.options[i], kOnce)
+                                      : session.measure_program({{d.kind, d.key, d.options[i]}}, {}, kOnce);
       ++totals.forms;
       ++totals.by_outcome[outcome_name(m.outcome)];
       const nlohmann::json row = {

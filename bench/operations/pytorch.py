@@ -38,8 +38,10 @@ SLOWER = 1.2  # times PyTorch's time: more is counted
 
 def measure(request: dict) -> dict:
     """In a process of its own: nanoseconds of each contender by turns, and how far outputs are from default XLA's."""
+    import numpy as np
     import torch
     from frameworks_stages import Case, Contender, difference, interleave, make_default, make_tuned
+    from hone import arrays
     from torch_operations import OPERATIONS
     from xla_operations import values_of
 
@@ -49,7 +51,14 @@ def measure(request: dict) -> dict:
         def __init__(self):
             self.request, self.folder, self.threads, self.constants = request, Path(request["folder"]), 1, 0
             self.package = self.folder / "tuned.hone"
-            self.values = values_of(request["name"], request["seed"])
+            self.values = [self.aligned(value) for value in values_of(request["name"], request["seed"])]
+
+        @staticmethod
+        def aligned(value: np.ndarray) -> np.ndarray:
+            """Else each call of a program would copy it."""
+            copy = arrays.empty(value.shape, value.dtype)
+            copy[...] = value
+            return copy
 
     torch.set_num_threads(1)
     with torch.no_grad():

@@ -83,6 +83,7 @@ std::vector<TuneStep> make_steps() {
       {"winning operations", winning_operations, greedily, {.kept = 0.8, .gain = kAlmostAll}, false, true},
       {"gradients of poolings", groups_of_family(FamilyId::PoolingGradient), greedily, {.kept = 0.6, .gain = 1}},
       {"argmax and argmin", groups_of_family(FamilyId::ArgReduction), greedily, {.kept = 0.6, .gain = 0.5}},
+      {"sines and cosines", groups_of_family(FamilyId::Sine), greedily, {.kept = 0.3, .gain = 0.3}},
       {"poolings", groups_of_family(FamilyId::Pooling), greedily, {.kept = 0.34, .gain = 0.53}},
       // They decide which kernels and dimensions there are.
       {"orders of passes", orders_of_passes, with_passes, {.kept = 0.1, .gain = 0.08}},

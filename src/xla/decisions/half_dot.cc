@@ -1,5 +1,6 @@
 #include "decisions/half_dot.h"
 
+#include "decisions/arithmetic.h"
 #include "decisions/window_slices.h"
 #include "graph/decision_family.h"
 #include "status.h"
@@ -55,9 +56,9 @@ Sizes joined(Sizes first, const Sizes& second, const Sizes& third) {
 
 // Builds what replaces one dot: a product of matrices, or of as many as the batch has, in the one form that XLA gives to
 // YNNPACK. It decides so before it brings dots into that form, and converts the operands of all others.
-class MatrixProduct {
+class MatrixProduct : Arithmetic {
  public:
-  MatrixProduct(HloInstruction* dot, bool second_row) : dot_(dot), second_row_(second_row) {}
+  MatrixProduct(HloInstruction* dot, bool second_row) : Arithmetic(dot->parent()), dot_(dot), second_row_(second_row) {}
 
   HloInstruction* build() {
     HloInstruction *left = dot_->mutable_operand(0), *right = dot_->mutable_operand(1);
@@ -75,27 +76,14 @@ class MatrixProduct {
     HloInstruction* result = multiplied(left, right, batch, depth_first);
     const Sizes sizes = joined(batch, {rows}, {columns});
     if (second_row_) result = sliced(result, Sizes(sizes.size(), 0), sizes, Sizes(sizes.size(), 1));
-    result = reshaped(result, Sizes(dot_->shape().dimensions().begin(), dot_->shape().dimensions().end()));
-    return add(HloInstruction::CreateConvert(dot_->shape(), result));
+    result = reshaped(result, sizes_of(dot_));
+    return as_type(result, dot_->shape().element_type());
   }
 
  private:
-  HloInstruction* add(std::unique_ptr<HloInstruction> made) { return dot_->parent()->AddInstruction(std::move(made)); }
-
-  HloInstruction* reshaped(HloInstruction* value, const Sizes& sizes) {
-    if (Sizes(value->shape().dimensions().begin(), value->shape().dimensions().end()) == sizes) return value;
-    return add(HloInstruction::CreateReshape(ShapeUtil::MakeShape(value->shape().element_type(), sizes), value));
-  }
-
   HloInstruction* arranged(HloInstruction* value, const Sizes& order, const Sizes& sizes) {
     forget_layout(value);
-    if (!std::is_sorted(order.begin(), order.end())) {
-      Sizes permuted;
-      for (int64_t d : order) permuted.push_back(value->shape().dimensions(d));
-      value = add(
-          HloInstruction::CreateTranspose(ShapeUtil::MakeShape(value->shape().element_type(), permuted), value, order));
-    }
-    return reshaped(value, sizes);
+    return reshaped(transposed(value, order), sizes);
   }
 
   // Before layouts are assigned those of instructions mean nothing, but XLA asks with them what YNNPACK supports, and

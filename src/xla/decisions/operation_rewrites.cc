@@ -7,6 +7,7 @@
 #include "decisions/onednn_convolution.h"
 #include "decisions/pooling_gradient.h"
 #include "decisions/shifted_convolution.h"
+#include "decisions/sine.h"
 #include "decisions/window_slices.h"
 #include "decisions/winograd.h"
 #include "decisions/winograd_forms.h"
@@ -121,6 +122,14 @@ constexpr RewriteRow kRewrites[] = {
        return is_arg_reduction(op) ? std::vector<std::string>{kTwoReductions} : std::vector<std::string>();
      },
      arg_key, elements_read, [](HloInstruction* op, const std::string&) { return two_reductions(op); }},
+    {FamilyId::Sine,
+     [](const HloInstruction& op) {
+       return is_large_sine(op) ? std::vector<std::string>{kPolynomial} : std::vector<std::string>();
+     },
+     [](const HloInstruction& op) {
+       return absl::StrCat(xla::HloOpcodeString(op.opcode()), ":", ShapeUtil::HumanString(op.shape()));
+     },
+     elements_read, [](HloInstruction* op, const std::string&) { return polynomial_sine(op); }},
     {FamilyId::HalfDot, half_dot_forms, dot_key, half_dot_flops, half_dot},
 };
 

@@ -1,12 +1,10 @@
 #include "decisions/pooling_gradient.h"
 
 #include <algorithm>
-#include <optional>
 
+#include "decisions/arithmetic.h"
 #include "decisions/window_slices.h"
-#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
-#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/window_util.h"
 #include "xla_pch.h"
@@ -32,10 +30,11 @@ bool is_one(const HloComputation& computation, HloOpcode opcode) {
 }
 
 // Builds the form in the computation of the select-and-scatter.
-class ShiftedScatter {
+class ShiftedScatter : Arithmetic {
  public:
   explicit ShiftedScatter(HloInstruction* scatter)
-      : scatter_(scatter),
+      : Arithmetic(scatter->parent()),
+        scatter_(scatter),
         window_(scatter->window()),
         type_(scatter->shape().element_type()),
         rank_(scatter->shape().dimensions().size()),
@@ -54,23 +53,12 @@ class ShiftedScatter {
   }
 
  private:
-  HloInstruction* add(std::unique_ptr<HloInstruction> instruction) {
-    return scatter_->parent()->AddInstruction(std::move(instruction));
-  }
   static Shape shape(xla::PrimitiveType type, const Position& sizes) { return ShapeUtil::MakeShape(type, sizes); }
-  HloInstruction* broadcast(xla::Literal scalar, const Position& sizes) {
-    const xla::PrimitiveType type = scalar.shape().element_type();
-    HloInstruction* one = add(HloInstruction::CreateConstant(std::move(scalar)));
-    return add(HloInstruction::CreateBroadcast(shape(type, sizes), one, {}));
-  }
   HloInstruction* number(int64_t position) {
-    return broadcast(xla::LiteralUtil::CreateR0<int8_t>(static_cast<int8_t>(position)), out_);
+    return filled(xla::LiteralUtil::CreateR0<int8_t>(static_cast<int8_t>(position)), out_);
   }
   HloInstruction* compare(HloInstruction* a, HloInstruction* b, ComparisonDirection direction) {
     return add(HloInstruction::CreateCompare(shape(xla::PRED, out_), a, b, direction));
-  }
-  HloInstruction* both(HloOpcode opcode, HloInstruction* a, HloInstruction* b) {
-    return add(HloInstruction::CreateBinary(a->shape(), opcode, a, b));
   }
   HloInstruction* select(HloInstruction* which, HloInstruction* a, HloInstruction* b) {
     return add(HloInstruction::CreateTernary(a->shape(), HloOpcode::kSelect, which, a, b));
@@ -131,9 +119,9 @@ class ShiftedScatter {
         seen = valid;
       } else {
         HloInstruction* keep = compare(best, element, direction());
-        if (HloInstruction* known = mask(seen)) keep = both(HloOpcode::kAnd, keep, known);
+        if (HloInstruction* known = mask(seen)) keep = binary(HloOpcode::kAnd, keep, known);
         if (HloInstruction* here = mask(valid))
-          keep = both(HloOpcode::kOr, keep, add(HloInstruction::CreateUnary(here->shape(), HloOpcode::kNot, here)));
+          keep = binary(HloOpcode::kOr, keep, add(HloInstruction::CreateUnary(here->shape(), HloOpcode::kNot, here)));
         best = select(keep, best, element);
         selected = select(keep, selected, number(n));
         for (size_t i = 0; i < seen.size(); ++i) seen[i] = seen[i] || valid[i];
@@ -160,13 +148,11 @@ class ShiftedScatter {
       Position next = remainders;
       next.push_back(remainder);
       HloInstruction* part = interleaved(from + 1, next, selected);
-      Position sizes(part->shape().dimensions().begin(), part->shape().dimensions().end());
+      Position sizes = sizes_of(part);
       sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(from) + 1, 1);
-      parts.push_back(add(HloInstruction::CreateReshape(shape(type_, sizes), part)));
+      parts.push_back(reshaped(part, sizes));
     }
-    Position sizes(parts[0]->shape().dimensions().begin(), parts[0]->shape().dimensions().end());
-    sizes[from + 1] = strides_[from];
-    return add(HloInstruction::CreateConcatenate(shape(type_, sizes), parts, static_cast<int64_t>(from) + 1));
+    return concatenated(parts, static_cast<int64_t>(from) + 1);
   }
 
   HloInstruction* sum_at(const Position& remainders, HloInstruction* selected) {
@@ -187,7 +173,7 @@ class ShiftedScatter {
       HloInstruction* scattered =
           select(compare(selected, number(current), ComparisonDirection::kEq), scatter_->mutable_operand(1), zeros);
       HloInstruction* placed = add(HloInstruction::CreatePad(shape(type_, sizes), scattered, zero, padding));
-      sum = sum == nullptr ? placed : both(HloOpcode::kAdd, sum, placed);
+      sum = sum == nullptr ? placed : binary(HloOpcode::kAdd, sum, placed);
     });
     return sum != nullptr ? sum : add(HloInstruction::CreateBroadcast(shape(type_, sizes), zero, {}));
   }
@@ -200,8 +186,7 @@ class ShiftedScatter {
       from.push_back(window_.dimensions(d).padding_low());
       to.push_back(from.back() + in_[d]);
     }
-    HloInstruction* flat = add(HloInstruction::CreateReshape(shape(type_, sizes), value));
-    return sliced(flat, from, to, Position(rank_, 1));
+    return sliced(reshaped(value, sizes), from, to, Position(rank_, 1));
   }
 
   HloInstruction* scatter_;

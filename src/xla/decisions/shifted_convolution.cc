@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "decisions/arithmetic.h"
 #include "decisions/window_slices.h"
 #include "xla_pch.h"
 
@@ -20,13 +21,13 @@ int64_t features_per_group(const HloInstruction& conv) {
 namespace {
 
 // Builds the arithmetic that replaces one convolution, in the convolution's computation.
-class ShiftedConvolution {
+class ShiftedConvolution : Arithmetic {
  public:
   explicit ShiftedConvolution(HloInstruction* conv)
-      : conv_(conv),
+      : Arithmetic(conv->parent()),
+        conv_(conv),
         numbers_(conv->convolution_dimension_numbers()),
         window_(conv->window()),
-        computation_(conv->parent()),
         // Narrow types are summed in f32, as in libraries.
         type_(conv->shape().element_type() == xla::F64 ? xla::F64 : xla::F32),
         input_(padded_input()),
@@ -38,20 +39,7 @@ class ShiftedConvolution {
   }
 
  private:
-  HloInstruction* add(std::unique_ptr<HloInstruction> instruction) {
-    return computation_->AddInstruction(std::move(instruction));
-  }
-
   Shape shape_of(std::vector<int64_t> dimensions) const { return ShapeUtil::MakeShape(type_, dimensions); }
-
-  HloInstruction* as_type(HloInstruction* value, xla::PrimitiveType type) {
-    if (value->shape().element_type() == type) return value;
-    return add(HloInstruction::CreateConvert(ShapeUtil::ChangeElementType(value->shape(), type), value));
-  }
-
-  HloInstruction* binary(HloOpcode opcode, HloInstruction* a, HloInstruction* b) {
-    return add(HloInstruction::CreateBinary(a->shape(), opcode, a, b));
-  }
 
   HloInstruction* zero() { return add(HloInstruction::CreateConstant(xla::LiteralUtil::Zero(type_))); }
 
@@ -157,13 +145,6 @@ class ShiftedConvolution {
     return transposed(sum, order);
   }
 
-  HloInstruction* transposed(HloInstruction* value, const std::vector<int64_t>& order) {
-    if (std::is_sorted(order.begin(), order.end())) return value;
-    std::vector<int64_t> dimensions;
-    for (int64_t d : order) dimensions.push_back(size_of(value, d));
-    return add(HloInstruction::CreateTranspose(shape_of(dimensions), value, order));
-  }
-
   // The right operand transposed to the left one's dimension order: output features in place of the batch, input
   // features in place of the features; reversed in the dimensions with window reversal.
   HloInstruction* aligned_kernel() {
@@ -231,7 +212,6 @@ class ShiftedConvolution {
   HloInstruction* conv_;
   const xla::ConvolutionDimensionNumbers& numbers_;
   const xla::Window& window_;
-  xla::HloComputation* computation_;
   xla::PrimitiveType type_;
   HloInstruction *input_, *kernel_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "decisions/arithmetic.h"
 #include "decisions/window_slices.h"
 #include "decisions/winograd_forms.h"
 #include "graph/winograd_form.h"
@@ -17,14 +18,14 @@ using xla::HloInstruction;
 using xla::HloOpcode;
 using xla::Shape;
 using xla::ShapeUtil;
-using Sizes = std::vector<int64_t>;
 
 // Builds the arithmetic that replaces one convolution, in the convolution's computation. Values between have the dimensions
 // batch, rows, columns, features; one spatial dimension counts as columns of one row.
-class WinogradConvolution {
+class WinogradConvolution : Arithmetic {
  public:
   WinogradConvolution(HloInstruction* conv, WinogradForm form)
-      : conv_(conv),
+      : Arithmetic(conv->parent()),
+        conv_(conv),
         numbers_(conv->convolution_dimension_numbers()),
         // Narrow types are computed in f32, as in libraries.
         type_(conv->shape().element_type() == xla::F64 ? xla::F64 : xla::F32),
@@ -47,7 +48,7 @@ class WinogradConvolution {
     const int64_t whole = by_batch ? batch_ : rows_.tiles, count = std::min<int64_t>(form_.strips, whole);
     for (int64_t n = 0; n < count; ++n) {
       const int64_t from = n * whole / count, to = (n + 1) * whole / count;
-      const Sizes& sizes = shape_of(input);
+      const Sizes& sizes = sizes_of(input);
       Sizes start(4, 0), end = sizes;
       if (by_batch) {
         start[0] = from, end[0] = to;
@@ -58,84 +59,56 @@ class WinogradConvolution {
           strip(slice(input, start, end), by_batch ? to - from : batch_, by_batch ? rows_.tiles : to - from));
     }
     HloInstruction* result =
-        slice(concatenate(strips, by_batch ? 0 : 1), {0, 0, 0, 0}, {batch_, rows_.out, columns_.out, results_});
+        slice(concatenated(strips, by_batch ? 0 : 1), {0, 0, 0, 0}, {batch_, rows_.out, columns_.out, results_});
     return as_type(ordered(result), conv_->shape().element_type());
   }
 
  private:
   // ---- instructions
 
-  HloInstruction* add(std::unique_ptr<HloInstruction> instruction) {
-    return conv_->parent()->AddInstruction(std::move(instruction));
-  }
   Shape shape(const Sizes& sizes) const { return ShapeUtil::MakeShape(type_, sizes); }
-  static Sizes shape_of(const HloInstruction* value) {
-    return Sizes(value->shape().dimensions().begin(), value->shape().dimensions().end());
-  }
-  HloInstruction* as_type(HloInstruction* value, xla::PrimitiveType type) {
-    if (value->shape().element_type() == type) return value;
-    return add(HloInstruction::CreateConvert(ShapeUtil::ChangeElementType(value->shape(), type), value));
-  }
-  HloInstruction* reshaped(HloInstruction* value, const Sizes& sizes) {
-    return shape_of(value) == sizes ? value : add(HloInstruction::CreateReshape(shape(sizes), value));
-  }
-  HloInstruction* transposed(HloInstruction* value, const Sizes& order) {
-    if (std::is_sorted(order.begin(), order.end())) return value;
-    Sizes sizes;
-    for (int64_t d : order) sizes.push_back(size_of(value, d));
-    return add(HloInstruction::CreateTranspose(shape(sizes), value, order));
-  }
   HloInstruction* slice(HloInstruction* value, const Sizes& from, const Sizes& to, Sizes step = {}) {
     if (step.empty()) step.assign(from.size(), 1);
-    if (to == shape_of(value) && std::all_of(from.begin(), from.end(), [](int64_t f) { return f == 0; }) &&
+    if (to == sizes_of(value) && std::all_of(from.begin(), from.end(), [](int64_t f) { return f == 0; }) &&
         std::all_of(step.begin(), step.end(), [](int64_t s) { return s == 1; }))
       return value;
     return sliced(value, from, to, step);
   }
   // Every `step`-th of `count` elements of one dimension.
   HloInstruction* every(HloInstruction* value, int64_t dimension, int64_t from, int64_t count, int64_t step) {
-    Sizes start(shape_of(value).size(), 0), end = shape_of(value), steps(start.size(), 1);
+    Sizes start(sizes_of(value).size(), 0), end = sizes_of(value), steps(start.size(), 1);
     start[dimension] = from;
     end[dimension] = from + (count - 1) * step + 1;
     steps[dimension] = step;
     return slice(value, start, end, steps);
-  }
-  HloInstruction* concatenate(const std::vector<HloInstruction*>& values, int64_t dimension) {
-    if (values.size() == 1) return values[0];
-    Sizes sizes = shape_of(values[0]);
-    sizes[dimension] = 0;
-    for (const HloInstruction* value : values) sizes[dimension] += size_of(value, dimension);
-    return add(HloInstruction::CreateConcatenate(shape(sizes), values, dimension));
   }
   HloInstruction* scaled(HloInstruction* value, double by) {
     if (by == 1) return value;
     if (by == -1) return add(HloInstruction::CreateUnary(value->shape(), HloOpcode::kNegate, value));
     xla::Literal scalar = type_ == xla::F64 ? xla::LiteralUtil::CreateR0<double>(by)
                                             : xla::LiteralUtil::CreateR0<float>(static_cast<float>(by));
-    HloInstruction* factor = add(HloInstruction::CreateConstant(std::move(scalar)));
-    HloInstruction* wide = add(HloInstruction::CreateBroadcast(value->shape(), factor, {}));
-    return add(HloInstruction::CreateBinary(value->shape(), HloOpcode::kMultiply, value, wide));
+    return binary(HloOpcode::kMultiply, value, filled(std::move(scalar), sizes_of(value)));
   }
   HloInstruction* combined(const std::vector<double>& row, const std::vector<HloInstruction*>& values) {
     HloInstruction* sum = nullptr;
     for (size_t k = 0; k < row.size(); ++k) {
       if (row[k] == 0) continue;
       HloInstruction* term = scaled(values[k], row[k]);
-      sum = sum == nullptr ? term : add(HloInstruction::CreateBinary(sum->shape(), HloOpcode::kAdd, sum, term));
+      sum = sum == nullptr ? term : binary(HloOpcode::kAdd, sum, term);
     }
     return sum;
   }
   // One combination of the values for each row of the matrix, side by side in a dimension added at `at`.
   HloInstruction* transformed(const Matrix& matrix, const std::vector<HloInstruction*>& values, int64_t at) {
     std::vector<HloInstruction*> parts;
-    Sizes sizes = shape_of(values[0]);
+    Sizes sizes = sizes_of(values[0]);
     sizes.insert(sizes.begin() + at, 1);
     for (const std::vector<double>& row : matrix) parts.push_back(reshaped(combined(row, values), sizes));
-    return concatenate(parts, at);
+    return concatenated(parts, at);
   }
   // The elements along the first dimension, without it.
   std::vector<HloInstruction*> split(HloInstruction* value) {
-    const Sizes sizes = shape_of(value), rest(sizes.begin() + 1, sizes.end());
+    const Sizes sizes = sizes_of(value), rest(sizes.begin() + 1, sizes.end());
     std::vector<HloInstruction*> parts;
     for (int64_t i = 0; i < sizes[0]; ++i) parts.push_back(reshaped(every(value, 0, i, 1, 1), rest));
     return parts;
@@ -206,7 +179,7 @@ class WinogradConvolution {
     const xla::Literal weights = take(given.Convert(xla::F64), "weights");
     xla::Literal result(ShapeUtil::MakeShape(xla::F64, {columns_.reach * rows_.reach, features_, results_}));
     const bool two = conv_->window().dimensions_size() == 2;
-    const Sizes widths = shape_of(conv_->operand(1));
+    const Sizes widths = sizes_of(conv_->operand(1));
     Sizes at(widths.size());
     double* out = result.data<double>().data();
     std::fill(out, out + result.element_count(), 0.0);

@@ -142,4 +142,33 @@ TEST_CASE("argmax and argmin as two reductions find the same, also ties and what
   CHECK_FALSE(offers(session, arg_reduction("GT", "inf", "parameter(0)", 1), FamilyId::ArgReduction));
 }
 
+TEST_CASE("sines and cosines by polynomials are as near as XLA's own, also of large arguments", "[tune]") {
+  if (no_worker()) return;
+  Session session(with_worker());
+  for (const char* opcode : {"sine", "cosine"})
+    for (const char* factor : {"1", "700", "1e6", "1e-5", "nan"}) {
+      INFO(opcode << " of " << factor);
+      const std::string program = fmt::format(R"(HloModule one
+ENTRY main {{
+  a = f32[96,64] parameter(0)
+  b = f32[] constant({})
+  c = f32[96,64] broadcast(b), dimensions={{}}
+  d = f32[96,64] multiply(a, c)
+  e = f32[96,64] {}(d)
+  ROOT out = (f32[96,64], f32[96,64]) tuple(e, a)
+}}
+)",
+                                              factor, opcode);
+      session.load(program, "one");
+      std::vector<Dimension> found = session.lower({}, false).dimensions;
+      std::erase_if(found, [](const Dimension& d) { return !belongs_to(FamilyId::Sine, d.kind, d.key); });
+      REQUIRE(found.size() == 1);
+      const Measurement m =
+          session.measure_program({{DecisionKind::Rewrite, found[0].key, found[0].options.at(1)}}, {}, kOnce);
+      INFO(m.note);
+      CHECK((m.ok() || std::string(factor) == "nan"));
+      CHECK(m.max_error < 0.01);  // of the tolerance of 1,024 units in the last place
+    }
+}
+
 }  // namespace hone::tune

@@ -1,0 +1,67 @@
+// The instructions that rewrites are built of, added to one computation; those that would change nothing are not added.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/literal.h"
+#include "xla/shape_util.h"
+
+namespace hone::xla_side {
+
+class Arithmetic {
+ protected:
+  using HloInstruction = xla::HloInstruction;
+  using Sizes = std::vector<int64_t>;
+
+  explicit Arithmetic(xla::HloComputation* computation) : computation_(computation) {}
+
+  static Sizes sizes_of(const HloInstruction* value) {
+    return Sizes(value->shape().dimensions().begin(), value->shape().dimensions().end());
+  }
+  // Of the element type of `value`.
+  static xla::Shape shape_like(const HloInstruction* value, const Sizes& sizes) {
+    return xla::ShapeUtil::MakeShape(value->shape().element_type(), sizes);
+  }
+
+  HloInstruction* add(std::unique_ptr<HloInstruction> instruction) {
+    return computation_->AddInstruction(std::move(instruction));
+  }
+  HloInstruction* as_type(HloInstruction* value, xla::PrimitiveType type) {
+    if (value->shape().element_type() == type) return value;
+    return add(HloInstruction::CreateConvert(xla::ShapeUtil::ChangeElementType(value->shape(), type), value));
+  }
+  HloInstruction* reshaped(HloInstruction* value, const Sizes& sizes) {
+    return sizes_of(value) == sizes ? value : add(HloInstruction::CreateReshape(shape_like(value, sizes), value));
+  }
+  HloInstruction* transposed(HloInstruction* value, const Sizes& order) {
+    if (std::is_sorted(order.begin(), order.end())) return value;
+    Sizes sizes;
+    for (const int64_t d : order) sizes.push_back(value->shape().dimensions(d));
+    return add(HloInstruction::CreateTranspose(shape_like(value, sizes), value, order));
+  }
+  HloInstruction* concatenated(const std::vector<HloInstruction*>& values, int64_t dimension) {
+    if (values.size() == 1) return values[0];
+    Sizes sizes = sizes_of(values[0]);
+    sizes[dimension] = 0;
+    for (const HloInstruction* value : values) sizes[dimension] += value->shape().dimensions(dimension);
+    return add(HloInstruction::CreateConcatenate(shape_like(values[0], sizes), values, dimension));
+  }
+  HloInstruction* binary(xla::HloOpcode opcode, HloInstruction* a, HloInstruction* b) {
+    return add(HloInstruction::CreateBinary(a->shape(), opcode, a, b));
+  }
+  // A constant, everywhere.
+  HloInstruction* filled(xla::Literal scalar, const Sizes& sizes) {
+    HloInstruction* one = add(HloInstruction::CreateConstant(std::move(scalar)));
+    return add(HloInstruction::CreateBroadcast(shape_like(one, sizes), one, {}));
+  }
+
+ private:
+  xla::HloComputation* computation_;
+};
+
+}  // namespace hone::xla_side
