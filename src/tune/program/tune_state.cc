@@ -288,8 +288,8 @@ double TuneState::share_of(const Dimension& dimension) const {
   const auto count = dimensions_of_.find(dimension.kind);
   const double each = 1.0 / (count == dimensions_of_.end() ? 1 : count->second);
   if (dimension.kind == DecisionKind::Weights) return each;  // of a dot's operand, or of what reads it
-  const bool convolution =
-      dimension.kind == DecisionKind::Rewrite && !belongs_to(FamilyId::Pooling, dimension.kind, dimension.key);
+  const bool convolution = dimension.kind == DecisionKind::Rewrite &&
+                           dimension.key.starts_with(hone::family(FamilyId::DenseConvolution).prefix);
   return convolution ? 1 - dots_ : outside_libraries_ * each;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "decisions/window_slices.h"
 #include "status.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -16,6 +17,7 @@ using xla::ShapeUtil;
 
 // Where XLA takes it from: ThunkEmitter::EmitCustomCallThunk.
 constexpr char kTarget[] = "__onednn$convolution";
+constexpr int64_t kMostPositions = 125;  // of a window: 11 x 11, or 5 x 5 x 5
 
 bool is_window(const xla::WindowDimension& w) {
   return w.padding_low() >= 0 && w.padding_high() >= 0 && w.base_dilation() == 1;
@@ -70,6 +72,8 @@ std::vector<std::string> onednn_forms(const HloInstruction& op) {
     return {};
   const auto& windows = op.window().dimensions();
   if (windows.empty() || windows.size() > 3 || !std::all_of(windows.begin(), windows.end(), is_window)) return {};
+  // For windows as large as images, which gradients of weights have, it has no kernel but a reference.
+  if (window_positions(op.window()) > kMostPositions) return {};
   // A single position without strides is a product of two matrices, for which there are libraries enough.
   const bool product = std::all_of(windows.begin(), windows.end(), [](const auto& w) {
     return w.size() == 1 && w.stride() == 1 && w.padding_low() == 0 && w.padding_high() == 0;
