@@ -35,9 +35,14 @@ bool pairs_features(const HloInstruction& conv) {
   return positions <= kMostSlices;
 }
 
+bool has_elements(const HloInstruction& op) {
+  return !ShapeUtil::IsZeroElementArray(op.shape()) && !ShapeUtil::IsZeroElementArray(op.operand(0)->shape()) &&
+         !ShapeUtil::IsZeroElementArray(op.operand(1)->shape());
+}
+
 bool is_float_convolution(const HloInstruction& op) {
   return op.opcode() == HloOpcode::kConvolution && is_float(op.shape()) && is_float(op.operand(0)->shape()) &&
-         is_float(op.operand(1)->shape());
+         is_float(op.operand(1)->shape()) && has_elements(op);
 }
 
 // Whether the init value is the reducer's identity. Otherwise XLA applies it once, and padding is undefined.
@@ -63,7 +68,8 @@ bool is_expandable_pooling(const HloInstruction& reduce) {
                              root.operand(0)->opcode() == HloOpcode::kParameter &&
                              root.operand(1)->opcode() == HloOpcode::kParameter && root.operand(0) != root.operand(1);
   const int64_t positions = window_positions(reduce.window());
-  return one_operation && is_float(reduce.shape()) && reduce.shape().element_type() == root.shape().element_type() &&
+  return one_operation && has_elements(reduce) && is_float(reduce.shape()) &&
+         reduce.shape().element_type() == root.shape().element_type() &&
          is_neutral(*reduce.operand(1), root.opcode()) && positions > 1 && positions <= kMostSlices &&
          !xla::window_util::HasWindowReversal(reduce.window());
 }

@@ -84,7 +84,6 @@ static bool packs_rhs(const HloInstruction* hlo, absl::Span<const YnnFusionThunk
   const auto& table = seam_table();
   if (hlo == nullptr || hlo->opcode() != HloOpcode::kDot || arguments.size() != 2) return false;
   const BufferAllocation* buffer = arguments[1].slice.allocation();
-  if (buffer->is_constant()) return table.packs_constants;
   return buffer->is_entry_computation_parameter() && table.packed.contains(buffer->parameter_number()) &&
          !hlo->GetModule()->input_output_alias_config().ParameterHasAlias(buffer->parameter_number(), {});
 }

@@ -163,7 +163,7 @@ std::unique_ptr<xla::cpu::CpuExecutable> generate(std::unique_ptr<xla::HloModule
                                                   CodeCache* cache) {
   module->mutable_config().set_intra_op_parallelism_threads(threads);
   SeamScope scope;
-  fill_packing_table(*module);
+  seam_table().packed = marked_packed(*module);
   const CodeScope code(cache, *module);
   for (auto* kernel : kernels_of(*module)) {
     if (kernel->opcode() != xla::HloOpcode::kDot) continue;

@@ -19,7 +19,7 @@ namespace hone::xla_side {
 inline constexpr char kTileAttribute[] = "hone_tile";        // "8,8"
 inline constexpr char kEmitterAttribute[] = "hone_emitter";  // "loop" | "tiled"
 inline constexpr char kLibraryAttribute[] = "hone_library";  // "eigen" | "llvm" | "naive"
-inline constexpr char kPackedAttribute[] = "hone_packed";    // of a parameter: as it is | "constant"
+inline constexpr char kPackedAttribute[] = "hone_packed";    // of a parameter, "1"
 
 struct FusionEdge {
   std::string key;  // "producer>consumer", names in the module before fusion
@@ -52,7 +52,6 @@ struct SeamTable {
   bool reduce_ynn_default = true;                       // without an entry: true = XLA's own choice, false = never
   std::map<std::string, Reduction> reductions;          // out: those YNNPACK can run, as queried by XLA
   std::set<int64_t> packed;                             // parameters that YNNPACK packs once
-  bool packs_constants = false;                         // the same of constants
   std::unique_ptr<xla::HloModule>* snapshot = nullptr;  // out, if not null: a copy of the module before fusion
   bool tagged = false;                                  // the module to fuse already has its tags
 };

@@ -104,21 +104,15 @@ void apply_weight_storage(xla::HloModule& module, const std::vector<Storage>& st
 
 void mark_packed(xla::HloModule& module, const std::vector<Storage>& storage) {
   for (size_t i = 0; i < storage.size(); ++i)
-    if (storage[i] == Storage::Packed || storage[i] == Storage::Constant)
-      module.entry_computation()->parameter_instruction(i)->set_frontend_attribute(
-          kPackedAttribute, storage[i] == Storage::Packed ? "as it is" : "constant");
+    if (storage[i] == Storage::Packed)
+      module.entry_computation()->parameter_instruction(i)->set_frontend_attribute(kPackedAttribute, "1");
 }
 
-void fill_packing_table(const xla::HloModule& module) {
-  for (const auto* parameter : module.entry_computation()->parameter_instructions()) {
-    const auto& attributes = parameter->frontend_attributes().map();
-    const auto mark = attributes.find(kPackedAttribute);
-    if (mark == attributes.end()) continue;
-    if (mark->second == "constant")
-      seam_table().packs_constants = true;
-    else
-      seam_table().packed.insert(parameter->parameter_number());
-  }
+std::set<int64_t> marked_packed(const xla::HloModule& module) {
+  std::set<int64_t> packed;
+  for (const auto* parameter : module.entry_computation()->parameter_instructions())
+    if (parameter->frontend_attributes().map().contains(kPackedAttribute)) packed.insert(parameter->parameter_number());
+  return packed;
 }
 
 }  // namespace hone::xla_side

@@ -1,6 +1,6 @@
-// Parameters declared constant between calls: stored transposed, packed once by YNNPACK, or folded into the program
-// (and packed).
+// Parameters declared constant between calls: stored transposed, packed once by YNNPACK, or folded into the program.
 #pragma once
+#include <set>
 #include <vector>
 
 #include "decisions/compile_target.h"
@@ -20,9 +20,8 @@ void apply_weight_storage(xla::HloModule& module, const std::vector<Storage>& st
 std::vector<Storage> weight_storage(const xla::HloModule& module, const std::vector<int>& declared,
                                     const Decisions& decisions);
 
-// Marks in a lowered module the parameters that YNNPACK packs once, in their place or as constants; and tells the seams, when
-// code is generated for it.
+// Marks packed parameters in a lowered module, and reads the marks when code is generated for it.
 void mark_packed(xla::HloModule& module, const std::vector<Storage>& storage);
-void fill_packing_table(const xla::HloModule& module);
+std::set<int64_t> marked_packed(const xla::HloModule& module);
 
 }  // namespace hone::xla_side

@@ -75,6 +75,24 @@ TEST_CASE("grouped convolutions as shifted slices compute the same", "[tune]") {
   }
 }
 
+TEST_CASE("grouped convolutions of nothing have no other form", "[tune]") {
+  if (no_worker()) return;
+  Session session(with_worker());
+  const Convolution convolutions[] = {
+      {"no features", "f32[1,6,8,0]", "f32[3,3,0,8]", "f32[1,6,8,8]",
+       "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=4"},
+      {"no results", "f32[1,6,8,8]", "f32[3,3,2,0]", "f32[1,6,8,0]",
+       "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=4"},
+      {"no images", "f32[0,6,8,4]", "f32[3,3,1,4]", "f32[0,6,8,4]",
+       "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=4"},
+  };
+  for (const Convolution& c : convolutions) {
+    INFO(c.what);
+    session.load(program_of(c), c.what);
+    CHECK(windows_of(session.lower({}, false)).empty());
+  }
+}
+
 TEST_CASE("poolings as shifted slices compute the same", "[tune]") {
   if (no_worker()) return;
   Session session(with_worker());
