@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "base/error.h"
 #include "base/log.h"
 #include "graph/packed_weights.h"
 #include "search/yield_belief.h"
@@ -174,8 +173,7 @@ class Schedule {
  private:
   std::vector<Experiment> open(size_t step) const {
     const TuneStep& row = tune_steps()[step];
-    if (!row.applies(state_.options) || failed_.contains(step)) return {};
-    return row.propose(state_);
+    return row.applies(state_.options) ? row.propose(state_) : std::vector<Experiment>();
   }
 
   // The experiments that fit into the time left, the largest rate first. Keeps time for adopting winning kernels, whose gains
@@ -214,12 +212,7 @@ class Schedule {
     spdlog::debug("tune: {}: {}, {:.1f} s left, {:.2f} s for {:.4f} expected", row.step, row.what, state_.left(),
                   row.predicted_s, row.expected);
     const double before_s = state_.run.measurer.seconds_left();
-    try {
-      row.gain = next.experiment.run(state_, std::min(state_.left(), kMostOfPredicted * row.predicted_s));
-    } catch (const Error& failed) {  // it ends its kind of experiments, and no others
-      spdlog::warn("tune: {}: {}", row.step, failed.what());
-      failed_.insert(next.step);
-    }
+    row.gain = next.experiment.run(state_, std::min(state_.left(), kMostOfPredicted * row.predicted_s));
     row.took_s = before_s - state_.run.measurer.seconds_left();
     belief.observe(row.gain, next.experiment.cost_s, row.took_s);
     state_.run.result.schedule.push_back(std::move(row));
@@ -227,7 +220,6 @@ class Schedule {
 
   TuneState& state_;
   std::vector<YieldBelief> beliefs_;
-  std::set<size_t> failed_;  // steps with an experiment that ended with an error
 };
 
 // Adds winners for which no time was left to the candidates of the confirmation.

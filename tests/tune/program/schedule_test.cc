@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "base/error.h"
 #include "tests/tune/fake_measurer.h"
 #include "tune/program/program_tuner.h"
 
@@ -84,25 +83,6 @@ TEST_CASE("convolutions are measured with constant weights as well, and adopted 
     CHECK(has(result.decisions, key, "winograd=4"));
     CHECK(has(result.decisions, "3", "constant") == (with_constants > 1.5));
   }
-}
-
-TEST_CASE("an experiment that fails ends its own kind and nothing else", "[tune]") {
-  FakeMeasurer measurer = slow_program();
-  measurer.kernel = [](const Kernel& k, auto&) {
-    if (k.fingerprint == "fusion.0") throw Error("no such kernel any more");
-    return measured(k.fingerprint == "dot" ? 3.0 : 1.0);
-  };
-  const ProgramResult result = tune_program(measurer, in_a_minute());
-  CHECK(has(result.decisions, "dot", "eigen"));
-  const auto of = [&](const char* step) {
-    std::vector<std::string> all;
-    for (const auto& row : result.schedule)
-      if (row.step == step) all.push_back(row.what);
-    return all;
-  };
-  CHECK_FALSE(of("reductions").empty());
-  REQUIRE_FALSE(of("kernels").empty());
-  CHECK_THAT(of("kernels").back(), Catch::Contains("fusion.0"));
 }
 
 TEST_CASE("a slow program begins with the kernel that takes most of its time", "[tune]") {
