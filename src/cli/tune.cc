@@ -188,7 +188,7 @@ void add_advanced_options(CLI::App& app, TuneCommand& command) {
       "let no other form of a convolution or dot (Winograd's method) have more than 4 times the error against f64 of "
       "default XLA's, instead of 16 times");
   app.add_flag("--no-operations", r.no_operations,
-               "do not try other forms of single convolutions and half-precision dots (Winograd's method)");
+               "do not try other forms of single convolutions and half-precision dots (Winograd's method, oneDNN)");
   app.add_flag("--no-packing", r.no_packing, "do not have YNNPACK pack declared weights once instead of on every run");
   app.add_flag("--no-in-place", r.no_in_place,
                "time kernels by themselves only, not in runs of the whole program (one thread) as well");

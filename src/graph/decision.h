@@ -58,10 +58,9 @@ struct Dimension {
   std::string key;
   std::vector<std::string> options;
   int default_option = 0;
-  double weight = 0;  // estimated share of the run time it affects, for ordering a search; 0 = unknown
-  int count = 1;      // operations that share the key
-  std::vector<int> weights =
-      {};  // declared parameters that are the second operands of these operations; empty = some are not
+  double weight = 0;              // estimated share of the run time it affects, for ordering a search; 0 = unknown
+  int count = 1;                  // operations that share the key
+  std::vector<int> weights = {};  // declared ones that these operations have as second operands; empty = not all do
 };
 
 using Choice = std::vector<int32_t>;  // one option index per dimension

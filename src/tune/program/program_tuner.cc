@@ -17,7 +17,8 @@ namespace hone::tune {
 namespace {
 
 // A kind of experiment. `prior`: fitted to tunes of training programs (bench/autotune/priors.py, docs/decisions/0016) but for
-// operations, layouts, orders of passes, weights, contenders and strategies, which these do not have: estimated.
+// operations, gradients of poolings, argmax, sines, layouts, orders of passes, weights, contenders and strategies, which these do
+// not have: estimated.
 struct TuneStep {
   std::string name;
   Propose propose;

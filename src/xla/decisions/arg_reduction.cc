@@ -1,12 +1,13 @@
 #include "decisions/arg_reduction.h"
 
+#include <numeric>
 #include <optional>
 
+#include "decisions/arithmetic.h"
 #include "decisions/window_slices.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instructions.h"
-#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla_pch.h"
 
@@ -17,7 +18,6 @@ using xla::ComparisonDirection;
 using xla::HloComputation;
 using xla::HloInstruction;
 using xla::HloOpcode;
-using xla::Shape;
 using xla::ShapeUtil;
 
 bool compares(const HloInstruction& op, ComparisonDirection direction, const HloInstruction* a,
@@ -68,14 +68,33 @@ bool counts(const HloInstruction& indices, int64_t dimension) {
          xla::Cast<xla::HloIotaInstruction>(&iota)->iota_dimension() == (spread ? 0 : dimension);
 }
 
-HloComputation* reducer_of(xla::HloModule& module, HloOpcode opcode, xla::PrimitiveType type) {
-  HloComputation::Builder builder("best");
-  const Shape scalar = ShapeUtil::MakeShape(type, {});
-  auto* x = builder.AddInstruction(HloInstruction::CreateParameter(0, scalar, "x"));
-  auto* y = builder.AddInstruction(HloInstruction::CreateParameter(1, scalar, "y"));
-  builder.AddInstruction(HloInstruction::CreateBinary(scalar, opcode, x, y));
-  return module.AddEmbeddedComputation(builder.Build());
-}
+// Builds both reductions in the computation of the one.
+class TwoReductions : Arithmetic {
+ public:
+  explicit TwoReductions(HloInstruction* op) : Arithmetic(op->parent()), op_(op) {}
+
+  HloInstruction* build() {
+    HloInstruction *values = op_->mutable_operand(0), *indices = op_->mutable_operand(1);
+    const Sizes dimensions(op_->dimensions().begin(), op_->dimensions().end());
+    const bool largest = direction_of(*op_->to_apply()) == ComparisonDirection::kGt;
+    HloInstruction* best =
+        reduced(values, op_->mutable_operand(2), dimensions, largest ? HloOpcode::kMaximum : HloOpcode::kMinimum);
+    Sizes others(values->shape().dimensions().size());
+    std::iota(others.begin(), others.end(), 0);
+    others.erase(others.begin() + dimensions[0]);
+    HloInstruction* bests = add(HloInstruction::CreateBroadcast(values->shape(), best, others));
+    // Where some value is no number, the best is none either.
+    HloInstruction* hit = binary(HloOpcode::kOr, compare(values, bests, ComparisonDirection::kEq),
+                                 compare(values, values, ComparisonDirection::kNe));
+    const xla::Literal most = xla::LiteralUtil::MaxValue(indices->shape().element_type());
+    HloInstruction* last = add(HloInstruction::CreateConstant(most.Clone()));
+    HloInstruction* hits = select(hit, indices, filled(most.Clone(), sizes_of(indices)));
+    return add(HloInstruction::CreateTuple({best, reduced(hits, last, dimensions, HloOpcode::kMinimum)}));
+  }
+
+ private:
+  HloInstruction* op_;
+};
 
 }  // namespace
 
@@ -94,34 +113,6 @@ bool is_arg_reduction(const HloInstruction& op) {
   return first.literal() == worst && zeroth.literal().IsAll(0);
 }
 
-HloInstruction* two_reductions(HloInstruction* op) {
-  HloComputation& computation = *op->parent();
-  const auto add = [&](std::unique_ptr<HloInstruction> instruction) {
-    return computation.AddInstruction(std::move(instruction));
-  };
-  HloInstruction *values = op->mutable_operand(0), *indices = op->mutable_operand(1);
-  const Shape &whole = values->shape(), &reduced = op->shape().tuple_shapes(0),
-              &reduced_indices = op->shape().tuple_shapes(1);
-  const bool largest = direction_of(*op->to_apply()) == ComparisonDirection::kGt;
-  const xla::PrimitiveType index_type = indices->shape().element_type();
-  HloInstruction* best = add(HloInstruction::CreateReduce(
-      reduced, values, op->mutable_operand(2), op->dimensions(),
-      reducer_of(*op->GetModule(), largest ? HloOpcode::kMaximum : HloOpcode::kMinimum, whole.element_type())));
-  std::vector<int64_t> others;
-  for (int64_t d = 0; d < static_cast<int64_t>(whole.dimensions().size()); ++d)
-    if (d != op->dimensions(0)) others.push_back(d);
-  HloInstruction* bests = add(HloInstruction::CreateBroadcast(whole, best, others));
-  const Shape flags = ShapeUtil::ChangeElementType(whole, xla::PRED);
-  HloInstruction* equal = add(HloInstruction::CreateCompare(flags, values, bests, ComparisonDirection::kEq));
-  // Where some value is no number, the best is none either.
-  HloInstruction* nan = add(HloInstruction::CreateCompare(flags, values, values, ComparisonDirection::kNe));
-  HloInstruction* hit = add(HloInstruction::CreateBinary(flags, HloOpcode::kOr, equal, nan));
-  HloInstruction* last = add(HloInstruction::CreateConstant(xla::LiteralUtil::MaxValue(index_type)));
-  HloInstruction* lasts = add(HloInstruction::CreateBroadcast(indices->shape(), last, {}));
-  HloInstruction* hits = add(HloInstruction::CreateTernary(indices->shape(), HloOpcode::kSelect, hit, indices, lasts));
-  HloInstruction* index = add(HloInstruction::CreateReduce(
-      reduced_indices, hits, last, op->dimensions(), reducer_of(*op->GetModule(), HloOpcode::kMinimum, index_type)));
-  return add(HloInstruction::CreateTuple({best, index}));
-}
+HloInstruction* two_reductions(HloInstruction* op) { return TwoReductions(op).build(); }
 
 }  // namespace hone::xla_side

@@ -8,6 +8,7 @@
 
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
 #include "xla/literal.h"
 #include "xla/shape_util.h"
 
@@ -53,6 +54,30 @@ class Arithmetic {
   }
   HloInstruction* binary(xla::HloOpcode opcode, HloInstruction* a, HloInstruction* b) {
     return add(HloInstruction::CreateBinary(a->shape(), opcode, a, b));
+  }
+  HloInstruction* unary(xla::HloOpcode opcode, HloInstruction* value) {
+    return add(HloInstruction::CreateUnary(value->shape(), opcode, value));
+  }
+  HloInstruction* compare(HloInstruction* a, HloInstruction* b, xla::ComparisonDirection direction) {
+    return add(
+        HloInstruction::CreateCompare(xla::ShapeUtil::ChangeElementType(a->shape(), xla::PRED), a, b, direction));
+  }
+  HloInstruction* select(HloInstruction* which, HloInstruction* a, HloInstruction* b) {
+    return add(HloInstruction::CreateTernary(a->shape(), xla::HloOpcode::kSelect, which, a, b));
+  }
+  // By one operation.
+  HloInstruction* reduced(HloInstruction* value, HloInstruction* init, const Sizes& dimensions, xla::HloOpcode opcode) {
+    const xla::Shape scalar = shape_like(value, {});
+    xla::HloComputation::Builder builder("reducer");
+    auto* x = builder.AddInstruction(HloInstruction::CreateParameter(0, scalar, "x"));
+    auto* y = builder.AddInstruction(HloInstruction::CreateParameter(1, scalar, "y"));
+    builder.AddInstruction(HloInstruction::CreateBinary(scalar, opcode, x, y));
+    xla::HloComputation* reducer = computation_->parent()->AddEmbeddedComputation(builder.Build());
+    Sizes kept;
+    for (int64_t d = 0; d < static_cast<int64_t>(value->shape().dimensions().size()); ++d)
+      if (std::find(dimensions.begin(), dimensions.end(), d) == dimensions.end())
+        kept.push_back(value->shape().dimensions(d));
+    return add(HloInstruction::CreateReduce(shape_like(value, kept), value, init, dimensions, reducer));
   }
   // A constant, everywhere.
   HloInstruction* filled(xla::Literal scalar, const Sizes& sizes) {

@@ -14,8 +14,6 @@ using xla::HloOpcode;
 using xla::Shape;
 using xla::ShapeUtil;
 
-constexpr int64_t kMostSlices = 64;  // an 8 x 8 window
-
 bool reads_few_features(const HloInstruction& conv) {
   return conv.batch_group_count() == 1 && conv.feature_group_count() > 1 &&
          window_positions(conv.window()) * features_per_group(conv) <= kMostSlices;
@@ -33,11 +31,6 @@ bool pairs_features(const HloInstruction& conv) {
   int64_t positions = 1;
   for (int64_t d : numbers.output_spatial_dimensions()) positions *= conv.shape().dimensions(d);
   return positions <= kMostSlices;
-}
-
-bool has_elements(const HloInstruction& op) {
-  return !ShapeUtil::IsZeroElementArray(op.shape()) && !ShapeUtil::IsZeroElementArray(op.operand(0)->shape()) &&
-         !ShapeUtil::IsZeroElementArray(op.operand(1)->shape());
 }
 
 bool is_float_convolution(const HloInstruction& op) {

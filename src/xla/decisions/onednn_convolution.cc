@@ -23,9 +23,7 @@ bool is_window(const xla::WindowDimension& w) {
   return w.padding_low() >= 0 && w.padding_high() >= 0 && w.base_dilation() == 1;
 }
 
-bool is_f32(const xla::Shape& shape) {
-  return shape.IsArray() && shape.element_type() == xla::F32 && !ShapeUtil::IsZeroElementArray(shape);
-}
+bool is_f32(const xla::Shape& shape) { return shape.IsArray() && shape.element_type() == xla::F32; }
 
 template <class Layout, class Dimensions>
 void set_spatial(Layout& layout, const Dimensions& dimensions) {
@@ -68,7 +66,7 @@ xla::Shape in_order(const xla::Shape& shape) {
 
 std::vector<std::string> onednn_forms(const HloInstruction& op) {
   if (op.opcode() != xla::HloOpcode::kConvolution || op.batch_group_count() != 1 || !is_f32(op.shape()) ||
-      !is_f32(op.operand(0)->shape()) || !is_f32(op.operand(1)->shape()))
+      !is_f32(op.operand(0)->shape()) || !is_f32(op.operand(1)->shape()) || !has_elements(op))
     return {};
   const auto& windows = op.window().dimensions();
   if (windows.empty() || windows.size() > 3 || !std::all_of(windows.begin(), windows.end(), is_window)) return {};

@@ -19,8 +19,6 @@ using xla::HloOpcode;
 using xla::Shape;
 using xla::ShapeUtil;
 
-constexpr int64_t kMostPositions = 64;
-
 // Whether the computation applies one operation to its two parameters in order.
 bool is_one(const HloComputation& computation, HloOpcode opcode) {
   const HloInstruction& root = *computation.root_instruction();
@@ -44,12 +42,11 @@ class ShiftedScatter : Arithmetic {
       sizes_.push_back(w.size());
       strides_.push_back(w.stride());
     }
+    for (size_t d = 0; d < rank_; ++d) windows_.push_back(in_window(d) ? out_[d] : 1);
   }
 
   HloInstruction* build() {
-    HloInstruction* selected = add(HloInstruction::CreateUnary(Shape(shape(xla::S8, out_)),
-                                                               HloOpcode::kOptimizationBarrier, selected_positions()));
-    return uninterleaved(interleaved(0, {}, selected));
+    return uninterleaved(interleaved(0, {}, unary(HloOpcode::kOptimizationBarrier, selected_positions())));
   }
 
  private:
@@ -57,17 +54,10 @@ class ShiftedScatter : Arithmetic {
   HloInstruction* number(int64_t position) {
     return filled(xla::LiteralUtil::CreateR0<int8_t>(static_cast<int8_t>(position)), out_);
   }
-  HloInstruction* compare(HloInstruction* a, HloInstruction* b, ComparisonDirection direction) {
-    return add(HloInstruction::CreateCompare(shape(xla::PRED, out_), a, b, direction));
-  }
-  HloInstruction* select(HloInstruction* which, HloInstruction* a, HloInstruction* b) {
-    return add(HloInstruction::CreateTernary(a->shape(), HloOpcode::kSelect, which, a, b));
-  }
-
-  // Which windows have an element at this position, outside the padding.
+  // Which windows have an element at this position, outside the padding; of all images and features the first.
   std::vector<bool> inside(const Position& position) const {
     std::vector<bool> all;
-    for_each_position(out_, [&](const Position& at) {
+    for_each_position(windows_, [&](const Position& at) {
       bool valid = true;
       for (size_t d = 0; d < rank_; ++d) {
         const int64_t from = at[d] * strides_[d] + position[d] - window_.dimensions(d).padding_low();
@@ -85,7 +75,7 @@ class ShiftedScatter : Arithmetic {
       if (in_window(d)) kept.push_back(static_cast<int64_t>(d)), kept_sizes.push_back(out_[d]);
     xla::Literal literal(shape(xla::PRED, kept_sizes));
     size_t n = 0;
-    for_each_position(out_, [&](const Position& at) {
+    for_each_position(windows_, [&](const Position& at) {
       Position index;
       for (const int64_t d : kept) index.push_back(at[d]);
       literal.Set<bool>(index, values[n++]);
@@ -120,8 +110,7 @@ class ShiftedScatter : Arithmetic {
       } else {
         HloInstruction* keep = compare(best, element, direction());
         if (HloInstruction* known = mask(seen)) keep = binary(HloOpcode::kAnd, keep, known);
-        if (HloInstruction* here = mask(valid))
-          keep = binary(HloOpcode::kOr, keep, add(HloInstruction::CreateUnary(here->shape(), HloOpcode::kNot, here)));
+        if (HloInstruction* here = mask(valid)) keep = binary(HloOpcode::kOr, keep, unary(HloOpcode::kNot, here));
         best = select(keep, best, element);
         selected = select(keep, selected, number(n));
         for (size_t i = 0; i < seen.size(); ++i) seen[i] = seen[i] || valid[i];
@@ -194,14 +183,14 @@ class ShiftedScatter : Arithmetic {
   xla::PrimitiveType type_;
   size_t rank_;
   Position in_, out_, sizes_, strides_;
+  Position windows_;  // as `out_`, with one element where there is no window
 };
 
 }  // namespace
 
 bool is_expandable_scatter(const HloInstruction& op) {
   if (op.opcode() != HloOpcode::kSelectAndScatter || !op.shape().IsArray() || !is_float(op.shape()) ||
-      ShapeUtil::IsZeroElementArray(op.shape()) || ShapeUtil::IsZeroElementArray(op.operand(1)->shape()) ||
-      window_positions(op.window()) > kMostPositions)
+      !has_elements(op) || window_positions(op.window()) > kMostSlices)
     return false;
   for (const auto& w : op.window().dimensions())
     if (w.padding_low() < 0 || w.padding_high() < 0 || w.base_dilation() != 1 || w.window_dilation() != 1 ||

@@ -1,5 +1,7 @@
 #include "decisions/sine.h"
 
+#include <numeric>
+
 #include "decisions/arithmetic.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -12,7 +14,6 @@ using xla::ComparisonDirection;
 using xla::HloComputation;
 using xla::HloInstruction;
 using xla::HloOpcode;
-using xla::Shape;
 using xla::ShapeUtil;
 
 constexpr int64_t kLeastElements = 4096;
@@ -52,15 +53,6 @@ class Polynomials : Arithmetic {
 
  private:
   HloInstruction* all(float number) { return filled(xla::LiteralUtil::CreateR0<float>(number), sizes_of(x_)); }
-  HloInstruction* unary(HloOpcode opcode, HloInstruction* value) {
-    return add(HloInstruction::CreateUnary(value->shape(), opcode, value));
-  }
-  HloInstruction* compare(HloInstruction* a, HloInstruction* b, ComparisonDirection direction) {
-    return add(HloInstruction::CreateCompare(ShapeUtil::ChangeElementType(x_->shape(), xla::PRED), a, b, direction));
-  }
-  HloInstruction* select(HloInstruction* which, HloInstruction* a, HloInstruction* b) {
-    return add(HloInstruction::CreateTernary(a->shape(), HloOpcode::kSelect, which, a, b));
-  }
   HloInstruction* integers(int32_t number) { return filled(xla::LiteralUtil::CreateR0<int32_t>(number), sizes_of(x_)); }
   HloInstruction* bit(HloInstruction* number, int32_t mask) {
     return compare(binary(HloOpcode::kAnd, number, integers(mask)), integers(0), ComparisonDirection::kNe);
@@ -86,14 +78,29 @@ HloComputation* branch(xla::HloModule& module, const HloInstruction& op, bool po
   return computation;
 }
 
-HloComputation* largest_of_two(xla::HloModule& module) {
-  HloComputation::Builder builder("largest");
-  const Shape scalar = ShapeUtil::MakeShape(xla::F32, {});
-  auto* x = builder.AddInstruction(HloInstruction::CreateParameter(0, scalar, "x"));
-  auto* y = builder.AddInstruction(HloInstruction::CreateParameter(1, scalar, "y"));
-  builder.AddInstruction(HloInstruction::CreateBinary(scalar, HloOpcode::kMaximum, x, y));
-  return module.AddEmbeddedComputation(builder.Build());
-}
+// The choice between both branches, in the computation of the operation.
+class GuardedSine : Arithmetic {
+ public:
+  explicit GuardedSine(HloInstruction* op) : Arithmetic(op->parent()), op_(op) {}
+
+  HloInstruction* build() {
+    HloInstruction* x = op_->mutable_operand(0);
+    Sizes all(x->shape().dimensions().size());
+    std::iota(all.begin(), all.end(), 0);
+    HloInstruction* largest = reduced(unary(HloOpcode::kAbs, x), scalar(0), all, HloOpcode::kMaximum);
+    HloInstruction* small = compare(largest, scalar(kLargest), ComparisonDirection::kLt);
+    xla::HloModule& module = *op_->GetModule();
+    return add(HloInstruction::CreateConditional(op_->shape(), small, x, branch(module, *op_, true), x,
+                                                 branch(module, *op_, false)));
+  }
+
+ private:
+  HloInstruction* scalar(float number) {
+    return add(HloInstruction::CreateConstant(xla::LiteralUtil::CreateR0<float>(number)));
+  }
+
+  HloInstruction* op_;
+};
 
 }  // namespace
 
@@ -102,23 +109,6 @@ bool is_large_sine(const HloInstruction& op) {
          ShapeUtil::ElementsIn(op.shape()) >= kLeastElements && !op.parent()->IsFusionComputation();
 }
 
-HloInstruction* polynomial_sine(HloInstruction* op) {
-  xla::HloModule& module = *op->GetModule();
-  const auto add = [&](std::unique_ptr<HloInstruction> instruction) {
-    return op->parent()->AddInstruction(std::move(instruction));
-  };
-  HloInstruction* x = op->mutable_operand(0);
-  std::vector<int64_t> dimensions;
-  for (size_t d = 0; d < x->shape().dimensions().size(); ++d) dimensions.push_back(static_cast<int64_t>(d));
-  const Shape scalar = ShapeUtil::MakeShape(xla::F32, {});
-  HloInstruction* sizes = add(HloInstruction::CreateUnary(x->shape(), HloOpcode::kAbs, x));
-  HloInstruction* zero = add(HloInstruction::CreateConstant(xla::LiteralUtil::CreateR0<float>(0)));
-  HloInstruction* largest = add(HloInstruction::CreateReduce(scalar, sizes, zero, dimensions, largest_of_two(module)));
-  HloInstruction* limit = add(HloInstruction::CreateConstant(xla::LiteralUtil::CreateR0<float>(kLargest)));
-  HloInstruction* small =
-      add(HloInstruction::CreateCompare(ShapeUtil::MakeShape(xla::PRED, {}), largest, limit, ComparisonDirection::kLt));
-  return add(HloInstruction::CreateConditional(op->shape(), small, x, branch(module, *op, true), x,
-                                               branch(module, *op, false)));
-}
+HloInstruction* polynomial_sine(HloInstruction* op) { return GuardedSine(op).build(); }
 
 }  // namespace hone::xla_side

@@ -16,6 +16,11 @@ bool is_float(const Shape& shape) {
          shape.element_type() == xla::F16;
 }
 
+bool has_elements(const HloInstruction& op) {
+  return !ShapeUtil::IsZeroElementArray(op.shape()) && !ShapeUtil::IsZeroElementArray(op.operand(0)->shape()) &&
+         !ShapeUtil::IsZeroElementArray(op.operand(1)->shape());
+}
+
 int64_t window_positions(const xla::Window& window) {
   return std::accumulate(window.dimensions().begin(), window.dimensions().end(), int64_t{1},
                          [](int64_t n, const xla::WindowDimension& d) { return n * d.size(); });

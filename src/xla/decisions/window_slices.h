@@ -13,6 +13,9 @@ using Position = std::vector<int64_t>;  // one index per window dimension
 
 // Of the element types that convolutions and poolings are rewritten for.
 bool is_float(const xla::Shape& shape);
+// Whether the result and the two first operands have elements.
+bool has_elements(const xla::HloInstruction& op);
+inline constexpr int64_t kMostSlices = 64;  // that a window is taken apart into: 8 x 8
 int64_t window_positions(const xla::Window& window);
 // Calls visit(position) for all positions of a box, the last dimension fastest.
 void for_each_position(const Position& sizes, const std::function<void(const Position&)>& visit);

@@ -27,8 +27,7 @@ bool is_plain(const xla::WindowDimension& d) {
 bool has_winograd(const HloInstruction& op) {
   if (op.opcode() != HloOpcode::kConvolution || op.feature_group_count() != 1 || op.batch_group_count() != 1 ||
       !is_float(op.shape()) || !is_float(op.operand(0)->shape()) || !is_float(op.operand(1)->shape()) ||
-      ShapeUtil::IsZeroElementArray(op.shape()) || ShapeUtil::IsZeroElementArray(op.operand(0)->shape()) ||
-      ShapeUtil::IsZeroElementArray(op.operand(1)->shape()))
+      !has_elements(op))
     return false;
   const auto& windows = op.window().dimensions();
   if (windows.empty() || windows.size() > 2 || !std::all_of(windows.begin(), windows.end(), is_plain)) return false;

@@ -74,15 +74,19 @@ void test_fusion(const xla::HloModule& program) {
   if (calls("fusion") == 0 || !changed) turn_off("fusion", "XLA's fusion pass does not call it or ignores it");
 }
 
-std::vector<xla::Literal> run_lowered(Lowered lowered, const std::vector<xla::Literal>& inputs,
-                                      CodeCache* code = nullptr) {
-  Executable executable(generate(std::move(lowered.module), 1, code), 1, false);
+std::vector<xla::Literal> run(Executable& executable, const std::vector<xla::Literal>& inputs) {
   for (size_t i = 0; i < executable.inputs().size(); ++i)
     executable.set_input(i, inputs[executable.inputs()[i].parameter].untyped_data());
   executable.run();
   std::vector<xla::Literal> outputs;
   for (size_t i = 0; i < executable.outputs().size(); ++i) outputs.push_back(executable.output_literal(i));
   return outputs;
+}
+
+std::vector<xla::Literal> run_lowered(Lowered lowered, const std::vector<xla::Literal>& inputs,
+                                      CodeCache* code = nullptr) {
+  Executable executable(generate(std::move(lowered.module), 1, code), 1, false);
+  return run(executable, inputs);
 }
 
 // Whether the outputs under the decisions equal the expected ones.
@@ -146,18 +150,11 @@ void test_packing(const xla::HloModule& program, const std::vector<xla::Literal>
   target.weights = {1};
   Lowered lowered = lower(program, target, {{DecisionKind::Weights, "1", kPackedWeights}}, nullptr, false);
   Executable executable(generate(std::move(lowered.module), 1), 1, false);
-  xla::Literal weight = inputs[1].Clone();
-  for (size_t i = 0; i < executable.inputs().size(); ++i) {
-    const int parameter = executable.inputs()[i].parameter;
-    executable.set_input(i, parameter == 1 ? weight.untyped_data() : inputs[parameter].untyped_data());
-  }
-  executable.run();
-  std::vector<xla::Literal> outputs;
-  for (size_t i = 0; i < executable.outputs().size(); ++i) outputs.push_back(executable.output_literal(i));
-  if (!compare(expected, outputs).equal) return turn_off("ynn-thunk", "packing changed results");
-  memset(weight.untyped_data(), 0, weight.size_bytes());
-  executable.run();
-  if (executable.output_literal(0).IsAll(0)) turn_off("ynn-thunk", "XLA does not call it or ignores it");
+  std::vector<xla::Literal> own;
+  for (const xla::Literal& input : inputs) own.push_back(input.Clone());
+  if (!compare(expected, run(executable, own)).equal) return turn_off("ynn-thunk", "packing changed results");
+  memset(own[1].untyped_data(), 0, own[1].size_bytes());
+  if (run(executable, own)[0].IsAll(0)) turn_off("ynn-thunk", "XLA does not call it or ignores it");
 }
 
 // Compiled, taken from this process and taken from disk, the probe computes the same.

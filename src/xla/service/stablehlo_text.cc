@@ -41,46 +41,6 @@ std::string splat_resources(const std::string& text) {
   return out + text.substr(at);
 }
 
-constexpr char kElided[] = " = stablehlo.constant dense_resource<__elided__> : ";
-
-// The bracket that closes the one at `open`; npos if none does. Those in quotes do not count.
-size_t closing(const std::string& s, size_t open, char opens, char closes) {
-  int depth = 0;
-  bool quoted = false;
-  for (size_t i = open; i < s.size(); ++i) {
-    if (s[i] == '"' && s[i - 1] != '\\') quoted = !quoted;
-    if (quoted) continue;
-    depth += s[i] == opens;
-    if (s[i] == closes && --depth == 0) return i;
-  }
-  return std::string::npos;
-}
-
-// Constants of @main without their values become its last parameters: `%0 = constant` is then the identity of one.
-std::string parameters_for_elided(const std::string& text) {
-  const size_t main = text.find("@main(");
-  if (main == std::string::npos) return text;
-  const size_t open = main + 5, close = closing(text, open, '(', ')');
-  const size_t next = text.find("func.func", close), end = next == std::string::npos ? text.size() : next;
-  if (close == std::string::npos) return text;
-  std::string parameters, body;
-  int count = 0;
-  size_t at = close;
-  for (size_t hit; (hit = text.find(kElided, at)) < end; ++count) {
-    const size_t type_at = hit + sizeof kElided - 1;
-    const size_t after = text.find('>', type_at) + 1;
-    const std::string type = text.substr(type_at, after - type_at), name = "%elided_" + std::to_string(count);
-    const bool first = count == 0 && text.find_first_not_of(" \n", open + 1) == close;
-    parameters += (first ? "" : ", ") + name + ": " + type;
-    body += text.substr(at, hit - at) + " = stablehlo.reshape " + name + " : (" + type + ") -> " + type;
-    at = after;
-  }
-  if (count == 0) return text;
-  std::cerr << "hone-xla: " << count << " constants were left out of the file: the last " << count
-            << " parameters take their place, with values from the seed\n";
-  return text.substr(0, close) + parameters + body + text.substr(at);
-}
-
 // End of an attribute value that starts at i: the comma or closing bracket of the enclosing list.
 size_t value_end(const std::string& s, size_t i) {
   int depth = 0;
@@ -105,6 +65,35 @@ size_t value_end(const std::string& s, size_t i) {
     }
   }
   return i;
+}
+
+constexpr char kElided[] = " = stablehlo.constant dense_resource<__elided__> : ";
+
+// Constants of @main without their values become its last parameters: `%0 = constant` is then the identity of one.
+std::string parameters_for_elided(const std::string& text) {
+  const size_t main = text.find("@main(");
+  if (main == std::string::npos) return text;
+  const size_t open = main + 5;
+  size_t close = value_end(text, open + 1);
+  while (close < text.size() && text[close] == ',') close = value_end(text, close + 1);
+  const size_t next = text.find("func.func", close), end = next == std::string::npos ? text.size() : next;
+  if (close == text.size()) return text;
+  std::string parameters, body;
+  int count = 0;
+  size_t at = close;
+  for (size_t hit; (hit = text.find(kElided, at)) < end; ++count) {
+    const size_t type_at = hit + sizeof kElided - 1;
+    const size_t after = text.find('>', type_at) + 1;
+    const std::string type = text.substr(type_at, after - type_at), name = "%elided_" + std::to_string(count);
+    const bool first = count == 0 && text.find_first_not_of(" \n", open + 1) == close;
+    parameters += (first ? "" : ", ") + name + ": " + type;
+    body += text.substr(at, hit - at) + " = stablehlo.reshape " + name + " : (" + type + ") -> " + type;
+    at = after;
+  }
+  if (count == 0) return text;
+  std::cerr << "hone-xla: " << count << " constants were left out of the file: the last " << count
+            << " parameters take their place, with values from the seed\n";
+  return text.substr(0, close) + parameters + body + text.substr(at);
 }
 
 // Drops `dialect.name = value` entries of dialects XLA does not register.
