@@ -16,6 +16,7 @@ from pathlib import Path
 RANKS = {
     "base": 0,
     "graph": 1,
+    "kernels": 1,
     "wire": 1,
     "xla": 2,
     "features": 2,

@@ -2,9 +2,10 @@
 """Whole programs: default XLA and the result of `hone tune`, against stock JAX, PyTorch (eager and torch.compile), ONNX
 Runtime, OpenVINO and TVM, on the same models with the same weights and inputs, interleaved in one process.
 
-The models are the examples that frameworks_models.py has as PyTorch modules. A contender whose outputs differ from
-default XLA's by more than the tolerance of their type is left out and counted. Each program is one row of a JSONL file;
-results of tuning are stored beside it, so that a stopped run can be continued. --check only compares outputs.
+The models are the examples that frameworks_models.py has as PyTorch modules and, with --set larger, the whole models
+of larger/modules.py. A contender whose outputs differ from default XLA's by more than the tolerance of their type is
+left out and counted. Each program is one row of a JSONL file; results of tuning are stored beside it, so that a stopped
+run can be continued. --check only compares outputs.
 """
 
 import argparse
@@ -19,6 +20,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from common import failures, finish, head, run_missing
 from harness import ROOT, HoneError, call_hone, example_programs, geometric_mean, markdown_table, seconds_of
+
+MISSING = ""
+try:
+    import frameworks_models
+    from larger import modules
+except ImportError as error:
+    MISSING = str(error)
 
 KEYS = ("name", "threads", "seed", "budget", "clock")
 GROUP = ("threads", "clock", "budget")  # equal for all rows of one table
@@ -76,11 +84,25 @@ def run_stage(stage: str, row: dict, program: dict, folder: Path, options: argpa
         raise HoneError(f"{stage}: exit code {run.returncode}: {last[0][:300]}") from None
 
 
-def facts(row: dict, options: argparse.Namespace) -> dict:
-    program = next(program for program in example_programs() if program.name == row["name"])
-    parameters = call_hone(options.hone, ["inspect", program.path], STAGE_LIMIT_S)["parameters"]
-    constants = int(program.weights.split("-")[-1]) + 1  # the first parameters, as scripts/export_examples.py has them
-    return {"path": str(program.path), "weights": program.weights, "constants": constants, "parameters": parameters}
+def facts(row: dict, folder: Path, options: argparse.Namespace) -> dict:
+    """Where the program is and what its parameters are; the first ones are its weights."""
+    if row["name"] in modules.MODELS:
+        path = folder / "program.mlir"
+        script = Path(__file__).with_name("larger") / "programs.py"
+        command = [sys.executable, script, row["name"], "-o", path]
+        run = subprocess.run(
+            command, capture_output=True, text=True, env=os.environ | {"JAX_PLATFORMS": "cpu"}, check=False
+        )
+        if run.returncode != 0:
+            raise HoneError(f"larger/programs.py: {run.stderr.strip().splitlines()[-1:]}")
+        constants = json.loads(run.stdout)["weights"]
+        weights = f"0-{constants - 1}"
+    else:
+        program = next(program for program in example_programs() if program.name == row["name"])
+        path, weights = program.path, program.weights
+        constants = int(weights.split("-")[-1]) + 1  # as scripts/export_examples.py has them
+    parameters = call_hone(options.hone, ["inspect", path], STAGE_LIMIT_S)["parameters"]
+    return {"path": str(path), "weights": weights, "constants": constants, "parameters": parameters}
 
 
 def package(row: dict, program: dict, folder: Path, options: argparse.Namespace) -> dict:
@@ -109,7 +131,7 @@ def measure(row: dict, options: argparse.Namespace) -> None:
     folder = options.work / f"{row['name']}-{row['threads']}-{row['seed']}-{row['budget']}"
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        program = once("program", folder, lambda: facts(row, options))
+        program = once("program", folder, lambda: facts(row, folder, options))
         for stage in AHEAD:
             if stage in options.contenders:
                 row[stage] = once(stage, folder, lambda stage=stage: prepare(stage, row, program, folder, options))
@@ -278,8 +300,9 @@ def tables(rows: list[dict], check: bool) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--only", default="", metavar="NAME[,NAME]", help="of the examples, these (default: all it has)"
+        "--set", choices=["examples", "larger"], default="examples", help="which models (default examples)"
     )
+    parser.add_argument("--only", default="", metavar="NAME[,NAME]", help="of these, only some")
     parser.add_argument("--contenders", default=",".join(CONTENDERS), metavar="NAME[,NAME]", help="default: all")
     parser.add_argument("--budget", default="60s", help="of hone tune (default 60s)")
     parser.add_argument("--tvm-budget", help="of TVM's MetaSchedule; 0 is its default schedules (default as --budget)")
@@ -308,13 +331,12 @@ def main() -> int:
         parser.error(f"--contenders: default, and some of {', '.join(CONTENDERS)}")
     if not options.hone.exists():
         parser.error(f"{options.hone}: no such program; run make build")
-    try:
-        from frameworks_models import MODELS
-    except ImportError as error:
-        parser.error(f"{error}: run scripts/setup.sh --bench")
-    wanted = options.only.split(",") if options.only else list(MODELS)
-    if set(wanted) - set(MODELS):
-        parser.error(f"--only: no PyTorch module for {', '.join(sorted(set(wanted) - set(MODELS)))}")
+    if MISSING:
+        parser.error(f"{MISSING}: run scripts/setup.sh --bench")
+    models = {"examples": frameworks_models, "larger": modules}[options.set].MODELS
+    wanted = options.only.split(",") if options.only else list(models)
+    if set(wanted) - set(models):
+        parser.error(f"--only: no PyTorch module for {', '.join(sorted(set(wanted) - set(models)))}")
     try:
         seconds_of(options.budget)
         tvm_budget = options.tvm_budget or options.budget

@@ -16,12 +16,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import frameworks_models
 import numpy as np
 import torch
-from frameworks_models import MODELS
 from hone import Tuned, arrays, files, runtime
+from larger import modules
+from larger.sizes import INTEGERS
 
 ONNX = "model.onnx"
+MODELS = frameworks_models.MODELS | modules.MODELS
 EXAMPLES = Path(__file__).resolve().parents[2] / "scripts"  # where example_programs.py is
 WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 TIMED_NS = 3e6  # one time is the mean over calls that take about this long together
@@ -50,7 +53,8 @@ class Case:
         self.package = self.folder / "tuned.hone"
         generator = np.random.default_rng(request["seed"])
         specs = [self.spec(text) for text in request["parameters"]]
-        self.values = [self.value(spec, i < self.constants, generator) for i, spec in enumerate(specs)]
+        bound = INTEGERS.get(request["name"], 2)
+        self.values = [self.value(spec, i < self.constants, bound, generator) for i, spec in enumerate(specs)]
 
     @staticmethod
     def spec(text: str) -> runtime.Spec:
@@ -64,10 +68,10 @@ class Case:
         return runtime.Program(library, self.package, self.threads, default)
 
     @staticmethod
-    def value(spec: runtime.Spec, is_weight: bool, generator: np.random.Generator) -> np.ndarray:
+    def value(spec: runtime.Spec, is_weight: bool, bound: int, generator: np.random.Generator) -> np.ndarray:
         """Weights small enough that activations keep their scale, and not negative where they may be variances."""
         if spec.dtype.kind in "iu":
-            values = generator.integers(0, 2, spec.shape)
+            values = generator.integers(0, bound, spec.shape)
         elif not is_weight:
             values = generator.standard_normal(spec.shape)
         elif len(spec.shape) == 1:
@@ -155,9 +159,15 @@ def make_jax(case: Case) -> Contender:
         f"--xla_cpu_multi_thread_eigen={str(case.threads > 1).lower()} intra_op_parallelism_threads={case.threads}"
     )
     import jax
-    from example_programs import EXAMPLES as PROGRAMS
 
-    program = PROGRAMS[case.request["name"]][0]()
+    if case.request["name"] in modules.MODELS:
+        from larger.programs import PROGRAMS
+
+        program = PROGRAMS[case.request["name"]]()
+    else:
+        from example_programs import EXAMPLES as PROGRAMS
+
+        program = PROGRAMS[case.request["name"]][0]()
     weights, tree = jax.tree.flatten(program.weights)
     values = jax.device_put([np.asarray(value) for value in case.values])
     weights = jax.tree.unflatten(tree, values[: len(weights)])

@@ -84,6 +84,11 @@ std::vector<TuneStep> make_steps() {
       {"gradients of poolings", groups_of_family(FamilyId::PoolingGradient), greedily, {.kept = 0.6, .gain = 1}},
       {"argmax and argmin", groups_of_family(FamilyId::ArgReduction), greedily, {.kept = 0.6, .gain = 0.5}},
       {"sines and cosines", groups_of_family(FamilyId::Sine), greedily, {.kept = 0.3, .gain = 0.3}},
+      {"sorts", groups_of_family(FamilyId::Sort), greedily, {.kept = 0.8, .gain = 2}},
+      {"cumulative sums", groups_of_family(FamilyId::CumulativeSum), greedily, {.kept = 0.6, .gain = 0.8}},
+      {"powers", groups_of_family(FamilyId::Power), greedily, {.kept = 0.4, .gain = 0.5}},
+      {"short loops", groups_of_family(FamilyId::ShortLoop), greedily, {.kept = 0.3, .gain = 0.3}},
+      {"small dots", groups_of_family(FamilyId::SmallDot), greedily, {.kept = 0.4, .gain = 0.4}},
       {"poolings", groups_of_family(FamilyId::Pooling), greedily, {.kept = 0.34, .gain = 0.53}},
       // They decide which kernels and dimensions there are.
       {"orders of passes", orders_of_passes, with_passes, {.kept = 0.1, .gain = 0.08}},

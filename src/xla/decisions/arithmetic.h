@@ -14,6 +14,11 @@
 
 namespace hone::xla_side {
 
+// With dimensions in memory as they are in the shape: what custom calls take and give.
+inline xla::Shape in_order(const xla::Shape& shape) {
+  return xla::ShapeUtil::MakeShapeWithDescendingLayout(shape.element_type(), shape.dimensions());
+}
+
 class Arithmetic {
  protected:
   using HloInstruction = xla::HloInstruction;

@@ -1,6 +1,7 @@
 #include "decisions/half_dot.h"
 
 #include "decisions/arithmetic.h"
+#include "decisions/dot_roles.h"
 #include "decisions/window_slices.h"
 #include "graph/decision_family.h"
 #include "status.h"
@@ -17,43 +18,6 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-// The dimensions of an operand: those of the batch, contracted ones in the order of the dot's, and the others.
-struct Roles {
-  Sizes batch, contracting, free;
-};
-
-template <class Dimensions>
-Roles roles_of(const xla::Shape& shape, const Dimensions& batch, const Dimensions& contracting) {
-  Roles roles{{batch.begin(), batch.end()}, {contracting.begin(), contracting.end()}, {}};
-  for (int64_t d = 0; d < static_cast<int64_t>(shape.dimensions().size()); ++d)
-    if (std::find(batch.begin(), batch.end(), d) == batch.end() &&
-        std::find(contracting.begin(), contracting.end(), d) == contracting.end())
-      roles.free.push_back(d);
-  return roles;
-}
-
-Roles left_roles(const HloInstruction& dot) {
-  const auto& numbers = dot.dot_dimension_numbers();
-  return roles_of(dot.operand(0)->shape(), numbers.lhs_batch_dimensions(), numbers.lhs_contracting_dimensions());
-}
-
-Roles right_roles(const HloInstruction& dot) {
-  const auto& numbers = dot.dot_dimension_numbers();
-  return roles_of(dot.operand(1)->shape(), numbers.rhs_batch_dimensions(), numbers.rhs_contracting_dimensions());
-}
-
-int64_t product(const xla::Shape& shape, const Sizes& dimensions) {
-  int64_t size = 1;
-  for (int64_t d : dimensions) size *= shape.dimensions(d);
-  return size;
-}
-
-Sizes joined(Sizes first, const Sizes& second, const Sizes& third) {
-  first.insert(first.end(), second.begin(), second.end());
-  first.insert(first.end(), third.begin(), third.end());
-  return first;
-}
-
 // Builds what replaces one dot: a product of matrices, or of as many as the batch has, in the one form that XLA gives to
 // YNNPACK. It decides so before it brings dots into that form, and converts the operands of all others.
 class MatrixProduct : Arithmetic {
@@ -62,10 +26,10 @@ class MatrixProduct : Arithmetic {
 
   HloInstruction* build() {
     HloInstruction *left = dot_->mutable_operand(0), *right = dot_->mutable_operand(1);
-    const Roles l = left_roles(*dot_), r = right_roles(*dot_);
-    const int64_t rows = product(left->shape(), l.free), columns = product(right->shape(), r.free),
-                  depth = product(left->shape(), l.contracting);
-    const Sizes batch = l.batch.empty() ? Sizes() : Sizes{product(left->shape(), l.batch)};
+    const DotRoles l = left_roles(*dot_), r = right_roles(*dot_);
+    const int64_t rows = size_product(left->shape(), l.free), columns = size_product(right->shape(), r.free),
+                  depth = size_product(left->shape(), l.contracting);
+    const Sizes batch = l.batch.empty() ? Sizes() : Sizes{size_product(left->shape(), l.batch)};
     left = arranged(left, joined(l.batch, l.free, l.contracting), joined(batch, {rows}, {depth}));
     if (second_row_) left = with_second_row(left);
     // Weights are read as they are stored where possible.
@@ -119,7 +83,7 @@ class MatrixProduct : Arithmetic {
   bool second_row_;
 };
 
-bool is_row(const HloInstruction& dot) { return product(dot.operand(0)->shape(), left_roles(dot).free) == 1; }
+bool is_row(const HloInstruction& dot) { return size_product(dot.operand(0)->shape(), left_roles(dot).free) == 1; }
 
 }  // namespace
 

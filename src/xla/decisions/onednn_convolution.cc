@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "decisions/arithmetic.h"
 #include "decisions/window_slices.h"
 #include "status.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -56,10 +57,6 @@ xla::cpu::OneDnnConvolutionConfig config_of(const HloInstruction& conv) {
     window.add_window_dilations(w.window_dilation());  // as XLA counts it: the wheel's differs from upstream's by one
   }
   return config;
-}
-
-xla::Shape in_order(const xla::Shape& shape) {
-  return ShapeUtil::MakeShapeWithDescendingLayout(shape.element_type(), shape.dimensions());
 }
 
 }  // namespace

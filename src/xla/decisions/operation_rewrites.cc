@@ -3,11 +3,16 @@
 #include "absl/strings/str_cat.h"
 #include "decisions/arg_reduction.h"
 #include "decisions/conv_pool_expander.h"
+#include "decisions/cumulative_sums.h"
 #include "decisions/half_dot.h"
 #include "decisions/onednn_convolution.h"
 #include "decisions/pooling_gradient.h"
+#include "decisions/powers.h"
 #include "decisions/shifted_convolution.h"
+#include "decisions/short_loops.h"
 #include "decisions/sine.h"
+#include "decisions/small_dots.h"
+#include "decisions/sorts.h"
 #include "decisions/window_slices.h"
 #include "decisions/winograd.h"
 #include "decisions/winograd_forms.h"
@@ -33,8 +38,15 @@ struct RewriteRow {
   HloInstruction* (*rewritten)(HloInstruction*, const std::string& value);  // throws Error for other values
 };
 
-std::vector<std::string> shifted_if(bool can) {
-  return can ? std::vector<std::string>{kShifted} : std::vector<std::string>();
+// Of families with one form.
+template <bool (*is_one)(const HloInstruction&), const char* form>
+std::vector<std::string> only(const HloInstruction& op) {
+  return is_one(op) ? std::vector<std::string>{form} : std::vector<std::string>();
+}
+
+template <HloInstruction* (*rewritten)(HloInstruction*)>
+HloInstruction* without_value(HloInstruction* op, const std::string&) {
+  return rewritten(op);
 }
 
 std::string shapes_of(const HloInstruction& op) {
@@ -72,6 +84,21 @@ std::string arg_key(const HloInstruction& op) {
                       ShapeUtil::HumanString(op.operand(0)->shape()), ":", op.dimensions(0));
 }
 
+std::string shape_key(const HloInstruction& op) {
+  return absl::StrCat(xla::HloOpcodeString(op.opcode()), ":", ShapeUtil::HumanString(op.shape()));
+}
+
+std::string cumulative_key(const HloInstruction& op) {
+  return absl::StrCat(ShapeUtil::HumanString(op.shape()), ":", xla::window_util::ToString(op.window()));
+}
+
+double elements_of_state(const HloInstruction& op) {
+  double elements = 0;
+  for (const xla::Shape& shape : op.shape().tuple_shapes())
+    elements += static_cast<double>(ShapeUtil::ElementsIn(shape));
+  return elements;
+}
+
 double elements_read(const HloInstruction& op) {
   return static_cast<double>(ShapeUtil::ElementsIn(op.operand(0)->shape()));
 }
@@ -93,7 +120,7 @@ std::vector<std::string> forms_of_dense(const HloInstruction& op) {
 }
 
 std::vector<std::string> forms_of_grouped(const HloInstruction& op) {
-  std::vector<std::string> forms = shifted_if(is_expandable_convolution(op));
+  std::vector<std::string> forms = only<is_expandable_convolution, kShifted>(op);
   if (op.opcode() == HloOpcode::kConvolution && op.feature_group_count() > 1)
     for (std::string& form : onednn_forms(op)) forms.push_back(std::move(form));
   return forms;
@@ -108,29 +135,23 @@ HloInstruction* grouped_convolution(HloInstruction* op, const std::string& value
 }
 
 constexpr RewriteRow kRewrites[] = {
-    {FamilyId::WeightsGradient, [](const HloInstruction& op) { return shifted_if(is_expandable_gradient(op)); },
-     gradient_key, expanded_operations, shifted},
+    {FamilyId::WeightsGradient, only<is_expandable_gradient, kShifted>, gradient_key, expanded_operations, shifted},
     {FamilyId::GroupedConvolution, forms_of_grouped, grouped_key, expanded_operations, grouped_convolution},
     {FamilyId::DenseConvolution, forms_of_dense, convolution_key, convolution_flops, dense_convolution},
-    {FamilyId::Pooling, [](const HloInstruction& op) { return shifted_if(is_expandable_pooling(op)); }, pooling_key,
-     expanded_operations, shifted},
-    {FamilyId::PoolingGradient, [](const HloInstruction& op) { return shifted_if(is_expandable_scatter(op)); },
-     scatter_key, [](const HloInstruction& op) { return elements_read(op) * window_positions(op.window()); },
-     [](HloInstruction* op, const std::string&) { return shifted_scatter(op); }},
-    {FamilyId::ArgReduction,
-     [](const HloInstruction& op) {
-       return is_arg_reduction(op) ? std::vector<std::string>{kTwoReductions} : std::vector<std::string>();
-     },
-     arg_key, elements_read, [](HloInstruction* op, const std::string&) { return two_reductions(op); }},
-    {FamilyId::Sine,
-     [](const HloInstruction& op) {
-       return is_large_sine(op) ? std::vector<std::string>{kPolynomial} : std::vector<std::string>();
-     },
-     [](const HloInstruction& op) {
-       return absl::StrCat(xla::HloOpcodeString(op.opcode()), ":", ShapeUtil::HumanString(op.shape()));
-     },
-     elements_read, [](HloInstruction* op, const std::string&) { return polynomial_sine(op); }},
+    {FamilyId::CumulativeSum, only<is_cumulative_sum, kOnePass>, cumulative_key, elements_read,
+     without_value<one_pass_sum>},
+    {FamilyId::Pooling, only<is_expandable_pooling, kShifted>, pooling_key, expanded_operations, shifted},
+    {FamilyId::PoolingGradient, only<is_expandable_scatter, kShifted>, scatter_key,
+     [](const HloInstruction& op) { return elements_read(op) * window_positions(op.window()); },
+     without_value<shifted_scatter>},
+    {FamilyId::ArgReduction, only<is_arg_reduction, kTwoReductions>, arg_key, elements_read,
+     without_value<two_reductions>},
+    {FamilyId::Sine, only<is_large_sine, kPolynomial>, shape_key, elements_read, without_value<polynomial_sine>},
     {FamilyId::HalfDot, half_dot_forms, dot_key, half_dot_flops, half_dot},
+    {FamilyId::SmallDot, small_dot_forms, dot_key, half_dot_flops, small_dot},
+    {FamilyId::Sort, only<is_plain_sort, kHighway>, sort_key, elements_read, without_value<highway_sorted>},
+    {FamilyId::Power, only<is_large_power, kExponential>, shape_key, elements_read, without_value<exponential_power>},
+    {FamilyId::ShortLoop, only<is_short_loop, kUnrolled>, loop_key, elements_of_state, without_value<unrolled_loop>},
 };
 
 struct Found {

@@ -3,35 +3,10 @@
 
 #include <catch2/catch.hpp>
 
-#include "graph/decision_family.h"
-#include "tests/tune/real_worker.h"
-#include "tune/session/session.h"
+#include "tests/tune/program/other_form.h"
 
 namespace hone::tune {
 namespace {
-
-constexpr Duel kOnce{.min_rounds = 1, .max_rounds = 1, .budget_ms = 1, .limit_s = 120};
-
-// Measures the one other form that the program's one operation has, and returns how it lowers.
-std::string check_other_form(Session& session, const std::string& program, FamilyId id) {
-  session.load(program, "one");
-  std::vector<Dimension> found = session.lower({}, false).dimensions;
-  std::erase_if(found, [&](const Dimension& d) { return !belongs_to(id, d.kind, d.key); });
-  REQUIRE(found.size() == 1);
-  REQUIRE(found[0].options.size() == 2);
-  const Decisions decisions = {{DecisionKind::Rewrite, found[0].key, found[0].options[1]}};
-  const Measurement m = session.measure_program(decisions, {}, kOnce);
-  INFO(m.note);
-  CHECK(m.ok());
-  return session.lower(decisions, false).hlo;
-}
-
-bool offers(Session& session, const std::string& program, FamilyId id) {
-  session.load(program, "one");
-  for (const Dimension& d : session.lower({}, false).dimensions)
-    if (belongs_to(id, d.kind, d.key)) return true;
-  return false;
-}
 
 std::string scatter(const std::string& in, const std::string& out, const std::string& window,
                     const std::string& direction, const std::string& values = "parameter(0)") {
@@ -159,12 +134,7 @@ ENTRY main {{
 }}
 )",
                                               factor, opcode);
-      session.load(program, "one");
-      std::vector<Dimension> found = session.lower({}, false).dimensions;
-      std::erase_if(found, [](const Dimension& d) { return !belongs_to(FamilyId::Sine, d.kind, d.key); });
-      REQUIRE(found.size() == 1);
-      const Measurement m =
-          session.measure_program({{DecisionKind::Rewrite, found[0].key, found[0].options.at(1)}}, {}, kOnce);
+      const Measurement m = session.measure_program(other_form(session, program, FamilyId::Sine), {}, kOnce);
       INFO(m.note);
       CHECK(m.outcome == (std::string(factor) == "nan" ? Outcome::Unverified : Outcome::Ok));
       CHECK(m.max_error < 0.01);  // of the tolerance of 1,024 units in the last place

@@ -1,0 +1,12 @@
+// Custom calls into kernels/ that rewrites put in place of operations.
+#pragma once
+
+namespace hone::xla_side {
+
+inline constexpr char kSortTarget[] = "hone.sort";                     // configuration: SortPlan
+inline constexpr char kCumulativeSumTarget[] = "hone.cumulative_sum";  // configuration: CumulativePlan
+
+// Makes them known to XLA, once per process; before a program with such calls is compiled.
+void register_host_kernels();
+
+}  // namespace hone::xla_side
