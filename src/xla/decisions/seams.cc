@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "decisions/fusion_barrier.h"
 #include "decisions/layouts.h"
 #include "decisions/seam_original.h"
 #include "graph/kernel_option.h"
@@ -200,7 +201,11 @@ FusionDecision CpuInstructionFusion::ShouldFuse(HloInstruction* consumer, int64_
   SeamTable& table = seam_table();
   EdgeAnswers* answers = table.answers;
   const bool asked = table.record_edges || table.forbid_duplication || !table.fusion.empty() || answers != nullptr;
-  if (!asked || !state(kFusion).on) return fn(this, consumer, operand_index);
+  const bool barrier = has_barrier(*consumer->operand(operand_index));
+  if (!asked || !state(kFusion).on) {
+    FusionDecision decision = fn(this, consumer, operand_index);
+    return barrier && state(kFusion).on ? FusionDecision::Forbid("barrier") : decision;
+  }
   tag_once(consumer->GetModule());
   static std::string key;  // static: reuses its memory over thousands of calls per program
   key = tag_of(consumer->operand(operand_index));
@@ -212,12 +217,13 @@ FusionDecision CpuInstructionFusion::ShouldFuse(HloInstruction* consumer, int64_
   const bool by_default = fn(this, consumer, operand_index).CanFuse();
   const bool duplicates = table.forbid_duplication && consumer->operand(operand_index)->user_count() > 1 &&
                           consumer->operand(operand_index)->opcode() != HloOpcode::kConstant;
-  bool fuse = by_default && !duplicates;
+  const bool apart = duplicates || barrier;
+  bool fuse = by_default && !apart;
   if (it != table.fusion.end()) fuse = it->second && (by_default || legal_to_fuse(this, consumer, operand_index));
   if (table.record_edges && (by_default || legal_to_fuse(this, consumer, operand_index)))
     table.edges.push_back({key, by_default});
   if (answers) {
-    const bool undecided = by_default && !duplicates;
+    const bool undecided = by_default && !apart;
     (*answers)[key] |= (fuse ? kFused : kKept) | (undecided ? kFusedByDefault : kKeptByDefault);
   }
   return fuse ? FusionDecision::Allow() : FusionDecision::Forbid("decided");

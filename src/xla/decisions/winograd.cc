@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "decisions/arithmetic.h"
+#include "decisions/fusion_barrier.h"
 #include "decisions/window_slices.h"
 #include "decisions/winograd_forms.h"
 #include "graph/winograd_form.h"
@@ -139,7 +140,8 @@ class WinogradConvolution : Arithmetic {
       padding.mutable_dimensions(d)->set_edge_padding_high(sizes[d] - axis->in - axis->low);
     }
     HloInstruction* zero = add(HloInstruction::CreateConstant(xla::LiteralUtil::Zero(type_)));
-    return add(HloInstruction::CreatePad(shape(sizes), input, zero, padding));
+    // Every element is read by several tiles, and padding is a branch in the loop that reads it.
+    return with_barrier(add(HloInstruction::CreatePad(shape(sizes), input, zero, padding)));
   }
 
   // From batch, rows, columns, features to the convolution's order.
@@ -214,14 +216,15 @@ class WinogradConvolution : Arithmetic {
     const int64_t tiles = batch * tile_rows * columns_.tiles, reach = rows_.reach * columns_.reach;
     std::vector<HloInstruction*> lines, positions;
     for (int64_t i = 0; i < rows_.reach; ++i) lines.push_back(every(input, 1, i, tile_rows, rows_.tile));
-    HloInstruction* by_row = transformed(rows_.matrices.bt, lines, 0);
+    HloInstruction* by_row = with_barrier(transformed(rows_.matrices.bt, lines, 0));
     for (int64_t j = 0; j < columns_.reach; ++j)
       positions.push_back(every(by_row, 3, j, columns_.tiles, columns_.tile));
     HloInstruction* inputs = transformed(columns_.matrices.bt, positions, 0);
     HloInstruction* products = batched_dot(reshaped(inputs, {reach, tiles, features_}));
     products = reshaped(products, {columns_.reach, rows_.reach, batch, tile_rows, columns_.tiles, results_});
     HloInstruction* by_column = transformed(columns_.matrices.at, split(products), 4);
-    by_column = reshaped(by_column, {rows_.reach, batch, tile_rows, columns_.tiles * columns_.tile, results_});
+    by_column =
+        reshaped(with_barrier(by_column), {rows_.reach, batch, tile_rows, columns_.tiles * columns_.tile, results_});
     HloInstruction* results = transformed(rows_.matrices.at, split(by_column), 2);
     return reshaped(results, {batch, tile_rows * rows_.tile, columns_.tiles * columns_.tile, results_});
   }
