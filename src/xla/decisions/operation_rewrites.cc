@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "decisions/arg_reduction.h"
+#include "decisions/attention.h"
 #include "decisions/conv_pool_expander.h"
 #include "decisions/cumulative_sums.h"
 #include "decisions/half_dot.h"
@@ -147,6 +148,8 @@ constexpr RewriteRow kRewrites[] = {
     {FamilyId::ArgReduction, only<is_arg_reduction, kTwoReductions>, arg_key, elements_read,
      without_value<two_reductions>},
     {FamilyId::Sine, only<is_large_sine, kPolynomial>, shape_key, elements_read, without_value<polynomial_sine>},
+    {FamilyId::Attention, only<is_attention, kLateDivision>, attention_key, half_dot_flops,
+     without_value<late_division>},
     {FamilyId::HalfDot, half_dot_forms, dot_key, half_dot_flops, half_dot},
     {FamilyId::SmallDot, small_dot_forms, dot_key, half_dot_flops, small_dot},
     {FamilyId::Sort, only<is_plain_sort, kHighway>, sort_key, elements_read, without_value<highway_sorted>},

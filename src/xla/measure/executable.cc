@@ -21,6 +21,7 @@ namespace hone::xla_side {
 namespace {
 
 constexpr size_t kLeastKept = size_t{1} << 20;
+constexpr size_t kHuge = size_t{2} << 20;
 
 // Memory of buffers that are gone.
 class FreedMemory {
@@ -78,8 +79,13 @@ FreedMemory& freed() {
 
 }  // namespace
 
+void ask_huge_pages(void* data, size_t size) {
+  const auto begin = (reinterpret_cast<uintptr_t>(data) + kHuge - 1) / kHuge * kHuge;
+  const auto end = (reinterpret_cast<uintptr_t>(data) + size) / kHuge * kHuge;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
 AlignedBuffer::AlignedBuffer(size_t size, bool huge) : size_(size) {
-  constexpr size_t kHuge = size_t{2} << 20;
   alignment_ = huge && size >= kHuge ? kHuge : 64;
   rounded_ = (std::max<size_t>(size, 64) + alignment_ - 1) / alignment_ * alignment_;
   data_ = freed().take(rounded_, alignment_);

@@ -9,6 +9,9 @@
 
 namespace hone::xla_side {
 
+// Asks the kernel for 2 MiB pages where they fit into memory that was allocated elsewhere and is not written yet.
+void ask_huge_pages(void* data, size_t size);
+
 // 64-byte aligned memory; huge = ask the kernel for 2 MiB pages.
 class AlignedBuffer {
  public:

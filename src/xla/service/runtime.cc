@@ -68,6 +68,8 @@ class RuntimeProgram {
     std::lock_guard lock(mutex_);
     xla::Literal literal(
         xla::ShapeUtil::MakeShapeWithDescendingLayout(inputs_[i].element_type(), inputs_[i].dimensions()));
+    // As NumPy's arrays are kept, in which programs without a runtime find their weights.
+    ask_huge_pages(literal.untyped_data(), literal.size_bytes());
     memcpy(literal.untyped_data(), data, literal.size_bytes());
     if (storage_[i] == Storage::Constant) executable_.reset();  // folded: compile again
     // Dots pack anew where the address differs from that of their last run, which must not be freed until the next.

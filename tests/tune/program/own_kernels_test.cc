@@ -177,6 +177,54 @@ TEST_CASE("small dots as sums of products and dots of bytes by oneDNN", "[tune]"
                      FamilyId::SmallDot));
 }
 
+TEST_CASE("attention divides after its second dot", "[tune]") {
+  if (no_worker()) return;
+  Session session(with_worker());
+  const auto attention = [](const std::string& scores, const std::string& sums) {
+    return fmt::format(R"(HloModule one
+add {{
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b)
+}}
+ENTRY main {{
+  q = f32[2,3,40,8] parameter(0)
+  k = f32[2,3,50,8] parameter(1)
+  v = f32[2,3,50,6] parameter(2)
+  m = pred[40,50] parameter(3)
+  c = f32[] constant(0.25)
+  z = f32[] constant(0)
+  w = f32[] constant(-1e9)
+  cs = f32[2,3,40,50] broadcast(c), dimensions={{}}
+  ws = f32[2,3,40,50] broadcast(w), dimensions={{}}
+  ms = pred[2,3,40,50] broadcast(m), dimensions={{2,3}}
+  d = f32[2,3,40,50] dot(q, k), lhs_batch_dims={{0,1}}, rhs_batch_dims={{0,1}}, lhs_contracting_dims={{3}}, rhs_contracting_dims={{3}}
+  s = f32[2,3,40,50] {}
+  e = f32[2,3,40,50] exponential(s)
+  l = f32[2,3,40] reduce(e, z), dimensions={{3}}, to_apply=add
+  r = f32[2,3,40,1] reshape(l)
+  r2 = f32[2,3,40] reshape(r)
+  ls = f32[2,3,40,50] {}
+  p = f32[2,3,40,50] divide(e, ls)
+  ROOT o = f32[2,3,40,6] dot(p, v), lhs_batch_dims={{0,1}}, rhs_batch_dims={{0,1}}, lhs_contracting_dims={{3}}, rhs_contracting_dims={{2}}
+}}
+)",
+                       scores, sums);
+  };
+  const std::string rows = "broadcast(r2), dimensions={0,1,2}";
+  for (const char* scores : {"multiply(d, cs)", "divide(d, cs)", "add(d, cs)"}) {
+    const std::string hlo = check_other_form(session, attention(scores, rows), FamilyId::Attention);
+    CHECK(hlo.find("f32[2,3,40,6]{3,2,1,0} divide(") != std::string::npos);
+  }
+  std::string masked = attention("select(ms, t, ws)", rows);
+  masked.insert(masked.find("  s = "), "  t = f32[2,3,40,50] multiply(d, cs)\n");
+  check_other_form(session, masked, FamilyId::Attention);
+  CHECK_FALSE(offers(session, attention("multiply(d, cs)", "exponential(cs)"), FamilyId::Attention));
+  std::string columns = attention("multiply(d, cs)", "broadcast(u), dimensions={0,1,3}");
+  columns.insert(columns.find("  ls = "), "  u = f32[2,3,50] reduce(e, z), dimensions={2}, to_apply=add\n");
+  CHECK_FALSE(offers(session, columns, FamilyId::Attention));
+}
+
 TEST_CASE("powers by an exponential function have IEEE 754's results for all numbers", "[tune]") {
   if (no_worker()) return;
   Session session(with_worker());

@@ -1,0 +1,163 @@
+#include "decisions/attention.h"
+
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "decisions/arithmetic.h"
+#include "decisions/dot_roles.h"
+#include "decisions/window_slices.h"
+#include "status.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla_pch.h"
+
+namespace hone::xla_side {
+namespace {
+
+using xla::HloInstruction;
+using xla::HloOpcode;
+using xla::ShapeUtil;
+
+constexpr int kMostSteps = 6;  // from the exponential back to what is scaled
+
+// The dimension of a reshape's operand that is this dimension of its result; -1 where there is none. Dimensions of one element
+// come and go.
+int64_t before_reshape(const HloInstruction& reshape, int64_t dimension) {
+  const auto &to = reshape.shape().dimensions(), &from = reshape.operand(0)->shape().dimensions();
+  int64_t wanted = 0;
+  for (int64_t d = 0; d < dimension; ++d) wanted += to[d] != 1;
+  for (int64_t d = 0, seen = 0; d < static_cast<int64_t>(from.size()); ++d) {
+    if (from[d] == 1) continue;
+    if (seen++ == wanted) return from[d] == to[dimension] ? d : -1;
+  }
+  return -1;
+}
+
+bool only_ones_change(const HloInstruction& reshape) {
+  const auto without_ones = [](const xla::Shape& shape) {
+    std::vector<int64_t> sizes;
+    for (const int64_t size : shape.dimensions())
+      if (size != 1) sizes.push_back(size);
+    return sizes;
+  };
+  return without_ones(reshape.shape()) == without_ones(reshape.operand(0)->shape());
+}
+
+// Whether all elements along a dimension are the same, by the instructions that spread them.
+bool same_along(const HloInstruction* value, int64_t dimension) {
+  while (value->shape().dimensions(dimension) != 1) {
+    if (value->opcode() == HloOpcode::kBroadcast) {
+      const auto& kept = value->dimensions();
+      const auto at = std::find(kept.begin(), kept.end(), dimension);
+      if (at == kept.end()) return true;
+      dimension = at - kept.begin();
+    } else if (value->opcode() == HloOpcode::kReshape && only_ones_change(*value)) {
+      dimension = before_reshape(*value, dimension);
+      if (dimension < 0) return false;
+    } else if (value->opcode() != HloOpcode::kConvert && value->opcode() != HloOpcode::kCopy) {
+      return false;
+    }
+    value = value->operand(0);
+  }
+  return true;
+}
+
+bool is_splat(const HloInstruction& value) {
+  const HloInstruction* inner = &value;
+  while (inner->opcode() == HloOpcode::kBroadcast || inner->opcode() == HloOpcode::kReshape) inner = inner->operand(0);
+  return inner->opcode() == HloOpcode::kConstant && ShapeUtil::IsEffectiveScalar(inner->shape());
+}
+
+// A dot's result times or by a constant, from which these values are made by adding, subtracting or selecting.
+HloInstruction* scaled_dot(HloInstruction* value, int steps) {
+  if (steps == 0) return nullptr;
+  switch (value->opcode()) {
+    case HloOpcode::kMultiply:
+    case HloOpcode::kDivide:
+      return value->operand(0)->opcode() == HloOpcode::kDot && is_splat(*value->operand(1)) &&
+                     value->operand(0)->user_count() == 1
+                 ? value
+                 : nullptr;
+    case HloOpcode::kSubtract:
+    case HloOpcode::kExp:
+      return scaled_dot(value->mutable_operand(0), steps - 1);
+    case HloOpcode::kAdd:
+    case HloOpcode::kSelect:
+      for (HloInstruction* operand : value->operands())
+        if (HloInstruction* found = scaled_dot(operand, steps - 1)) return found;
+      return nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+class LateDivision : Arithmetic {
+ public:
+  explicit LateDivision(HloInstruction* dot) : Arithmetic(dot->parent()), dot_(dot) {}
+
+  HloInstruction* build() {
+    HloInstruction* quotient = dot_->mutable_operand(0);
+    HloInstruction *dividend = quotient->mutable_operand(0), *divisor = quotient->mutable_operand(1);
+    if (HloInstruction* scaled = scaled_dot(dividend, kMostSteps)) scale_before(scaled);
+    HloInstruction* product = add(dot_->CloneWithNewOperands(dot_->shape(), {dividend, dot_->mutable_operand(1)}));
+    return binary(HloOpcode::kDivide, product, spread(divisor));
+  }
+
+ private:
+  // The divisor of each row, over the dimensions of the result.
+  HloInstruction* spread(HloInstruction* divisor) {
+    const DotRoles l = left_roles(*dot_);
+    const Sizes zeros(divisor->shape().dimensions().size(), 0), ones(zeros.size(), 1);
+    Sizes end = sizes_of(divisor), rows;
+    for (const int64_t d : l.contracting) end[d] = 1;
+    HloInstruction* first = sliced(divisor, zeros, end, ones);
+    const Sizes order = joined(l.batch, l.free, l.contracting);
+    for (const int64_t d : joined(l.batch, l.free, {})) rows.push_back(end[d]);
+    HloInstruction* by_row = reshaped(transposed(first, order), rows);
+    Sizes at(rows.size());  // a dot's result begins with the batch and the left operand's rows
+    std::iota(at.begin(), at.end(), 0);
+    return add(HloInstruction::CreateBroadcast(dot_->shape(), by_row, at));
+  }
+
+  void scale_before(HloInstruction* scaled) {
+    HloInstruction *dot = scaled->mutable_operand(0), *left = dot->mutable_operand(0);
+    if (ShapeUtil::ElementsIn(left->shape()) >= ShapeUtil::ElementsIn(dot->shape())) return;
+    if (left->shape().element_type() != dot->shape().element_type()) return;
+    HloInstruction* factor = scaled->mutable_operand(1);
+    while (!ShapeUtil::IsScalar(factor->shape())) {
+      HloInstruction* inner = factor->opcode() == HloOpcode::kConstant ? nullptr : factor->mutable_operand(0);
+      factor = inner ? inner : add(HloInstruction::CreateReshape(shape_like(factor, {}), factor));
+    }
+    HloInstruction* factors = add(HloInstruction::CreateBroadcast(left->shape(), factor, {}));
+    HloInstruction* small = binary(scaled->opcode(), left, factors);
+    HloInstruction* again = add(dot->CloneWithNewOperands(dot->shape(), {small, dot->mutable_operand(1)}));
+    check(scaled->ReplaceAllUsesWith(again), "scaling before a dot");
+  }
+
+  HloInstruction* dot_;
+};
+
+}  // namespace
+
+bool is_attention(const HloInstruction& op) {
+  if (op.opcode() != HloOpcode::kDot || op.parent()->IsFusionComputation() || !has_elements(op)) return false;
+  const HloInstruction& quotient = *op.operand(0);
+  if (quotient.opcode() != HloOpcode::kDivide || !is_float(op.shape()) ||
+      quotient.shape().element_type() != op.shape().element_type() ||
+      ShapeUtil::ElementsIn(quotient.shape()) <= ShapeUtil::ElementsIn(op.shape()))
+    return false;
+  const auto& contracted = op.dot_dimension_numbers().lhs_contracting_dimensions();
+  return !contracted.empty() && std::all_of(contracted.begin(), contracted.end(),
+                                            [&](int64_t d) { return same_along(quotient.operand(1), d); });
+}
+
+std::string attention_key(const HloInstruction& op) {
+  return absl::StrCat(ShapeUtil::HumanString(op.operand(0)->shape()), "*",
+                      ShapeUtil::HumanString(op.operand(1)->shape()));
+}
+
+HloInstruction* late_division(HloInstruction* op) {
+  if (!is_attention(*op)) throw Error("not a dot of quotients", std::string(op->name()));
+  return LateDivision(op).build();
+}
+
+}  // namespace hone::xla_side
