@@ -11,6 +11,7 @@ run can be continued. --check only compares outputs.
 import argparse
 import importlib.metadata
 import json
+import math
 import os
 import subprocess
 import sys
@@ -101,8 +102,20 @@ def facts(row: dict, folder: Path, options: argparse.Namespace) -> dict:
         program = next(program for program in example_programs() if program.name == row["name"])
         path, weights = program.path, program.weights
         constants = int(weights.split("-")[-1]) + 1  # as scripts/export_examples.py has them
-    parameters = call_hone(options.hone, ["inspect", path], STAGE_LIMIT_S)["parameters"]
-    return {"path": str(path), "weights": weights, "constants": constants, "parameters": parameters}
+    found = call_hone(options.hone, ["inspect", path], STAGE_LIMIT_S)
+    return {
+        "path": str(path),
+        "weights": weights,
+        "constants": constants,
+        "parameters": found["parameters"],
+        "flops": found["flops"],
+    }
+
+
+def bytes_of(parameters: list[str]) -> int:
+    """Of f32 and s32 arrays, written as f32[2,3]."""
+    sizes = [text.rstrip("]").partition("[")[2].split(",") for text in parameters]
+    return sum(4 * math.prod(int(size) for size in size_list if size) for size_list in sizes)
 
 
 def package(row: dict, program: dict, folder: Path, options: argparse.Namespace) -> dict:
@@ -132,6 +145,7 @@ def measure(row: dict, options: argparse.Namespace) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         program = once("program", folder, lambda: facts(row, folder, options))
+        row["flops"], row["parameter_bytes"] = program["flops"], bytes_of(program["parameters"])
         for stage in AHEAD:
             if stage in options.contenders:
                 row[stage] = once(stage, folder, lambda stage=stage: prepare(stage, row, program, folder, options))
@@ -229,6 +243,19 @@ def fastest_peer(row: dict) -> tuple[float, str] | None:
     return (min(theirs)[0] / ours, min(theirs)[1]) if ours and theirs else None
 
 
+def rate_table(rows: list[dict]) -> str:
+    """What bounds the tuned programs: arithmetic as XLA counts it, and what weights and inputs take, each read once."""
+    lines = []
+    for row in rows:
+        ns = row["contenders"].get("tuned", {}).get("ns")
+        if not ns or "flops" not in row:
+            continue
+        flops, size = row["flops"], row["parameter_bytes"]
+        lines.append([row["name"], f"{flops / 1e9:.3g}", f"{flops / ns:.1f}", f"{size / 1e6:.3g}", f"{size / ns:.1f}"])
+    header = ["program", "GFLOP", "GFLOP/s tuned", "MB of weights and inputs", "GB/s tuned"]
+    return markdown_table(header, lines) if lines else ""
+
+
 def peers_table(rows: list[dict]) -> str:
     found = [(row["name"], fastest_peer(row)) for row in rows]
     lines = [[name, peer[1], f"{peer[0]:.2f}"] for name, peer in found if peer]
@@ -292,7 +319,7 @@ def tables(rows: list[dict], check: bool) -> str:
             threads, clock, budget = group
             text += f"\n## {threads} thread{'s' if threads > 1 else ''}, {clock} time, search of {budget}\n\n"
             text += "\n".join(
-                part(here) for part in (ratio_table, against_table, peers_table, time_table, effort_table)
+                part(here) for part in (ratio_table, against_table, peers_table, rate_table, time_table, effort_table)
             )
     return text + "\n## Outputs against default XLA's\n\n" + error_table(good) + left_out(good)
 

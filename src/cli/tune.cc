@@ -121,6 +121,12 @@ void add_search_options(CLI::App& app, TuneCommand& command) {
       "--top-k", r.top_k,
       "options of each kernel that are measured, the best by the model (default: all that seem worth it, the "
       "best first)");
+  app.add_option(
+         "--precision", command.program->precision,
+         "store declared weights in bf16 and multiply bf16 with f32 sums in the dots that read them; the report "
+         "says what that gains and costs beside the original program (default: the program's own precision)")
+      ->check(one_of({tune::kBf16}))
+      ->type_name("TYPE");
   app.add_flag("--no-fusion", r.no_fusion, "leave XLA's fusion as it is");
   app.add_flag("--fresh", r.fresh, "search again, even if the database has a result");
 }
@@ -184,7 +190,7 @@ void add_advanced_options(CLI::App& app, TuneCommand& command) {
   app.add_flag("--no-prepare", r.no_prepare,
                "compile only what is measured next, not likely candidates on CPUs that measure nothing (one thread)");
   app.add_flag(
-      "--exact", r.program.exact,
+      "--exact", command.program->exact,
       "let no other form of a convolution or dot (Winograd's method) have more than 4 times the error against f64 of "
       "default XLA's, instead of 16 times");
   app.add_flag("--no-operations", r.no_operations,

@@ -57,6 +57,8 @@ inline constexpr char kShifted[] = "shifted";
 inline constexpr char kF32Result[] = "f32-result";
 // The same with a second row of zeros, since YNNPACK takes no products of a single row with a matrix.
 inline constexpr char kF32ResultOfTwoRows[] = "f32-result;rows=2";
+// Value of a half-precision dot of a few rows: by a kernel that reads the matrix once, as it is stored.
+inline constexpr char kFewRows[] = "few-rows";
 // Values of a reduction: compiled and fused with its neighbours, or computed by YNNPACK.
 inline constexpr char kCompiledReduction[] = "compiled";
 inline constexpr char kYnnpackReduction[] = "ynn";

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <type_traits>
+#include <vector>
 
 #include "base/error.h"
+#include "kernels/plan_text.h"
 
 namespace hone {
 namespace {
@@ -81,21 +81,13 @@ void all_sums(const CumulativePlan& plan, const void* values, void* sums) {
 }  // namespace
 
 std::string CumulativePlan::text() const {
-  std::string text;
-  for (const int64_t number : {static_cast<int64_t>(type), int64_t{from_end}, outer, length, inner})
-    text += std::to_string(number) + " ";
-  return text;
+  return plan_text({static_cast<int64_t>(type), int64_t{from_end}, outer, length, inner});
 }
 
 CumulativePlan CumulativePlan::from_text(std::string_view text) {
-  const Error bad("not the configuration of a cumulative sum", std::string(text));
-  std::array<int64_t, 5> numbers;
-  for (int64_t& number : numbers) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end == text.data() + text.size() || *end != ' ' || number < 0) throw bad;
-    text.remove_prefix(end + 1 - text.data());
-  }
-  if (!text.empty() || numbers[0] > static_cast<int64_t>(SumType::S32)) throw bad;
+  const std::vector<int64_t> numbers = plan_numbers(text);
+  if (numbers.size() != 5 || numbers[0] > static_cast<int64_t>(SumType::S32))
+    throw Error("not the configuration of a cumulative sum", std::string(text));
   return {static_cast<SumType>(numbers[0]), numbers[1] != 0, numbers[2], numbers[3], numbers[4]};
 }
 

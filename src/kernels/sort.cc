@@ -1,11 +1,11 @@
 #include "kernels/sort.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 #include "base/error.h"
 #include "kernels/highway_sort.h"
+#include "kernels/plan_text.h"
 
 namespace hone {
 namespace {
@@ -76,28 +76,17 @@ void permute(int bytes, const std::vector<uint64_t>& keys, const void* from, voi
 }  // namespace
 
 std::string SortPlan::text() const {
-  std::string text;
-  for (const int64_t number : {static_cast<int64_t>(key), int64_t{key_array}, int64_t{descending}, int64_t{zeros_equal},
-                               int64_t{nans_equal}, rows, length})
-    text += std::to_string(number) + " ";
-  for (const int size : bytes) text += std::to_string(size) + " ";
+  std::string text = plan_text({static_cast<int64_t>(key), int64_t{key_array}, int64_t{descending},
+                                int64_t{zeros_equal}, int64_t{nans_equal}, rows, length});
+  for (const int size : bytes) text += plan_text({size});
   return text;
 }
 
 SortPlan SortPlan::from_text(std::string_view text) {
   const Error bad("not the configuration of a sort", std::string(text));
-  std::vector<int64_t> numbers;
-  while (!text.empty()) {
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end == text.data() + text.size() || *end != ' ') throw bad;
-    numbers.push_back(number);
-    text.remove_prefix(end + 1 - text.data());
-  }
+  const std::vector<int64_t> numbers = plan_numbers(text);
   const int64_t arrays = static_cast<int64_t>(numbers.size()) - kFields;
-  if (arrays < 1 || numbers[0] < 0 || numbers[0] > static_cast<int64_t>(SortKey::Half) || numbers[1] < 0 ||
-      numbers[1] >= arrays || numbers[5] < 0 || numbers[6] < 0)
-    throw bad;
+  if (arrays < 1 || numbers[0] > static_cast<int64_t>(SortKey::Half) || numbers[1] >= arrays) throw bad;
   SortPlan plan{static_cast<SortKey>(numbers[0]),
                 static_cast<int>(numbers[1]),
                 numbers[2] != 0,

@@ -97,6 +97,7 @@ std::string family_decision(const Decision& d, const DecisionFamily& family) {
   const std::string value = d.value == kShifted              ? "shifted slices"
                             : d.value == kCompiledReduction  ? "compiled code"
                             : d.value == kF32Result          ? "a result of f32"
+                            : d.value == kFewRows            ? "a kernel for few rows"
                             : d.value == kF32ResultOfTwoRows ? "a result of f32 and a second row"
                                                              : value_in_words(d.value);
   return fmt::format(fmt::runtime(family.sentence), fmt::arg("words", family.words), fmt::arg("value", value),

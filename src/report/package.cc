@@ -148,6 +148,7 @@ LoadedPackage read_package(const std::string& path) {
   loaded.target.weights = field<std::vector<int>>(target, "weights", where);
   loaded.target.allow_fast_math = field<bool>(target, "allow_fast_math", where);
   if (target.contains("max_isa")) loaded.target.max_isa = field<std::string>(target, "max_isa", where);
+  if (target.contains("precision")) loaded.target.precision = field<std::string>(target, "precision", where);
   loaded.decisions = decisions_from_list(field<json>(object, "decisions", where), where);
   return loaded;
 }

@@ -20,6 +20,7 @@ using nlohmann::json;
 
 constexpr size_t kTableKernels = 15;
 constexpr size_t kTableDecisions = 12;
+constexpr size_t kTableOutputs = 4;
 constexpr double kWorthMoreTime = 1.005;
 
 // Writes the fields it visits (report_fields.h) into an object.
@@ -47,6 +48,11 @@ class FieldWriter {
   void outcome(const char* name, tune::Outcome outcome) { object_[name] = tune::outcome_name(outcome); }
   void kind(const char* name, DecisionKind kind) { object_[name] = decision_kind_name(kind); }
   void target(const char* name, const tune::Target& target) { object_[name] = to_json(target); }
+  template <class T, class Visit>
+  void part(const char* name, const T& item, Visit&& visit) {
+    FieldWriter part(object_[name] = json::object());
+    visit(part, item);
+  }
   template <class T, class Visit>
   void list(const char* name, const std::vector<T>& items, Visit&& visit) {
     json& rows = object_[name] = json::array();
@@ -89,6 +95,27 @@ std::string head_text(const TuneReport& r) {
                                      : fmt::format("verified, largest difference {:.2g} of the tolerance", r.max_error),
                   r.interpreted ? ", also by XLA's interpreter" : "");
   if (!r.note.empty()) text += fmt::format("  note         {}\n", r.note);
+  return text;
+}
+
+// The program of the report is the converted one; this is the original beside it.
+std::string precision_text(const tune::PrecisionReport& p) {
+  if (p.kind.empty()) return "";
+  std::string text = fmt::format("  precision    {} in {} weights and {} dots; default XLA on the original {}\n",
+                                 p.kind, p.weights, p.dots, human_ns(p.original_ns));
+  text +=
+      fmt::format("  over it      {:>12}   {}\n", human_ns(p.tuned_ns), ratio_text(p.ratio, p.ratio_low, p.ratio_high));
+  text += fmt::format("               errors against {}, in multiples of its root mean square\n",
+                      p.against_f64 ? "the original in f64" : "the original");
+  if (p.ratio_high < 1) text += "  note         slower than the original program: use that as it is\n";
+  for (size_t i = 0; i < p.outputs.size() && i < kTableOutputs; ++i) {
+    const tune::OutputPrecision& o = p.outputs[i];
+    text += fmt::format("  error        {}: mean {:.1e}, largest {:.1e} (the original's {:.1e}, {:.1e})", o.shape,
+                        o.mean, o.largest, o.default_mean, o.default_largest);
+    text += o.same_argmax < 0 ? "\n" : fmt::format(", same argmax in {:.1f} %\n", 100 * o.same_argmax);
+  }
+  if (p.outputs.size() > kTableOutputs)
+    text += fmt::format("               and {} more outputs\n", p.outputs.size() - kTableOutputs);
   return text;
 }
 
@@ -214,7 +241,7 @@ json full_json(const TuneReport& report) {
 }
 
 std::string report_text(const TuneReport& r) {
-  std::string text = head_text(r) + kernels_text(r) + decisions_text(r);
+  std::string text = head_text(r) + precision_text(r.precision) + kernels_text(r) + decisions_text(r);
   text += fmt::format("\n  {} candidates, {} rejected, {} failed, {:.1f} s, seed {}{}{}\n", r.counters.candidates,
                       r.counters.rejected, r.counters.failed, r.seconds, r.target.seed,
                       r.known ? ", known from the database" : "", r.stopped ? ", stopped early" : "");

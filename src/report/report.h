@@ -38,6 +38,7 @@ struct TuneReport {
   std::vector<tune::ScheduledExperiment> schedule;  // in the order of beginning; empty in packages of older versions
   tune::Untried untried;                            // what the search had no time for
   std::vector<tune::Trial> timeline;                // every candidate measured; empty in packages of older versions
+  tune::PrecisionReport precision;                  // with --precision: the program of this report is the converted one
   std::string output;                               // the package, empty when none was written
 };
 

@@ -102,6 +102,27 @@ void visit_target(Visitor& v, T& t) {
   v.maybe("weights", t.weights);
   v.maybe("allow_fast_math", t.allow_fast_math);
   v.given("max_isa", t.max_isa);
+  v.given("precision", t.precision);
+}
+
+template <class Visitor, class P>
+void visit_precision(Visitor& v, P& p) {
+  v.need("kind", p.kind);
+  v.need("weights", p.weights);
+  v.need("dots", p.dots);
+  v.need("original_ns", p.original_ns);
+  v.need("tuned_ns", p.tuned_ns);
+  v.need("speedup", p.ratio);
+  v.interval("speedup_interval", p.ratio_low, p.ratio_high);
+  v.maybe("against_f64", p.against_f64);
+  v.list("outputs", p.outputs, [](auto& item, auto& o) {
+    item.need("shape", o.shape);
+    item.number("largest_error", o.largest, 0);
+    item.number("mean_error", o.mean, 0);
+    item.number("same_argmax", o.same_argmax, -1);
+    item.number("default_largest_error", o.default_largest, 0);
+    item.number("default_mean_error", o.default_mean, 0);
+  });
 }
 
 // The fields that `hone tune --json` prints.
@@ -130,6 +151,8 @@ void visit_summary(Visitor& v, R& r) {
   v.derived("seed", [&] { return nlohmann::json(r.target.seed); });
   v.derived("threads", [&] { return nlohmann::json(r.target.threads); });
   v.given("isa", r.isa);
+  if (v.reads() || !r.precision.kind.empty())
+    v.part("precision", r.precision, [](auto& item, auto& precision) { visit_precision(item, precision); });
   v.derived("decisions", [&] { return decisions_object(r.decisions); });
   v.derived("output", [&] { return r.output.empty() ? nlohmann::json() : nlohmann::json(r.output); });
 }

@@ -64,6 +64,12 @@ class FieldReader {
     visit_target(reader, into);
   }
   template <class T, class Visit>
+  void part(const char* name, T& into, Visit&& visit) {
+    if (!object_.contains(name)) return;
+    FieldReader part(object_[name], fmt::format("{}: {}", where_, name));
+    visit(part, into);
+  }
+  template <class T, class Visit>
   void list(const char* name, std::vector<T>& into, Visit&& visit) {
     if (!object_.contains(name)) return;
     if (!object_[name].is_array()) wrong(name);

@@ -1,10 +1,12 @@
 #include "request/program.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/error.h"
 #include "base/object_store.h"
 #include "base/text.h"
 #include "data/npz.h"
@@ -24,6 +26,16 @@ std::string cache_folder(const std::string& given) {
   return home && *home ? (std::filesystem::path(home) / ".cache" / "hone" / "objects").string() : "";
 }
 
+void check_precision(const ProgramOptions& options, const OpenedProgram& opened) {
+  if (options.precision != tune::kBf16)
+    throw Error(fmt::format("unknown precision '{}'", options.precision), "--precision", tune::kBf16);
+  if (opened.file.package && !opened.file.package->target.precision.empty())
+    throw Error("the package's program is converted already", options.program, "leave out --precision");
+  if (!opened.session->program().snapshot_inputs.empty())
+    throw Error("the program's snapshot has inputs in the types of the original", "--precision",
+                "give a program without a snapshot, and --inputs");
+}
+
 }  // namespace
 
 tune::Target ProgramOptions::target(const std::optional<report::LoadedPackage>& package) const {
@@ -32,6 +44,7 @@ tune::Target ProgramOptions::target(const std::optional<report::LoadedPackage>& 
   if (seed) target.seed = *seed;
   if (weights) target.weights = parse_index_list(*weights, "--weights");
   if (allow_fast_math) target.allow_fast_math = true;
+  if (!precision.empty()) target.precision = precision;
   target.exact = exact;
   if (!max_isa.empty()) target.max_isa = max_isa;
   target.validate();
@@ -54,6 +67,12 @@ OpenedProgram open_program(const ProgramOptions& options, double budget_s, bool 
   if (!options.no_cache) session.worker.cache_folder = cache_folder(options.cache);
   opened.session = std::make_unique<tune::Session>(session);
   opened.session->load(opened.file.bytes, opened.file.name);
+  if (!options.precision.empty()) {
+    check_precision(options, opened);
+    if (!inputs.empty()) opened.session->set_inputs(inputs);  // of the original, which is compared with
+    const std::string converted = opened.session->in_bf16(opened.precision);
+    opened.session->load(converted, opened.file.name);
+  }
   const auto& snapshot = opened.session->program().snapshot_inputs;
   opened.inputs = !options.inputs.empty() ? options.inputs : snapshot.empty() ? "generated" : "snapshot";
   if (!options.inputs.empty()) opened.session->set_inputs(std::move(inputs));

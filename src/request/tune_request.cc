@@ -177,6 +177,9 @@ TuneAnswer Tuning::run(const TuneProgress& on_progress) {
   package.report.inputs = work_->opened.inputs;
   package.report.budget_s = request_.budget_s;
   package.report.output = path_;
+  package.report.precision = work_->opened.precision;
+  if (!package.report.precision.kind.empty())
+    session.judge_precision(work_->opened.file.bytes, result->decisions, package.report.precision);
   package.report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   package.file = work_->opened.file.file;
   const auto& proto = session.program().module_proto;

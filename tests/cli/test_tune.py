@@ -58,6 +58,23 @@ class Tune(WithWorker):
     def check_database(self):
         self.assertEqual(self.json("db", "check", "--db", self.db), {"ok": True, "problems": []})
 
+    def test_precision(self):
+        """The report has the original beside the converted program, and the package remembers what it holds."""
+        summary = self.tune("dot", "--weights", "1", "--precision", "bf16", "--budget", "2s")
+        precision = summary["precision"]
+        self.assertEqual((precision["kind"], precision["weights"], precision["dots"]), ("bf16", 1, 1))
+        self.assertGreater(precision["original_ns"], 0)
+        self.assertTrue(precision["against_f64"])
+        [output] = precision["outputs"]
+        self.assertGreater(output["mean_error"], output["default_mean_error"])
+        self.assertLess(output["largest_error"], 0.05)
+        self.assertIn("precision    bf16 in 1 weights", self.hone("report", "dot.hone").stdout)
+        target = json.loads((self.dir / "dot.hone" / "decisions.json").read_text())["target"]
+        self.assertEqual(target["precision"], "bf16")
+        self.hone("tune", "dot.hone", "--precision", "bf16", "--budget", "1s", code=2)
+        self.hone("tune", "elementwise.hlo", "--precision", "bf16", "--budget", "1s", code=2)
+        self.hone("tune", "dot.hlo", "--weights", "1", "--precision", "fp4", code=2)
+
     def test_tune_run_and_database(self):
         first = self.tune("elementwise", "--budget", "25s")
         self.check_summary(first)

@@ -223,6 +223,19 @@ class TestWeights(unittest.TestCase):
             np.testing.assert_allclose(result[0], expected[0], rtol=1e-4, atol=1e-4)
             np.testing.assert_allclose(result[1], expected[1])
 
+    def test_lower_precision_takes_weights_of_the_original(self):
+        random = np.random.default_rng(3)
+        x, weight = aligned(random.standard_normal((2, 256))), aligned(random.standard_normal((256, 64)))
+        with tempfile.TemporaryDirectory() as folder:
+            options = {"weights": 0, "build": BUILD, "db": f"{folder}/hone.db", "precision": "bf16"}
+            tuned = hone.tune(lambda w, x: x @ w, weight, x, budget=2, **options)
+        self.assertEqual(tuned.report["precision"]["weights"], 1)
+        result = tuned(weight, x)
+        self.assertEqual(result.dtype, np.float32)
+        difference = np.abs(result - x @ weight).mean() / np.abs(x @ weight).mean()
+        self.assertGreater(difference, 1e-5)
+        self.assertLess(difference, 1e-2)
+
     def test_packed_weights_are_packed_anew_when_others_are_set(self):
         random = np.random.default_rng(2)
         x, first = aligned(random.standard_normal((4, 256))), aligned(random.standard_normal((256, 128)))

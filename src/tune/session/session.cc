@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/interrupt.h"
@@ -27,6 +28,20 @@ constexpr double kOvertime = 0.1;             // share of the budget that the cu
 constexpr double kNoLimitSeconds = 1e9;       // finite: budgets are subtracted from it
 constexpr double kRunLimitSeconds = 3600;     // for all runs of one request
 constexpr size_t kMostDescribed = 20'000;     // kernels; beyond it all are dropped
+
+// To the nearest, of two equally near ones to the even.
+NamedArray rounded_to_bf16(const NamedArray& array) {
+  NamedArray rounded{.name = array.name, .type = "bf16", .dims = array.dims, .bytes = {}};
+  rounded.bytes.resize(array.bytes.size() / 2);
+  for (size_t i = 0; i < array.bytes.size() / 4; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, array.bytes.data() + 4 * i, sizeof bits);
+    const bool none = (bits & 0x7FFFFFFF) > 0x7F800000;  // not a number: rounding could make it infinite
+    const auto half = static_cast<uint16_t>((none ? bits | 0x400000 : bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+    std::memcpy(rounded.bytes.data() + 2 * i, &half, sizeof half);
+  }
+  return rounded;
+}
 
 // A request about the loaded program under decisions.
 template <class Request>
@@ -178,7 +193,11 @@ void Session::set_inputs(std::vector<NamedArray> arrays) {
   request.program = program_.program;
   std::string content;
   for (size_t i = 0; i < count; ++i) {
-    const NamedArray& array = by_name ? *ordered[i] : arrays[i];
+    const NamedArray& given = by_name ? *ordered[i] : arrays[i];
+    // Inputs are those of the original program.
+    const bool narrows =
+        options_.target.precision == kBf16 && given.type == "f32" && program_.parameters[i].starts_with("bf16[");
+    const NamedArray array = narrows ? rounded_to_bf16(given) : given;
     append_content(content, array.type, array.bytes);
     request.inputs.push_back(to_wire_array(array));
   }

@@ -13,6 +13,7 @@
 #include "data/npz.h"
 #include "graph/run_slice.h"
 #include "tune/session/measurer.h"
+#include "tune/session/precision.h"
 #include "tune/session/preparer.h"
 #include "wire/client.h"
 
@@ -27,8 +28,9 @@ struct Target {
   uint64_t seed = 0;         // for generated inputs
   std::vector<int> weights;  // numbers of parameters that are constant between calls, ascending
   bool allow_fast_math = false;
-  bool exact = false;        // rounding errors of rewritten operations at most kExactError times default XLA's
-  std::string max_isa = {};  // widest instruction set of the code XLA generates (base/isa.h); empty = the CPU's
+  std::string precision = {};  // what the program was converted to (precision.h); empty = as it was written
+  bool exact = false;          // rounding errors of rewritten operations at most kExactError times default XLA's
+  std::string max_isa = {};    // widest instruction set of the code XLA generates (base/isa.h); empty = the CPU's
 
   void validate() const;  // throws Error, also for a limit beyond this CPU
 };
@@ -97,6 +99,10 @@ class Session : public Measurer {
   // weights, and a kernel keeps the name it first had. The worker runs XLA's passes before fusion once per list of
   // decisions other than fusion, and describes each kernel once.
   Lowered lower_kernels(const Decisions& decisions);
+  // The loaded program with its weights in bf16, to load; throws Error where no weight can be. `report`: how many.
+  std::string in_bf16(PrecisionReport& report);
+  // The loaded program, converted, beside the original.
+  void judge_precision(const std::string& original, const Decisions& decisions, PrecisionReport& report);
   wire::RunReplyT run(const Decisions& decisions, int repeat, bool want_outputs);
   // The same with `runs` runs under XLA's profiler; no slices if there is no profiler.
   TimedRuns profile(const Decisions& decisions, int runs);
@@ -145,6 +151,7 @@ class Session : public Measurer {
   wire::LoadReplyT program_;
   std::optional<wire::HelloReplyT> info_;
   std::string name_, inputs_fingerprint_;
+  std::string original_;  // the program that in_bf16() converted
   Counters counters_;
   std::set<std::string> counted_;
   int measuring_cpu_ = -1;                // while others prepare

@@ -143,7 +143,7 @@ bool is_attention(const HloInstruction& op) {
   const HloInstruction& quotient = *op.operand(0);
   if (quotient.opcode() != HloOpcode::kDivide || !is_float(op.shape()) ||
       quotient.shape().element_type() != op.shape().element_type() ||
-      ShapeUtil::ElementsIn(quotient.shape()) <= ShapeUtil::ElementsIn(op.shape()))
+      ShapeUtil::ElementsIn(quotient.shape()) <= ShapeUtil::ElementsIn(op.shape()) || is_splat(*quotient.operand(1)))
     return false;
   const auto& contracted = op.dot_dimension_numbers().lhs_contracting_dimensions();
   return !contracted.empty() && std::all_of(contracted.begin(), contracted.end(),

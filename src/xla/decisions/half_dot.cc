@@ -2,8 +2,10 @@
 
 #include "decisions/arithmetic.h"
 #include "decisions/dot_roles.h"
+#include "decisions/host_kernels.h"
 #include "decisions/window_slices.h"
 #include "graph/decision_family.h"
+#include "kernels/few_rows.h"
 #include "status.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla_pch.h"
@@ -23,6 +25,25 @@ using Sizes = std::vector<int64_t>;
 class MatrixProduct : Arithmetic {
  public:
   MatrixProduct(HloInstruction* dot, bool second_row) : Arithmetic(dot->parent()), dot_(dot), second_row_(second_row) {}
+
+  // By a kernel of our own, which reads the matrix once, as it is stored.
+  HloInstruction* few_rows() {
+    HloInstruction *left = dot_->mutable_operand(0), *right = dot_->mutable_operand(1);
+    const DotRoles l = left_roles(*dot_), r = right_roles(*dot_);
+    RowsPlan plan{size_product(left->shape(), l.free), size_product(left->shape(), l.contracting),
+                  size_product(right->shape(), r.free)};
+    left = as_type(arranged(left, joined(l.free, l.contracting, {}), {plan.rows, plan.depth}), xla::F32);
+    const Sizes by_depth = joined(r.contracting, r.free, {});
+    plan.by_column = !std::is_sorted(by_depth.begin(), by_depth.end());
+    right = plan.by_column ? arranged(right, joined(r.free, r.contracting, {}), {plan.columns, plan.depth})
+                           : arranged(right, by_depth, {plan.depth, plan.columns});
+    const xla::Shape result = in_order(ShapeUtil::MakeShape(xla::F32, {plan.rows, plan.columns}));
+    register_host_kernels();
+    HloInstruction* product = add(HloInstruction::CreateCustomCall(
+        result, {left, right}, kFewRowsTarget, {in_order(left->shape()), in_order(right->shape())}, plan.text(),
+        xla::CustomCallApiVersion::API_VERSION_STATUS_RETURNING_UNIFIED));
+    return as_type(reshaped(product, sizes_of(dot_)), dot_->shape().element_type());
+  }
 
   HloInstruction* build() {
     HloInstruction *left = dot_->mutable_operand(0), *right = dot_->mutable_operand(1);
@@ -83,16 +104,25 @@ class MatrixProduct : Arithmetic {
   bool second_row_;
 };
 
-bool is_row(const HloInstruction& dot) { return size_product(dot.operand(0)->shape(), left_roles(dot).free) == 1; }
+int64_t rows_of(const HloInstruction& dot) { return size_product(dot.operand(0)->shape(), left_roles(dot).free); }
+
+bool is_half(const HloInstruction& dot) {
+  const xla::PrimitiveType type = dot.shape().element_type();
+  return (type == xla::BF16 || type == xla::F32) && dot.operand(0)->shape().element_type() == xla::BF16 &&
+         dot.operand(1)->shape().element_type() == xla::BF16;
+}
 
 }  // namespace
 
 std::vector<std::string> half_dot_forms(const HloInstruction& op) {
-  if (op.opcode() != HloOpcode::kDot || op.shape().element_type() != xla::BF16 ||
-      op.operand(0)->shape().element_type() != xla::BF16 || op.operand(1)->shape().element_type() != xla::BF16 ||
-      ShapeUtil::IsZeroElementArray(op.shape()) || ShapeUtil::IsZeroElementArray(op.operand(0)->shape()))
+  if (op.opcode() != HloOpcode::kDot || !is_half(op) || ShapeUtil::IsZeroElementArray(op.shape()) ||
+      ShapeUtil::IsZeroElementArray(op.operand(0)->shape()))
     return {};
-  return is_row(op) ? std::vector<std::string>{kF32ResultOfTwoRows, kF32Result} : std::vector<std::string>{kF32Result};
+  std::vector<std::string> forms;
+  if (rows_of(op) <= kMostRows && left_roles(op).batch.empty()) forms.push_back(kFewRows);
+  if (rows_of(op) == 1) forms.push_back(kF32ResultOfTwoRows);
+  forms.push_back(kF32Result);
+  return forms;
 }
 
 double half_dot_flops(const HloInstruction& op) {
@@ -103,10 +133,11 @@ double half_dot_flops(const HloInstruction& op) {
 }
 
 HloInstruction* half_dot(HloInstruction* dot, const std::string& value) {
-  const bool second_row = value == kF32ResultOfTwoRows;
-  if (second_row ? !is_row(*dot) : value != kF32Result)
+  const std::vector<std::string> forms = half_dot_forms(*dot);
+  if (std::find(forms.begin(), forms.end(), value) == forms.end())
     throw Error("no form '" + value + "' of this dot", std::string(dot->name()), kF32Result);
-  return MatrixProduct(dot, second_row).build();
+  MatrixProduct product(dot, value == kF32ResultOfTwoRows);
+  return value == kFewRows ? product.few_rows() : product.build();
 }
 
 }  // namespace hone::xla_side

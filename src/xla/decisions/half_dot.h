@@ -1,4 +1,4 @@
-// Dots of half-precision numbers with a result of the same type, for which XLA:CPU has no library: it converts both operands
+// Dots of half-precision numbers with a result of the same type or of f32, for which XLA:CPU has no library: it converts both operands
 // to f32 on every run, weights included.
 #pragma once
 

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "kernels/cumulative_sum.h"
+#include "kernels/few_rows.h"
 #include "kernels/sort.h"
 #include "xla/service/custom_call_status_internal.h"
 #include "xla/service/custom_call_target_registry.h"
@@ -33,6 +34,13 @@ void sum(void* out, const void** in, const char* config, size_t size, XlaCustomC
   guarded(status, [&] { cumulative_sum(CumulativePlan::from_text({config, size}), in[0], out); });
 }
 
+void rows(void* out, const void** in, const char* config, size_t size, XlaCustomCallStatus* status) {
+  guarded(status, [&] {
+    multiply_rows(RowsPlan::from_text({config, size}), static_cast<const float*>(in[0]),
+                  static_cast<const uint16_t*>(in[1]), static_cast<float*>(out));
+  });
+}
+
 }  // namespace
 
 void register_host_kernels() {
@@ -40,6 +48,7 @@ void register_host_kernels() {
     auto& registry = *xla::CustomCallTargetRegistry::Global();
     registry.Register(kSortTarget, reinterpret_cast<void*>(&sort), "Host");
     registry.Register(kCumulativeSumTarget, reinterpret_cast<void*>(&sum), "Host");
+    registry.Register(kFewRowsTarget, reinterpret_cast<void*>(&rows), "Host");
     return true;
   }();
 }

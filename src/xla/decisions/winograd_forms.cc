@@ -16,6 +16,7 @@ using xla::ShapeUtil;
 
 constexpr int64_t kLeastFeatures = 8;  // the dots are of this depth and width
 constexpr int kTiles[] = {4, 2, 6};
+constexpr size_t kMostForms = 4;
 constexpr double kCacheBytes[] = {2e6, 0.6e6};  // of what lies between the transforms, for a strip
 
 bool is_plain(const xla::WindowDimension& d) {
@@ -122,6 +123,8 @@ std::vector<std::string> winograd_forms(const HloInstruction& op) {
     }
   }
   std::stable_sort(estimated.begin(), estimated.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  // Each is compiled and measured: a search has more use for the next convolution than for the last of nine forms.
+  if (estimated.size() > kMostForms) estimated.resize(kMostForms);
   std::vector<std::string> forms;
   for (auto& [seconds, form] : estimated) forms.push_back(std::move(form));
   return forms;

@@ -30,6 +30,19 @@ bool fits_snapshot(const CompileTarget& target, const Decisions& decisions) {
          });
 }
 
+// NumPy's large arrays, which programs are given, lie in 2 MiB pages; without them a row times a matrix takes a tenth longer, and constants
+// would seem to gain.
+void in_huge_pages(std::vector<xla::Literal>& inputs) {
+  constexpr int64_t kLeastBytes = int64_t{4} << 20;
+  for (xla::Literal& input : inputs) {
+    if (!input.shape().IsArray() || input.size_bytes() < kLeastBytes) continue;
+    xla::Literal copy(input.shape());
+    ask_huge_pages(copy.untyped_data(), copy.size_bytes());
+    memcpy(copy.untyped_data(), input.untyped_data(), copy.size_bytes());
+    input = std::move(copy);
+  }
+}
+
 FusedKernels fully_lowered(Lowered lowered) {
   FusedKernels fused;
   fused.module = std::move(lowered.module);
@@ -59,6 +72,7 @@ void Program::set_inputs(std::vector<xla::Literal> inputs) {
                       ", the program takes " + xla::ShapeUtil::HumanString(entry->parameter_instruction(i)->shape()),
                   "--inputs");
   inputs_ = std::move(inputs);
+  in_huge_pages(inputs_);
   given_ = drawn_ = true;
   variants_.clear();
   references_.clear();
@@ -68,6 +82,7 @@ void Program::set_inputs(std::vector<xla::Literal> inputs) {
 
 void Program::draw(uint64_t seed) {
   inputs_ = generate_inputs(*module_, seed, kInputLimit);
+  in_huge_pages(inputs_);
   drawn_ = true;
   references_.clear();
   wide_reference_.reset();

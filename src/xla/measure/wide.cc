@@ -62,15 +62,24 @@ xla::Literal in_f64(const xla::Literal& literal, const xla::Shape& shape) {
   return converted.Relayout(xla::ShapeUtil::ChangeElementType(shape, xla::F64));
 }
 
+std::unique_ptr<xla::HloModule> with_types(const xla::HloModule& program, const std::regex& types, const char* type) {
+  const std::string text =
+      program.ToString(xla::HloPrintOptions().set_print_large_constants(true).set_print_metadata(false));
+  auto module = xla::ParseAndReturnUnverifiedModule(std::regex_replace(text, types, type));
+  return module.ok() ? std::move(*module) : nullptr;
+}
+
 }  // namespace
 
 std::unique_ptr<xla::HloModule> widened(const xla::HloModule& program) {
   if (!has_half(program)) return nullptr;
   static const std::regex kHalf("\\bb?f16\\[");
-  const std::string text =
-      program.ToString(xla::HloPrintOptions().set_print_large_constants(true).set_print_metadata(false));
-  auto module = xla::ParseAndReturnUnverifiedModule(std::regex_replace(text, kHalf, "f32["));
-  return module.ok() ? std::move(*module) : nullptr;
+  return with_types(program, kHalf, "f32[");
+}
+
+std::unique_ptr<xla::HloModule> in_double(const xla::HloModule& program) {
+  static const std::regex kNarrow("\\b(bf16|f16|f32)\\[");
+  return with_types(program, kNarrow, "f64[");
 }
 
 std::optional<std::vector<xla::Literal>> widened(const std::vector<xla::Literal>& inputs) {

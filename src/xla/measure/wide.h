@@ -14,6 +14,8 @@ namespace hone::xla_side {
 
 // The program with f32 in place of bf16 and f16. Null where it has neither, or cannot be written so.
 std::unique_ptr<xla::HloModule> widened(const xla::HloModule& program);
+// The program with f64 in place of all narrower floats. Null where it cannot be written so.
+std::unique_ptr<xla::HloModule> in_double(const xla::HloModule& program);
 // Inputs of the program for the widened one; nullopt where one is a tuple.
 std::optional<std::vector<xla::Literal>> widened(const std::vector<xla::Literal>& inputs);
 

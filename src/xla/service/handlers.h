@@ -49,6 +49,8 @@ struct Handlers {
   wire::ListLayoutsReplyT list_layouts(const wire::ListLayoutsRequestT& request);
   wire::MeasureReplyT measure(const wire::MeasureRequestT& request);
   wire::CompileReplyT compile(const wire::CompileRequestT& request);
+  wire::ConvertReplyT convert(const wire::ConvertRequestT& request);
+  wire::JudgeReplyT judge(const wire::JudgeRequestT& request);
   wire::RunReplyT run(const wire::RunRequestT& request);
   wire::ApplyReplyT apply(const wire::ApplyRequestT& request);
 

@@ -82,6 +82,10 @@ wire::ReplyT Service::handle(const wire::RequestT& request) {
       reply.body.Set(handlers_->list_layouts(*r));
     else if (auto* r = body.AsMeasureRequest())
       reply.body.Set(handlers_->measure(*r));
+    else if (auto* r = body.AsConvertRequest())
+      reply.body.Set(handlers_->convert(*r));
+    else if (auto* r = body.AsJudgeRequest())
+      reply.body.Set(handlers_->judge(*r));
     else if (auto* r = body.AsCompileRequest())
       reply.body.Set(handlers_->compile(*r));
     else if (auto* r = body.AsRunRequest())
