@@ -68,7 +68,7 @@ class Tune(WithWorker):
         [output] = precision["outputs"]
         self.assertGreater(output["mean_error"], output["default_mean_error"])
         self.assertLess(output["largest_error"], 0.05)
-        self.assertIn("precision    bf16 in 1 weights", self.hone("report", "dot.hone").stdout)
+        self.assertIn("precision    bf16 in 1 weights", (self.dir / "dot.hone" / "report.txt").read_text())
         target = json.loads((self.dir / "dot.hone" / "decisions.json").read_text())["target"]
         self.assertEqual(target["precision"], "bf16")
         self.hone("tune", "dot.hone", "--precision", "bf16", "--budget", "1s", code=2)

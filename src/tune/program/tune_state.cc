@@ -19,8 +19,9 @@ namespace hone::tune {
 namespace {
 
 constexpr double kInvisibleShare = 0.003;  // of the program's run time: a kernel below cannot be seen in a duel
-constexpr int kSecondLook = 4;             // times the effort of a trial
-constexpr int kSecondLookOfSlow = 2;       // the same of programs whose trials take seconds
+constexpr double kUsualGain = 1.3;
+constexpr int kSecondLook = 4;        // times the effort of a trial
+constexpr int kSecondLookOfSlow = 2;  // the same of programs whose trials take seconds
 constexpr double kSlowDuelSeconds = 2;
 constexpr int kProfiledRuns = 2;
 constexpr int kRunsOfProfile = 8;       // of the program that profiling takes in all, warm-up included
@@ -96,7 +97,9 @@ bool TuneState::try_step(const std::string& what, const Decisions& candidate) {
   if (m.ok() && m.ratio > options.min_gain && m.ratio_low <= 1 && left() > 0) {  // promising, not sure: look again
     Duel longer = trial;
     const int times = duel_s() > kSlowDuelSeconds ? kSecondLookOfSlow : kSecondLook;
-    longer.budget_ms *= times;
+    // Of the time left at most the share that this gain has in what searches find: a certain hundredth is not worth a tenth of it.
+    const double worth_ms = 1e3 * left() * std::log(m.ratio) / std::log(kUsualGain);
+    longer.budget_ms = std::clamp(worth_ms, trial.budget_ms, times * trial.budget_ms);
     longer.max_rounds *= times;
     longer.limit_s += times * trial.budget_ms / 1e3;
     m = run.measurer.measure_program(candidate, best, longer);
