@@ -71,7 +71,7 @@ def tables(rows: list[dict]) -> str:
                 f"{first['mean_error']:.1e}",
                 f"{first['largest_error']:.1e}",
                 f"{first['default_mean_error']:.1e}",
-                f"{100 * first['same_argmax']:.1f} %",
+                f"{100 * first['same_argmax']:.1f} %" if first["same_argmax"] >= 0 else "-",
             ]
         )
     means = f"{geometric_mean(gains):.3f} over default XLA on the original, {geometric_mean(over):.3f} over a search of"

@@ -19,10 +19,8 @@ namespace hone::tune {
 namespace {
 
 constexpr double kInvisibleShare = 0.003;  // of the program's run time: a kernel below cannot be seen in a duel
+constexpr int kSecondLook = 4;             // times the effort of a trial, at most
 constexpr double kUsualGain = 1.3;
-constexpr int kSecondLook = 4;        // times the effort of a trial
-constexpr int kSecondLookOfSlow = 2;  // the same of programs whose trials take seconds
-constexpr double kSlowDuelSeconds = 2;
 constexpr int kProfiledRuns = 2;
 constexpr int kRunsOfProfile = 8;       // of the program that profiling takes in all, warm-up included
 constexpr double kProfileShare = 0.03;  // of the time left, for profiling
@@ -96,12 +94,11 @@ bool TuneState::try_step(const std::string& what, const Decisions& candidate) {
   Measurement& m = step.measurement;
   if (m.ok() && m.ratio > options.min_gain && m.ratio_low <= 1 && left() > 0) {  // promising, not sure: look again
     Duel longer = trial;
-    const int times = duel_s() > kSlowDuelSeconds ? kSecondLookOfSlow : kSecondLook;
     // Of the time left at most the share that this gain has in what searches find: a certain hundredth is not worth a tenth of it.
     const double worth_ms = 1e3 * left() * std::log(m.ratio) / std::log(kUsualGain);
-    longer.budget_ms = std::clamp(worth_ms, trial.budget_ms, times * trial.budget_ms);
-    longer.max_rounds *= times;
-    longer.limit_s += times * trial.budget_ms / 1e3;
+    longer.budget_ms = std::clamp(worth_ms, trial.budget_ms, kSecondLook * trial.budget_ms);
+    longer.max_rounds *= kSecondLook;
+    longer.limit_s += kSecondLook * trial.budget_ms / 1e3;
     m = run.measurer.measure_program(candidate, best, longer);
   }
   step.kept = m.ok() && m.ratio_low > 1 && m.ratio > options.min_gain;

@@ -3,6 +3,7 @@
 
 namespace hone::xla_side {
 
+inline constexpr char kHostKernelPrefix[] = "hone.";                   // of all their names
 inline constexpr char kSortTarget[] = "hone.sort";                     // configuration: SortPlan
 inline constexpr char kCumulativeSumTarget[] = "hone.cumulative_sum";  // configuration: CumulativePlan
 

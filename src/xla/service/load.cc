@@ -1,5 +1,7 @@
 #include "service/load.h"
 
+#include "absl/strings/match.h"
+#include "decisions/host_kernels.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/text_format.h"
 #include "service/stablehlo_text.h"
@@ -166,7 +168,15 @@ std::unique_ptr<xla::HloModule> module_from_proto(const xla::HloModuleProto& pro
 
 LoadedModule load_module(const std::string& bytes, const std::string& name) {
   if (bytes.empty()) throw Error("the program is empty", name);
-  return recognise(bytes);
+  LoadedModule loaded = recognise(bytes);
+  // Our kernels trust the sizes that rewrites give them.
+  for (const auto* computation : loaded.module->computations())
+    for (const auto* instruction : computation->instructions())
+      if (instruction->opcode() == xla::HloOpcode::kCustomCall &&
+          absl::StartsWith(instruction->custom_call_target(), kHostKernelPrefix))
+        throw Error("custom calls of '" + instruction->custom_call_target() + "' are Hone's own", name,
+                    "give the program before Hone rewrote it");
+  return loaded;
 }
 
 }  // namespace hone::xla_side

@@ -116,6 +116,15 @@ TEST_CASE("sorts by Highway give what XLA's give", "[tune]") {
     }
 }
 
+TEST_CASE("programs from elsewhere cannot call our kernels", "[tune]") {
+  if (no_worker()) return;
+  Session session(with_worker());
+  const std::string program =
+      "HloModule one\nENTRY main {\n  x = f32[4] parameter(0)\n  ROOT s = f32[4] custom-call(x), "
+      "custom_call_target=\"hone.sort\", backend_config=\"2 0 0 0 0 1 4000000 4 \"\n}\n";
+  CHECK_THROWS_WITH(session.load(program, "one"), Catch::Contains("Hone's own"));
+}
+
 TEST_CASE("sorts by something else than one key stay", "[tune]") {
   if (no_worker() || !has_highway_sort()) return;
   Session session(with_worker());

@@ -216,7 +216,7 @@ ENTRY main {
       CHECK(alone.ok());
       CHECK(session.measure_program({{DecisionKind::Rewrite, d.key, d.options[i]}}, {}, kOnce).ok());
     }
-  CHECK(forms == 5);  // one row has a second form
+  CHECK(forms == 6);  // one row has two more
   const auto batched =
       std::find_if(found.begin(), found.end(), [](const Dimension& d) { return d.options.size() == 2; });
   REQUIRE(batched != found.end());
