@@ -5,12 +5,24 @@ import datetime
 import json
 import os
 import shlex
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from harness import ROOT, Program, Progress, add_max_isa, append_row, commit, limited_file, machine, read_jsonl
+from harness import (
+    ROOT,
+    HoneError,
+    Program,
+    Progress,
+    add_max_isa,
+    append_row,
+    commit,
+    limited_file,
+    machine,
+    read_jsonl,
+)
 
 
 def add_options(parser: argparse.ArgumentParser, name: str) -> None:
@@ -111,3 +123,13 @@ def finish(text: str, options: argparse.Namespace, interrupted: bool) -> int:
         options.out.write_text(text)
         print(f"{options.out}: written", file=sys.stderr)
     return 130 if interrupted else 0
+
+
+def export_larger(name: str, path: Path) -> int:
+    """Writes a whole model of larger/ as StableHLO; how many of its first parameters are weights."""
+    command = [sys.executable, Path(__file__).with_name("larger") / "programs.py", name, "-o", path]
+    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+    run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    if run.returncode != 0:
+        raise HoneError(f"larger/programs.py: {run.stderr.strip().splitlines()[-1:]}")
+    return json.loads(run.stdout)["weights"]

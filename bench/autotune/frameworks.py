@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from common import failures, finish, head, run_missing
+from common import export_larger, failures, finish, head, run_missing
 from harness import ROOT, HoneError, call_hone, example_programs, geometric_mean, markdown_table, seconds_of
 
 MISSING = ""
@@ -89,14 +89,7 @@ def facts(row: dict, folder: Path, options: argparse.Namespace) -> dict:
     """Where the program is and what its parameters are; the first ones are its weights."""
     if row["name"] in modules.MODELS:
         path = folder / "program.mlir"
-        script = Path(__file__).with_name("larger") / "programs.py"
-        command = [sys.executable, script, row["name"], "-o", path]
-        run = subprocess.run(
-            command, capture_output=True, text=True, env=os.environ | {"JAX_PLATFORMS": "cpu"}, check=False
-        )
-        if run.returncode != 0:
-            raise HoneError(f"larger/programs.py: {run.stderr.strip().splitlines()[-1:]}")
-        constants = json.loads(run.stdout)["weights"]
+        constants = export_larger(row["name"], path)
         weights = f"0-{constants - 1}"
     else:
         program = next(program for program in example_programs() if program.name == row["name"])

@@ -102,9 +102,9 @@ class TransformerBlock(nn.Module):
 
 
 class BertEncoder(nn.Module):
-    def __init__(self, weights: Iterator[Tensor]):
+    def __init__(self, weights: Iterator[Tensor], layers: int = 2, heads: int = 4):
         super().__init__()
-        self.layers = nn.ModuleList([Block(weights, 4) for _ in range(2)])
+        self.layers = nn.ModuleList([Block(weights, heads) for _ in range(layers)])
         self.norm, self.pooler = norm(weights), dense(weights)
         self.positions = constant(next(weights))
         self.segments = nn.Embedding.from_pretrained(next(weights))

@@ -6,15 +6,12 @@ time at the original precision. Each program is one row of a JSONL file; finishe
 """
 
 import argparse
-import json
-import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from common import failures, finish, head, run_missing
+from common import export_larger, failures, finish, head, run_missing
 from harness import ROOT, HoneError, call_hone, example_programs, geometric_mean, markdown_table, seconds_of
 
 KEYS = ("name", "budget", "threads", "seed")
@@ -29,10 +26,7 @@ def program_of(name: str, folder: Path) -> tuple[Path, str]:
         program = next(program for program in example_programs() if program.name == name)
         return program.path, program.weights
     path = folder / f"{name}.mlir"
-    command = [sys.executable, Path(__file__).with_name("larger") / "programs.py", name, "-o", path]
-    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
-    return path, f"0-{json.loads(done.stdout)['weights'] - 1}"
+    return path, f"0-{export_larger(name, path) - 1}"
 
 
 def measure(row: dict, options: argparse.Namespace) -> None:
@@ -43,7 +37,7 @@ def measure(row: dict, options: argparse.Namespace) -> None:
                 arguments = ["tune", path, "--weights", weights, "--budget", row["budget"], "--threads", row["threads"]]
                 arguments += ["--seed", row["seed"], "--fresh", "--db", Path(work) / f"{kind}.db", *more]
                 row[kind] = call_hone(options.hone, [*arguments, "-o", Path(work) / f"{kind}.hone"], LIMIT_S)
-        except (HoneError, OSError, subprocess.SubprocessError) as error:
+        except (HoneError, OSError) as error:
             row["error"] = " ".join(str(error).split())[:300]
 
 

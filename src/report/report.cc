@@ -101,8 +101,9 @@ std::string head_text(const TuneReport& r) {
 // The program of the report is the converted one; this is the original beside it.
 std::string precision_text(const tune::PrecisionReport& p) {
   if (p.kind.empty()) return "";
-  std::string text = fmt::format("  precision    {} in {} weights and {} dots; default XLA on the original {}\n",
-                                 p.kind, p.weights, p.dots, human_ns(p.original_ns));
+  std::string text = fmt::format("  precision    {} in {} weights and {} dots", p.kind, p.weights, p.dots);
+  if (p.outputs.empty()) return text + "\n";  // the note says why nothing was compared
+  text += fmt::format("; default XLA on the original {}\n", human_ns(p.original_ns));
   text +=
       fmt::format("  over it      {:>12}   {}\n", human_ns(p.tuned_ns), ratio_text(p.ratio, p.ratio_low, p.ratio_high));
   text += fmt::format("               errors against {}, in multiples of its root mean square\n",

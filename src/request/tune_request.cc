@@ -157,6 +157,16 @@ void Tuning::open() {
     setup.learn(options_, database, database_path(request_.database), ranker_ ? ranker_digest(request_) : "");
 }
 
+// What was found is kept where the worker dies of the original, which takes several times as much memory in f64.
+void Tuning::judge_precision(report::TuneReport& report) {
+  try {
+    work_->session().judge_precision(work_->opened.file.bytes, report.decisions, report.precision);
+  } catch (const RunError& failed) {
+    if (!report.note.empty()) report.note += "; ";
+    report.note += std::string("not compared with the original program: ") + failed.what();
+  }
+}
+
 TuneAnswer Tuning::run(const TuneProgress& on_progress) {
   open();
   tune::Session& session = work_->session();
@@ -178,8 +188,7 @@ TuneAnswer Tuning::run(const TuneProgress& on_progress) {
   package.report.budget_s = request_.budget_s;
   package.report.output = path_;
   package.report.precision = work_->opened.precision;
-  if (!package.report.precision.kind.empty())
-    session.judge_precision(work_->opened.file.bytes, result->decisions, package.report.precision);
+  if (!package.report.precision.kind.empty()) judge_precision(package.report);
   package.report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   package.file = work_->opened.file.file;
   const auto& proto = session.program().module_proto;

@@ -78,6 +78,7 @@ class Tuning {
   void open();
   tune::ProgramResult search(const TuneProgress& on_progress, tune::Measurer& bench);
   tune::ProgramResult search_layouts(const TuneProgress& on_progress, tune::Measurer& bench);
+  void judge_precision(report::TuneReport& report);
 
   TuneRequest request_;
   std::string path_;

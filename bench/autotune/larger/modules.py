@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from frameworks_models import (
     MASKED,
+    BertEncoder,
     Block,
     channels_first,
     channels_last,
@@ -165,22 +166,8 @@ def pre_norm(b: Block, x: Tensor, causal: bool = False) -> Tensor:
     return x + b.down(gelu(b.up(b.norm2(x))))
 
 
-class BertBase(nn.Module):
-    def __init__(self, weights: Iterator[Tensor]):
-        super().__init__()
-        self.layers = nn.ModuleList([Block(weights, BERT.heads) for _ in range(BERT.layers)])
-        self.norm, self.pooler = norm(weights), dense(weights)
-        self.positions = constant(next(weights))
-        self.segments = nn.Embedding.from_pretrained(next(weights))
-        self.tokens = nn.Embedding.from_pretrained(next(weights))
-
-    def forward(self, tokens, segments, mask):
-        x = self.norm(self.tokens(tokens) + self.segments(segments) + self.positions)
-        bias = torch.where(mask[:, None, None, :] > 0, 0.0, MASKED)
-        for b in self.layers:
-            x = b.norm1(x + b.attention(x, bias))
-            x = b.norm2(x + b.down(F.gelu(b.up(x))))
-        return x, torch.tanh(self.pooler(x[:, 0]))
+def bert_base(weights: Iterator[Tensor]) -> BertEncoder:
+    return BertEncoder(weights, BERT.layers, BERT.heads)
 
 
 class Gpt2(nn.Module):
@@ -350,7 +337,7 @@ class Dlrm(nn.Module):
 
 MODELS: dict[str, Callable[[Iterator[Tensor]], nn.Module]] = {
     "resnet50": resnet50,
-    "bert_base": BertBase,
+    "bert_base": bert_base,
     "gpt2": Gpt2,
     "vit_base": VitBase,
     "whisper_tiny": WhisperTiny,

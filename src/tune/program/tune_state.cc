@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kInvisibleShare = 0.003;  // of the program's run time: a kernel below cannot be seen in a duel
 constexpr int kSecondLook = 4;             // times the effort of a trial, at most
-constexpr double kUsualGain = 1.3;
+constexpr double kUsualGain = 1.3;         // of a search
 constexpr int kProfiledRuns = 2;
 constexpr int kRunsOfProfile = 8;       // of the program that profiling takes in all, warm-up included
 constexpr double kProfileShare = 0.03;  // of the time left, for profiling

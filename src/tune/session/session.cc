@@ -182,10 +182,10 @@ void Session::set_inputs(std::vector<NamedArray> arrays) {
   if (arrays.size() != count)
     throw Error(fmt::format("{} arrays given, the program has {} parameters", arrays.size(), count), "--inputs",
                 "give one array per parameter: arr_0, arr_1, ...");
-  std::vector<const NamedArray*> ordered(count, nullptr);
+  std::vector<NamedArray*> ordered(count, nullptr);
   for (size_t i = 0; i < count; ++i) {
     const std::string positional = "arr_" + std::to_string(i);
-    for (const NamedArray& array : arrays)
+    for (NamedArray& array : arrays)
       if (array.name == positional) ordered[i] = &array;
   }
   const bool by_name = std::none_of(ordered.begin(), ordered.end(), [](auto* a) { return a == nullptr; });
@@ -193,13 +193,12 @@ void Session::set_inputs(std::vector<NamedArray> arrays) {
   request.program = program_.program;
   std::string content;
   for (size_t i = 0; i < count; ++i) {
-    const NamedArray& given = by_name ? *ordered[i] : arrays[i];
+    NamedArray& array = by_name ? *ordered[i] : arrays[i];
     // Inputs are those of the original program.
-    const bool narrows =
-        options_.target.precision == kBf16 && given.type == "f32" && program_.parameters[i].starts_with("bf16[");
-    const NamedArray array = narrows ? rounded_to_bf16(given) : given;
+    if (options_.target.precision == kBf16 && array.type == "f32" && program_.parameters[i].starts_with("bf16["))
+      array = rounded_to_bf16(array);
     append_content(content, array.type, array.bytes);
-    request.inputs.push_back(to_wire_array(array));
+    request.inputs.push_back(to_wire_array(std::move(array)));
   }
   worker_.call<wire::InputsReplyT>(std::move(request));
   inputs_fingerprint_ = hash_hex(content);

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "decisions/arithmetic.h"
 #include "decisions/dot_roles.h"
+#include "decisions/splat.h"
 #include "decisions/window_slices.h"
 #include "status.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -61,19 +62,13 @@ bool same_along(const HloInstruction* value, int64_t dimension) {
   return true;
 }
 
-bool is_splat(const HloInstruction& value) {
-  const HloInstruction* inner = &value;
-  while (inner->opcode() == HloOpcode::kBroadcast || inner->opcode() == HloOpcode::kReshape) inner = inner->operand(0);
-  return inner->opcode() == HloOpcode::kConstant && ShapeUtil::IsEffectiveScalar(inner->shape());
-}
-
 // A dot's result times or by a constant, from which these values are made by adding, subtracting or selecting.
 HloInstruction* scaled_dot(HloInstruction* value, int steps) {
   if (steps == 0) return nullptr;
   switch (value->opcode()) {
     case HloOpcode::kMultiply:
     case HloOpcode::kDivide:
-      return value->operand(0)->opcode() == HloOpcode::kDot && is_splat(*value->operand(1)) &&
+      return value->operand(0)->opcode() == HloOpcode::kDot && splat_of(value->operand(1)) != nullptr &&
                      value->operand(0)->user_count() == 1
                  ? value
                  : nullptr;
@@ -143,7 +138,8 @@ bool is_attention(const HloInstruction& op) {
   const HloInstruction& quotient = *op.operand(0);
   if (quotient.opcode() != HloOpcode::kDivide || !is_float(op.shape()) ||
       quotient.shape().element_type() != op.shape().element_type() ||
-      ShapeUtil::ElementsIn(quotient.shape()) <= ShapeUtil::ElementsIn(op.shape()) || is_splat(*quotient.operand(1)))
+      ShapeUtil::ElementsIn(quotient.shape()) <= ShapeUtil::ElementsIn(op.shape()) ||
+      splat_of(quotient.operand(1)) != nullptr)
     return false;
   const auto& contracted = op.dot_dimension_numbers().lhs_contracting_dimensions();
   return !contracted.empty() && std::all_of(contracted.begin(), contracted.end(),

@@ -4,6 +4,7 @@
 
 #include "decisions/arithmetic.h"
 #include "decisions/host_kernels.h"
+#include "decisions/splat.h"
 #include "kernels/cumulative_sum.h"
 #include "status.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -34,10 +35,9 @@ std::optional<SumType> type_of(xla::PrimitiveType type) {
   }
 }
 
-// XLA writes a scalar that does not change as a broadcast of one, too.
 bool is_zero(const HloInstruction* value) {
-  while (value->opcode() == HloOpcode::kBroadcast || value->opcode() == HloOpcode::kReshape) value = value->operand(0);
-  return value->opcode() == HloOpcode::kConstant && value->literal().IsAll(0);
+  const HloInstruction* constant = splat_of(value);
+  return constant != nullptr && constant->literal().IsAll(0);
 }
 
 bool adds(const xla::HloComputation& reducer) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "decisions/arithmetic.h"
+#include "decisions/splat.h"
 #include "status.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla_pch.h"
@@ -21,10 +22,8 @@ constexpr int64_t kLeastElements = 1024;
 constexpr float kMostExponent = 16;
 
 std::optional<float> exponent_of(const HloInstruction& op) {
-  const HloInstruction* value = op.operand(1);
-  while (value->opcode() == HloOpcode::kBroadcast || value->opcode() == HloOpcode::kReshape) value = value->operand(0);
-  if (value->opcode() != HloOpcode::kConstant || !ShapeUtil::IsScalar(value->shape())) return {};
-  return value->literal().Get<float>({});
+  const HloInstruction* value = splat_of(op.operand(1));
+  return value ? std::optional(value->literal().GetFirstElement<float>()) : std::nullopt;
 }
 
 class ExponentialPower : Arithmetic {
