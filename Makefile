@@ -10,7 +10,7 @@ RATIO_MODEL = --model late-fusion --loss ratio --learning-rate 0.001 --decay 0.6
 FUSION_MODEL = --model late-fusion --demand --dropout 0 --learning-rate 0.002 --decay 0.6 --decay-steps 2500 --balance kernel --steps 15000 --validate-every 500 --patience 0
 CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'python/*.cc')
 
-.PHONY: known order-policy go-policy setup setup-examples setup-models setup-test setup-gym setup-dev build demo test bench corpus examples reference lint tidy format clean
+.PHONY: known operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-gym setup-dev build demo test bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -26,6 +26,9 @@ setup-test:
 
 setup-gym:
 	@scripts/setup.sh --gym
+
+setup-bench:
+	@scripts/setup.sh --bench
 
 setup-dev:
 	@scripts/setup.sh --dev
@@ -67,6 +70,20 @@ models: dataset
 	  || exit 1; done
 	$(BUILD)/hone eval tile $(BUILD)/data/tile $(SPLIT) --analytical --part validation --save data/models/tile-ratio/analytical.json
 	$(BUILD)/hone optimize --calibrate $(BUILD)/data/tile $(SPLIT) -o data/models/tile-gains.json --force
+
+# Trains the model of the forms of operations on the measurements that are shipped: ten seconds. `make operation-rows` adds rows of this
+# machine to them, until it is interrupted.
+OPERATION_ROWS = $(BUILD)/data/operations.jsonl
+operation-model: setup-bench build
+	cmake --build $(BUILD) --target bench_operation_rows
+	mkdir -p $(BUILD)/data && xz -dkc data/operations.jsonl.xz > $(OPERATION_ROWS)
+	$(PYTHON) scripts/train_operations.py $(OPERATION_ROWS) --tool $(BUILD)/bench_operation_rows --out data/models/operations.json
+
+OPERATION_SEED ?= 1
+operation-rows: build
+	mkdir -p $(BUILD)/data
+	cmake --build $(BUILD) --target bench_operation_rows
+	$(BUILD)/bench_operation_rows collect $(BUILD)/data/operations-here.jsonl 1000000 $(OPERATION_SEED) $(ISA)
 
 # The winners that a search opens with on a machine that has measured nothing, from the training programs only: a minute.
 known: dataset

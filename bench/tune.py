@@ -60,7 +60,8 @@ def parse_options() -> argparse.Namespace:
         "--without",
         default="",
         metavar="PARTS",
-        help="controls, with commas: operations, packing, in-place, known, prepare, transfer, adaption, cache, fusion",
+        help="controls, with commas: operations, operation-model, packing, in-place, known, prepare, transfer, "
+        "adaption, cache, fusion",
     )
     parser.add_argument("--out", type=Path, help=f"the table (default: build/bench/tune-{today}.md)")
     parser.add_argument("--jsonl", type=Path, help="raw rows (default: in build/bench/, named like the table)")
@@ -145,6 +146,11 @@ def seconds_to(share: float, curve: list[list[float]]) -> float | None:
     return next(seconds for seconds, gain in curve if math.log(gain) >= wanted)
 
 
+def without(part: str) -> str:
+    """The option of hone tune that leaves a part out."""
+    return f"--{part}=none" if part.endswith("-model") else f"--no-{part}"
+
+
 def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
     """Tunes and confirms one program, into `row`; "error" says why there is no result."""
     start = time.monotonic()
@@ -155,7 +161,7 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
         arguments = ["tune", program.path, "--budget", options.budget, "--threads", row["threads"]]
         arguments += ["--seed", options.seed, "-o", package, "--force", "--db", options.db]
         arguments += isa_words(options)
-        arguments += [f"--no-{part}" for part in options.without.split(",") if part]
+        arguments += [without(part) for part in options.without.split(",") if part]
         if row["weights"]:
             arguments += ["--weights", row["weights"]]
         try:

@@ -6,19 +6,26 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=$(realpath "${BUILD:-build}")
 python=$PWD/.venv/bin/python
 passed=0 failed=0 skipped=0
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+log=$(mktemp) failures=$(mktemp)
+trap 'rm -f "$log" "$failures"' EXIT
 
 # The number before `words` in the log's last line that has them; 0 when none does.
 number_before() { grep -oE "[0-9]+ $1" "$log" | tail -n 1 | grep -oE '^[0-9]+' || echo 0; }
 # The number after `words=`.
 number_after() { grep -E '^(OK|FAILED)' "$log" | tail -n 1 | grep -oE "$1=[0-9]+" | head -n 1 | grep -oE '[0-9]+$' || echo 0; }
 
+# What failed, of a log of Catch2, unittest or a script: names, places and the lines that say so.
+name_failures() {
+  awk '/^-----------------/ { getline name; getline below; if (below ~ /^-----------------/) print name }' "$log"
+  grep -E '^(FAIL|ERROR): |: FAILED:?$|^(FAIL|FAILED|not ok)\b|: failed' "$log"
+}
+
 # count NAME STATUS PASSED FAILED SKIPPED: a suite that ends badly without naming a failed case counts as one failed.
 count() {
   local name=$1 status=$2 ok=$3 bad=$4 skip=$5
   if ((status != 0 && bad == 0)); then bad=1; fi
   if ((status == 0 && ok + skip == 0)); then bad=1; echo "$name: no test ran"; fi
+  if ((bad > 0)); then { echo "$name:"; name_failures | head -n 12 | sed 's/^/  /'; } >>"$failures"; fi
   passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
   echo "== $name: $ok passed, $bad failed, $skip skipped"
 }
@@ -80,5 +87,6 @@ for script in tests/cli/*.sh; do
 done
 run_script "fuzz (short)" "$python" tests/fuzz/fuzz_inputs.py --short --hone "$build/hone"
 
+if ((failed > 0)); then cat "$failures"; fi
 echo "$passed passed, $failed failed, $skipped skipped"
 ((failed == 0 && passed > 0))

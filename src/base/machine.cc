@@ -1,6 +1,7 @@
 #include "base/machine.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -66,6 +67,22 @@ void read_memory(const fs::path& root, Machine& machine) {
 }
 
 }  // namespace
+
+int64_t data_cache_bytes(int level, const fs::path& root) {
+  constexpr int kMostCaches = 8;
+  const fs::path caches = root / "sys/devices/system/cpu/cpu0/cache";
+  for (int i = 0; i < kMostCaches; ++i) {
+    const fs::path cache = caches / ("index" + std::to_string(i));
+    if (first_line(cache / "level") != std::to_string(level) || first_line(cache / "type") == "Instruction") continue;
+    int64_t size = 0;
+    char unit = ' ';
+    std::istringstream(first_line(cache / "size")) >> size >> unit;
+    return size << (unit == 'K' ? 10 : unit == 'M' ? 20 : 0);
+  }
+  if (root != "/") return 0;
+  const int name = level == 1 ? _SC_LEVEL1_DCACHE_SIZE : level == 2 ? _SC_LEVEL2_CACHE_SIZE : _SC_LEVEL3_CACHE_SIZE;
+  return std::max<int64_t>(::sysconf(name), 0);
+}
 
 std::vector<int> allowed_cpus() {
   cpu_set_t allowed;

@@ -17,6 +17,10 @@ struct Machine {
   int64_t memory_bytes = 0, available_bytes = 0;
 };
 
+// Of the data cache of this level (1 to 3) that the first CPU uses, 0 = unknown. By sys/ below `root`, since sysconf() may count the
+// caches of the whole socket in a virtual machine; without it, by sysconf().
+int64_t data_cache_bytes(int level, const std::filesystem::path& root = "/");
+
 // CPUs that this process may use, ascending.
 std::vector<int> allowed_cpus();
 // Those of `cpus` that share no core with the first one.

@@ -80,6 +80,10 @@ json to_json(const Inspection& i) {
                     {"tiles", k->tiles},
                     {"options", k->dimension ? k->dimension->options.size() : 0},
                     {"share", k->dimension ? k->dimension->weight : 0}});
+  json operations = json::array();
+  for (const auto& d : i.lowered.dimensions)
+    if (const Dimension dimension = wire::from_wire(*d); dimension.kind == DecisionKind::Rewrite)
+      operations.push_back({{"key", dimension.key}, {"options", dimension.options}});
   for (const auto& [kind, space] : i.spaces)
     spaces[decision_kind_name(kind)] = {
         {"dimensions", space.dimensions}, {"log10_size", space.log10_size}, {"words", decision_traits(kind).words}};
@@ -96,6 +100,7 @@ json to_json(const Inspection& i) {
           {"max_isa", i.max_isa.empty() ? json(nullptr) : json(i.max_isa)},
           {"kernels", kernels},
           {"kernel_list", list},
+          {"operation_list", operations},
           {"flops", i.program.flops},
           {"transcendentals", i.program.transcendentals},
           {"bytes", i.program.bytes_accessed},

@@ -26,7 +26,7 @@ using nlohmann::json;
 struct OptimizeCommand {
   std::shared_ptr<OutputOptions> output;
   std::shared_ptr<ProgramOptions> program;
-  std::string out, tile_model = "shipped", gains, models;
+  std::string out, tile_model = "shipped", operation_model = "shipped", gains, models;
   optimize::OptimizeOptions options;
   bool no_verify = false, rank_only = false, force = false, judge = false;
   std::string calibrate, rewrites, split, part = "validation";  // data set or manifest of a calibration
@@ -130,15 +130,17 @@ json kernel_json(const optimize::OptimizedKernel& k) {
 }
 
 json optimize_json(const optimize::OptimizeReport& r, const report::TuneReport& report, const std::string& model) {
-  json kernels = json::array(), rewrites = json::array();
+  json kernels = json::array(), rewrites = json::array(), operations = json::array();
   for (const optimize::OptimizedKernel& k : r.kernels) kernels.push_back(kernel_json(k));
   for (const optimize::OptimizedKernel& k : r.rewrites) rewrites.push_back(kernel_json(k));
+  for (const optimize::OptimizedKernel& k : r.operations) operations.push_back(kernel_json(k));
   json j = {{"program", report.program},
             {"fingerprint", report.fingerprint},
             {"instructions", r.instructions},
             {"model", model},
             {"kernels", std::move(kernels)},
             {"rewrites", std::move(rewrites)},
+            {"operations", std::move(operations)},
             {"applied", r.decisions.size()},
             {"verified", r.verified},
             {"lowering_s", r.lowering_s},
@@ -171,6 +173,9 @@ void print_optimized(const optimize::OptimizeReport& r, const report::TuneReport
   if (rows.size() > kShown) fmt::print("  and {} more\n", rows.size() - kShown);
   if (!r.rewrites.empty())
     fmt::print("  {} of {} convolutions and poolings rewritten to slices\n", shifted, r.rewrites.size());
+  const auto forms = std::count_if(r.operations.begin(), r.operations.end(), [](auto& k) { return k.applied; });
+  if (!r.operations.empty())
+    fmt::print("  {} of {} convolutions and half-precision dots in another form\n", forms, r.operations.size());
   fmt::print("  {} of {} kernels compiled with another option; outputs {}\n", rows.size(), r.kernels.size(),
              r.verified ? "verified" : "NOT verified");
   if (!r.note.empty()) fmt::print("  note: {}\n", r.note);
@@ -227,6 +232,9 @@ optimize::OptimizeReport optimize_opened(const OptimizeCommand& c, OpenedProgram
   options.on_ranked = [&](int kernel, int kernels) {
     progress.update(kernel, kernel < kernels ? fmt::format("of {} kernels ranked", kernels) : "checking the outputs");
   };
+  const auto operations =
+      cost::OperationRanker::open(c.operation_model, c.program->threads.value_or(1), c.program->max_isa, c.models);
+  options.operations = operations.get();
   return optimize::optimize_program(*opened.session, ranker, gains, options);
 }
 
@@ -298,6 +306,10 @@ Runner declare_optimize(CLI::App& app) {
          "--tile-model", c->tile_model,
          "model that ranks the options of each kernel: weights of hone train tile, or with --rank-only analytical "
          "(default: the weights that come with hone)")
+      ->type_name("FILE");
+  app.add_option("--operation-model", c->operation_model,
+                 "model of the forms of convolutions and half-precision dots: a file of weights, or none (default: the "
+                 "one that comes with hone)")
       ->type_name("FILE");
   add_models_option(app, c->models);
   app.add_option(

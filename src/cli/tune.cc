@@ -140,6 +140,11 @@ void add_tune_model_options(CLI::App& app, TuneCommand& command) {
          "the weights that come with hone)")
       ->type_name("FILE");
   app.add_option(
+         "--operation-model", r.operation_model,
+         "model that ranks the forms of convolutions and half-precision dots: a file of weights, or none (default: the "
+         "one that comes with hone)")
+      ->type_name("FILE");
+  app.add_option(
          "--fusion-model", r.fusion_model,
          "model that searches over fusion before any of it is measured: weights of hone train fusion, analytical, "
          "or none (default: the weights that come with hone)")

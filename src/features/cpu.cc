@@ -1,18 +1,10 @@
 #include "features/cpu.h"
 
-#include <unistd.h>
-
-#include <algorithm>
-
 #include "base/isa.h"
+#include "base/machine.h"
 #include "features/columns.h"
 
 namespace hone::features {
-namespace {
-
-int64_t cache_bytes(int name) { return std::max<int64_t>(::sysconf(name), 0); }
-
-}  // namespace
 
 const std::vector<Column>& cpu_columns() {
   static const std::vector<Column> columns = {
@@ -26,9 +18,9 @@ const std::vector<Column>& cpu_columns() {
 Cpu this_cpu(int threads, const std::string& max_isa) {
   Cpu cpu;
   cpu.vector_bits = isa_vector_bits(isa_in_effect(max_isa));
-  cpu.l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE);
-  cpu.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE);
-  cpu.l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE);
+  cpu.l1_bytes = data_cache_bytes(1);
+  cpu.l2_bytes = data_cache_bytes(2);
+  cpu.l3_bytes = data_cache_bytes(3);
   cpu.threads = threads;
   return cpu;
 }

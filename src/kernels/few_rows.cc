@@ -16,6 +16,8 @@ constexpr int kDeep = 16;           // rows of the matrix that are read side by 
 constexpr int64_t kColumns = 2048;  // of which the sums stay in the first-level cache
 constexpr int kLanes = 16;
 
+[[gnu::always_inline]] inline float widened(float value) { return value; }
+
 [[gnu::always_inline]] inline float widened(uint16_t half) {
   const uint32_t bits = uint32_t{half} << 16;
   float value;
@@ -24,10 +26,9 @@ constexpr int kLanes = 16;
 }
 
 // Adds `deep` rows of the matrix, times an element each, to `count` columns of every row of the result.
-template <int rows, int deep>
+template <int rows, int deep, class Element>
 [[gnu::always_inline]] inline void add_deep(const RowsPlan& plan, const float* __restrict left,
-                                            const uint16_t* __restrict matrix, float* __restrict result,
-                                            int64_t count) {
+                                            const Element* __restrict matrix, float* __restrict result, int64_t count) {
   for (int64_t j = 0; j < count; ++j)
 #pragma GCC unroll 8
     for (int m = 0; m < rows; ++m) {
@@ -38,8 +39,8 @@ template <int rows, int deep>
     }
 }
 
-template <int rows>
-[[gnu::always_inline]] inline void by_depth(const RowsPlan& plan, const float* left, const uint16_t* matrix,
+template <int rows, class Element>
+[[gnu::always_inline]] inline void by_depth(const RowsPlan& plan, const float* left, const Element* matrix,
                                             float* result) {
   std::fill_n(result, rows * plan.columns, 0.0f);
   for (int64_t j = 0; j < plan.columns; j += kColumns) {
@@ -51,11 +52,11 @@ template <int rows>
   }
 }
 
-template <int rows>
+template <int rows, class Element>
 [[gnu::always_inline]] inline void by_column(const RowsPlan& plan, const float* __restrict left,
-                                             const uint16_t* __restrict matrix, float* __restrict result) {
+                                             const Element* __restrict matrix, float* __restrict result) {
   for (int64_t j = 0; j < plan.columns; ++j) {
-    const uint16_t* column = matrix + j * plan.depth;
+    const Element* column = matrix + j * plan.depth;
     float sums[rows][kLanes] = {};
     int64_t k = 0;
     for (; k + kLanes <= plan.depth; k += kLanes)
@@ -70,9 +71,15 @@ template <int rows>
   }
 }
 
-#define ROWS(n)                                                                                                       \
-  HONE_VECTOR_WIDTHS void multiply_##n(const RowsPlan& plan, const float* left, const uint16_t* matrix, float* out) { \
-    plan.by_column ? by_column<n>(plan, left, matrix, out) : by_depth<n>(plan, left, matrix, out);                    \
+template <int rows, class Element>
+[[gnu::always_inline]] inline void multiply(const RowsPlan& plan, const float* left, const void* matrix, float* out) {
+  const auto* elements = static_cast<const Element*>(matrix);
+  plan.by_column ? by_column<rows>(plan, left, elements, out) : by_depth<rows>(plan, left, elements, out);
+}
+
+#define ROWS(n)                                                                                                   \
+  HONE_VECTOR_WIDTHS void multiply_##n(const RowsPlan& plan, const float* left, const void* matrix, float* out) { \
+    plan.wide ? multiply<n, float>(plan, left, matrix, out) : multiply<n, uint16_t>(plan, left, matrix, out);     \
   }
 ROWS(1)
 ROWS(2)
@@ -82,16 +89,16 @@ ROWS(4)
 
 }  // namespace
 
-std::string RowsPlan::text() const { return plan_text({rows, depth, columns, int64_t{by_column}}); }
+std::string RowsPlan::text() const { return plan_text({rows, depth, columns, int64_t{by_column}, int64_t{wide}}); }
 
 RowsPlan RowsPlan::from_text(std::string_view text) {
   const std::vector<int64_t> numbers = plan_numbers(text);
-  if (numbers.size() != 4 || numbers[0] < 1 || numbers[0] > kMostRows)
+  if (numbers.size() != 5 || numbers[0] < 1 || numbers[0] > kMostRows)
     throw Error("not the configuration of a product of a few rows", std::string(text));
-  return {numbers[0], numbers[1], numbers[2], numbers[3] != 0};
+  return {numbers[0], numbers[1], numbers[2], numbers[3] != 0, numbers[4] != 0};
 }
 
-void multiply_rows(const RowsPlan& plan, const float* rows, const uint16_t* matrix, float* result) {
+void multiply_rows(const RowsPlan& plan, const float* rows, const void* matrix, float* result) {
   constexpr decltype(&multiply_1) kFunctions[] = {multiply_1, multiply_2, multiply_3, multiply_4};
   static_assert(std::size(kFunctions) == kMostRows);
   kFunctions[plan.rows - 1](plan, rows, matrix, result);

@@ -13,10 +13,13 @@
 #include "graph/decision_family.h"
 #include "graph/kernel_option.h"
 #include "tune/kernel/kernel_moves.h"
+#include "tune/session/decision_list.h"
 
 namespace hone::optimize {
 
 namespace {
+
+constexpr double kLeastSureGain = 1.03;  // of a form of an operation
 
 constexpr tune::Duel kOnce{.min_rounds = 1, .max_rounds = 1, .budget_ms = 0, .precision = 1};
 
@@ -98,6 +101,38 @@ std::vector<OptimizedKernel> choose_rewrites(const std::vector<Dimension>& dimen
   return rewrites;
 }
 
+// The form of an operation that is surely faster, the one of the largest sure gain. Where its weights are declared, they may become
+// constants, which are transformed before the program runs.
+OptimizedKernel choose_form(const Dimension& d, const cost::OperationRanker& ranker) {
+  OptimizedKernel chosen;
+  chosen.name = chosen.key = d.key;
+  chosen.kind = family_of(d)->words;
+  chosen.count = d.count;
+  chosen.options = static_cast<int>(d.options.size());
+  chosen.decision = d.kind;
+  chosen.default_value = chosen.chosen = d.options[d.default_option];
+  std::vector<Kernel> storages = {tune::operation_alone(d, {})};
+  if (!d.weights.empty() && belongs_to(FamilyId::DenseConvolution, d.kind, d.key))
+    storages.push_back(tune::operation_alone(d, tune::as_constants(d.weights)));
+  double most = std::log(kLeastSureGain);
+  for (const Kernel& operation : storages)
+    for (const std::string& form : d.options) {
+      const std::optional<double> sure =
+          form == chosen.default_value ? std::nullopt : ranker.sure_gain(operation, form);
+      if (!sure || *sure <= most) continue;
+      most = *sure;
+      const double expected = ranker.gain(operation, form)->middle;
+      chosen.applied = true;
+      chosen.chosen = form;
+      chosen.under = operation.under;
+      chosen.transition = cost::form_family(form);
+      chosen.margin = expected;
+      chosen.gain = std::exp(expected);
+      chosen.error = std::max(0.0, chosen.gain - std::exp(*sure));
+    }
+  return chosen;
+}
+
 // Chooses and checks the decisions of one program.
 class Optimizer {
  public:
@@ -108,6 +143,10 @@ class Optimizer {
     Lowered plain = measurer_.lower({}, /*want_fusion=*/false);
     report_.instructions = plain.instructions;
     report_.rewrites = choose_rewrites(plain.dimensions, gains);
+    for (const Dimension& d : plain.dimensions)
+      if (options_.operations != nullptr && tune::is_alone(d))
+        report_.operations.push_back(choose_form(d, *options_.operations));
+    dimensions_ = plain.dimensions;
     const Decisions before_kernels = applied();
     if (!before_kernels.empty()) plain = measurer_.lower(before_kernels, /*want_fusion=*/false);
     report_.lowering_s = seconds_since(start);
@@ -135,10 +174,14 @@ class Optimizer {
  private:
   Decisions applied() const {
     Decisions decisions;
-    for (const auto* chosen : {&report_.rewrites, &report_.kernels})
-      for (const OptimizedKernel& k : *chosen)
-        if (k.applied) decisions.push_back({k.decision, k.key, k.chosen});
+    for (const auto* chosen : {&report_.rewrites, &report_.operations, &report_.kernels})
+      for (const OptimizedKernel& k : *chosen) {
+        if (!k.applied) continue;
+        decisions.push_back({k.decision, k.key, k.chosen});
+        decisions.insert(decisions.end(), k.under.begin(), k.under.end());
+      }
     std::sort(decisions.begin(), decisions.end());
+    decisions.erase(std::unique(decisions.begin(), decisions.end()), decisions.end());
     return decisions;
   }
 
@@ -165,7 +208,19 @@ class Optimizer {
     }
   }
 
+  // Forms that are less exact than may be, or fail: each is run by itself once.
+  void drop_inexact() {
+    for (OptimizedKernel& o : report_.operations) {
+      if (!o.applied) continue;
+      const auto d =
+          std::find_if(dimensions_.begin(), dimensions_.end(), [&](const Dimension& of) { return of.key == o.key; });
+      const tune::Measurement m = measurer_.measure_kernel(tune::operation_alone(*d, o.under), o.chosen, kOnce);
+      if (!m.ok() && m.outcome != tune::Outcome::Unverified) drop(o, tune::outcome_name(m.outcome));
+    }
+  }
+
   void verify(const std::vector<Kernel>& kernels) {
+    drop_inexact();
     report_.check = check();
     const auto failing = [&] { return !report_.check.ok() && !applied().empty(); };
     if (failing()) {
@@ -176,7 +231,7 @@ class Optimizer {
         report_.check = check();
       }
     }
-    for (auto* chosen : {&report_.kernels, &report_.rewrites}) {
+    for (auto* chosen : {&report_.kernels, &report_.operations, &report_.rewrites}) {
       if (!failing()) break;
       for (OptimizedKernel& k : *chosen)
         if (k.applied) drop(k, "the program does not pass with it, and no single kernel fails");
@@ -194,6 +249,7 @@ class Optimizer {
 
   tune::Measurer& measurer_;
   const OptimizeOptions& options_;
+  std::vector<Dimension> dimensions_;  // of default XLA
   OptimizeReport report_;
 };
 

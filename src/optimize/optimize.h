@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cost/kernel_ranker.h"
+#include "cost/operation_ranker.h"
 #include "tune/kernel/calibration.h"
 #include "tune/session/measurer.h"
 
@@ -16,6 +17,8 @@ struct OptimizeOptions {
   // Of one kernel, including the default; 0 = all. The known gains hold for this number: among more options the best
   // score is less accurate.
   int max_options = 24;
+  // Of convolutions and half-precision dots; null = they stay as they are.
+  const cost::OperationRanker* operations = nullptr;
   bool verify = true;  // compile and run once, and compare the outputs with default XLA's
   double verify_limit_s = 300;
   std::function<void(int kernel, int kernels)> on_ranked = [](int, int) {};
@@ -30,6 +33,7 @@ struct OptimizedKernel {
   double share = 0;  // of the program's time, estimated
   DecisionKind decision = DecisionKind::Codegen;
   std::string key, default_value;
+  Decisions under;                 // about weights, that come with the chosen form of an operation
   std::vector<std::string> order;  // all options that were ranked, best first
   std::string chosen;              // the default where no change pays off
   std::string transition;          // from the default to the chosen option (calibration.h); empty for the default
@@ -44,6 +48,8 @@ struct OptimizeReport {
   std::vector<OptimizedKernel> kernels;  // of the program with the operations below
   // Grouped convolutions and poolings; name = key, `gain` is the whole program's.
   std::vector<OptimizedKernel> rewrites;
+  // Convolutions and half-precision dots; name = key, `gain` is the operation's.
+  std::vector<OptimizedKernel> operations;
   Lowered lowered;           // under the decisions
   int64_t instructions = 0;  // of default XLA's lowered module
   bool verified = false;     // the outputs were compared, and are default XLA's

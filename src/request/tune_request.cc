@@ -127,6 +127,9 @@ Tuning::Tuning(TuneRequest request) : request_(std::move(request)), start_(std::
   options_.budget_s = request_.budget_s;
   options_.strategy = request_.strategy;
   options_.kernel.ranker = ranker_.get();
+  operation_ranker_ = cost::OperationRanker::open(request_.operation_model, request_.program.threads.value_or(1),
+                                                  request_.program.max_isa, request_.models);
+  options_.operation_ranker = operation_ranker_.get();
   options_.kernel.top_k = request_.top_k;
   options_.validate();
   check(request_);

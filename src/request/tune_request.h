@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cost/kernel_ranker.h"
+#include "cost/operation_ranker.h"
 #include "report/report.h"
 #include "request/program.h"
 #include "request/search_setup.h"
@@ -26,9 +26,10 @@ struct TuneRequest {
   std::string models;    // folder that is searched first for weights; empty = only the shipped ones
   // Ranks the options of kernels: "shipped", "none", "analytical", or a file or folder of weights.
   std::string tile_model = "shipped";
-  int top_k = 0;                         // options of a kernel that are measured; 0 = all promising ones
-  std::string fusion_model = "shipped";  // predicts run times of fusion configurations, named as above
-  double fusion_budget_s = 0;            // of its search; 0 = a share of what is left
+  int top_k = 0;                            // options of a kernel that are measured; 0 = all promising ones
+  std::string operation_model = "shipped";  // ranks the forms of operations: "shipped", "none" or a file
+  std::string fusion_model = "shipped";     // predicts run times of fusion configurations, named as above
+  double fusion_budget_s = 0;               // of its search; 0 = a share of what is left
   int fusion_chains = 4, fusion_workers = 1;
   bool random_fusion_start = false;
   SearchSetupOptions setup;
@@ -84,6 +85,7 @@ class Tuning {
   std::string path_;
   std::chrono::steady_clock::time_point start_;
   std::unique_ptr<cost::KernelRanker> ranker_;
+  std::unique_ptr<cost::OperationRanker> operation_ranker_;
   std::unique_ptr<tune::FusionModel> fusion_model_;
   tune::TuneOptions options_;
   std::unique_ptr<Work> work_;

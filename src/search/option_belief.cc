@@ -50,6 +50,12 @@ std::vector<OptionPoint> option_points(const std::vector<std::string>& options) 
   return points;
 }
 
+std::vector<OptionPoint> unrelated_points(size_t options) {
+  std::vector<OptionPoint> points(options, OptionPoint(options));
+  for (size_t i = 0; i < options; ++i) points[i][i] = kFarApart;
+  return points;
+}
+
 OptionBelief::OptionBelief(std::vector<OptionPoint> points, std::vector<double> scores,
                            const std::vector<double>& spreads, int default_option, const BeliefOptions& options)
     : options_(options), points_(std::move(points)), leads_(std::move(scores)), closed_(points_.size()) {
@@ -100,9 +106,9 @@ void OptionBelief::rule_out(int option) { closed_.at(option) = true; }
 
 double OptionBelief::deviation(int option) const { return std::sqrt(variance_.at(option)); }
 
-double OptionBelief::expected_improvement(int option) const {
+double OptionBelief::expected_improvement(int option, double best) const {
   if (closed_.at(option)) return 0;
-  const double gain = best_ - mean_[option], spread = deviation(option);
+  const double gain = best - mean_[option], spread = deviation(option);
   if (spread <= 0) return std::max(0.0, gain);
   const double z = gain / spread;
   return gain * normal_below(z) + spread * normal_density(z);

@@ -31,6 +31,8 @@ struct BeliefOptions {
 // An option as a point: log2 of its tile's sides, then its other choices; far apart if the emitter or library differs.
 using OptionPoint = std::vector<double>;
 std::vector<OptionPoint> option_points(const std::vector<std::string>& options);
+// Options that have nothing in common but the scale of their scores, as the forms of an operation.
+std::vector<OptionPoint> unrelated_points(size_t options);
 
 class OptionBelief {
  public:
@@ -45,7 +47,9 @@ class OptionBelief {
   double deviation(int option) const;
   double best() const { return best_; }  // least observed y, at most 0, that of the default
   // What measuring this option is expected to gain over the best, in logarithms; 0 once it is observed or ruled out.
-  double expected_improvement(int option) const;
+  double expected_improvement(int option) const { return expected_improvement(option, best_); }
+  // The same over `best`, which some other option may have reached.
+  double expected_improvement(int option, double best) const;
   // The option with the largest expected improvement; nullopt if that is below `worth`.
   std::optional<int> next(double worth) const;
   // The option with the least mean that is neither observed nor ruled out; nullopt if there is none.

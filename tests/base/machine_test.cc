@@ -72,4 +72,20 @@ TEST_CASE("this machine has cores and memory", "[base]") {
   CHECK(machine.available_bytes <= machine.memory_bytes);
 }
 
+TEST_CASE("caches are read from sys, those of instructions apart", "[base]") {
+  const TempDir root;
+  const auto cache = root.path() / "sys/devices/system/cpu/cpu0/cache";
+  const auto put_cache = [&](const char* index, const char* level, const char* type, const char* size) {
+    put(cache / index / "level", level);
+    put(cache / index / "type", type);
+    put(cache / index / "size", size);
+  };
+  put_cache("index0", "1\n", "Instruction\n", "64K\n");
+  put_cache("index1", "1\n", "Data\n", "32K\n");
+  put_cache("index2", "2\n", "Unified\n", "1M\n");
+  CHECK(data_cache_bytes(1, root.path()) == 32 * 1024);
+  CHECK(data_cache_bytes(2, root.path()) == 1024 * 1024);
+  CHECK(data_cache_bytes(3, root.path()) == 0);
+}
+
 }  // namespace hone

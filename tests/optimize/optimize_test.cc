@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "graph/decision_family.h"
 #include "tests/tune/fake_measurer.h"
+#include "tests/tune/operation_model.h"
 #include "tests/tune/table_ranker.h"
 
 namespace hone::optimize {
@@ -351,6 +352,48 @@ TEST_CASE("many options are sampled as a collection samples them, the default fi
   OptimizeOptions wrong;
   wrong.max_options = 1;
   CHECK_THROWS_AS(wrong.validate(), Error);
+}
+
+namespace {
+
+OptimizeReport optimized_convolution(tune::FakeMeasurer& measurer, const tune::FormGains& form_gains, bool calibrated) {
+  const TempDir folder;
+  const cost::OperationRanker operations(tune::write_operation_model(folder, form_gains, calibrated), 1, "");
+  measurer.lowering = [](auto&, bool) {
+    Lowered l;
+    l.dimensions = {
+        {DecisionKind::Rewrite, tune::kSmallConvolution, {"default", "winograd=2", "winograd=4"}, 0, 1e6, 1, {3}}};
+    return l;
+  };
+  OptimizeOptions options;
+  options.operations = &operations;
+  TableRanker ranker({});
+  return optimize_program(measurer, ranker, {}, options);
+}
+
+}  // namespace
+
+TEST_CASE("a form is chosen without measuring where its lower bound gains", "[tune]") {
+  tune::FakeMeasurer measurer;
+  const OptimizeReport sure = optimized_convolution(measurer, {.of_four = 0.3, .of_other_tiles = 0.1}, true);
+  const Decision form{DecisionKind::Rewrite, tune::kSmallConvolution, "winograd=4"};
+  REQUIRE(sure.operations.size() == 1);
+  CHECK(sure.operations[0].applied);
+  CHECK(sure.operations[0].gain == Approx(std::exp(0.3)));
+  CHECK(sure.operations[0].gain - sure.operations[0].error == Approx(std::exp(0.19)));
+  CHECK(std::find(sure.decisions.begin(), sure.decisions.end(), form) != sure.decisions.end());
+
+  CHECK(optimized_convolution(measurer, {.of_four = 0.1}, true).decisions.empty());   // not by 3 % for sure
+  CHECK(optimized_convolution(measurer, {.of_four = 0.3}, false).decisions.empty());  // nothing known of this machine
+}
+
+TEST_CASE("a form that fails by itself is dropped", "[tune]") {
+  tune::FakeMeasurer measurer;
+  measurer.kernel = [](auto&, auto&) { return tune::failed(tune::Outcome::Mismatch); };
+  const OptimizeReport report = optimized_convolution(measurer, {.of_four = 0.3}, true);
+  CHECK(report.decisions.empty());
+  CHECK_FALSE(report.operations[0].applied);
+  CHECK(report.verified);
 }
 
 }  // namespace hone::optimize

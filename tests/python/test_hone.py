@@ -4,6 +4,7 @@ import gc
 import json
 import os
 import signal
+import sys
 import tempfile
 import unittest
 import unittest.mock
@@ -254,6 +255,25 @@ class TestWeights(unittest.TestCase):
                 packed.set_weights(weight)
                 for _ in range(2):
                     np.testing.assert_allclose(packed(None, x), x @ weight, rtol=1e-4, atol=1e-4)
+
+    @unittest.skipUnless((Path(sys.prefix) / "lib" / "libdnnl.so.3").exists(), "oneDNN is not installed")
+    def test_weights_that_onednn_keeps_are_read_again_when_others_are_set(self):
+        random = np.random.default_rng(4)
+        x, first = aligned(random.standard_normal((16, 256))), aligned(random.standard_normal((256, 128)))
+        key = "dot:f32[16,256]*f32[256,128]->f32[16,128]:lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+        with tempfile.TemporaryDirectory() as folder:
+            tuned = hone.tune(lambda w, x: x @ w, first, x, budget=2, weights=0, build=BUILD, db=f"{folder}/hone.db")
+            tuned.save(f"{folder}/kept.hone")
+            file = Path(folder) / "kept.hone" / "decisions.json"
+            changed = json.loads(file.read_text())
+            changed["decisions"] = [{"kind": "rewrite", "key": key, "value": "onednn"}]
+            file.write_text(json.dumps(changed))
+            kept = hone.load(f"{folder}/kept.hone", build=BUILD)
+            for _ in range(3):
+                weight = aligned(random.standard_normal((256, 128)))
+                kept.set_weights(weight)
+                for _ in range(2):
+                    np.testing.assert_allclose(kept(None, x), x @ weight, rtol=1e-4, atol=1e-4)
 
 
 if __name__ == "__main__":

@@ -46,7 +46,8 @@ void OptionWalk::rank(const Kernel& kernel) {
   if (!ranked) return;
   ranked_ = cost::ranked_options(kernel, *ranked);
   if (!options_.by_expectation || ranked->spreads.empty() || ranked->run_times) return;
-  belief_.emplace(option_points(dimension_.options), ranked->scores, ranked->spreads, dimension_.default_option,
+  belief_.emplace(forms() ? unrelated_points(dimension_.options.size()) : option_points(dimension_.options),
+                  ranked->scores, ranked->spreads, dimension_.default_option,
                   ranked->log_ratios ? options_.ratio_belief : options_.belief);
 }
 
@@ -79,7 +80,7 @@ std::optional<int> OptionWalk::next(Rng& rng) {
     if (const std::optional<int> i = from_queue()) return i;
   }
   const bool covers = !belief_ && static_cast<int>(measured_.size()) <= options_.exhaustive_limit;
-  if (covers || options_.top_k > 0) return std::nullopt;
+  if (covers || options_.top_k > 0 || forms()) return std::nullopt;
   while (tried_ < options_.max_tried && expand(belief_ ? 1 : options_.finalists))
     if (const std::optional<int> i = from_queue()) return i;
   return std::nullopt;

@@ -80,6 +80,8 @@ class OptionWalk {
   std::vector<Tried> all_measured() const;
 
  private:
+  // The options are forms of an operation: none is the neighbour of another.
+  bool forms() const { return dimension_.kind == DecisionKind::Rewrite; }
   void rank(const Kernel& kernel);
   void learn(int i, const Measurement& measurement);
   bool open(int i) const { return i != dimension_.default_option && !measured_[i]; }

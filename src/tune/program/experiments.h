@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct Experiment {
   // Takes at most about `budget_s`. Returns the gain of the time that it touches, a logarithm; 0 if nothing was kept.
   std::function<double(TuneState& state, double budget_s)> run;
   Decisions first = {};  // the candidate of the program that it measures first, where that is known
+  std::optional<double> gain =
+      {};  // predicted, of the time that it touches, a logarithm; nothing = as of others of its kind
 };
 
 // The experiments of one kind that are open now. Measures nothing.
@@ -41,7 +44,7 @@ std::vector<Experiment> contenders_again(const TuneState& state);
 
 // All dimensions that belong and offer the same option, changed at once: there are dozens of weights and libraries, and one
 // duel of all of them measures more than dozens of duels within the noise.
-Propose groups_of(Belongs belongs);
+Propose groups_of(Belongs belongs, const std::string& only = "");
 // The same of the dimensions of one family (graph/decision_families.def).
 Propose groups_of_family(FamilyId family);
 // The halves of groups that failed: of kernels that won by themselves, or of others.
@@ -65,6 +68,8 @@ std::vector<Experiment> winning_kernels(const TuneState& state);
 
 // A search over the forms of each operation of the family, which is run by itself.
 Propose operations_of_family(FamilyId family);
+// The forms that a model expects to be faster, all at once, before they are measured.
+std::vector<Experiment> predicted_operations(const TuneState& state);
 // The forms that won, in the program.
 std::vector<Experiment> winning_operations(const TuneState& state);
 

@@ -19,6 +19,7 @@ constexpr double kOptionSeconds = 0.01;  // of compiling one option, as a rule
 constexpr double kLinkShare = 0.1;       // of compiling the program, for a candidate whose other kernels are compiled
 constexpr double kRoundBudgetMs = 400;
 constexpr double kFormSeconds = 0.3;  // of compiling one form of an operation
+constexpr double kRankedForms = 2;    // that are measured of an operation where a model ranks them
 constexpr double kSlowRound = 0.5;    // of the program's speed: one option is so slow that two runs of all must do
 
 bool is_searched(const TuneState& state, const Kernel& kernel) {
@@ -189,6 +190,23 @@ std::vector<Experiment> winning_kernels(const TuneState& state) { return adopt_w
 
 std::vector<Experiment> winning_operations(const TuneState& state) { return adopt_winners(state, /*operations=*/true); }
 
+std::vector<Experiment> predicted_operations(const TuneState& state) {
+  static constexpr char kName[] = "predicted operations";
+  if (state.ever_begun(kName)) return {};
+  const std::vector<TuneState::PredictedForm> forms = state.predicted();
+  if (forms.size() < 2) return {};  // one is measured by itself
+  double share = 0;
+  for (const TuneState::PredictedForm& form : forms) share = std::min(1.0, share + form.saved);
+  const auto adopt = [forms, share](TuneState& s, double) {
+    s.begin(kName);
+    const double before = s.run.gain;
+    s.adopt_predicted(forms);
+    return touched_gain(share, std::log(s.run.gain / before));
+  };
+  const double cost_s = state.duel_s() + kFormSeconds * static_cast<double>(forms.size());
+  return {{fmt::format("{} forms", forms.size()), share, cost_s, adopt}};
+}
+
 Propose operations_of_family(FamilyId family) {
   return [family](const TuneState& state) {
     std::vector<Experiment> experiments;
@@ -198,12 +216,15 @@ Propose operations_of_family(FamilyId family) {
       if (!belongs_to(family, op.dimension.kind, op.dimension.key) || share < kNegligibleShare ||
           state.seen_kernels.contains(op.fingerprint))
         continue;
+      const std::optional<double> expected = state.expected_gain(op);
       const auto forms = static_cast<double>(op.dimension.options.size() - 1);
-      const double cost_s =
-          kernel_cost_s(op, share * state.run_s() / op.count, state.options.kernel) + kFormSeconds * forms;
-      experiments.push_back({op.kind + " " + op.name, share, cost_s, [at](TuneState& s, double budget_s) {
-                               return s.tune_one_kernel(s.operations[at], budget_s);
-                             }});
+      const double tried = expected ? std::min(forms, kRankedForms) : forms;
+      const double cost_s = kernel_cost_s(op, share * state.run_s() / op.count, state.options.kernel) * tried / forms +
+                            kFormSeconds * tried;
+      const auto measure = [at](TuneState& s, double budget_s) {
+        return s.tune_one_kernel(s.operations[at], budget_s);
+      };
+      experiments.push_back({op.kind + " " + op.name, share, cost_s, measure, {}, expected});
     }
     return experiments;
   };

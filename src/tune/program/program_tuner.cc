@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "graph/operation_key.h"
 #include "graph/packed_weights.h"
 #include "search/yield_belief.h"
 #include "tune/program/experiments.h"
@@ -70,6 +71,12 @@ bool is_other_move(const Dimension& d, const std::string& option) {
          std::none_of(std::begin(kMoves), std::end(kMoves), [&](const Move& m) { return is_move(m, d, option); });
 }
 
+// What oneDNN computes together with the steps after it, of which an operation by itself has none.
+bool takes_onednn(const Dimension& d) {
+  return belongs_to(FamilyId::DenseConvolution, d.kind, d.key) ||
+         belongs_to(FamilyId::GroupedConvolution, d.kind, d.key) || belongs_to(FamilyId::FloatDot, d.kind, d.key);
+}
+
 constexpr double kAlmostAll = 2.7;  // a logarithm: the share that adopting kernels touches is what they save
 
 std::vector<TuneStep> make_steps() {
@@ -77,9 +84,12 @@ std::vector<TuneStep> make_steps() {
       // Convolutions and poolings as shifted slices: gains of ten times and more where XLA has no library.
       {"grouped convolutions", groups_of_family(FamilyId::GroupedConvolution), greedily, {.kept = 0.41, .gain = 1.9}},
       {"gradients of weights", groups_of_family(FamilyId::WeightsGradient), greedily, {.kept = 0.3, .gain = 1}},
+      {"predicted operations", predicted_operations, greedily, {.kept = 0.7, .gain = kAlmostAll}},
+      {"oneDNN", groups_of(takes_onednn, kOneDnn), greedily, {.kept = 0.5, .gain = 0.2}},
       // Each operation is measured by itself, as kernels are.
       {"convolutions", operations_of_family(FamilyId::DenseConvolution), greedily, {.kept = 0.5, .gain = 0.4}},
       {"half-precision dots", operations_of_family(FamilyId::HalfDot), greedily, {.kept = 0.5, .gain = 0.6}},
+      {"dots", operations_of_family(FamilyId::FloatDot), greedily, {.kept = 0.6, .gain = 0.25}},
       {"winning operations", winning_operations, greedily, {.kept = 0.8, .gain = kAlmostAll}, false, true},
       {"gradients of poolings", groups_of_family(FamilyId::PoolingGradient), greedily, {.kept = 0.6, .gain = 1}},
       {"argmax and argmin", groups_of_family(FamilyId::ArgReduction), greedily, {.kept = 0.6, .gain = 0.5}},
@@ -171,7 +181,7 @@ class Schedule {
         ++rest.experiments;
         rest.kernels += tune_steps()[i].about_kernels;
         rest.seconds += beliefs_[i].cost_s(e.cost_s);
-        gain += beliefs_[i].expected(e.share);
+        gain += expected(i, e);
       }
     rest.gain = std::exp(gain);
     return rest;
@@ -183,6 +193,11 @@ class Schedule {
     return row.applies(state_.options) ? row.propose(state_) : std::vector<Experiment>();
   }
 
+  // Gain of the program, a logarithm.
+  double expected(size_t step, const Experiment& e) const {
+    return e.gain ? program_gain(e.share, *e.gain) : beliefs_[step].expected(e.share);
+  }
+
   // The experiments that fit into the time left, the largest rate first. Keeps time for adopting winning kernels, whose gains
   // are measured already.
   std::vector<Next> rank() const {
@@ -192,8 +207,8 @@ class Schedule {
     for (size_t i = 0; i < beliefs_.size(); ++i) {
       const double left_s = state_.left() - (tune_steps()[i].adopts ? 0 : kept_s);
       for (Experiment& e : open(i)) {
-        const double rate = beliefs_[i].rate(e.share, e.cost_s);
-        if (beliefs_[i].cost_s(e.cost_s) <= left_s) ranked.push_back({i, std::move(e), rate});
+        const double rate = expected(i, e) / beliefs_[i].cost_s(e.cost_s);
+        if (rate > 0 && beliefs_[i].cost_s(e.cost_s) <= left_s) ranked.push_back({i, std::move(e), rate});
       }
     }
     std::stable_sort(ranked.begin(), ranked.end(), [](const Next& a, const Next& b) { return a.rate > b.rate; });
@@ -214,7 +229,7 @@ class Schedule {
     ScheduledExperiment row{.step = step.name,
                             .what = next.experiment.what,
                             .share = next.experiment.share,
-                            .expected = belief.expected(next.experiment.share),
+                            .expected = expected(next.step, next.experiment),
                             .predicted_s = belief.cost_s(next.experiment.cost_s)};
     spdlog::debug("tune: {}: {}, {:.1f} s left, {:.2f} s for {:.4f} expected", row.step, row.what, state_.left(),
                   row.predicted_s, row.expected);
@@ -231,9 +246,14 @@ class Schedule {
 
 // Adds winners for which no time was left to the candidates of the confirmation.
 void keep_winners(TuneState& state) {
-  const TuneState::Group group = state.winners(/*of_operations=*/false);
-  if (group.decisions.empty()) return;
-  state.run.found.push_back({merged(state.best, group.decisions), state.run.gain / (1 - 0.9 * group.share)});
+  Decisions candidate = state.best;
+  double share = 0;
+  for (const bool of_operations : {true, false}) {
+    const TuneState::Group group = state.winners(of_operations);
+    candidate = merged(candidate, group.decisions);
+    share = std::min(1.0, share + group.share);
+  }
+  if (candidate != state.best) state.run.found.push_back({candidate, state.run.gain / (1 - 0.9 * share)});
 }
 
 void search(TuneState& state) {

@@ -12,6 +12,10 @@
 #include "tune/kernel/kernel_tuner.h"
 #include "tune/program/fusion_model.h"
 
+namespace hone::cost {
+class OperationRanker;
+}
+
 namespace hone::tune {
 
 // How fusion is searched. Without a model: annealing over the edges of XLA's own fusion, by measurement. With a model:
@@ -52,7 +56,8 @@ struct TuneOptions {
   bool kernels_only = false;  // tune the kernels of default XLA and nothing else
   double min_gain = 1.01;     // of a kept step; the lower bound must also be above 1
   KernelOptions kernel;
-  int processes = 3;  // fresh processes for the final duels
+  cost::OperationRanker* operation_ranker = nullptr;  // of those; null = their forms come in the order of the list
+  int processes = 3;                                  // fresh processes for the final duels
   Duel confirm{.min_rounds = 15,
                .max_rounds = 200,
                .budget_ms = 3000,

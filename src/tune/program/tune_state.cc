@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "graph/decision_family.h"
+#include "graph/operation_key.h"
 #include "graph/packed_weights.h"
 #include "tune/kernel/kernel_moves.h"
 #include "tune/session/decision_list.h"
@@ -18,9 +18,8 @@ namespace hone::tune {
 
 namespace {
 
-constexpr double kInvisibleShare = 0.003;  // of the program's run time: a kernel below cannot be seen in a duel
-constexpr int kSecondLook = 4;             // times the effort of a trial, at most
-constexpr double kUsualGain = 1.3;         // of a search
+constexpr int kSecondLook = 4;      // times the effort of a trial, at most
+constexpr double kUsualGain = 1.3;  // of a search
 constexpr int kProfiledRuns = 2;
 constexpr int kRunsOfProfile = 8;       // of the program that profiling takes in all, warm-up included
 constexpr double kProfileShare = 0.03;  // of the time left, for profiling
@@ -32,36 +31,7 @@ bool decides_structure(const Decision& decision) {
          decision.kind == DecisionKind::Rewrite;
 }
 
-// Operations have few forms, the most promising first, of which models know nothing.
-void as_of_operation(KernelOptions& options) {
-  constexpr double kCompileSeconds = 60;  // at most, of both sides
-  constexpr int kPatience = 3;
-  options.ranker = nullptr;
-  options.top_k = 0;
-  options.patience = kPatience;
-  options.on_searched = nullptr;
-  options.first = [](const Kernel& kernel) {
-    std::vector<int> all(kernel.dimension.options.size());
-    std::iota(all.begin(), all.end(), 0);
-    return all;
-  };
-  options.quick.limit_s = options.careful.limit_s = kCompileSeconds;
-}
-
-// What adopting the winner of a kernel or an operation decides.
-Decisions decided_by(const KernelReport& report) {
-  Decisions decisions = report.under;
-  decisions.push_back({report.decision, report.key, report.chosen});
-  return decisions;
-}
-
 bool about_weights(const Decision& decision) { return decision.kind == DecisionKind::Weights; }
-
-bool has_all(const Decisions& decisions, const Decisions& wanted) {
-  return std::all_of(wanted.begin(), wanted.end(), [&](const Decision& d) {
-    return std::find(decisions.begin(), decisions.end(), d) != decisions.end();
-  });
-}
 
 Decisions structure_of(Decisions decisions) {
   std::erase_if(decisions, [](const Decision& d) { return !decides_structure(d); });
@@ -264,13 +234,22 @@ void TuneState::profile() {
   for (const Dimension& d : dimensions) ++dimensions_of_[d.kind];
 }
 
-// By arithmetic. Of half-precision dots most time goes into converting their operands, which fusions do.
+// By arithmetic. Of half-precision dots most time goes into converting their operands, which fusions do. A dot of f32 takes as long
+// as reading its matrix or its arithmetic does, in a library or, where XLA compiles it, in a fusion.
 void TuneState::share_operations(double convolutions) {
+  constexpr double kBytesPerSecond = 17e9, kFlopsPerSecond = 100e9;
   std::map<const DecisionFamily*, double> flops;
   for (const Kernel& op : operations)
     if (op.under.empty()) flops[family_of(op.dimension)] += op.dimension.weight;
   for (const Kernel& op : operations) {
     const DecisionFamily* family = family_of(op.dimension);
+    if (family->id == FamilyId::FloatDot) {
+      const std::optional<OperationSizes> sizes = operation_sizes(op.dimension.key);
+      const double bytes = sizes ? op.count * sizes->right_elements * sizes->right_bytes : 0;
+      const double seconds = std::max(bytes / kBytesPerSecond, op.dimension.weight / kFlopsPerSecond);
+      kernel_share_[op.fingerprint] = std::min(1.0, seconds / run_s());
+      continue;
+    }
     const double all = family->id == FamilyId::DenseConvolution ? convolutions : 1 - convolutions;
     if (flops[family] > 0) kernel_share_[op.fingerprint] = all * op.dimension.weight / flops[family];
   }
@@ -300,101 +279,6 @@ double TuneState::share_of_broad(const Dimension& dimension) const {
   if (dimension.kind == DecisionKind::Weights) return 1;
   if (dimension.kind == DecisionKind::Library) return std::max(1 - outside_libraries_, kLeastOutside);
   return outside_libraries_ + kOfGenerated * (1 - outside_libraries_);
-}
-
-// ---- kernels
-
-double TuneState::tune_one_kernel(const Kernel& kernel, double budget_s) {
-  seen_kernels.insert(kernel.fingerprint);
-  const double default_ns = run.default_run.measurement.baseline_ns / run.gain;
-  KernelOptions kernel_options = options.kernel;
-  kernel_options.negligible_ns = kInvisibleShare * default_ns;
-  if (kernel.dimension.kind == DecisionKind::Rewrite) as_of_operation(kernel_options);
-  KernelReport report = tune_kernel(kernel, run.measurer, budget_s, kernel_options, rng);
-  // Where nothing can be verified by itself, the program's outputs may prove more.
-  if (report.tried == 0 || !report.top.empty()) closed_in_place.insert(kernel.fingerprint);
-  report.share = share_of(kernel);
-  if (report.default_ns > 0 && kernel.instructions.empty())  // measured: better than an estimate
-    report.share = std::min(1.0, report.count * report.default_ns / default_ns);
-  const double gain = report.improved() ? std::log(report.gain) : 0;
-  run.result.kernels.push_back(std::move(report));
-  say(fmt::format("kernels {}", run.result.kernels.size()));
-  return gain;
-}
-
-KernelReport* TuneState::report_of(const std::string& fingerprint) {
-  const auto found = std::find_if(run.result.kernels.begin(), run.result.kernels.end(),
-                                  [&](const KernelReport& k) { return k.fingerprint == fingerprint; });
-  return found == run.result.kernels.end() ? nullptr : &*found;
-}
-
-int TuneState::tried_in_place(const Kernel& kernel) const {
-  const auto found = walks_.find(kernel.fingerprint);
-  return found == walks_.end() ? 0 : found->second.tried();
-}
-
-OptionWalk* TuneState::walk_in_place(const Kernel& kernel) {
-  if (const auto found = walks_.find(kernel.fingerprint); found != walks_.end()) return &found->second;
-  const KnownKernel known = run.measurer.known(kernel);
-  if (known.best) {
-    if (!seen_kernels.contains(kernel.fingerprint)) tune_one_kernel(kernel, /*budget_s=*/0);
-    return nullptr;
-  }
-  seen_kernels.insert(kernel.fingerprint);
-  return &walks_.try_emplace(kernel.fingerprint, kernel, options.kernel, known.measured).first->second;
-}
-
-void TuneState::report_in_place(const Kernel& kernel, bool complete) {
-  const OptionWalk& walk = walks_.at(kernel.fingerprint);
-  KernelReport report = tune::report_in_place(kernel, walk);
-  report.share = share_of(kernel);
-  report.complete = complete;
-  if (complete && walk.tried() > 0 && options.kernel.on_searched)
-    options.kernel.on_searched(kernel, report, walk.all_measured());
-  KernelReport* earlier = report_of(kernel.fingerprint);
-  if (earlier == nullptr) {
-    run.result.kernels.push_back(std::move(report));
-    return;
-  }
-  if (earlier->chosen == report.chosen) report.gain_in_place = earlier->gain_in_place;
-  *earlier = std::move(report);
-}
-
-TuneState::Group TuneState::winners(bool of_operations) const {
-  std::set<std::string> present;
-  for (const Kernel& kernel : of_operations ? operations : lowered.kernels) present.insert(kernel.fingerprint);
-  const auto waits = [&](const Decision& decision) {
-    return std::any_of(parts.begin(), parts.end(), [&](const Group& part) {
-      return std::find(part.decisions.begin(), part.decisions.end(), decision) != part.decisions.end();
-    });
-  };
-  std::map<std::string, const KernelReport*> best_of;  // by key: an operation was measured with other weights, too
-  for (const KernelReport& k : run.result.kernels) {
-    if (!k.improved() || !present.contains(k.fingerprint) || refused_.contains(to_text(decided_by(k)))) continue;
-    const KernelReport*& known = best_of[k.key];
-    if (known == nullptr || known->gain < k.gain) known = &k;
-  }
-  std::vector<const KernelReport*> won;
-  for (const auto& [key, k] : best_of)
-    if (!has_all(best, decided_by(*k)) && !waits(decided_by(*k).back())) won.push_back(k);
-  std::stable_sort(won.begin(), won.end(), [](const KernelReport* a, const KernelReport* b) {
-    return a->share * (1 - 1 / a->gain) > b->share * (1 - 1 / b->gain);
-  });
-  Group group{.what = "", .decisions = {}, .share = 0, .whole = true, .kernels = !of_operations};
-  for (const KernelReport* k : won) {
-    for (const Decision& d : decided_by(*k)) group.decisions.push_back(d);
-    group.with_weights |= !k->under.empty();
-    group.share += k->share * (1 - 1 / k->gain);
-  }
-  group.share = std::min(group.share, 1.0);
-  group.what = fmt::format("{} {}", won.size(), of_operations ? "rewritten operations" : "tuned kernels");
-  return group;
-}
-
-bool TuneState::measured_as_kernel(const Dimension& dimension) const {
-  return std::any_of(run.result.kernels.begin(), run.result.kernels.end(), [&](const KernelReport& k) {
-    return k.decision == dimension.kind && k.key == dimension.key && k.complete;
-  });
 }
 
 }  // namespace hone::tune

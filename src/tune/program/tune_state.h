@@ -81,6 +81,18 @@ struct TuneState {
 
   // Searches the options of one kernel. Returns the kernel's gain, a logarithm; 0 if the default is kept.
   double tune_one_kernel(const Kernel& kernel, double budget_s);
+  // What measuring the forms of an operation is expected to gain, a logarithm of its time, over what is known of it with other
+  // storage of its weights. Nothing without a model of operations, and for operations it does not know.
+  std::optional<double> expected_gain(const Kernel& operation) const;
+  // The form of each unmeasured operation that a model expects to be faster, most saved time first; none without a model.
+  struct PredictedForm {
+    Kernel operation;
+    std::string form;
+    double saved = 0;  // of the program's time
+  };
+  std::vector<PredictedForm> predicted() const;
+  // Tries all of them at once, without those that are wrong or slower when run by themselves once.
+  void adopt_predicted(const std::vector<PredictedForm>& forms);
   // Kernels can be timed in the program.
   bool in_place() const { return options.in_place && run.measurer.times_in_place(); }
   int tried_in_place(const Kernel& kernel) const;  // options
@@ -120,6 +132,7 @@ struct TuneState {
 
   void split(const Group& group);
   KernelReport* report_of(const std::string& fingerprint);
+  cost::OperationRanker* ranker_of(const Kernel& operation) const;  // null where it does not know the operation
 
   std::map<std::string, OptionWalk> walks_;  // of kernels in the program, by fingerprint
   Decisions lowered_under_;

@@ -1,10 +1,13 @@
 #include "decisions/half_dot.h"
 
 #include "decisions/arithmetic.h"
+#include "decisions/dnnl_calls.h"
 #include "decisions/dot_roles.h"
+#include "decisions/epilogue.h"
 #include "decisions/host_kernels.h"
 #include "decisions/window_slices.h"
 #include "graph/decision_family.h"
+#include "graph/operation_key.h"
 #include "kernels/few_rows.h"
 #include "status.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -28,21 +31,40 @@ class MatrixProduct : Arithmetic {
 
   // By a kernel of our own, which reads the matrix once, as it is stored.
   HloInstruction* few_rows() {
-    HloInstruction *left = dot_->mutable_operand(0), *right = dot_->mutable_operand(1);
-    const DotRoles l = left_roles(*dot_), r = right_roles(*dot_);
-    RowsPlan plan{size_product(left->shape(), l.free), size_product(left->shape(), l.contracting),
-                  size_product(right->shape(), r.free)};
-    left = as_type(arranged(left, joined(l.free, l.contracting, {}), {plan.rows, plan.depth}), xla::F32);
-    const Sizes by_depth = joined(r.contracting, r.free, {});
-    plan.by_column = !std::is_sorted(by_depth.begin(), by_depth.end());
-    right = plan.by_column ? arranged(right, joined(r.free, r.contracting, {}), {plan.columns, plan.depth})
-                           : arranged(right, by_depth, {plan.depth, plan.columns});
+    const Matrices m = matrices();
+    RowsPlan plan{m.rows, m.depth, m.columns, m.by_column};
+    plan.wide = m.right->shape().element_type() == xla::F32;
     const xla::Shape result = in_order(ShapeUtil::MakeShape(xla::F32, {plan.rows, plan.columns}));
     register_host_kernels();
+    HloInstruction* left = as_type(m.left, xla::F32);
     HloInstruction* product = add(HloInstruction::CreateCustomCall(
-        result, {left, right}, kFewRowsTarget, {in_order(left->shape()), in_order(right->shape())}, plan.text(),
+        result, {left, m.right}, kFewRowsTarget, {in_order(left->shape()), in_order(m.right->shape())}, plan.text(),
         xla::CustomCallApiVersion::API_VERSION_STATUS_RETURNING_UNIFIED));
     return as_type(reshaped(product, sizes_of(dot_)), dot_->shape().element_type());
+  }
+
+  // With the steps that follow where the columns are one dimension of the result.
+  HloInstruction* by_onednn() {
+    const Matrices m = matrices();
+    Epilogue after{{}, {}, dot_};
+    if (right_roles(*dot_).free.size() == 1)
+      after = epilogue_of(dot_, static_cast<int64_t>(dot_->shape().dimensions().size()) - 1, /*through_reshapes=*/true);
+    const xla::Shape result = ShapeUtil::MakeShape(xla::F32, {m.rows, m.columns});
+    std::vector<HloInstruction*> operands = {m.left, m.right};
+    auto operand = after.operands.begin();
+    for (const PostOp& step : after.steps) {
+      if (step.operand == PostOperand::None) continue;
+      operands.push_back(step.operand == PostOperand::Full ? reshaped(*operand, {m.rows, m.columns}) : *operand);
+      ++operand;
+    }
+    DnnlPlan plan;
+    plan.input = dnnl_array(m.left->shape(), {0, 1});
+    plan.output = dnnl_array(result, {0, 1});
+    plan.weights = dnnl_array(m.right->shape(), m.by_column ? Sizes{1, 0} : Sizes{0, 1});
+    plan.post_ops = after.steps;
+    HloInstruction* product = dnnl_call(dot_->parent(), result, plan, operands);
+    replace_steps(dot_, after, reshaped(product, sizes_of(after.last)));
+    return reshaped(product, sizes_of(dot_));
   }
 
   HloInstruction* build() {
@@ -66,6 +88,30 @@ class MatrixProduct : Arithmetic {
   }
 
  private:
+  struct Matrices {
+    HloInstruction *left, *right;  // [rows, depth]; [depth, columns], or by column [columns, depth]
+    int64_t rows, depth, columns;
+    bool by_column;
+  };
+
+  // Weights as they are stored.
+  Matrices matrices() {
+    HloInstruction *left = dot_->mutable_operand(0), *right = dot_->mutable_operand(1);
+    const DotRoles l = left_roles(*dot_), r = right_roles(*dot_);
+    const int64_t rows = size_product(left->shape(), l.free), depth = size_product(left->shape(), l.contracting),
+                  columns = size_product(right->shape(), r.free);
+    left = arranged(left, joined(l.free, l.contracting, {}), {rows, depth});
+    Sizes by_depth = joined(r.contracting, r.free, {}), by_column = joined(r.free, r.contracting, {});
+    if (right->opcode() == HloOpcode::kTranspose) {  // as frameworks store weights: read them so, too
+      for (Sizes* order : {&by_depth, &by_column})
+        for (int64_t& d : *order) d = right->dimensions(d);
+      right = right->mutable_operand(0);
+    }
+    const bool turned = !std::is_sorted(by_depth.begin(), by_depth.end());
+    right = turned ? arranged(right, by_column, {columns, depth}) : arranged(right, by_depth, {depth, columns});
+    return {left, right, rows, depth, columns, turned};
+  }
+
   HloInstruction* arranged(HloInstruction* value, const Sizes& order, const Sizes& sizes) {
     forget_layout(value);
     return reshaped(transposed(value, order), sizes);
@@ -106,6 +152,13 @@ class MatrixProduct : Arithmetic {
 
 int64_t rows_of(const HloInstruction& dot) { return size_product(dot.operand(0)->shape(), left_roles(dot).free); }
 
+bool is_f32(const HloInstruction& dot) {
+  return dot.shape().element_type() == xla::F32 && dot.operand(0)->shape().element_type() == xla::F32 &&
+         dot.operand(1)->shape().element_type() == xla::F32;
+}
+
+bool has_few_rows(const HloInstruction& dot) { return rows_of(dot) <= kMostRows && left_roles(dot).batch.empty(); }
+
 bool is_half(const HloInstruction& dot) {
   const xla::PrimitiveType type = dot.shape().element_type();
   return (type == xla::BF16 || type == xla::F32) && dot.operand(0)->shape().element_type() == xla::BF16 &&
@@ -119,10 +172,30 @@ std::vector<std::string> half_dot_forms(const HloInstruction& op) {
       ShapeUtil::IsZeroElementArray(op.operand(0)->shape()))
     return {};
   std::vector<std::string> forms;
-  if (rows_of(op) <= kMostRows && left_roles(op).batch.empty()) forms.push_back(kFewRows);
+  if (has_few_rows(op)) forms.push_back(kFewRows);
   if (rows_of(op) == 1) forms.push_back(kF32ResultOfTwoRows);
   forms.push_back(kF32Result);
   return forms;
+}
+
+std::vector<std::string> float_dot_forms(const HloInstruction& op) {
+  constexpr int64_t kLeastElements = 1 << 14;  // of the matrix: below, it stays in the first-level cache
+  constexpr double kLeastFlops = 1 << 19;      // some five microseconds: a call of the library takes one
+  if (op.opcode() != HloOpcode::kDot || !is_f32(op) || !left_roles(op).batch.empty() ||
+      ShapeUtil::IsZeroElementArray(op.shape()) || ShapeUtil::IsZeroElementArray(op.operand(0)->shape()))
+    return {};
+  std::vector<std::string> forms;
+  if (has_few_rows(op) && ShapeUtil::ElementsIn(op.operand(1)->shape()) >= kLeastElements) forms.push_back(kFewRows);
+  if (half_dot_flops(op) >= kLeastFlops && has_dnnl()) forms.push_back(kOneDnn);
+  return forms;
+}
+
+HloInstruction* float_dot(HloInstruction* dot, const std::string& value) {
+  const std::vector<std::string> forms = float_dot_forms(*dot);
+  if (std::find(forms.begin(), forms.end(), value) == forms.end())
+    throw Error("no form '" + value + "' of this dot", std::string(dot->name()));
+  MatrixProduct product(dot, /*second_row=*/false);
+  return value == kFewRows ? product.few_rows() : product.by_onednn();
 }
 
 double half_dot_flops(const HloInstruction& op) {

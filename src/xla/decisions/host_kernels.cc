@@ -36,8 +36,8 @@ void sum(void* out, const void** in, const char* config, size_t size, XlaCustomC
 
 void rows(void* out, const void** in, const char* config, size_t size, XlaCustomCallStatus* status) {
   guarded(status, [&] {
-    multiply_rows(RowsPlan::from_text({config, size}), static_cast<const float*>(in[0]),
-                  static_cast<const uint16_t*>(in[1]), static_cast<float*>(out));
+    multiply_rows(RowsPlan::from_text({config, size}), static_cast<const float*>(in[0]), in[1],
+                  static_cast<float*>(out));
   });
 }
 

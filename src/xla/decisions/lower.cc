@@ -1,6 +1,7 @@
 #include "decisions/lower.h"
 
 #include "base/clock.h"
+#include "decisions/dnnl_calls.h"
 #include "decisions/fingerprints.h"
 #include "decisions/layouts.h"
 #include "decisions/operation_rewrites.h"
@@ -71,6 +72,7 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
   out.storage = weight_storage(*module, target.weights, on_program);
   apply_weight_storage(*module, out.storage, inputs);
   apply_rewrites(*module, on_program);
+  finish_dnnl_calls(*module, target);
   auto& config = module->mutable_config();
   xla::DebugOptions debug = debug_options_of(target);
   apply_program_options(debug, target, options);

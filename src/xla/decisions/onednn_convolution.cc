@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "decisions/arithmetic.h"
+#include "decisions/dnnl_calls.h"
+#include "decisions/epilogue.h"
 #include "decisions/window_slices.h"
 #include "status.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -59,6 +61,84 @@ xla::cpu::OneDnnConvolutionConfig config_of(const HloInstruction& conv) {
   return config;
 }
 
+using Sizes = std::vector<int64_t>;
+
+// By the library of its own: images with their features innermost, which consecutive calls hand on to each other.
+class DnnlConvolution : Arithmetic {
+ public:
+  DnnlConvolution(HloInstruction* conv, HloInstruction* kernel)
+      : Arithmetic(conv->parent()), conv_(conv), kernel_(kernel), numbers_(conv->convolution_dimension_numbers()) {}
+
+  HloInstruction* build() {
+    const Sizes output_order = joined(numbers_.output_batch_dimension(), numbers_.output_spatial_dimensions(),
+                                      numbers_.output_feature_dimension());
+    Epilogue after = epilogue_of(conv_, numbers_.output_feature_dimension());
+    std::vector<HloInstruction*> operands = {
+        transposed(conv_->mutable_operand(0),
+                   joined(numbers_.input_batch_dimension(), numbers_.input_spatial_dimensions(),
+                          numbers_.input_feature_dimension())),
+        kernel_};
+    Sizes sizes, back(output_order.size());
+    for (size_t i = 0; i < output_order.size(); ++i) {
+      sizes.push_back(conv_->shape().dimensions(output_order[i]));
+      back[output_order[i]] = static_cast<int64_t>(i);
+    }
+    auto operand = after.operands.begin();
+    for (const PostOp& step : after.steps)
+      if (step.operand == PostOperand::Full)
+        operands.push_back(transposed(*operand++, output_order));
+      else if (step.operand == PostOperand::Channel)
+        operands.push_back(*operand++);
+    const xla::Shape result = ShapeUtil::MakeShape(xla::F32, sizes);
+    HloInstruction* call =
+        dnnl_call(conv_->parent(), result, plan(operands[0]->shape(), result, after.steps), operands);
+    HloInstruction* value = transposed(call, back);
+    replace_steps(conv_, after, value);
+    return value;
+  }
+
+ private:
+  template <class Dimensions>
+  static Sizes joined(int64_t first, const Dimensions& middle, int64_t last) {
+    Sizes all = {first};
+    all.insert(all.end(), middle.begin(), middle.end());
+    all.push_back(last);
+    return all;
+  }
+
+  DnnlPlan plan(const xla::Shape& input, const xla::Shape& output, std::vector<PostOp> steps) const {
+    const auto spatial = numbers_.input_spatial_dimensions().size();
+    Sizes images = {0, spatial + 1},
+          weights = {numbers_.kernel_output_feature_dimension(), numbers_.kernel_input_feature_dimension()};
+    for (int i = 0; i < spatial; ++i) {
+      images.push_back(i + 1);
+      weights.push_back(numbers_.kernel_spatial_dimensions(i));
+    }
+    DnnlPlan plan;
+    plan.input = dnnl_array(input, images);
+    plan.output = dnnl_array(output, images);
+    plan.weights = dnnl_array(kernel_->shape(), weights);
+    plan.groups = conv_->feature_group_count();
+    if (plan.groups > 1) {
+      DnnlArray& w = plan.weights;
+      w.sizes[0] /= plan.groups;
+      w.sizes.insert(w.sizes.begin(), plan.groups);
+      w.strides.insert(w.strides.begin(), w.strides[0] * w.sizes[1]);
+    }
+    for (const xla::WindowDimension& w : conv_->window().dimensions()) {
+      plan.strides.push_back(w.stride());
+      plan.dilation.push_back(w.window_dilation());
+      plan.pad_low.push_back(w.padding_low());
+      plan.pad_high.push_back(w.padding_high());
+    }
+    plan.post_ops = std::move(steps);
+    return plan;
+  }
+
+  HloInstruction *conv_, *kernel_;
+  const xla::ConvolutionDimensionNumbers& numbers_;
+};
+
 }  // namespace
 
 std::vector<std::string> onednn_forms(const HloInstruction& op) {
@@ -69,11 +149,11 @@ std::vector<std::string> onednn_forms(const HloInstruction& op) {
   if (windows.empty() || windows.size() > 3 || !std::all_of(windows.begin(), windows.end(), is_window)) return {};
   // For windows as large as images, which gradients of weights have, it has no kernel but a reference.
   if (window_positions(op.window()) > kMostPositions) return {};
-  // A single position without strides is a product of two matrices, for which there are libraries enough.
+  // A single position without strides is a product of two matrices: other libraries compute it as fast, without its steps.
   const bool product = std::all_of(windows.begin(), windows.end(), [](const auto& w) {
     return w.size() == 1 && w.stride() == 1 && w.padding_low() == 0 && w.padding_high() == 0;
   });
-  if (product && op.feature_group_count() == 1) return {};
+  if (product && op.feature_group_count() == 1 && !has_dnnl()) return {};
   return {kOneDnn};
 }
 
@@ -86,6 +166,7 @@ HloInstruction* onednn_convolution(HloInstruction* conv) {
       reversed.push_back(conv->convolution_dimension_numbers().kernel_spatial_dimensions(i));
   if (!reversed.empty())
     kernel = conv->parent()->AddInstruction(HloInstruction::CreateReverse(kernel->shape(), kernel, reversed));
+  if (has_dnnl()) return DnnlConvolution(conv, kernel).build();
   auto call = HloInstruction::CreateCustomCall(in_order(conv->shape()), {conv->mutable_operand(0), kernel}, kTarget,
                                                {in_order(conv->operand(0)->shape()), in_order(kernel->shape())});
   xla::cpu::BackendConfig config;

@@ -5,6 +5,7 @@
 #include "decisions/attention.h"
 #include "decisions/conv_pool_expander.h"
 #include "decisions/cumulative_sums.h"
+#include "decisions/dnnl_calls.h"
 #include "decisions/half_dot.h"
 #include "decisions/onednn_convolution.h"
 #include "decisions/pooling_gradient.h"
@@ -20,6 +21,7 @@
 #include "graph/decision_family.h"
 #include "status.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/service/call_inliner.h"
 #include "xla/window_util.h"
 #include "xla_pch.h"
 
@@ -150,6 +152,7 @@ constexpr RewriteRow kRewrites[] = {
     {FamilyId::Sine, only<is_large_sine, kPolynomial>, shape_key, elements_read, without_value<polynomial_sine>},
     {FamilyId::Attention, only<is_attention, kLateDivision>, attention_key, half_dot_flops,
      without_value<late_division>},
+    {FamilyId::FloatDot, float_dot_forms, dot_key, half_dot_flops, float_dot},
     {FamilyId::HalfDot, half_dot_forms, dot_key, half_dot_flops, half_dot},
     {FamilyId::SmallDot, small_dot_forms, dot_key, half_dot_flops, small_dot},
     {FamilyId::Sort, only<is_plain_sort, kHighway>, sort_key, elements_read, without_value<highway_sorted>},
@@ -214,6 +217,9 @@ void apply_rewrites(xla::HloModule& module, const Decisions& decisions) {
   for (const Decision& d : decisions)
     if (d.kind == DecisionKind::Rewrite && d.value != kNotRewritten) decided.emplace(d.key, Decided{d.value});
   if (decided.empty()) return;
+  // What follows an operation is in view only where it is not called.
+  if (std::any_of(decided.begin(), decided.end(), [](const auto& d) { return d.second.value == kOneDnn; }))
+    check(xla::CallInliner().Run(&module).status(), "rewrite");
   for (auto* computation : module.MakeComputationPostOrder())
     for (auto* instruction : computation->MakeInstructionPostOrder()) {
       const Found found = rewrite_of(*instruction);
@@ -261,7 +267,7 @@ class AloneBuilder {
 
 }  // namespace
 
-std::unique_ptr<xla::HloModule> operation_alone(const xla::HloModule& module, const std::string& key) {
+AloneModule operation_alone(const xla::HloModule& module, const std::string& key, const std::vector<int>& weights) {
   for (const auto* computation : module.computations())
     for (const auto* instruction : computation->instructions()) {
       if (rewrite_of(*instruction).key != key) continue;
@@ -271,7 +277,10 @@ std::unique_ptr<xla::HloModule> operation_alone(const xla::HloModule& module, co
       const xla::HloComputation* entry = alone->AddEntryComputation(builder.build());
       alone->mutable_config().SetComputationLayoutIfExists(entry->ComputeProgramShape());
       *alone->mutable_entry_computation_layout() = xla::ComputationLayout(entry->ComputeProgramShape());
-      return alone;
+      const bool steady = instruction->operand_count() > 1 && is_made_of(instruction->operand(1), weights);
+      const HloInstruction* root = entry->root_instruction();
+      const int behind = steady ? parameter_behind(root->operand(1)) : -1;
+      return {std::move(alone), behind < 0 ? std::vector<int>() : std::vector<int>{behind}};
     }
   throw Error("the program has no such operation to rewrite", key);
 }

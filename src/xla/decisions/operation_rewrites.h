@@ -28,8 +28,14 @@ std::map<std::string, RewritableOperation> rewritable_operations(const xla::HloM
 // does not take.
 void apply_rewrites(xla::HloModule& module, const Decisions& decisions);
 
+struct AloneModule {
+  std::unique_ptr<xla::HloModule> module;
+  std::vector<int> weights;  // its parameters that stand for weights
+};
+
 // The first operation of the key as a program of its own, with the transposes and reshapes of its operands. Constants stay
-// constants, other operands become parameters. Only for families that are measured by themselves. Throws Error for keys the program does not have.
-std::unique_ptr<xla::HloModule> operation_alone(const xla::HloModule& module, const std::string& key);
+// constants, other operands become parameters. Only for families that are measured by themselves. `weights`: parameters of the
+// program that were declared constant between calls. Throws Error for keys the program does not have.
+AloneModule operation_alone(const xla::HloModule& module, const std::string& key, const std::vector<int>& weights);
 
 }  // namespace hone::xla_side

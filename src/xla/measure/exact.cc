@@ -1,5 +1,8 @@
 #include "measure/exact.h"
 
+#include <cmath>
+
+#include "decisions/dot_roles.h"
 #include "status.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla_pch.h"
@@ -15,21 +18,33 @@ constexpr int64_t kSamples = 1024;
 
 int64_t extent(const HloInstruction* value, int64_t dimension) { return value->shape().dimensions(dimension); }
 
-// The literals hold f64.
-double convolution_at(const HloInstruction& conv, const xla::Literal& input, const xla::Literal& kernel,
-                      const Index& at) {
+// An operand in f64, the last dimension contiguous.
+struct Wide {
+  xla::Literal literal;
+  Index strides;
+
+  explicit Wide(xla::Literal of) : literal(std::move(of)), strides(literal.shape().dimensions().size(), 1) {
+    for (size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * literal.shape().dimensions(d);
+  }
+  const double* data() const { return literal.data<double>().data(); }
+};
+
+double convolution_at(const HloInstruction& conv, const Wide& input, const Wide& kernel, const Index& at) {
   const auto& numbers = conv.convolution_dimension_numbers();
   const auto& windows = conv.window().dimensions();
   const int64_t features = extent(conv.operand(1), numbers.kernel_input_feature_dimension());
   const int64_t result = at[numbers.output_feature_dimension()];
   const int64_t group = result / (extent(&conv, numbers.output_feature_dimension()) / conv.feature_group_count());
-  Index from(at.size()), weight(at.size());
-  from[numbers.input_batch_dimension()] = at[numbers.output_batch_dimension()];
-  weight[numbers.kernel_output_feature_dimension()] = result;
+  const int64_t input_step = input.strides[numbers.input_feature_dimension()],
+                kernel_step = kernel.strides[numbers.kernel_input_feature_dimension()];
   int64_t positions = 1;
   for (const auto& w : windows) positions *= w.size();
   double sum = 0;
   for (int64_t position = 0; position < positions; ++position) {
+    const double* from = input.data() +
+                         at[numbers.output_batch_dimension()] * input.strides[numbers.input_batch_dimension()] +
+                         group * features * input_step;
+    const double* weight = kernel.data() + result * kernel.strides[numbers.kernel_output_feature_dimension()];
     bool inside = true;
     int64_t rest = position;
     for (int i = windows.size() - 1; i >= 0; --i) {
@@ -38,47 +53,59 @@ double convolution_at(const HloInstruction& conv, const xla::Literal& input, con
       rest /= w.size();
       const int64_t padded =
           at[numbers.output_spatial_dimensions(i)] * w.stride() + k * w.window_dilation() - w.padding_low();
-      from[d] = padded / w.base_dilation();
-      inside = inside && padded >= 0 && padded % w.base_dilation() == 0 && from[d] < extent(conv.operand(0), d);
-      weight[numbers.kernel_spatial_dimensions(i)] = w.window_reversal() ? w.size() - 1 - k : k;
+      const int64_t place = padded / w.base_dilation();
+      inside = inside && padded >= 0 && padded % w.base_dilation() == 0 && place < extent(conv.operand(0), d);
+      if (!inside) break;
+      from += place * input.strides[d];
+      weight += (w.window_reversal() ? w.size() - 1 - k : k) * kernel.strides[numbers.kernel_spatial_dimensions(i)];
     }
-    for (int64_t f = 0; inside && f < features; ++f) {
-      from[numbers.input_feature_dimension()] = group * features + f;
-      weight[numbers.kernel_input_feature_dimension()] = f;
-      sum += input.Get<double>(from) * kernel.Get<double>(weight);
-    }
+    for (int64_t f = 0; inside && f < features; ++f) sum += from[f * input_step] * weight[f * kernel_step];
   }
   return sum;
 }
 
-double dot_at(const HloInstruction& dot, const xla::Literal& lhs, const xla::Literal& rhs, const Index& at) {
-  const auto& numbers = dot.dot_dimension_numbers();
-  Index left(lhs.shape().dimensions().size()), right(rhs.shape().dimensions().size());
-  size_t next = 0;
-  for (int i = 0; i < numbers.lhs_batch_dimensions_size(); ++i)
-    left[numbers.lhs_batch_dimensions(i)] = right[numbers.rhs_batch_dimensions(i)] = at[next++];
-  const auto fill_free = [&](Index& index, const auto& batch, const auto& contracting) {
-    for (int64_t d = 0; d < static_cast<int64_t>(index.size()); ++d)
-      if (std::find(batch.begin(), batch.end(), d) == batch.end() &&
-          std::find(contracting.begin(), contracting.end(), d) == contracting.end())
-        index[d] = at[next++];
-  };
-  fill_free(left, numbers.lhs_batch_dimensions(), numbers.lhs_contracting_dimensions());
-  fill_free(right, numbers.rhs_batch_dimensions(), numbers.rhs_contracting_dimensions());
-  int64_t depth = 1;
-  for (int64_t d : numbers.lhs_contracting_dimensions()) depth *= lhs.shape().dimensions(d);
-  double sum = 0;
-  for (int64_t k = 0; k < depth; ++k) {
-    int64_t rest = k;
-    for (int i = numbers.lhs_contracting_dimensions_size() - 1; i >= 0; --i) {
-      const int64_t l = numbers.lhs_contracting_dimensions(i), size = lhs.shape().dimensions(l);
-      left[l] = right[numbers.rhs_contracting_dimensions(i)] = rest % size;
-      rest /= size;
-    }
-    sum += lhs.Get<double>(left) * rhs.Get<double>(right);
+// The distances from an operand's first element to those that are summed, the last contracted dimension first.
+Index depth_offsets(const Wide& operand, const std::vector<int64_t>& contracting) {
+  Index offsets = {0};
+  for (const int64_t d : contracting) {
+    const int64_t size = operand.literal.shape().dimensions(d);
+    Index more;
+    for (const int64_t offset : offsets)
+      for (int64_t i = 0; i < size; ++i) more.push_back(offset + i * operand.strides[d]);
+    offsets = std::move(more);
   }
-  return sum;
+  return offsets;
 }
+
+class ExactDot {
+ public:
+  ExactDot(const HloInstruction& dot, const Wide& left, const Wide& right)
+      : left_(left),
+        right_(right),
+        left_roles_(left_roles(dot)),
+        right_roles_(right_roles(dot)),
+        left_offsets_(depth_offsets(left, left_roles_.contracting)),
+        right_offsets_(depth_offsets(right, right_roles_.contracting)) {}
+
+  double at(const Index& position) const {
+    const double *from = left_.data(), *to = right_.data();
+    size_t next = 0;
+    for (size_t i = 0; i < left_roles_.batch.size(); ++i, ++next) {
+      from += position[next] * left_.strides[left_roles_.batch[i]];
+      to += position[next] * right_.strides[right_roles_.batch[i]];
+    }
+    for (const int64_t d : left_roles_.free) from += position[next++] * left_.strides[d];
+    for (const int64_t d : right_roles_.free) to += position[next++] * right_.strides[d];
+    double sum = 0;
+    for (size_t k = 0; k < left_offsets_.size(); ++k) sum += from[left_offsets_[k]] * to[right_offsets_[k]];
+    return sum;
+  }
+
+ private:
+  const Wide &left_, &right_;
+  DotRoles left_roles_, right_roles_;
+  Index left_offsets_, right_offsets_;
+};
 
 xla::Literal in_f64(const HloInstruction& operand, const std::vector<xla::Literal>& inputs) {
   if (operand.opcode() == HloOpcode::kTranspose)
@@ -90,28 +117,47 @@ xla::Literal in_f64(const HloInstruction& operand, const std::vector<xla::Litera
   return take(literal.Convert(xla::F64), "f64");
 }
 
+Wide wide(const HloInstruction& operand, const std::vector<xla::Literal>& inputs) {
+  xla::Literal literal = in_f64(operand, inputs);
+  return Wide(literal.Relayout(xla::LayoutUtil::GetDefaultLayoutForShape(literal.shape())));
+}
+
+// Position n of `samples`. Every position of a tile of some power of two is among them: the step is odd.
+Index sample(const xla::Shape& shape, int64_t n, int64_t samples) {
+  const int64_t count = xla::ShapeUtil::ElementsIn(shape);
+  int64_t rest = n * (count / samples | 1) % count;
+  Index at(shape.dimensions().size());
+  for (size_t d = at.size(); d-- > 0; rest /= shape.dimensions(d)) at[d] = rest % shape.dimensions(d);
+  return at;
+}
+
 }  // namespace
 
-std::optional<double> error_against_f64(const xla::HloModule& operation, const std::vector<xla::Literal>& inputs,
-                                        const xla::Literal& output) {
+std::optional<ExactSamples> exact_samples(const xla::HloModule& operation, const std::vector<xla::Literal>& inputs) {
   const HloInstruction& op = *operation.entry_computation()->root_instruction();
   const bool convolution = op.opcode() == HloOpcode::kConvolution && op.batch_group_count() == 1;
   if (!convolution && op.opcode() != HloOpcode::kDot) return std::nullopt;
   if (!xla::primitive_util::IsFloatingPointType(op.shape().element_type())) return std::nullopt;
-  const xla::Literal left = in_f64(*op.operand(0), inputs), right = in_f64(*op.operand(1), inputs),
-                     found = take(output.Convert(xla::F64), "f64");
-  const int64_t count = xla::ShapeUtil::ElementsIn(op.shape()), samples = std::min(count, kSamples);
-  double largest = 0, error = 0;
+  const Wide left = wide(*op.operand(0), inputs), right = wide(*op.operand(1), inputs);
+  std::optional<ExactDot> dot;
+  if (!convolution) dot.emplace(op, left, right);
+  ExactSamples exact;
+  const int64_t samples = std::min(xla::ShapeUtil::ElementsIn(op.shape()), kSamples);
   for (int64_t n = 0; n < samples; ++n) {
-    // Every position of a tile of some power of two is among them: the step is odd.
-    int64_t rest = n * (count / samples | 1) % count;
-    Index at(op.shape().dimensions().size());
-    for (size_t d = at.size(); d-- > 0; rest /= extent(&op, d)) at[d] = rest % extent(&op, d);
-    const double exact = convolution ? convolution_at(op, left, right, at) : dot_at(op, left, right, at);
-    largest = std::max(largest, std::fabs(exact));
-    error = std::max(error, std::fabs(exact - found.Get<double>(at)));
+    const Index at = sample(op.shape(), n, samples);
+    exact.values.push_back(convolution ? convolution_at(op, left, right, at) : dot->at(at));
+    exact.largest = std::max(exact.largest, std::fabs(exact.values.back()));
+    exact.positions.push_back(at);
   }
-  return largest > 0 ? error / largest : 0;
+  return exact;
+}
+
+double error_against(const ExactSamples& samples, const xla::Literal& output) {
+  const xla::Literal found = take(output.Convert(xla::F64), "f64");
+  double error = 0;
+  for (size_t i = 0; i < samples.positions.size(); ++i)
+    error = std::max(error, std::fabs(samples.values[i] - found.Get<double>(samples.positions[i])));
+  return samples.largest > 0 ? error / samples.largest : 0;
 }
 
 }  // namespace hone::xla_side

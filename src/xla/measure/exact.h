@@ -9,9 +9,17 @@
 
 namespace hone::xla_side {
 
-// For a program of one convolution or dot (operation_alone()): the largest difference of `outputs`
-// from sums in f64 over about a thousand results spread evenly, divided by the largest of these. nullopt for other programs.
-std::optional<double> error_against_f64(const xla::HloModule& operation, const std::vector<xla::Literal>& inputs,
-                                        const xla::Literal& output);
+// About a thousand results of an operation, spread evenly, summed in f64.
+struct ExactSamples {
+  std::vector<std::vector<int64_t>> positions;
+  std::vector<double> values;
+  double largest = 0;  // of their magnitudes
+};
+
+// For a program of one convolution or dot (operation_alone()); nullopt for other programs.
+std::optional<ExactSamples> exact_samples(const xla::HloModule& operation, const std::vector<xla::Literal>& inputs);
+
+// The largest difference of the operation's output from the samples, divided by the largest of these.
+double error_against(const ExactSamples& samples, const xla::Literal& output);
 
 }  // namespace hone::xla_side

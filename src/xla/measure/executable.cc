@@ -1,5 +1,7 @@
 #include "measure/executable.h"
 
+#include <cpuid.h>
+#include <immintrin.h>
 #include <sys/mman.h>
 
 #include <cstdlib>
@@ -7,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "kernels/kept_weights.h"
 #include "status.h"
 #include "xla_pch.h"
 #define EIGEN_USE_THREADS
@@ -78,6 +81,33 @@ FreedMemory& freed() {
 }
 
 }  // namespace
+
+namespace {
+
+constexpr size_t kCacheLine = 64;
+
+bool has_clflushopt() {
+  constexpr unsigned kClflushopt = 1U << 23;  // CPUID leaf 7, EBX: Intel's Software Developer's Manual, volume 2A
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (ebx & kClflushopt) != 0;
+}
+
+// Lines in any order: several times as fast as one after the other.
+__attribute__((target("clflushopt"))) void evict_unordered(char* from, const char* end) {
+  for (; from < end; from += kCacheLine) _mm_clflushopt(from);
+}
+
+}  // namespace
+
+void evict(const void* data, size_t size) {
+  static const bool unordered = has_clflushopt();
+  auto* const from = static_cast<char*>(const_cast<void*>(data));
+  if (unordered)
+    evict_unordered(from, from + size);
+  else
+    for (char* line = from; line < from + size; line += kCacheLine) _mm_clflush(line);
+  _mm_mfence();
+}
 
 void ask_huge_pages(void* data, size_t size) {
   const auto begin = (reinterpret_cast<uintptr_t>(data) + kHuge - 1) / kHuge * kHuge;
@@ -180,6 +210,17 @@ void Executable::allocate(bool huge_pages) {
     if (constant.index >= 0) addresses_[constant.index] = constant.AsDeviceAddress().opaque();  // -1: folded into code
   for (const auto& allocation : allocations)
     buffers_.emplace_back(stream_executor::DeviceAddressBase(addresses_[allocation.index()], allocation.size()));
+}
+
+void Executable::evict_weights() const {
+  for (const auto& constant : compiled_->constants()) {
+    const auto memory = constant.AsDeviceAddress();
+    evict(memory.opaque(), memory.size());
+  }
+  for (size_t leaf = 1; leaf < inputs_.size(); ++leaf)
+    if (input_allocation_[leaf] >= 0)
+      evict(addresses_[input_allocation_[leaf]], xla::ShapeUtil::ByteSizeOf(inputs_[leaf].shape));
+  for_each_kept(evict);
 }
 
 size_t Executable::owned_bytes() const {

@@ -12,6 +12,9 @@ namespace hone::xla_side {
 // Asks the kernel for 2 MiB pages where they fit into memory that was allocated elsewhere and is not written yet.
 void ask_huge_pages(void* data, size_t size);
 
+// Writes back and drops every cache line of these bytes.
+void evict(const void* data, size_t size);
+
 // 64-byte aligned memory; huge = ask the kernel for 2 MiB pages.
 class AlignedBuffer {
  public:
@@ -51,6 +54,8 @@ class Executable {
   void set_input(size_t leaf, const void* data);
   void refresh_donated();  // must come before each run when has_donated()
   bool has_donated() const { return !donated_.empty(); }
+  // Constants, all inputs but the first and copies of weights that kernels keep leave the caches.
+  void evict_weights() const;
   void run();  // throws RunError
   const void* output(size_t leaf) const { return output_pointers_[leaf]; }
   xla::Literal output_literal(size_t leaf) const;

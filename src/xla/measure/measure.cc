@@ -121,11 +121,12 @@ class PinnedThread {
   bool pinned_;
 };
 
-double timed(Executable& executable, int inner, bool cpu) {
-  if (executable.has_donated()) {
+double timed(Executable& executable, int inner, bool cpu, bool cold = false) {
+  if (executable.has_donated() || cold) {
     double total = 0;
     for (int i = 0; i < inner; ++i) {
       executable.refresh_donated();
+      if (cold) executable.evict_weights();
       const tsl::profiler::TraceMe event(kRunEvent);
       const double start = now_ns(cpu);
       executable.run();
@@ -179,14 +180,14 @@ void summarise(std::vector<double> ratios, DuelResult& result) {
 }
 
 DuelResult duel(Executable& baseline, Executable& candidate, const DuelOptions& options) {
-  const bool cpu = options.cpu_time;
+  const bool cpu = options.cpu_time, cold = options.cold;
   const PinnedThread pinned(cpu, options.cpu);
   const double deadline = now_ns(false) + options.budget_ms * 1e6;
   int inner = 1;
   if (!options.warm) {
-    timed(baseline, 1, cpu);
-    timed(candidate, 1, cpu);
-    const double once = std::min(timed(baseline, 1, cpu), timed(candidate, 1, cpu));
+    timed(baseline, 1, cpu, cold);
+    timed(candidate, 1, cpu, cold);
+    const double once = std::min(timed(baseline, 1, cpu, cold), timed(candidate, 1, cpu, cold));
     inner = std::clamp(static_cast<int>(1e6 / std::max(once, 50.0)), 1, 2000);
   }
   const bool one_run = options.warm && &baseline == &candidate;
@@ -196,13 +197,13 @@ DuelResult duel(Executable& baseline, Executable& candidate, const DuelOptions& 
   for (int round = 0; round < options.max_rounds; ++round) {
     double a, b;
     if (one_run) {
-      a = b = timed(baseline, 1, cpu);
+      a = b = timed(baseline, 1, cpu, cold);
     } else if (baseline_first(round)) {
-      a = timed(baseline, inner, cpu);
-      b = timed(candidate, inner, cpu);
+      a = timed(baseline, inner, cpu, cold);
+      b = timed(candidate, inner, cpu, cold);
     } else {
-      b = timed(candidate, inner, cpu);
-      a = timed(baseline, inner, cpu);
+      b = timed(candidate, inner, cpu, cold);
+      a = timed(baseline, inner, cpu, cold);
     }
     result.baseline_ns = std::min(result.baseline_ns, a);
     result.candidate_ns = std::min(result.candidate_ns, b);

@@ -28,6 +28,9 @@ struct DuelOptions {
   int cpu = -1;              // that CPU; -1 = the one it is on
   bool warm = false;  // both have just run: no warm-up run, which would take seconds for slow programs; each side
                       // then runs once per round
+  bool cold =
+      false;  // before each run, outside of its time, everything but the first input leaves the caches: where a program's
+              // weights do not fit, they are cold when an operation comes to them, unlike what was just computed
 };
 
 struct DuelResult {

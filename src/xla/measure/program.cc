@@ -4,6 +4,7 @@
 #include "decisions/fingerprints.h"
 #include "decisions/seam_state.h"
 #include "graph/decision_family.h"
+#include "kernels/kept_weights.h"
 #include "measure/inputs.h"
 #include "measure/wide.h"
 #include "status.h"
@@ -72,6 +73,7 @@ void Program::set_inputs(std::vector<xla::Literal> inputs) {
                       ", the program takes " + xla::ShapeUtil::HumanString(entry->parameter_instruction(i)->shape()),
                   "--inputs");
   inputs_ = std::move(inputs);
+  weights_changed();
   in_huge_pages(inputs_);
   given_ = drawn_ = true;
   variants_.clear();
@@ -82,6 +84,7 @@ void Program::set_inputs(std::vector<xla::Literal> inputs) {
 
 void Program::draw(uint64_t seed) {
   inputs_ = generate_inputs(*module_, seed, kInputLimit);
+  weights_changed();
   in_huge_pages(inputs_);
   drawn_ = true;
   references_.clear();

@@ -9,6 +9,7 @@
 
 #include "decisions/code_cache.h"
 #include "decisions/kernels.h"
+#include "measure/exact.h"
 #include "measure/program.h"
 #include "passes/pass_states.h"
 #include "wire/hone_generated.h"
@@ -27,6 +28,11 @@ struct MeasuredKernel {
 struct OperationAlone {
   std::string key;
   std::unique_ptr<Program> program;
+  std::vector<int> weights;  // its declared parameters
+  // Once it was measured; nothing for other operations than convolutions and dots.
+  std::optional<ExactSamples> exact = {};
+  double default_error = 0;
+  bool sampled = false;
 };
 
 struct Handlers {
@@ -58,7 +64,7 @@ struct Handlers {
   // The program to lower under these decisions, with inputs if they are folded into it.
   Program& to_lower(const std::string& key, const wire::TargetT* target, const Decisions& decisions);
   MeasuredKernel& kernel(const wire::MeasureRequestT& request, const CompileTarget& target);
-  Program& operation(const wire::MeasureRequestT& request, const CompileTarget& target);
+  OperationAlone& operation(const wire::MeasureRequestT& request, const CompileTarget& target);
   wire::MeasureReplyT measure_program(const wire::MeasureRequestT& request);
   wire::MeasureReplyT measure_operation(const wire::MeasureRequestT& request);
   wire::MeasureReplyT measure_kernel(const wire::MeasureRequestT& request);

@@ -7,6 +7,7 @@
 
 #include "decisions/lower.h"
 #include "decisions/weights.h"
+#include "kernels/kept_weights.h"
 #include "measure/executable.h"
 #include "service/load.h"
 #include "service/runtime_api.h"
@@ -78,6 +79,7 @@ class RuntimeProgram {
     if (storage_[i] == Storage::Transposed)
       transposed_[i] = std::make_unique<xla::Literal>(
           weights_[i]->Transpose({1, 0}).Relayout(xla::LayoutUtil::MakeDescendingLayout(2)));
+    weights_changed();
     if (executable_) bind_weight(i);
   }
 

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/clock.h"
+#include "base/machine.h"
 #include "decisions/operation_rewrites.h"
 #include "decisions/weights.h"
 #include "measure/exact.h"
@@ -30,6 +31,13 @@ int64_t resident_bytes() {
   int64_t pages = 0, resident = 0;
   statm >> pages >> resident;
   return resident * 4096;
+}
+
+int64_t bytes_of_inputs(const xla::HloModule& program) {
+  int64_t bytes = 0;
+  for (const auto* parameter : program.entry_computation()->parameter_instructions())
+    bytes += xla::ShapeUtil::ByteSizeOf(parameter->shape(), sizeof(void*));
+  return bytes;
 }
 
 void bind_all(Executable& executable, const std::vector<xla::Literal>& inputs) {
@@ -184,20 +192,21 @@ bool judge_by_wide(Program& program, const CompileTarget& target, const std::vec
 
 // Whether the operation is nearly as exact as default XLA's. Sums of one rounding differ by chance: they count as one unit in
 // the last place of its largest value.
-bool judge_error(const Program& operation, const std::vector<xla::Literal>& reference,
-                 const std::vector<xla::Literal>& outputs, const wire::MeasureRequestT& request,
-                 wire::MeasureReplyT& reply) {
-  const auto by_default = error_against_f64(operation.module(), operation.inputs(), reference[0]);
-  const auto found = error_against_f64(operation.module(), operation.inputs(), outputs[0]);
-  if (!by_default || !found) return true;
-  reply.default_error = *by_default;
-  reply.error = *found;
-  const double unit = std::ldexp(1, -xla::primitive_util::SignificandWidth(reference[0].shape().element_type()));
-  const double most = request.target->most_error * std::max(*by_default, unit);
-  if (*found <= most) return true;
-  set_verdict(
-      reply, wire::Verdict::Mismatch, Stage::Compare,
-      absl::StrFormat("its error against f64 is %.2g of the largest value, default XLA's %.2g", *found, *by_default));
+bool judge_error(OperationAlone& operation, const xla::Literal& reference, const xla::Literal& output,
+                 const wire::MeasureRequestT& request, wire::MeasureReplyT& reply) {
+  if (!std::exchange(operation.sampled, true)) {
+    operation.exact = exact_samples(operation.program->module(), operation.program->inputs());
+    if (operation.exact) operation.default_error = error_against(*operation.exact, reference);
+  }
+  if (!operation.exact) return true;
+  reply.default_error = operation.default_error;
+  reply.error = error_against(*operation.exact, output);
+  const double unit = std::ldexp(1, -xla::primitive_util::SignificandWidth(reference.shape().element_type()));
+  const double most = request.target->most_error * std::max(reply.default_error, unit);
+  if (reply.error <= most) return true;
+  set_verdict(reply, wire::Verdict::Mismatch, Stage::Compare,
+              absl::StrFormat("its error against f64 is %.2g of the largest value, default XLA's %.2g", reply.error,
+                              reply.default_error));
   return false;
 }
 
@@ -253,7 +262,7 @@ wire::MeasureReplyT Handlers::measure(const wire::MeasureRequestT& request) {
   return reply;
 }
 
-Program& Handlers::operation(const wire::MeasureRequestT& request, const CompileTarget& target) {
+OperationAlone& Handlers::operation(const wire::MeasureRequestT& request, const CompileTarget& target) {
   Program& whole = program(request.program);
   const Decisions storage = of_kind(wire::from_wire(request.baseline), DecisionKind::Weights);
   const std::string key =
@@ -261,20 +270,24 @@ Program& Handlers::operation(const wire::MeasureRequestT& request, const Compile
   const auto known = std::find_if(operations.begin(), operations.end(), [&](const auto& o) { return o.key == key; });
   if (known != operations.end()) {
     operations.splice(operations.begin(), operations, known);
-    return *operations.front().program;
+    return operations.front();
   }
   auto module = whole.module().Clone("");
   if (!storage.empty()) whole.prepare_inputs(seed_of(request.target.get()), target);
   apply_weight_storage(*module, weight_storage(*module, target.weights, storage), &whole.inputs());
-  operations.push_front({key, std::make_unique<Program>(operation_alone(*module, request.operation), code.get())});
+  AloneModule alone = operation_alone(*module, request.operation, target.weights);
+  operations.push_front(
+      {key, std::make_unique<Program>(std::move(alone.module), code.get()), std::move(alone.weights)});
   while (operations.size() > kKeptKernels) operations.pop_back();
-  return *operations.front().program;
+  return operations.front();
 }
 
 // As a program, and with its error against f64, which must be within bounds.
 wire::MeasureReplyT Handlers::measure_operation(const wire::MeasureRequestT& request) {
-  const CompileTarget target = target_of(request.target.get());
-  Program& p = operation(request, target);
+  CompileTarget target = target_of(request.target.get());
+  OperationAlone& alone = operation(request, target);
+  target.weights = alone.weights;
+  Program& p = *alone.program;
   p.prepare_inputs(seed_of(request.target.get()), target);
   const auto& reference = p.reference(target);
   const Decisions rewrites = of_kind(wire::from_wire(request.decisions), DecisionKind::Rewrite);
@@ -285,10 +298,13 @@ wire::MeasureReplyT Handlers::measure_operation(const wire::MeasureRequestT& req
     Variant& candidate = p.variant(target, rewrites);
     reply.compile_ms = candidate.compile_ms;
     const std::vector<xla::Literal> outputs = p.run_outputs(candidate);
-    if (!judge_outputs(compare(reference, outputs), reply) || !judge_error(p, reference, outputs, request, reply))
+    if (!judge_outputs(compare(reference, outputs), reply) ||
+        !judge_error(alone, reference[0], outputs[0], request, reply))
       return;
-    set_times(duel(*baseline.executable, *candidate.executable, duel_options(request, target.threads, /*warm=*/false)),
-              reply);
+    DuelOptions options = duel_options(request, target.threads, /*warm=*/false);
+    options.cold =
+        bytes_of_inputs(program(request.program).module()) > std::max(data_cache_bytes(3), data_cache_bytes(2));
+    set_times(duel(*baseline.executable, *candidate.executable, options), reply);
   });
   reply.rss_bytes = resident_bytes();
   return reply;

@@ -298,4 +298,35 @@ ENTRY main {{
   CHECK_FALSE(offers(session, loop(5, "custom-call(x, g), custom_call_target=\"unknown\""), FamilyId::ShortLoop));
 }
 
+TEST_CASE("dots of f32 with a few rows are computed by a kernel, the weights read as they are stored", "[tune]") {
+  if (no_worker()) return;
+  Session session(with_worker());
+  const auto dot = [](const std::string& left, const std::string& weights, const std::string& right, int contracted) {
+    return fmt::format(R"(HloModule one
+ENTRY main {{
+  x = f32[{}] parameter(0)
+  w = {}
+  ROOT d = f32[{},200] dot(x, {}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{{}}}
+}}
+)",
+                       left, weights, left.substr(0, 1), right, contracted);
+  };
+  for (const std::string rows : {"1,150", "4,150"}) {
+    check_other_form(session, dot(rows, "f32[150,200] parameter(1)", "w", 0), FamilyId::FloatDot);
+    check_other_form(session, dot(rows, "f32[200,150] parameter(1)", "w", 1), FamilyId::FloatDot);
+    const std::string turned =
+        dot(rows, "f32[200,150] parameter(1)\n  t = f32[150,200] transpose(w), dimensions={1,0}", "t", 0);
+    CHECK(check_other_form(session, turned, FamilyId::FloatDot).find("transpose") == std::string::npos);
+  }
+  CHECK_FALSE(offers(session, dot("5,150", "f32[150,200] parameter(1)", "w", 0), FamilyId::FloatDot));  // too many rows
+  CHECK_FALSE(offers(session, R"(HloModule one
+ENTRY main {
+  x = f32[1,15] parameter(0)
+  w = f32[15,20] parameter(1)
+  ROOT d = f32[1,20] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+)",
+                     FamilyId::FloatDot));  // a small matrix
+}
+
 }  // namespace hone::tune

@@ -1,0 +1,101 @@
+#include "cost/operation_ranker.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/isa.h"
+#include "base/log.h"
+#include "base/machine.h"
+#include "cost/shipped.h"
+#include "features/operation_features.h"
+
+namespace hone::cost {
+namespace {
+
+constexpr char kFile[] = "operations.json";
+constexpr double kDeviations = 2.563;  // between the two quantiles of a normal distribution
+
+}  // namespace
+
+std::string form_family(const std::string& form) { return form.substr(0, form.find_first_of("=;")); }
+
+std::string operation_machine_class(const std::string& cpu, const std::string& isa, const std::string& cpu_isa,
+                                    int threads) {
+  const std::string vendor = cpu.substr(0, cpu.find_first_of(" (")), limited = isa == cpu_isa ? "" : " of " + cpu_isa;
+  return fmt::format("{} {}{}, {}", vendor, isa, limited, threads == 1 ? "one thread" : "several threads");
+}
+
+OperationRanker::OperationRanker(const std::string& path, int threads, const std::string& max_isa)
+    : cpu_(features::this_cpu(threads, max_isa)) {
+  try {
+    const nlohmann::json json = nlohmann::json::parse(read_file(path));
+    const auto names = json.at("features").get<std::vector<std::string>>();
+    if (names != features::operation_feature_names()) throw Error("the model was trained with other features", path);
+    low_ = Trees::from_json(json.at("low"), names.size());
+    middle_ = Trees::from_json(json.at("middle"), names.size());
+    high_ = Trees::from_json(json.at("high"), names.size());
+    const std::string machine = operation_machine_class(this_machine().cpu, isa_in_effect(max_isa), cpu_isa(), threads);
+    const nlohmann::json& corrections = json.at("corrections");
+    if (corrections.contains(machine)) corrections_ = corrections.at(machine).get<std::map<std::string, double>>();
+  } catch (const nlohmann::json::exception& e) {
+    throw Error(std::string("no model of operations: ") + e.what(), path);
+  }
+}
+
+std::unique_ptr<OperationRanker> OperationRanker::open(const std::string& model, int threads,
+                                                       const std::string& max_isa, const std::string& models) {
+  if (model == "none") return nullptr;
+  if (model != "shipped") return std::make_unique<OperationRanker>(model, threads, max_isa);
+  const std::string path = shipped_model(kFile, models);
+  if (path.empty()) return nullptr;
+  try {
+    return std::make_unique<OperationRanker>(path, threads, max_isa);
+  } catch (const Error& e) {
+    spdlog::debug("no model of operations: {}", e.what());
+    return nullptr;
+  }
+}
+
+std::optional<OperationRanker::Gain> OperationRanker::gain(const Kernel& operation, const std::string& form) const {
+  const auto [known, is_new] = known_.try_emplace({operation.fingerprint, form});
+  if (is_new) known->second = predict(operation, form);
+  return known->second;
+}
+
+std::optional<OperationRanker::Gain> OperationRanker::predict(const Kernel& operation, const std::string& form) const {
+  const std::optional<OperationSizes> sizes = operation_sizes(operation.dimension.key);
+  if (!sizes) return std::nullopt;
+  const features::WeightsUse use{.constant = !operation.under.empty(),
+                                 .declared = !operation.dimension.weights.empty()};
+  const auto features = features::operation_features(*sizes, use, form, cpu_);
+  if (!features) return std::nullopt;
+  return Gain{low_.predict(*features), middle_.predict(*features), high_.predict(*features)};
+}
+
+std::optional<double> OperationRanker::sure_gain(const Kernel& operation, const std::string& form) const {
+  const auto correction = corrections_.find(form_family(form));
+  if (correction == corrections_.end()) return std::nullopt;
+  const std::optional<Gain> predicted = gain(operation, form);
+  return predicted ? std::optional(predicted->low + correction->second) : std::nullopt;
+}
+
+std::vector<double> OperationRanker::scores(const Kernel& operation, const std::vector<std::string>& forms) {
+  return rank(operation, forms).scores;
+}
+
+RankedScores OperationRanker::rank(const Kernel& operation, const std::vector<std::string>& forms) {
+  RankedScores ranked{.log_ratios = true};
+  for (const std::string& form : forms) {
+    const bool own = form == operation.default_value();
+    const std::optional<Gain> predicted = own ? Gain() : gain(operation, form);
+    if (!predicted) throw Error("no prediction for this form of the operation", form);
+    ranked.scores.push_back(-predicted->middle);
+    ranked.spreads.push_back(std::max(0.0, predicted->high - predicted->low) / kDeviations);
+  }
+  return ranked;
+}
+
+}  // namespace hone::cost

@@ -1,0 +1,59 @@
+// By how much is a form of a convolution or dot faster than XLA's own? Predicted from sizes and machine by trees that
+// scripts/train_operations.py trained on generated operations (docs/results/operation-ranker.md).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cost/kernel_ranker.h"
+#include "cost/trees.h"
+#include "features/cpu.h"
+
+namespace hone::cost {
+
+class OperationRanker : public KernelRanker {
+ public:
+  // log(time of XLA's own form / time of the form): the median, and the values that one in ten is below and above.
+  struct Gain {
+    double low = 0, middle = 0, high = 0;
+  };
+
+  // `max_isa`, `threads`: of the code that runs. Throws Error (where = path) for a file that is no such model or has other features.
+  OperationRanker(const std::string& path, int threads, const std::string& max_isa);
+  // "none" = null; "shipped" = that of the folder `models` or else the one that comes with hone, null where there is none that can be
+  // read; others are files. Throws the constructor's errors for files.
+  static std::unique_ptr<OperationRanker> open(const std::string& model, int threads, const std::string& max_isa,
+                                               const std::string& models);
+
+  std::string name() const override { return "operations"; }
+  // Predicted once for each operation and form: a search asks again after every experiment. Of an operation that is measured by itself, `under` telling whether its weights are constants. Nothing for operations and forms
+  // that the model does not know.
+  std::optional<Gain> gain(const Kernel& operation, const std::string& form) const;
+  // The gain that nine in ten operations of the form's family reach at least on machines of this class (see below),
+  // calibrated on operations that the model was not trained on. Nothing where none of them were measured.
+  std::optional<double> sure_gain(const Kernel& operation, const std::string& form) const;
+
+  std::vector<double> scores(const Kernel& operation, const std::vector<std::string>& forms) override;
+  RankedScores rank(const Kernel& operation, const std::vector<std::string>& forms) override;
+
+ private:
+  std::optional<Gain> predict(const Kernel& operation, const std::string& form) const;
+
+  mutable std::map<std::pair<std::string, std::string>, std::optional<Gain>> known_;  // by fingerprint and form
+  Trees low_, middle_, high_;
+  features::Cpu cpu_;
+  std::map<std::string, double> corrections_;  // of `low`, by family of forms, for this machine class
+};
+
+// What forms share a correction: "onednn", "winograd", "f32-result", ...
+std::string form_family(const std::string& form);
+// What machines share one: "AMD avx512, one thread", "Intel avx2 of avx512, several threads" where the code that XLA generates is
+// limited, but that of libraries is not. `cpu`: its name; `isa`: in effect; `cpu_isa`: what it has.
+std::string operation_machine_class(const std::string& cpu, const std::string& isa, const std::string& cpu_isa,
+                                    int threads);
+
+}  // namespace hone::cost

@@ -1,0 +1,215 @@
+#include "decisions/dnnl_calls.h"
+
+#include <atomic>
+
+#include "absl/strings/str_replace.h"
+#include "decisions/arithmetic.h"
+#include "kernels/dnnl_operation.h"
+#include "status.h"
+#include "xla/ffi/api/ffi.h"
+#include "xla/ffi/ffi_api.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla_pch.h"
+
+namespace hone::xla_side {
+namespace {
+
+namespace ffi = xla::ffi;
+using xla::HloInstruction;
+using xla::HloOpcode;
+
+// Made when a program is compiled.
+struct DnnlCall {
+  static ffi::TypeId id;
+  explicit DnnlCall(std::string_view plan) : operation(DnnlPlan::from_text(plan)) {}
+  DnnlOperation operation;
+};
+ffi::TypeId DnnlCall::id = {};
+
+// Work that the thread which asks for it takes part in, so that it ends though all others may be waiting for it.
+struct SharedWork {
+  size_t count = 0;
+  std::function<void(size_t)> work;
+  std::atomic<size_t> taken = 0, done = 0;
+
+  void take_part() {
+    for (size_t i = taken.fetch_add(1); i < count; i = taken.fetch_add(1)) {
+      work(i);
+      if (done.fetch_add(1) + 1 == count) done.notify_all();
+    }
+  }
+  void wait() {
+    for (size_t now = done.load(); now < count; now = done.load()) done.wait(now);
+  }
+};
+
+void in_pool(ffi::ThreadPool& pool, size_t count, const std::function<void(size_t)>& work) {
+  std::exception_ptr failed;
+  std::mutex mutex;
+  auto shared = std::make_shared<SharedWork>();
+  shared->count = count;
+  shared->work = [&](size_t i) {
+    try {
+      work(i);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      failed = std::current_exception();
+    }
+  };
+  if (pool.num_threads() > 1)
+    for (size_t i = 1; i < count; ++i) pool.Schedule([shared] { shared->take_part(); });
+  shared->take_part();
+  shared->wait();
+  if (failed) std::rethrow_exception(failed);
+}
+
+ffi::ErrorOr<std::unique_ptr<DnnlCall>> instantiate(std::string_view plan) {
+  try {
+    return std::make_unique<DnnlCall>(plan);
+  } catch (const std::exception& error) {
+    return ffi::Unexpected(ffi::Error::Internal(error.what()));
+  }
+}
+
+ffi::Error execute(DnnlCall* call, ffi::ThreadPool pool, ffi::RemainingArgs arguments,
+                   ffi::Result<ffi::AnyBuffer> result) {
+  try {
+    std::vector<const void*> data;
+    for (size_t i = 0; i < arguments.size(); ++i) data.push_back(arguments.get<ffi::AnyBuffer>(i)->untyped_data());
+    call->operation.run(data.data(), data.size(), result->untyped_data(),
+                        [&](size_t count, const std::function<void(size_t)>& work) { in_pool(pool, count, work); });
+    return ffi::Error::Success();
+  } catch (const std::exception& error) {
+    return ffi::Error::Internal(error.what());
+  }
+}
+
+XLA_FFI_DEFINE_HANDLER(kInstantiate, instantiate, ffi::Ffi::BindInstantiate().Attr<std::string_view>("plan"));
+XLA_FFI_DEFINE_HANDLER(
+    kExecute, execute,
+    ffi::Ffi::Bind().Ctx<ffi::State<DnnlCall>>().Ctx<ffi::ThreadPool>().RemainingArgs().Ret<ffi::AnyBuffer>());
+
+void register_once() {
+  [[maybe_unused]] static const bool registered = [] {
+    const XLA_FFI_Api* api = ffi::GetXlaFfiApi();
+    static const ffi::TypeInfo type = ffi::MakeTypeInfo<DnnlCall>();
+    ffi::Ffi::RegisterTypeId(api, "hone.DnnlCall", &DnnlCall::id, &type);
+    ffi::Ffi::RegisterStaticHandler(api, kDnnlTarget, "Host", {kInstantiate, nullptr, nullptr, kExecute});
+    return true;
+  }();
+}
+
+// An attribute of MLIR.
+std::string attributes_of(const DnnlPlan& plan) {
+  return absl::StrCat("{plan = \"", absl::StrReplaceAll(plan.text(), {{"\"", "\\\""}}), "\"}");
+}
+
+DnnlPlan plan_of(const HloInstruction& call) {
+  std::string text(call.raw_backend_config_string());
+  constexpr std::string_view kBefore = "{plan = \"", kAfter = "\"}";
+  text = text.substr(kBefore.size(), text.size() - kBefore.size() - kAfter.size());
+  return DnnlPlan::from_text(absl::StrReplaceAll(text, {{"\\\"", "\""}}));
+}
+
+// 3 x 3 times 3 x 3 of whole numbers, which every order of sums gives the same.
+bool computes() {
+  DnnlPlan plan;
+  plan.input = plan.weights = plan.output = {{3, 3}, {3, 1}};
+  plan.post_ops = {{"add", PostOperand::Channel}, {"relu"}};
+  try {
+    DnnlOperation operation(plan);
+    const float left[] = {1, 2, 3, 4, 5, 6, 7, 8, -9}, right[] = {1, 0, -1, 2, 1, 0, 1, 3, -1}, bias[] = {0, -20, 4};
+    const float expected[] = {8, 0, 0, 20, 3, 0, 14, 0, 6};
+    float result[9] = {};
+    const void* arguments[] = {left, right, bias};
+    operation.run(arguments, 3, result, {});
+    return std::equal(result, result + 9, expected);
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+bool has_dnnl() {
+  static const bool has = computes();
+  return has;
+}
+
+DnnlArray dnnl_array(const xla::Shape& shape, const std::vector<int64_t>& order) {
+  std::vector<int64_t> strides(shape.dimensions().size(), 1);
+  for (int d = static_cast<int>(strides.size()) - 2; d >= 0; --d) strides[d] = strides[d + 1] * shape.dimensions(d + 1);
+  DnnlArray array;
+  for (const int64_t d : order) {
+    array.sizes.push_back(shape.dimensions(d));
+    array.strides.push_back(strides[d]);
+  }
+  return array;
+}
+
+HloInstruction* dnnl_call(xla::HloComputation* computation, const xla::Shape& result, const DnnlPlan& plan,
+                          std::vector<HloInstruction*> operands) {
+  register_once();
+  std::vector<xla::Shape> shapes;
+  for (const HloInstruction* operand : operands) shapes.push_back(in_order(operand->shape()));
+  return computation->AddInstruction(
+      HloInstruction::CreateCustomCall(in_order(result), operands, kDnnlTarget, shapes, attributes_of(plan),
+                                       xla::CustomCallApiVersion::API_VERSION_TYPED_FFI));
+}
+
+namespace {
+
+// What a loop was given for a part of its state that its steps hand on as it is; null for any other value.
+const HloInstruction* before_loop(const HloInstruction* value) {
+  if (value->opcode() != HloOpcode::kGetTupleElement || value->operand(0)->opcode() != HloOpcode::kParameter)
+    return nullptr;
+  const auto loop = value->parent()->GetUniqueCaller(HloOpcode::kWhile);
+  if (!loop || (*loop)->while_body() != value->parent()) return nullptr;
+  const HloInstruction *next = value->parent()->root_instruction(), *first = (*loop)->operand(0);
+  const int64_t part = value->tuple_index();
+  if (next->opcode() != HloOpcode::kTuple || first->opcode() != HloOpcode::kTuple) return nullptr;
+  const HloInstruction* kept = next->operand(part);
+  const bool same = kept->opcode() == HloOpcode::kGetTupleElement && kept->operand(0) == value->operand(0) &&
+                    kept->tuple_index() == part;
+  return same ? first->operand(part) : nullptr;
+}
+
+}  // namespace
+
+bool is_made_of(const HloInstruction* value, const std::vector<int>& parameters) {
+  std::vector<const HloInstruction*> left = {value};
+  std::set<const HloInstruction*> seen;
+  while (!left.empty()) {
+    const HloInstruction* one = left.back();
+    left.pop_back();
+    if (!seen.insert(one).second) continue;
+    if (const HloInstruction* before = before_loop(one)) {
+      left.push_back(before);
+      continue;
+    }
+    if (one->opcode() == HloOpcode::kParameter) {
+      const bool declared = std::count(parameters.begin(), parameters.end(), one->parameter_number()) > 0;
+      if (!one->parent()->IsEntryComputation() || !declared) return false;
+    }
+    if (one->HasSideEffect() || one->opcode() == HloOpcode::kRng || one->opcode() == HloOpcode::kRngBitGenerator)
+      return false;
+    for (const HloInstruction* operand : one->operands()) left.push_back(operand);
+  }
+  return true;
+}
+
+void finish_dnnl_calls(xla::HloModule& module, const CompileTarget& target) {
+  for (auto* computation : module.computations())
+    for (auto* instruction : computation->instructions()) {
+      if (!instruction->IsCustomCall(kDnnlTarget)) continue;
+      DnnlPlan plan = plan_of(*instruction);
+      plan.threads = target.threads;
+      plan.steady = is_made_of(instruction->operand(1), target.weights);
+      plan.scaled = plan.steady && !plan.post_ops.empty() && plan.post_ops[0].name == "mul" &&
+                    plan.post_ops[0].operand == PostOperand::Channel &&
+                    is_made_of(instruction->operand(2), target.weights);
+      instruction->set_raw_backend_config_string(attributes_of(plan));
+    }
+}
+
+}  // namespace hone::xla_side

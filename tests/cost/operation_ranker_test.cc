@@ -1,0 +1,77 @@
+#include "cost/operation_ranker.h"
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "graph/decision_family.h"
+#include "tests/tune/operation_model.h"
+#include "tune/session/decision_list.h"
+
+namespace hone::cost {
+namespace {
+
+Kernel convolution(const Decisions& under = {}) {
+  const Dimension d{
+      DecisionKind::Rewrite, tune::kSmallConvolution, {"default", "winograd=4", "winograd=2", kOneDnn}, 0, 1e6};
+  return tune::operation_alone(d, under);
+}
+
+}  // namespace
+
+TEST_CASE("the model of operations predicts the gain of each form", "[cost]") {
+  const TempDir folder;
+  OperationRanker ranker(
+      tune::write_operation_model(folder, {.of_four = 0.7, .of_other_tiles = 0.2, .of_others = -0.1}), 1, "");
+  const auto four = ranker.gain(convolution(), "winograd=4");
+  REQUIRE(four);
+  CHECK(four->middle == Approx(0.7));
+  CHECK(four->low == Approx(0.6));
+  CHECK(four->high == Approx(0.8));
+  CHECK(ranker.gain(convolution(), "winograd=2")->middle == Approx(0.2));
+  CHECK_FALSE(ranker.gain(convolution(), "shifted"));
+  const RankedScores ranked = ranker.rank(convolution(), convolution().dimension.options);
+  CHECK(ranked.log_ratios);
+  CHECK(ranked.scores[0] == 0);
+  CHECK(ranked.scores[1] == Approx(-0.7));
+  CHECK(ranked.scores[3] == Approx(0.1));
+  CHECK(ranked.spreads[0] == 0);
+  CHECK(ranked.spreads[1] == Approx(0.2 / 2.563));
+}
+
+TEST_CASE("a sure gain needs a calibration of the form and the machine", "[cost]") {
+  const TempDir folder;
+  const std::string path = tune::write_operation_model(folder, {.of_four = 0.7, .of_others = 0.7});
+  const OperationRanker ranker(path, 1, "");
+  CHECK(ranker.sure_gain(convolution(), "winograd=4").value() == Approx(0.59));
+  CHECK_FALSE(ranker.sure_gain(convolution(), kOneDnn));                             // another family
+  CHECK_FALSE(OperationRanker(path, 2, "").sure_gain(convolution(), "winograd=4"));  // another machine class
+}
+
+TEST_CASE("machines of another vendor, instruction set or number of threads are another class", "[cost]") {
+  CHECK(operation_machine_class("AMD EPYC 9B14", "avx512", "avx512", 1) == "AMD avx512, one thread");
+  CHECK(operation_machine_class("Intel(R) Xeon(R)", "avx2", "avx512", 8) == "Intel avx2 of avx512, several threads");
+}
+
+TEST_CASE("a file that is no model of operations is refused", "[cost]") {
+  const TempDir folder;
+  const std::string path = (folder.path() / "model.json").string();
+  for (const char* text :
+       {"", "[]", "{}", R"({"features": ["one"], "low": {}, "middle": {}, "high": {}, "corrections": {}})"}) {
+    write_file(path, text);
+    CHECK_THROWS_AS(OperationRanker(path, 1, ""), Error);
+  }
+}
+
+TEST_CASE("a model of operations is opened by name", "[cost]") {
+  const TempDir folder;
+  const std::string path = tune::write_operation_model(folder, {.of_four = 0.7});
+  CHECK(OperationRanker::open("none", 1, "", folder.path().string()) == nullptr);
+  REQUIRE(OperationRanker::open("shipped", 1, "", folder.path().string()) != nullptr);
+  CHECK(OperationRanker::open("shipped", 1, "", folder.path().string())->gain(convolution(), "winograd=4")->middle ==
+        Approx(0.7));
+  write_file(path, "{}");
+  CHECK(OperationRanker::open("shipped", 1, "", folder.path().string()) == nullptr);
+  CHECK_THROWS_AS(OperationRanker::open(path, 1, "", ""), Error);
+}
+
+}  // namespace hone::cost

@@ -1,0 +1,33 @@
+#include "cost/trees.h"
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+
+namespace hone::cost {
+
+TEST_CASE("trees add their leaves to the base") {
+  const auto trees = Trees::from_json(nlohmann::json::parse(R"({"base": 0.5, "trees": [
+    {"feature": [1, -1, 0, -1, -1], "value": [3, 10, 7, 20, 30], "left": [1, 0, 3, 0, 0]},
+    {"feature": [-1], "value": [0.25], "left": [0]}]})"),
+                                      2);
+  CHECK(trees.size() == 2);
+  CHECK(trees.predict(std::vector<float>{0, 2}) == 10.75);
+  CHECK(trees.predict(std::vector<float>{6, 3}) == 20.75);  // equal goes to the right
+  CHECK(trees.predict(std::vector<float>{7, 4}) == 30.75);
+}
+
+TEST_CASE("what is no tree is refused") {
+  for (const char* text :
+       {R"({})", R"({"base": 0, "trees": [{"feature": [], "value": [], "left": []}]})",
+        R"({"base": 0, "trees": [{"feature": [0, -1], "value": [1, 2], "left": [1, 0]}]})",         // no right child
+        R"({"base": 0, "trees": [{"feature": [0, -1, -1], "value": [1, 2], "left": [1, 0, 0]}]})",  // a value too few
+        R"({"base": 0, "trees": [{"feature": [2, -1, -1], "value": [1, 2, 3], "left": [1, 0, 0]}]})",
+        R"({"base": 0, "trees": [{"feature": [0, -1, -1], "value": [1, 2, 3], "left": [0, 0, 0]}]})",  // its own child
+        R"({"base": "x", "trees": []})"}) {
+    INFO(text);
+    CHECK_THROWS_AS(Trees::from_json(nlohmann::json::parse(text), 2), Error);
+  }
+}
+
+}  // namespace hone::cost

@@ -1,0 +1,52 @@
+// A model of operations whose predictions depend on the form alone.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/files.h"
+#include "base/isa.h"
+#include "base/machine.h"
+#include "cost/operation_ranker.h"
+#include "features/operation_features.h"
+
+namespace hone::tune {
+
+inline constexpr char kSmallConvolution[] =
+    "convolution:f32[1,30,30,16]*f32[3,3,16,64]->f32[1,30,30,64]:b01f_01io->b01f:size=3x3 pad=1_1x1_1";
+
+// Median logarithms of gains: of Winograd's method with tiles of 4, of other tiles, of every other form. The quantiles are `spread`
+// below and above.
+struct FormGains {
+  double of_four = 0, of_other_tiles = 0, of_others = 0, spread = 0.1;
+};
+
+inline nlohmann::json form_trees(const FormGains& gains, double shift) {
+  const auto& names = features::operation_feature_names();
+  const auto tile = std::find(names.begin(), names.end(), "tile") - names.begin();
+  return {{"base", shift},
+          {"trees",
+           {{{"feature", {tile, -1, tile, tile, -1, -1, -1}},
+             {"value", {1, gains.of_others, 5, 3, gains.of_other_tiles, gains.of_other_tiles, gains.of_four}},
+             {"left", {1, 0, 3, 5, 0, 0, 0}}}}}};
+}
+
+// `corrections`: of the lower bounds of the family "winograd" on this machine; none if it was not calibrated.
+inline std::string write_operation_model(const TempDir& folder, const FormGains& gains, bool calibrated = true) {
+  nlohmann::json corrections = nlohmann::json::object();
+  if (calibrated)
+    corrections[cost::operation_machine_class(this_machine().cpu, cpu_isa(), cpu_isa(), 1)] = {{"winograd", -0.01}};
+  const nlohmann::json model = {{"features", features::operation_feature_names()},
+                                {"corrections", corrections},
+                                {"low", form_trees(gains, -gains.spread)},
+                                {"middle", form_trees(gains, 0)},
+                                {"high", form_trees(gains, gains.spread)}};
+  const std::string path = (folder.path() / "operations.json").string();
+  write_file(path, model.dump());
+  return path;
+}
+
+}  // namespace hone::tune
