@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What `hone tune --precision bf16` gains and costs, beside the same search at the program's own precision.
+"""What `hone tune --precision` gains and costs, beside the same search at the program's own precision.
 
-The programs are examples with declared weights and whole models of larger/. "bf16 / tuned" is over a search of the same
-time at the original precision. Each program is one row of a JSONL file; finished rows are not run again.
+The programs are examples with declared weights and whole models of larger/; int8-weights is for those of a few rows.
+"bf16 / tuned" is over a search of the same time at the original precision. Each program is one row of a JSONL file;
+finished rows are not run again.
 """
 
 import argparse
@@ -14,10 +15,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from common import export_larger, failures, finish, head, run_missing
 from harness import ROOT, HoneError, call_hone, example_programs, geometric_mean, markdown_table, seconds_of
 
-KEYS = ("name", "budget", "threads", "seed")
+KEYS = ("name", "precision", "budget", "threads", "seed")
 LARGER = ("bert_base", "gpt2", "vit_base", "llama_100m", "dlrm")
 EXAMPLES = ("bert_encoder", "gpt_decode", "transformer_block", "llama_block", "mixer_block", "lstm_step")
 LIMIT_S = 1800
+FEW_ROWS = ("gpt_decode", "lstm_step", "llama_100m")
 
 
 def program_of(name: str, folder: Path) -> tuple[Path, str]:
@@ -33,7 +35,7 @@ def measure(row: dict, options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as work:
         try:
             path, weights = program_of(row["name"], Path(work))
-            for kind, more in (("own", []), ("bf16", ["--precision", "bf16"])):
+            for kind, more in (("own", []), ("lowered", ["--precision", row["precision"]])):
                 arguments = ["tune", path, "--weights", weights, "--budget", row["budget"], "--threads", row["threads"]]
                 arguments += ["--seed", row["seed"], "--fresh", "--db", Path(work) / f"{kind}.db", *more]
                 row[kind] = call_hone(options.hone, [*arguments, "-o", Path(work) / f"{kind}.hone"], LIMIT_S)
@@ -45,15 +47,23 @@ def tables(rows: list[dict]) -> str:
     good = [row for row in rows if "error" not in row]
     if not good:
         return ""
-    header = ["program", "default ms", "tuned", "default bf16 / default", "tuned bf16 / default", "bf16 / tuned"]
+    kind = good[0]["precision"]
+    header = [
+        "program",
+        "default ms",
+        "tuned",
+        f"default {kind} / default",
+        f"tuned {kind} / default",
+        f"{kind} / tuned",
+    ]
     header += ["mean error", "largest", "default's mean", "same argmax"]
     lines, gains, over = [], [], []
     for row in good:
-        precision, own = row["bf16"]["precision"], row["own"]["speedup"]
+        precision, own = row["lowered"]["precision"], row["own"]["speedup"]
         gains.append(precision["speedup"])
         over.append(precision["speedup"] / own)
         first = precision["outputs"][0]
-        lowered = precision["original_ns"] / row["bf16"]["default_ns"]
+        lowered = precision["original_ns"] / row["lowered"]["default_ns"]
         lines.append(
             [
                 row["name"],
@@ -76,6 +86,7 @@ def tables(rows: list[dict]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", metavar="NAME[,NAME]", help="of the programs, these (default: all)")
+    parser.add_argument("--precision", default="bf16", choices=("bf16", "int8-weights"))
     parser.add_argument("--budget", default="30s", help="of each of the two searches (default 30s)")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
@@ -84,14 +95,20 @@ def main() -> int:
     parser.add_argument("--jsonl", type=Path, default=ROOT / "build" / "bench" / "autotune-precision.jsonl")
     parser.add_argument("--hone", type=Path, default=ROOT / "build" / "hone")
     options = parser.parse_args()
-    names = options.only.split(",") if options.only else [*EXAMPLES, *LARGER]
+    usual = [*EXAMPLES, *LARGER] if options.precision == "bf16" else FEW_ROWS
+    names = options.only.split(",") if options.only else usual
     unknown = set(names) - {*EXAMPLES, *LARGER}
     if unknown:
         parser.error(f"--only: unknown programs: {', '.join(sorted(unknown))}")
     if not options.hone.exists():
         parser.error(f"{options.hone}: no such program; run make build")
     seconds_of(options.budget)
-    shared = {"budget": options.budget, "threads": options.threads, "seed": options.seed}
+    shared = {
+        "precision": options.precision,
+        "budget": options.budget,
+        "threads": options.threads,
+        "seed": options.seed,
+    }
     jobs = [{"name": name, **shared} for name in names]
     rows, interrupted = run_missing(jobs, KEYS, lambda row: measure(row, options), options)
     text = head("Lower precision", rows, len(jobs)) + tables(rows) + failures(rows, KEYS)

@@ -1,5 +1,6 @@
 // How long programs take to compile without a cache of code, with an empty one, again in the same worker, in another worker
-// that shares the folder, and with 1 % of the kernels changed. One line of a Markdown table for each program.
+// that shares the folder, with 1 % of the kernels changed, and with an edge of fusion cut. One line of a Markdown table for each
+// program.
 //
 //   compile_cache [--repeat N] PROGRAM...
 #include <fmt/core.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +42,7 @@ struct Program {
   wire::LowerReplyT lower() {
     wire::LowerRequestT request;
     request.program = key;
+    request.want_fusion = true;
     return worker.call<wire::LowerReplyT>(std::move(request), kCallSeconds);
   }
 
@@ -69,14 +72,36 @@ Decisions one_percent(const wire::LowerReplyT& lowered, int& kernels) {
 // A decision that no compiler sees: the program under another name.
 const Decisions kSame = {{DecisionKind::Option, "huge_pages", "on"}};
 
+void check(const wire::MeasureReplyT& reply) {
+  if (reply.verdict != wire::Verdict::Ok && reply.verdict != wire::Verdict::Unverified)
+    throw RunError("a candidate was not fine: " + reply.note);
+}
+
+// Compiles with one edge cut, then with another, and so on: the fourth time passes resume without a comparison. The last
+// reply; none where the program has no fused edge.
+std::optional<wire::MeasureReplyT> cut_edges(Program& program, const wire::LowerReplyT& lowered) {
+  constexpr size_t kCuts = 4;
+  std::vector<Decisions> cuts;
+  for (const auto& d : lowered.dimensions)
+    if (d->kind == wire::DecisionKind::Fusion && d->default_option == 1 && cuts.size() < kCuts)
+      cuts.push_back({{DecisionKind::Fusion, d->key, "keep"}});
+  std::optional<wire::MeasureReplyT> last;
+  for (const Decisions& cut : cuts) {
+    last = program.measure(cut);
+    check(*last);
+  }
+  return last;
+}
+
 std::string counted(const wire::MeasureReplyT& reply) {
   if (!reply.code) return "";
   return fmt::format(" ({} compiled)", reply.code->compiled);
 }
 
-void check(const wire::MeasureReplyT& reply) {
-  if (reply.verdict != wire::Verdict::Ok && reply.verdict != wire::Verdict::Unverified)
-    throw RunError("a candidate was not fine: " + reply.note);
+std::string cut_text(const std::optional<wire::MeasureReplyT>& cut) {
+  if (!cut) return "-";
+  const bool resumed = cut->code && cut->code->resumed > 0;
+  return fmt::format("{:.0f}{}{}", cut->compile_ms, counted(*cut), resumed ? ", resumed" : "");
 }
 
 void report(const std::string& path, const wire::WorkerOptions& worker) {
@@ -96,13 +121,14 @@ void report(const std::string& path, const wire::WorkerOptions& worker) {
   const auto same = first.measure(kSame);
   const auto part = first.measure(changed);
   check(same), check(part);
+  const auto cut = cut_edges(first, lowered);
   Program second(path, cached);
   const auto disk = second.measure(changed);
   check(disk);
-  fmt::print("| {} | {} | {} | {:.0f} | {:.0f} | {:.0f} | {:.0f} | {:.0f} | {} | {:.0f}{} | {:.1f} % |\n",
+  fmt::print("| {} | {} | {} | {:.0f} | {:.0f} | {:.0f} | {:.0f} | {:.0f} | {} | {:.0f}{} | {:.1f} % | {} |\n",
              path.substr(path.rfind('/') + 1), plain.instructions, kernels, whole.baseline_compile_ms, lowered.pass_ms,
              same.baseline_compile_ms, same.compile_ms, disk.baseline_compile_ms, changed.size(), part.compile_ms,
-             counted(part), 100 * part.compile_ms / whole.compile_ms);
+             counted(part), 100 * part.compile_ms / whole.compile_ms, cut_text(cut));
   std::fflush(stdout);
 }
 
@@ -120,7 +146,8 @@ int main(int argc, char** argv) {
   fmt::print(
       "| program | instructions | kernels | no cache, ms | of which HLO passes | cold, ms | again, ms | another "
       "worker, ms | changed | 1 % "
-      "changed, ms | of a whole compile |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+      "changed, ms | of a whole compile | an edge cut, ms "
+      "|\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
   int failed = 0;
   for (const std::string& program : programs) try {
       report(program, worker);

@@ -61,17 +61,25 @@ std::string draw_convolution(Rng& rng) {
   const int spatial = one_of(rng, std::array{1, 2, 2, 2, 2, 3});
   const int groups = rng.below(8) == 0 ? one_of(rng, std::array{2, 4}) : 1;
   const int features = one_of(rng, std::array{0, 1, 3, 8, 8, 9, 16, 16, 24, 33}),
-            results = groups * one_of(rng, std::array{0, 1, 4, 8, 8, 11, 16, 32}),
-            batch = one_of(rng, std::array{1, 1, 1, 2, 3, 5});
+            results = groups * one_of(rng, std::array{0, 1, 4, 8, 8, 11, 16, 32});
+  // A window nearly as large as the image and a batch of features, as gradients of weights have.
+  const bool gradient = spatial < 3 && rng.below(5) == 0;
+  const int batch = gradient ? one_of(rng, std::array{4, 8, 9}) : one_of(rng, std::array{1, 1, 1, 2, 3, 5});
   std::map<char, int> in = {{'b', batch}, {'f', features * groups}}, kernel = {{'i', features}, {'o', results}},
                       out = {{'b', batch}, {'f', results}};
   std::string sizes, strides, pads, dilations, reversals, digits;
   for (int i = 0; i < spatial; ++i) {
-    const int size = one_of(rng, std::array{1, 2, 3, 3, 3, 3, 5, 7, 9}),
-              stride = one_of(rng, std::array{1, 1, 1, 1, 2}), dilation = one_of(rng, std::array{1, 1, 1, 1, 1, 2}),
+    const int size =
+                  gradient ? 5 + static_cast<int>(rng.below(14)) : one_of(rng, std::array{1, 2, 3, 3, 3, 3, 5, 7, 9}),
+              stride = gradient ? 1 : one_of(rng, std::array{1, 1, 1, 2, 2, 3}),
+              dilation = gradient ? 1 : one_of(rng, std::array{1, 1, 1, 1, 1, 2, 3}),
               low = static_cast<int>(rng.below(5)) - 1, high = static_cast<int>(rng.below(5)) - 1,
               reach = (size - 1) * dilation + 1,
-              length = reach + static_cast<int>(rng.below(spatial == 3 ? 8 : 24)) + 2;
+              length = reach +
+                       static_cast<int>(rng.below(gradient       ? 4
+                                                  : spatial == 3 ? 8
+                                                                 : 24)) +
+                       2;
     const char digit = static_cast<char>('0' + i);
     digits += digit;
     in[digit] = length;

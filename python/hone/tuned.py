@@ -112,6 +112,9 @@ class Tuned:
         values = self._tuned_values(self._signature.flatten(args))
         default_values = [self._weights[i][1] if i in self._weights else value for i, value in enumerate(values)]
         default = runtime.Program(self._program.library, self._package, self._threads, default=True)
+        for i in default.weights:
+            default.set_weight(i, default_values[i])
+            default_values[i] = None
         return _duel(default, default_values, self._program, values, repeat)
 
     def __repr__(self):

@@ -121,11 +121,12 @@ void add_search_options(CLI::App& app, TuneCommand& command) {
       "--top-k", r.top_k,
       "options of each kernel that are measured, the best by the model (default: all that seem worth it, the "
       "best first)");
-  app.add_option(
-         "--precision", command.program->precision,
-         "store declared weights in bf16 and multiply bf16 with f32 sums in the dots that read them; the report "
-         "says what that gains and costs beside the original program (default: the program's own precision)")
-      ->check(one_of({tune::kBf16}))
+  app.add_option("--precision", command.program->precision,
+                 "store declared weights as TYPE: bf16 (dots multiply bf16 and sum in f32) or int8-weights (large "
+                 "matrices that only dots of at most four rows read, as bytes with an f32 factor for each output); the "
+                 "report says what that gains and costs beside the original program (default: the program's own "
+                 "precision)")
+      ->check(one_of({kBf16Weights, kInt8Weights}))
       ->type_name("TYPE");
   app.add_flag("--no-fusion", r.no_fusion, "leave XLA's fusion as it is");
   app.add_flag("--fresh", r.fresh, "search again, even if the database has a result");

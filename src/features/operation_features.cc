@@ -58,6 +58,9 @@ std::optional<Form> form_of(const OperationSizes& o, const std::string& text) {
   Form form;
   add_window(o, form);
   form.onednn = text == kOneDnn;
+  // The model was trained on f32 and bf16 only, not on weights of bytes or f16. Of dots of two bytes only those of f16 are computed by
+  // oneDNN; those of few rows look like bf16's.
+  if (!o.convolution && (o.right_bytes == 1 || (form.onednn && o.right_bytes != 4))) return std::nullopt;
   if (form.onednn) return form;
   if (!o.convolution) {
     form.few_rows = text == kFewRows;
@@ -65,7 +68,7 @@ std::optional<Form> form_of(const OperationSizes& o, const std::string& text) {
     return form.few_rows || form.two_rows || text == kF32Result ? std::optional(form) : std::nullopt;
   }
   const std::optional<WinogradForm> winograd = WinogradForm::parse(text);
-  if (!winograd) return std::nullopt;
+  if (!winograd || winograd->use != WinogradUse::Plain) return std::nullopt;  // the model was not trained on other uses
   add_winograd(o, *winograd, form);
   return form;
 }

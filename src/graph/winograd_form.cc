@@ -7,6 +7,7 @@ namespace hone {
 namespace {
 
 constexpr std::string_view kTile = "winograd=", kStrips = ";strips=";
+constexpr std::string_view kUses[] = {"", "gradient-", "split-"};  // by WinogradUse
 
 // Takes "<label><number>" off the front of the text.
 std::optional<int> take_number(std::string_view& text, std::string_view label) {
@@ -23,16 +24,26 @@ std::optional<int> take_number(std::string_view& text, std::string_view label) {
 
 std::optional<WinogradForm> WinogradForm::parse(const std::string& text) {
   std::string_view rest = text;
+  WinogradForm form;
+  for (size_t i = 1; i < std::size(kUses); ++i)
+    if (rest.starts_with(kUses[i])) {
+      form.use = static_cast<WinogradUse>(i);
+      rest.remove_prefix(kUses[i].size());
+      break;
+    }
   const std::optional<int> tile = take_number(rest, kTile);
   if (!tile || *tile < 2) return std::nullopt;
-  if (rest.empty()) return WinogradForm{.tile = *tile};
+  form.tile = *tile;
+  if (rest.empty()) return form;
   const std::optional<int> strips = take_number(rest, kStrips);
   if (!strips || *strips < 2 || !rest.empty()) return std::nullopt;
-  return WinogradForm{.tile = *tile, .strips = *strips};
+  form.strips = *strips;
+  return form;
 }
 
 std::string to_text(const WinogradForm& form) {
-  const std::string text = std::string(kTile) + std::to_string(form.tile);
+  const std::string text =
+      std::string(kUses[static_cast<size_t>(form.use)]) + std::string(kTile) + std::to_string(form.tile);
   return form.strips == 1 ? text : text + std::string(kStrips) + std::to_string(form.strips);
 }
 

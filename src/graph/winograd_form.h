@@ -1,5 +1,5 @@
-// How a convolution is computed by Winograd's method, as written in rewrite decisions: "winograd=4", "winograd=4;strips=7".
-// The only parser and printer of this form.
+// How a convolution is computed by Winograd's method, as written in rewrite decisions: "winograd=4", "winograd=4;strips=7",
+// "gradient-winograd=4", "split-winograd=4". The only parser and printer of this form.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,14 @@
 
 namespace hone {
 
-// F(tile x tile, r x r) of Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2015).
+// What the method is applied to: the convolution itself; one whose window is as large as its image and whose result is
+// small, as gradients of weights are; or the convolutions without strides and dilation that one with them is split into.
+enum class WinogradUse { Plain, Gradient, Split };
+
+// F(tile x tile, r x r) of Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2015); of a gradient F(r x r, tile x tile).
 struct WinogradForm {
-  int tile = 4;  // results per tile and spatial dimension
+  WinogradUse use = WinogradUse::Plain;
+  int tile = 4;  // results per tile and spatial dimension; of a gradient, elements of the window
   int strips =
       1;  // parts of the batch or of the rows, one after the other, so that what lies between fits into a cache
 

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <vector>
 
 #include "base/error.h"
@@ -39,7 +42,11 @@ dnnl_alg_kind_t algorithm(const std::string& name) {
                                                                {"abs", dnnl_eltwise_abs},
                                                                {"sqrt", dnnl_eltwise_sqrt},
                                                                {"gelu_erf", dnnl_eltwise_gelu_erf},
-                                                               {"gelu_tanh", dnnl_eltwise_gelu_tanh}};
+                                                               {"gelu_tanh", dnnl_eltwise_gelu_tanh},
+                                                               {"hardswish", dnnl_eltwise_hardswish},
+                                                               {"elu", dnnl_eltwise_elu},
+                                                               {"soft_relu", dnnl_eltwise_soft_relu},
+                                                               {"mish", dnnl_eltwise_mish}};
   const auto found = known.find(name);
   if (found == known.end()) throw Error("oneDNN has no step '" + name + "'");
   return found->second;
@@ -148,14 +155,31 @@ Primitive primitive_of(const DnnlPart& part) {
   return p;
 }
 
+int64_t count_of(const DnnlArray& array) {
+  return std::accumulate(array.sizes.begin(), array.sizes.end(), int64_t{1}, std::multiplies<>());
+}
+
+// Numbers of f16, infinities and NaNs among them, as f32.
+std::vector<float> widened(const uint16_t* halves, int64_t count) {
+  constexpr uint32_t kExponents = (127 - 15) << 23;  // between those of both types
+  std::vector<float> wide(count);
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t magnitude = halves[i] & 0x7FFFU, sign = (halves[i] & 0x8000U) << 16;
+    const uint32_t bits = magnitude >= 0x7C00U ? magnitude << 13 | 0x7F800000U
+                          : magnitude < 0x400U ? std::bit_cast<uint32_t>(static_cast<float>(magnitude) * 0x1p-24f)
+                                               : (magnitude << 13) + kExponents;
+    wide[i] = std::bit_cast<float>(bits | sign);
+  }
+  return wide;
+}
+
 // The weights, which lie densely in some order, times the factors of their channels.
 std::vector<float> scaled(const DnnlPlan& plan, const float* weights, const float* factors) {
   const DnnlArray& array = plan.weights;
   const bool grouped = plan.groups > 1;
   const size_t channel = plan.is_convolution() ? (grouped ? 1 : 0) : 1;
   const int64_t each = array.sizes[channel];
-  int64_t count = 1;
-  for (const int64_t size : array.sizes) count *= size;
+  const int64_t count = count_of(array);
   std::vector<float> result(count);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t group = grouped ? i / array.strides[0] % array.sizes[0] : 0;
@@ -180,12 +204,12 @@ struct DnnlOperation::State {
   std::vector<Primitive> primitives;
   std::vector<Kept> kept;       // empty where kernels read weights as they are
   std::vector<size_t> kept_of;  // by primitive
-  const float* read = nullptr;  // what is kept was made of these weights at this epoch
+  const void* read = nullptr;   // what is kept was made of these weights at this epoch
   uint64_t read_epoch = 0;
   std::vector<DnnlStream> streams;  // by primitive
 
   void keep_weights();
-  void refresh(const float* weights, const float* factors);
+  void refresh(const void* weights, const float* factors);
   void run_part(size_t number, const void* const* arguments, float* result);
 };
 
@@ -193,7 +217,7 @@ void DnnlOperation::State::keep_weights() {
   const DnnlLibrary& dnnl = library();
   for (size_t i = 0; i < primitives.size(); ++i) {
     const DnnlDesc plain(dnnl, primitives[i].part.plan.weights);
-    if (!plan.scaled && plain.same(primitives[i].weights)) {
+    if (!plan.scaled && plan.weights_type == "f32" && plain.same(primitives[i].weights)) {
       kept_of.push_back(SIZE_MAX);
       continue;
     }
@@ -217,12 +241,15 @@ void DnnlOperation::State::keep_weights() {
   }
 }
 
-void DnnlOperation::State::refresh(const float* weights, const float* factors) {
+void DnnlOperation::State::refresh(const void* weights, const float* factors) {
   const uint64_t epoch = weights_epoch();
   if (plan.steady && read == weights && read_epoch == epoch) return;
-  const std::vector<float> scaled_weights = factors ? scaled(plan, weights, factors) : std::vector<float>();
+  std::vector<float> made;
+  if (plan.weights_type != "f32") made = widened(static_cast<const uint16_t*>(weights), count_of(plan.weights));
+  if (factors) made = scaled(plan, made.empty() ? static_cast<const float*>(weights) : made.data(), factors);
+  const float* plain = made.empty() ? static_cast<const float*>(weights) : made.data();
   for (Kept& k : kept) {
-    k.from.set(const_cast<float*>((factors ? scaled_weights.data() : weights) + primitives[k.of].part.weights_offset));
+    k.from.set(const_cast<float*>(plain + primitives[k.of].part.weights_offset));
     k.reorder.run(streams[k.of], {{DNNL_ARG_FROM, k.from.get()}, {DNNL_ARG_TO, k.to.get()}});
   }
   read = weights;
@@ -271,8 +298,7 @@ void DnnlOperation::run(const void* const* arguments, size_t count, void* result
     throw Error("a wrong number of arguments of an operation for oneDNN");
   {
     const DnnlOneThread one(library());
-    state_->refresh(static_cast<const float*>(arguments[1]),
-                    state_->plan.scaled ? static_cast<const float*>(arguments[2]) : nullptr);
+    state_->refresh(arguments[1], state_->plan.scaled ? static_cast<const float*>(arguments[2]) : nullptr);
   }
   const auto part = [&](size_t number) {
     const DnnlOneThread one(library());

@@ -2,15 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 
 #include "kernels/dnnl_plan.h"
+#include "kernels/for_each.h"
 
 namespace hone {
-
-// Runs work(0) to work(count - 1), perhaps at the same time, and returns when all have ended.
-using ForEach = std::function<void(size_t count, const std::function<void(size_t)>& work)>;
 
 class DnnlOperation {
  public:
@@ -18,7 +15,8 @@ class DnnlOperation {
   explicit DnnlOperation(const DnnlPlan& plan);
   ~DnnlOperation();
 
-  // Input, weights, and the operands of the steps that have one, in their order; f32. Calls wait for each other.
+  // Input, weights, and the operands of the steps that have one, in their order; f32, except weights of `weights_type`. Calls
+  // wait for each other.
   void run(const void* const* arguments, size_t count, void* result, const ForEach& for_each);
   const char* kernel_name() const;  // as oneDNN calls it
 

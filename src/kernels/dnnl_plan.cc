@@ -50,7 +50,8 @@ void check(const DnnlPlan& plan) {
                     plan.threads >= 1 && spatial <= 3;
   const bool scales = !plan.post_ops.empty() && plan.post_ops[0].name == "mul" &&
                       plan.post_ops[0].operand == PostOperand::Channel && plan.steady;
-  if (!fits || (plan.scaled && !scales)) throw Error("sizes of an operation do not fit together");
+  const bool known = plan.weights_type == "f32" || plan.weights_type == "f16";
+  if (!fits || !known || (plan.scaled && !scales)) throw Error("sizes of an operation do not fit together");
 }
 
 }  // namespace
@@ -58,12 +59,19 @@ void check(const DnnlPlan& plan) {
 std::string DnnlPlan::text() const {
   nlohmann::json after = nlohmann::json::array();
   for (const PostOp& op : post_ops) after.push_back(to_json(op));
-  const nlohmann::json json = {{"input", to_json(input)},   {"weights", to_json(weights)},
-                               {"output", to_json(output)}, {"strides", strides},
-                               {"dilation", dilation},      {"pad_low", pad_low},
-                               {"pad_high", pad_high},      {"groups", groups},
-                               {"post_ops", after},         {"steady", steady},
-                               {"scaled", scaled},          {"threads", threads}};
+  const nlohmann::json json = {{"input", to_json(input)},
+                               {"weights", to_json(weights)},
+                               {"output", to_json(output)},
+                               {"strides", strides},
+                               {"dilation", dilation},
+                               {"pad_low", pad_low},
+                               {"pad_high", pad_high},
+                               {"groups", groups},
+                               {"post_ops", after},
+                               {"steady", steady},
+                               {"scaled", scaled},
+                               {"threads", threads},
+                               {"weights_type", weights_type}};
   return json.dump();
 }
 
@@ -81,6 +89,7 @@ DnnlPlan DnnlPlan::from_text(std::string_view text) {
     plan.groups = json.at("groups");
     plan.steady = json.at("steady");
     plan.scaled = json.at("scaled");
+    plan.weights_type = json.at("weights_type");
     plan.threads = json.at("threads");
     for (const auto& op : json.at("post_ops")) plan.post_ops.push_back(post_op_of(op));
     check(plan);

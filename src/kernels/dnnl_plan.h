@@ -11,8 +11,9 @@ namespace hone {
 // What a step after the operation reads beside its result: nothing, an element for each channel, or an array like the result.
 enum class PostOperand { None, Channel, Full };
 
-// A step: a binary operation with an operand ("add", "sub", "mul", "div", "max", "min"), or a function of one value ("relu",
-// "linear": alpha x + beta, "clip": to [alpha, beta], "logistic", "tanh", "swish", "exp", "abs", "sqrt", "gelu_erf", "gelu_tanh").
+// A step: a binary operation with an operand ("add", "sub", "mul", "div", "max", "min"), or a function of one value ("relu": alpha x
+// below 0, "linear": alpha x + beta, "clip": to [alpha, beta], "logistic", "tanh", "swish": x logistic(alpha x), "exp", "abs", "sqrt",
+// "gelu_erf", "gelu_tanh", "hardswish": x times alpha x + beta within [0, 1], "elu": alpha (exp(x) - 1) below 0, "soft_relu", "mish").
 struct PostOp {
   std::string name;
   PostOperand operand = PostOperand::None;
@@ -24,7 +25,7 @@ struct DnnlArray {
   std::vector<int64_t> sizes, strides;
 };
 
-// Of f32. As text it is the configuration of a custom call.
+// Of f32, except weights of `weights_type`. As text it is the configuration of a custom call.
 struct DnnlPlan {
   // Convolutions: [batch, channels, spatial...], [(groups,) out, in, spatial...], [batch, channels, spatial...].
   // Products: [rows, depth], [depth, columns], [rows, columns]; channels are the columns.
@@ -33,6 +34,7 @@ struct DnnlPlan {
       pad_high;  // of the window, one for each spatial dimension; of products none
   int64_t groups = 1;
   std::vector<PostOp> post_ops;
+  std::string weights_type = "f32";  // or "f16", which becomes f32 when it is brought into order
   bool steady = false;  // the weights change only where weights_changed() is called: they are brought into order once
   // The first step is a factor for each channel, as steady as the weights, which are multiplied by it once.
   bool scaled = false;

@@ -66,7 +66,8 @@ std::string in_words(const KernelOption& option) {
 
 std::string in_words(const WinogradForm& form) {
   const std::string strips = form.strips == 1 ? "" : fmt::format(", in {} strips", form.strips);
-  return fmt::format("Winograd’s method with tiles of {}{}", form.tile, strips);
+  const char* split = form.use == WinogradUse::Split ? ", after splitting" : "";
+  return fmt::format("Winograd’s method with tiles of {}{}{}", form.tile, strips, split);
 }
 
 std::string capital(std::string text) {

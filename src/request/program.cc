@@ -27,8 +27,9 @@ std::string cache_folder(const std::string& given) {
 }
 
 void check_precision(const ProgramOptions& options, const OpenedProgram& opened) {
-  if (options.precision != tune::kBf16)
-    throw Error(fmt::format("unknown precision '{}'", options.precision), "--precision", tune::kBf16);
+  if (options.precision != kBf16Weights && options.precision != kInt8Weights)
+    throw Error(fmt::format("unknown precision '{}'", options.precision), "--precision",
+                fmt::format("{} or {}", kBf16Weights, kInt8Weights));
   if (opened.file.package && !opened.file.package->target.precision.empty())
     throw Error("the package's program is converted already", options.program, "leave out --precision");
   if (!opened.session->program().snapshot_inputs.empty())
@@ -70,7 +71,7 @@ OpenedProgram open_program(const ProgramOptions& options, double budget_s, bool 
   if (!options.precision.empty()) {
     check_precision(options, opened);
     if (!inputs.empty()) opened.session->set_inputs(inputs);  // of the original, which is compared with
-    const std::string converted = opened.session->in_bf16(opened.precision);
+    const std::string converted = opened.session->converted(options.precision, opened.precision);
     opened.session->load(converted, opened.file.name);
   }
   const auto& snapshot = opened.session->program().snapshot_inputs;

@@ -18,7 +18,8 @@ struct ProgramOptions {
   std::optional<uint64_t> seed;
   std::optional<std::string> weights;  // parameters that stay constant between calls, "0,3-9"
   bool allow_fast_math = false;
-  std::string precision;  // of declared weights and the dots that read them: tune::kBf16; empty = the program's own
+  std::string
+      precision;  // of declared weights and the dots that read them: kBf16Weights or kInt8Weights; empty = the program's own
   bool exact = false;     // bound rounding errors of rewritten operations more tightly (tune::kExactError)
   std::string max_isa;    // limit of the instruction set (base/isa.h); empty = the package's or the CPU's
   std::string inputs;     // .npz or .npy file; empty = the program's own or generated

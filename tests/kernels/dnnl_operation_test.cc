@@ -3,11 +3,11 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
-#include <thread>
 
 #include "base/error.h"
 #include "kernels/dnnl_library.h"
 #include "kernels/kept_weights.h"
+#include "tests/kernels/in_threads.h"
 
 namespace hone {
 namespace {
@@ -105,12 +105,6 @@ std::vector<double> expected(const DnnlPlan& p, const std::vector<float>& x, con
   return y;
 }
 
-void in_threads(size_t count, const std::function<void(size_t)>& work) {
-  std::vector<std::thread> threads;
-  for (size_t i = 0; i < count; ++i) threads.emplace_back(work, i);
-  for (std::thread& thread : threads) thread.join();
-}
-
 std::vector<float> computed(DnnlOperation& operation, const DnnlPlan& plan, std::vector<const void*> arguments) {
   std::vector<float> y(elements(plan.output), NAN);
   operation.run(arguments.data(), arguments.size(), y.data(), in_threads);
@@ -187,6 +181,41 @@ TEST_CASE("what follows the operation is done to each element of its result, in 
   }
 }
 
+TEST_CASE("activations are oneDNN's, and pass on what is not a number", "[kernels]") {
+  if (no_dnnl()) return;
+  struct Function {
+    PostOp step;
+    double (*value)(double);
+  };
+  const auto logistic = [](double x) { return 1 / (1 + std::exp(-x)); };
+  const Function functions[] = {
+      {{"logistic"}, logistic},
+      {{"swish", PostOperand::None, 1.702}, [](double x) { return x / (1 + std::exp(-1.702 * x)); }},
+      {{"gelu_erf"}, [](double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }},
+      {{"gelu_tanh"}, [](double x) { return x / 2 * (1 + std::tanh(0.7978845608 * (x + 0.044715 * x * x * x))); }},
+      {{"hardswish", PostOperand::None, 1.0 / 6, 0.5}, [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }},
+      {{"relu", PostOperand::None, 0.2}, [](double x) { return x > 0 ? x : 0.2 * x; }},
+      {{"elu", PostOperand::None, 1.5}, [](double x) { return x > 0 ? x : 1.5 * std::expm1(x); }},
+      {{"soft_relu", PostOperand::None, 1}, [](double x) { return std::log1p(std::exp(x)); }},
+      {{"mish"}, [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }}};
+  std::mt19937 generator(6);
+  for (const Function& f : functions) {
+    INFO(f.step.name);
+    DnnlPlan plan = product(9, 33, 20, false);
+    std::vector<float> x = drawn(elements(plan.input), generator);
+    const std::vector<float> w = drawn(elements(plan.weights), generator);
+    std::vector<double> wanted = expected(plan, x, w);
+    for (double& value : wanted) value = f.value(value);
+    plan.post_ops = {f.step};
+    DnnlOperation operation(plan);
+    CHECK(worst(computed(operation, plan, {x.data(), w.data()}), wanted) < 2e-5);
+    x[0] = NAN;
+    const std::vector<float> found = computed(operation, plan, {x.data(), w.data()});
+    CHECK(std::isnan(found[0]));
+    CHECK(std::isfinite(found[20]));
+  }
+}
+
 TEST_CASE("steady weights are brought into order again only when weights have changed", "[kernels]") {
   if (no_dnnl()) return;
   std::mt19937 generator(4);
@@ -235,6 +264,52 @@ TEST_CASE("configurations of operations for oneDNN that are none are refused", "
   wrong = plan;
   wrong.post_ops = {{"cosine"}};
   CHECK_THROWS_AS(DnnlOperation(wrong), Error);
+}
+
+TEST_CASE("oneDNN multiplies weights of f16, which become f32 once while they are steady", "[kernels]") {
+  if (no_dnnl()) return;
+  for (const bool by_column : {false, true})
+    for (const bool steady : {false, true}) {
+      DnnlPlan plan = product(2, 4, 3, by_column);
+      plan.weights_type = "f16";
+      plan.steady = steady;
+      DnnlOperation operation(DnnlPlan::from_text(plan.text()));
+      // Normal and subnormal numbers to the ends of their ranges, all finite: 0 times an infinity makes a sum NaN.
+      const std::vector<uint16_t> weights = {0x3C00, 0xC000, 0x0001, 0x03FF, 0x7BFF, 0x3800,
+                                             0x0400, 0x8001, 0,      0xFBFF, 0x8000, 0x3C01};
+      const std::vector<float> values = {1,        -2,        0x1p-24f, 1023 * 0x1p-24f, 65504, 0.5f,
+                                         0x1p-14f, -0x1p-24f, 0,        -65504,          -0.0f, 1 + 0x1p-10f};
+      for (int64_t k = 0; k < 4; ++k) {
+        std::vector<float> x(8);
+        x[k] = 1;
+        std::vector<float> y(6);
+        const void* arguments[] = {x.data(), weights.data()};
+        operation.run(arguments, 2, y.data(), in_threads);
+        for (int64_t n = 0; n < 3; ++n) CHECK(y[n] == values[by_column ? n * 4 + k : k * 3 + n]);
+      }
+      const std::vector<float> x(8, 1);
+      std::vector<uint16_t> ones(12, 0x3C00);
+      std::vector<float> y(6);
+      const void* arguments[] = {x.data(), ones.data()};
+      operation.run(arguments, 2, y.data(), in_threads);
+      CHECK(y == std::vector<float>(6, 4));
+      ones.assign(12, 0x4000);  // 2, at the same place
+      operation.run(arguments, 2, y.data(), in_threads);
+      CHECK(y == std::vector<float>(6, steady ? 4 : 8));
+      weights_changed();
+      operation.run(arguments, 2, y.data(), in_threads);
+      CHECK(y == std::vector<float>(6, 8));
+      const std::pair<uint16_t, float> not_finite[] = {{0x7C00, INFINITY}, {0xFC00, -INFINITY}, {0x7E00, NAN}};
+      for (const auto& [bits, wanted] : not_finite) {
+        ones.assign(12, bits);
+        weights_changed();
+        operation.run(arguments, 2, y.data(), in_threads);
+        for (const float found : y) CHECK((std::isnan(wanted) ? std::isnan(found) : found == wanted));
+      }
+    }
+  DnnlPlan plan = product(2, 4, 3, false);
+  plan.weights_type = "s8";
+  CHECK_THROWS_AS(DnnlPlan::from_text(plan.text()), Error);
 }
 
 }  // namespace hone

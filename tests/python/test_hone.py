@@ -237,6 +237,20 @@ class TestWeights(unittest.TestCase):
         self.assertGreater(difference, 1e-5)
         self.assertLess(difference, 1e-2)
 
+    def test_weights_as_bytes_take_those_of_the_original(self):
+        random = np.random.default_rng(4)
+        x, weight = aligned(random.standard_normal((1, 256))), aligned(random.standard_normal((256, 128)))
+        with tempfile.TemporaryDirectory() as folder:
+            options = {"weights": 0, "build": BUILD, "db": f"{folder}/hone.db", "precision": "int8-weights"}
+            tuned = hone.tune(lambda w, x: x @ w, weight, x, budget=2, **options)
+        self.assertEqual(tuned.report["precision"]["weights"], 1)
+        other = aligned(random.standard_normal((256, 128)))
+        for weights in (weight, other):
+            factors = np.abs(weights).max(0) / np.float32(127)
+            expected = x @ (np.rint(weights / factors) * factors)
+            np.testing.assert_allclose(tuned(weights, x), expected, rtol=1e-3, atol=1e-3)
+        self.assertLess(tuned.compare(weight, x, repeat=3)["max_difference"], 1e-3)
+
     def test_packed_weights_are_packed_anew_when_others_are_set(self):
         random = np.random.default_rng(2)
         x, first = aligned(random.standard_normal((4, 256))), aligned(random.standard_normal((256, 128)))

@@ -72,6 +72,27 @@ class Compiled {
     return bytes;
   }
 
+  // After all of XLA's passes.
+  std::string lowered(const Decisions& decisions) {
+    wire::LowerRequestT request;
+    request.program = program_;
+    request.decisions = wire::to_wire(decisions);
+    request.want_hlo = true;
+    return worker_.call<wire::LowerReplyT>(std::move(request)).hlo;
+  }
+
+  // Each with one edge of XLA's own fusion cut.
+  std::vector<Decisions> cuts() {
+    wire::LowerRequestT request;
+    request.program = program_;
+    request.want_fusion = true;
+    std::vector<Decisions> cuts;
+    for (const auto& dimension : worker_.call<wire::LowerReplyT>(std::move(request)).dimensions)
+      if (dimension->kind == wire::DecisionKind::Fusion && dimension->default_option == 1)
+        cuts.push_back({{DecisionKind::Fusion, dimension->key, "keep"}});
+    return cuts;
+  }
+
   // Another option of the fusions, by their names without numbers; one decision a distinct kernel.
   Decisions change(size_t wanted) {
     wire::LowerRequestT request;
@@ -114,6 +135,30 @@ std::string content(const fs::path& path) {
 void replace(const fs::path& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
 }  // namespace
+
+TEST_CASE("passes resume after layout assignment where only what comes later was decided", "[code_cache]") {
+  if (tune::no_worker()) return;
+  Compiled program("");
+  program.measure({});
+  // What code generation alone reads: no pass runs, and none would do anything else.
+  CHECK(program.measure({{DecisionKind::Option, "loop_unrolling", "off"}}).code->resumed == 0);
+  const std::string by_default = program.lowered({});
+  CHECK(by_default.find("fusion") != std::string::npos);
+  for (const auto& [key, value] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"loop_unrolling", "off"}, {"slp_vectorizer", "off"}, {"vector_width", "512"}, {"huge_pages", "on"}})
+    CHECK(program.lowered({{DecisionKind::Option, key, value}}) == by_default);
+  const std::vector<Decisions> cuts = program.cuts();
+  REQUIRE(cuts.size() >= 2);
+  CHECK(program.lowered(cuts[0]) != by_default);
+  for (const Decisions& cut : cuts) {
+    const auto reply = program.measure(cut);
+    CHECK(reply.verdict == wire::Verdict::Ok);
+    CHECK(reply.code->resumed == 1);
+  }
+  // What passes before layout assignment read.
+  CHECK(program.measure({{DecisionKind::Library, "program", "eigen"}}).code->resumed == 0);
+  CHECK(program.measure({{DecisionKind::Option, "fusion_duplication", "forbid"}}).code->resumed == 1);
+}
 
 TEST_CASE("a worker compiles no kernel twice", "[code_cache]") {
   if (tune::no_worker()) return;

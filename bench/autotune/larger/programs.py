@@ -32,15 +32,21 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
 }
 
 
+def in_f16(text: str) -> str:
+    """The same program with f16 in place of f32."""
+    return text.replace("0xFF800000", "0xFC00").replace("f32", "f16")
+
+
 def main() -> int:
     """Writes a program's StableHLO and prints how many of its parameters are weights."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=PROGRAMS)
+    parser.add_argument("--f16", action="store_true", help="in f16, weights included")
     parser.add_argument("-o", "--output", type=Path, required=True, help="file to write")
     options = parser.parse_args()
     program = PROGRAMS[options.name]()
     text = jax.jit(program.function, keep_unused=True).lower(program.weights, *program.inputs).as_text()
-    options.output.write_text(text)
+    options.output.write_text(in_f16(text) if options.f16 else text)
     print(json.dumps({"weights": len(jax.tree.leaves(program.weights))}))
     return 0
 

@@ -235,13 +235,12 @@ std::vector<Experiment> contenders_again(const TuneState& state) {
   return experiments;
 }
 
-Propose groups_of(Belongs belongs, const std::string& only) {
-  return [belongs, only](const TuneState& state) {
+Propose groups_of(Belongs belongs) {
+  return [belongs](const TuneState& state) {
     std::set<std::pair<DecisionKind, std::string>> moves;
     for (const Dimension& d : state.dimensions)
       if (belongs(d))
-        for (const std::string& option : d.options)
-          if (only.empty() || option == only) moves.emplace(d.kind, option);
+        for (const std::string& option : d.options) moves.emplace(d.kind, option);
     std::vector<Experiment> experiments;
     for (const auto& [kind, option] : moves) {
       const TuneState::Group group = group_of(state, belongs, kind, option);

@@ -44,7 +44,7 @@ std::vector<Experiment> contenders_again(const TuneState& state);
 
 // All dimensions that belong and offer the same option, changed at once: there are dozens of weights and libraries, and one
 // duel of all of them measures more than dozens of duels within the noise.
-Propose groups_of(Belongs belongs, const std::string& only = "");
+Propose groups_of(Belongs belongs);
 // The same of the dimensions of one family (graph/decision_families.def).
 Propose groups_of_family(FamilyId family);
 // The halves of groups that failed: of kernels that won by themselves, or of others.
@@ -56,6 +56,9 @@ std::vector<Experiment> by_strategy(const TuneState& state);
 
 // ---- kernels
 
+// Everything that oneDNN takes and no other form was decided for, together with the steps that follow, of which an operation by
+// itself has none: one duel.
+std::vector<Experiment> onednn_everywhere(const TuneState& state);
 // A search over the options of each kernel, which is run by itself.
 std::vector<Experiment> kernels_of_program(const TuneState& state);
 // One candidate with another option for each of many kernels, which are timed where they stand in the program. Needs

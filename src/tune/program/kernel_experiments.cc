@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "base/log.h"
+#include "cost/operation_ranker.h"
+#include "graph/operation_key.h"
 #include "search/yield_belief.h"
 #include "tune/kernel/kernel_tuner.h"
 #include "tune/program/experiments.h"
@@ -200,11 +202,47 @@ std::vector<Experiment> predicted_operations(const TuneState& state) {
   const auto adopt = [forms, share](TuneState& s, double) {
     s.begin(kName);
     const double before = s.run.gain;
-    s.adopt_predicted(forms);
+    s.adopt_forms(forms, "predicted", /*least_ratio=*/1, {.what = "", .decisions = {}, .share = 0});
     return touched_gain(share, std::log(s.run.gain / before));
   };
   const double cost_s = state.duel_s() + kFormSeconds * static_cast<double>(forms.size());
   return {{fmt::format("{} forms", forms.size()), share, cost_s, adopt}};
+}
+
+std::vector<Experiment> onednn_everywhere(const TuneState& state) {
+  static constexpr char kName[] = "oneDNN everywhere";
+  constexpr double kHopeless = -0.2;  // predicted, a logarithm: the steps that follow do not make up for it
+  if (state.ever_begun(kName) || !state.options.operations) return {};
+  TuneState::Group group{.what = "", .decisions = {}, .share = 0};
+  std::vector<TuneState::PredictedForm> alone;  // run once by themselves, for their error
+  const auto open = [&](const Dimension& d) {
+    return std::find(d.options.begin(), d.options.end(), kOneDnn) != d.options.end() &&
+           current_option(state.best, d) == d.default_option;
+  };
+  double share = 0;
+  const cost::OperationRanker* ranker = state.options.operation_ranker;
+  for (const Kernel& op : state.operations) {
+    const auto gain = ranker == nullptr ? std::nullopt : ranker->gain(op, kOneDnn);
+    if (!op.under.empty() || (gain && gain->middle < kHopeless) || !open(op.dimension)) continue;
+    alone.push_back({op, kOneDnn, state.share_of(op)});
+    share += alone.back().saved;
+  }
+  for (const Dimension& d : state.dimensions)
+    if (belongs_to(FamilyId::GroupedConvolution, d.kind, d.key) && open(d)) {
+      group.decisions.push_back({d.kind, d.key, kOneDnn});
+      group.share += state.share_of(d);
+    }
+  const size_t count = alone.size() + group.decisions.size();
+  if (count < 2) return {};
+  share = std::min(1.0, share + group.share);
+  const auto adopt = [group, alone, share](TuneState& s, double) {
+    s.begin(kName);
+    const double before = s.run.gain;
+    s.adopt_forms(alone, "oneDNN", /*least_ratio=*/0, group);
+    return touched_gain(share, std::log(s.run.gain / before));
+  };
+  const double cost_s = state.duel_s() + kFormSeconds * static_cast<double>(alone.size());
+  return {{fmt::format("oneDNN for {} operations", count), share, cost_s, adopt}};
 }
 
 Propose operations_of_family(FamilyId family) {

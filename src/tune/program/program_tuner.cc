@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/log.h"
-#include "graph/operation_key.h"
 #include "graph/packed_weights.h"
+#include "graph/program_option.h"
 #include "search/yield_belief.h"
 #include "tune/program/experiments.h"
 #include "tune/session/decision_list.h"
@@ -56,6 +56,8 @@ constexpr Move kMoves[] = {
     {"fusion_duplication", "forbid", {.kept = 0.052, .gain = 0.064}},
     {"huge_pages", "on", {.kept = 0.1, .gain = 0.02}},
     {"vector_width", "128", {.kept = 0.048, .gain = 0.063}},
+    {kIntraOpThreads, "1", {.kept = 0.1, .gain = 0.2}},
+    {kIntraOpThreads, "half", {.kept = 0.1, .gain = 0.1}},
 };
 
 bool is_move(const Move& move, const Dimension& d, const std::string& option) {
@@ -71,12 +73,6 @@ bool is_other_move(const Dimension& d, const std::string& option) {
          std::none_of(std::begin(kMoves), std::end(kMoves), [&](const Move& m) { return is_move(m, d, option); });
 }
 
-// What oneDNN computes together with the steps after it, of which an operation by itself has none.
-bool takes_onednn(const Dimension& d) {
-  return belongs_to(FamilyId::DenseConvolution, d.kind, d.key) ||
-         belongs_to(FamilyId::GroupedConvolution, d.kind, d.key) || belongs_to(FamilyId::FloatDot, d.kind, d.key);
-}
-
 constexpr double kAlmostAll = 2.7;  // a logarithm: the share that adopting kernels touches is what they save
 
 std::vector<TuneStep> make_steps() {
@@ -85,7 +81,7 @@ std::vector<TuneStep> make_steps() {
       {"grouped convolutions", groups_of_family(FamilyId::GroupedConvolution), greedily, {.kept = 0.41, .gain = 1.9}},
       {"gradients of weights", groups_of_family(FamilyId::WeightsGradient), greedily, {.kept = 0.3, .gain = 1}},
       {"predicted operations", predicted_operations, greedily, {.kept = 0.7, .gain = kAlmostAll}},
-      {"oneDNN", groups_of(takes_onednn, kOneDnn), greedily, {.kept = 0.5, .gain = 0.2}},
+      {"oneDNN", onednn_everywhere, greedily, {.kept = 0.6, .gain = 0.3}},
       // Each operation is measured by itself, as kernels are.
       {"convolutions", operations_of_family(FamilyId::DenseConvolution), greedily, {.kept = 0.5, .gain = 0.4}},
       {"half-precision dots", operations_of_family(FamilyId::HalfDot), greedily, {.kept = 0.5, .gain = 0.6}},

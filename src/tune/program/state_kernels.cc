@@ -123,23 +123,25 @@ std::vector<TuneState::PredictedForm> TuneState::predicted() const {
   return all;
 }
 
-void TuneState::adopt_predicted(const std::vector<PredictedForm>& forms) {
+void TuneState::adopt_forms(const std::vector<PredictedForm>& forms, const std::string& what, double least_ratio,
+                            const Group& others) {
   constexpr double kCompileSeconds = 60;  // at most, of both sides
   Duel once{.min_rounds = 1, .max_rounds = 1, .budget_ms = 0, .precision = 1};
   once.limit_s = kCompileSeconds;
-  Group group{.what = "", .decisions = {}, .share = 0};
-  int right = 0;
+  Group group = others;
+  size_t count = others.decisions.size();
   for (const PredictedForm& p : forms) {
     if (left() <= 0) return;
     const Measurement m = run.measurer.measure_kernel(p.operation, p.form, once);
-    if (!m.ok() || m.ratio < 1) continue;
+    if (!m.ok() || m.ratio < least_ratio) continue;
     for (const Decision& d : p.operation.under) group.decisions.push_back(d);
     group.decisions.push_back({p.operation.dimension.kind, p.operation.dimension.key, p.form});
     group.with_weights |= !p.operation.under.empty();
     group.share = std::min(1.0, group.share + p.saved);
-    ++right;
+    ++count;
   }
-  group.what = fmt::format("{} predicted forms", right);
+  if (count == 0) return;
+  group.what = fmt::format("{} {} forms", count, what);
   adopt_group(group);
 }
 

@@ -11,6 +11,7 @@
 #include "graph/decision_family.h"
 #include "graph/operation_key.h"
 #include "graph/packed_weights.h"
+#include "graph/program_option.h"
 #include "tune/kernel/kernel_moves.h"
 #include "tune/session/decision_list.h"
 
@@ -227,7 +228,10 @@ void TuneState::profile() {
     if (kernel.kind != "fusion") libraries += share;
     if (kernel.kind == "dot") dots += share;
   }
-  share_operations(libraries - dots);
+  double calls = 0;  // of libraries that rewrites call
+  for (const auto& [name, ns] : times)
+    if (name.starts_with("custom-call")) calls += ns / total;
+  share_operations(libraries - dots, libraries + calls);
   outside_libraries_ = std::clamp(1 - libraries, kLeastOutside, 1.0);
   dots_ = std::min(dots, 1 - kLeastOutside);
   dimensions_of_.clear();
@@ -235,23 +239,31 @@ void TuneState::profile() {
 }
 
 // By arithmetic. Of half-precision dots most time goes into converting their operands, which fusions do. A dot of f32 takes as long
-// as reading its matrix or its arithmetic does, in a library or, where XLA compiles it, in a fusion.
-void TuneState::share_operations(double convolutions) {
+// as reading its matrix or its arithmetic does, in a library or, where XLA compiles it, in a fusion. Convolutions of one position
+// are dots for XLA: where there are some, all of f32 have their part of the time in libraries.
+void TuneState::share_operations(double convolutions, double libraries) {
   constexpr double kBytesPerSecond = 17e9, kFlopsPerSecond = 100e9;
-  std::map<const DecisionFamily*, double> flops;
-  for (const Kernel& op : operations)
-    if (op.under.empty()) flops[family_of(op.dimension)] += op.dimension.weight;
+  std::map<FamilyId, double> flops;
+  bool positions = false;
   for (const Kernel& op : operations) {
-    const DecisionFamily* family = family_of(op.dimension);
-    if (family->id == FamilyId::FloatDot) {
-      const std::optional<OperationSizes> sizes = operation_sizes(op.dimension.key);
-      const double bytes = sizes ? op.count * sizes->right_elements * sizes->right_bytes : 0;
-      const double seconds = std::max(bytes / kBytesPerSecond, op.dimension.weight / kFlopsPerSecond);
-      kernel_share_[op.fingerprint] = std::min(1.0, seconds / run_s());
-      continue;
-    }
-    const double all = family->id == FamilyId::DenseConvolution ? convolutions : 1 - convolutions;
-    if (flops[family] > 0) kernel_share_[op.fingerprint] = all * op.dimension.weight / flops[family];
+    if (!op.under.empty()) continue;
+    const auto sizes = operation_sizes(op.dimension.key);
+    positions |= sizes && sizes->convolution && sizes->positions() == 1;
+    flops[family_of(op.dimension)->id] += op.dimension.weight;
+  }
+  const double of_convolutions = flops[FamilyId::DenseConvolution] + (positions ? flops[FamilyId::FloatDot] : 0);
+  for (const Kernel& op : operations) {
+    const FamilyId family = family_of(op.dimension)->id;
+    double share = 0;
+    if (family == FamilyId::HalfDot)
+      share = (1 - convolutions) * op.dimension.weight / flops[family];
+    else if (family == FamilyId::DenseConvolution && of_convolutions > 0)
+      share = (positions ? libraries : convolutions) * op.dimension.weight / of_convolutions;
+    else if (const std::optional<OperationSizes> sizes = operation_sizes(op.dimension.key))
+      share = std::max(op.count * sizes->right_elements * sizes->right_bytes / kBytesPerSecond,
+                       op.dimension.weight / kFlopsPerSecond) /
+              run_s();
+    kernel_share_[op.fingerprint] = std::min(1.0, share);
   }
 }
 
@@ -276,7 +288,7 @@ double TuneState::share_of(const Dimension& dimension) const {
 // of the program change the code that XLA generates, and small dots and convolutions are such code, too.
 double TuneState::share_of_broad(const Dimension& dimension) const {
   constexpr double kOfGenerated = 0.5;
-  if (dimension.kind == DecisionKind::Weights) return 1;
+  if (dimension.kind == DecisionKind::Weights || dimension.key == kIntraOpThreads) return 1;
   if (dimension.kind == DecisionKind::Library) return std::max(1 - outside_libraries_, kLeastOutside);
   return outside_libraries_ + kOfGenerated * (1 - outside_libraries_);
 }

@@ -91,8 +91,10 @@ struct TuneState {
     double saved = 0;  // of the program's time
   };
   std::vector<PredictedForm> predicted() const;
-  // Tries all of them at once, without those that are wrong or slower when run by themselves once.
-  void adopt_predicted(const std::vector<PredictedForm>& forms);
+  // Tries all of them at once, together with `others`, without those that are wrong, or below `least_ratio` over their default,
+  // when run by themselves once. `what` is a word for the log.
+  void adopt_forms(const std::vector<PredictedForm>& forms, const std::string& what, double least_ratio,
+                   const Group& others);
   // Kernels can be timed in the program.
   bool in_place() const { return options.in_place && run.measurer.times_in_place(); }
   int tried_in_place(const Kernel& kernel) const;  // options
@@ -127,7 +129,7 @@ struct TuneState {
   void list_dimensions();
   void list_operations();
   void profile();
-  void share_operations(double convolutions);
+  void share_operations(double convolutions, double libraries);
   double share_of_broad(const Dimension& dimension) const;
 
   void split(const Group& group);

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace hone::tune {
+#include "graph/program_option.h"
 
-inline constexpr char kBf16[] = "bf16";
+namespace hone::tune {
 
 // Differences from the program in f64, in multiples of an output's root mean square.
 struct OutputPrecision {
@@ -17,7 +17,7 @@ struct OutputPrecision {
 };
 
 struct PrecisionReport {
-  std::string kind;  // kBf16; empty: the program's own precision
+  std::string kind;  // kBf16Weights or kInt8Weights; empty: the program's own precision
   int weights = 0, dots = 0;
   bool against_f64 = false;                         // false: against default XLA on the original program
   double original_ns = 0, tuned_ns = 0;             // default XLA on the original; what was tuned

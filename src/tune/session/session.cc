@@ -195,7 +195,7 @@ void Session::set_inputs(std::vector<NamedArray> arrays) {
   for (size_t i = 0; i < count; ++i) {
     NamedArray& array = by_name ? *ordered[i] : arrays[i];
     // Inputs are those of the original program.
-    if (options_.target.precision == kBf16 && array.type == "f32" && program_.parameters[i].starts_with("bf16["))
+    if (options_.target.precision == kBf16Weights && array.type == "f32" && program_.parameters[i].starts_with("bf16["))
       array = rounded_to_bf16(array);
     append_content(content, array.type, array.bytes);
     request.inputs.push_back(to_wire_array(std::move(array)));

@@ -99,8 +99,9 @@ class Session : public Measurer {
   // weights, and a kernel keeps the name it first had. The worker runs XLA's passes before fusion once per list of
   // decisions other than fusion, and describes each kernel once.
   Lowered lower_kernels(const Decisions& decisions);
-  // The loaded program with its weights in bf16, to load; throws Error where no weight can be. `report`: how many.
-  std::string in_bf16(PrecisionReport& report);
+  // The loaded program with its weights in a lower precision (precision.h), to load; throws Error where no weight can be. `report`: how
+  // many.
+  std::string converted(const std::string& precision, PrecisionReport& report);
   // The loaded program, converted, beside the original.
   void judge_precision(const std::string& original, const Decisions& decisions, PrecisionReport& report);
   wire::RunReplyT run(const Decisions& decisions, int repeat, bool want_outputs);
@@ -151,7 +152,7 @@ class Session : public Measurer {
   wire::LoadReplyT program_;
   std::optional<wire::HelloReplyT> info_;
   std::string name_, inputs_fingerprint_;
-  std::string original_;  // the program that in_bf16() converted
+  std::string original_;  // the program that converted() was made of
   Counters counters_;
   std::set<std::string> counted_;
   int measuring_cpu_ = -1;                // while others prepare

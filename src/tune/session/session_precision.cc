@@ -11,15 +11,16 @@ constexpr double kJudgeLimitSeconds = 3600;  // f64 takes several times as long
 
 }  // namespace
 
-std::string Session::in_bf16(PrecisionReport& report) {
+std::string Session::converted(const std::string& precision, PrecisionReport& report) {
   const auto reply = wire::despite_kills([&] {
     wire::ConvertRequestT request;
     request.program = program_.program;
     request.weights = options_.target.weights;
+    request.precision = precision;
     return worker_.call<wire::ConvertReplyT>(std::move(request));
   });
   original_ = program_.program;
-  report.kind = kBf16;
+  report.kind = precision;
   report.weights = static_cast<int>(reply.weights.size());
   report.dots = reply.dots;
   return {reply.module_proto.begin(), reply.module_proto.end()};

@@ -19,6 +19,13 @@ inline xla::Shape in_order(const xla::Shape& shape) {
   return xla::ShapeUtil::MakeShapeWithDescendingLayout(shape.element_type(), shape.dimensions());
 }
 
+// Of the shape's dimensions in such an order, in elements.
+inline std::vector<int64_t> dense_strides(const xla::Shape& shape) {
+  std::vector<int64_t> strides(shape.dimensions().size(), 1);
+  for (int d = static_cast<int>(strides.size()) - 2; d >= 0; --d) strides[d] = strides[d + 1] * shape.dimensions(d + 1);
+  return strides;
+}
+
 class Arithmetic {
  protected:
   using HloInstruction = xla::HloInstruction;

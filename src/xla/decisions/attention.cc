@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "decisions/arithmetic.h"
 #include "decisions/dot_roles.h"
+#include "decisions/softmax_scores.h"
 #include "decisions/splat.h"
 #include "decisions/window_slices.h"
 #include "status.h"
@@ -20,46 +21,15 @@ using xla::ShapeUtil;
 
 constexpr int kMostSteps = 6;  // from the exponential back to what is scaled
 
-// The dimension of a reshape's operand that is this dimension of its result; -1 where there is none. Dimensions of one element
-// come and go.
-int64_t before_reshape(const HloInstruction& reshape, int64_t dimension) {
-  const auto &to = reshape.shape().dimensions(), &from = reshape.operand(0)->shape().dimensions();
-  int64_t wanted = 0;
-  for (int64_t d = 0; d < dimension; ++d) wanted += to[d] != 1;
-  for (int64_t d = 0, seen = 0; d < static_cast<int64_t>(from.size()); ++d) {
-    if (from[d] == 1) continue;
-    if (seen++ == wanted) return from[d] == to[dimension] ? d : -1;
-  }
-  return -1;
-}
-
-bool only_ones_change(const HloInstruction& reshape) {
-  const auto without_ones = [](const xla::Shape& shape) {
-    std::vector<int64_t> sizes;
-    for (const int64_t size : shape.dimensions())
-      if (size != 1) sizes.push_back(size);
-    return sizes;
-  };
-  return without_ones(reshape.shape()) == without_ones(reshape.operand(0)->shape());
-}
-
 // Whether all elements along a dimension are the same, by the instructions that spread them.
-bool same_along(const HloInstruction* value, int64_t dimension) {
-  while (value->shape().dimensions(dimension) != 1) {
-    if (value->opcode() == HloOpcode::kBroadcast) {
-      const auto& kept = value->dimensions();
-      const auto at = std::find(kept.begin(), kept.end(), dimension);
-      if (at == kept.end()) return true;
-      dimension = at - kept.begin();
-    } else if (value->opcode() == HloOpcode::kReshape && only_ones_change(*value)) {
-      dimension = before_reshape(*value, dimension);
-      if (dimension < 0) return false;
-    } else if (value->opcode() != HloOpcode::kConvert && value->opcode() != HloOpcode::kCopy) {
-      return false;
-    }
-    value = value->operand(0);
+bool same_along(HloInstruction* value, int64_t dimension) {
+  TracedValue at = traced(itself(value));
+  while (at.value->opcode() == HloOpcode::kConvert) {  // also to another type, which a trace stops at
+    at.value = at.value->mutable_operand(0);
+    at = traced(std::move(at));
   }
-  return true;
+  const int64_t from = at.dimensions[dimension];
+  return from < 0 || at.value->shape().dimensions(from) == 1;
 }
 
 // A dot's result times or by a constant, from which these values are made by adding, subtracting or selecting.
@@ -141,9 +111,10 @@ bool is_attention(const HloInstruction& op) {
       ShapeUtil::ElementsIn(quotient.shape()) <= ShapeUtil::ElementsIn(op.shape()) ||
       splat_of(quotient.operand(1)) != nullptr)
     return false;
+  auto* divisor = const_cast<HloInstruction*>(quotient.operand(1));
   const auto& contracted = op.dot_dimension_numbers().lhs_contracting_dimensions();
-  return !contracted.empty() && std::all_of(contracted.begin(), contracted.end(),
-                                            [&](int64_t d) { return same_along(quotient.operand(1), d); });
+  return !contracted.empty() &&
+         std::all_of(contracted.begin(), contracted.end(), [&](int64_t d) { return same_along(divisor, d); });
 }
 
 std::string attention_key(const HloInstruction& op) {

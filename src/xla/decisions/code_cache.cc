@@ -60,6 +60,7 @@ CodeCounters& CodeCounters::operator+=(const CodeCounters& other) {
   linked += other.linked;
   relinked += other.relinked;
   compiled += other.compiled;
+  resumed += other.resumed;
   saved_ms += other.saved_ms;
   return *this;
 }

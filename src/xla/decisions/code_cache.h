@@ -26,6 +26,7 @@ struct CodeCounters {
   int64_t linked = 0;    // objects that were read from disk
   int64_t relinked = 0;  // objects, found by their IR, that were in this process
   int64_t compiled = 0;  // modules that LLVM compiled
+  int64_t resumed = 0;   // times that XLA's passes began after layout assignment
   double saved_ms = 0;   // what those not compiled took when they were, in emission and LLVM
 
   CodeCounters& operator+=(const CodeCounters& other);

@@ -1,9 +1,7 @@
 #include "decisions/dnnl_calls.h"
 
-#include <atomic>
-
-#include "absl/strings/str_replace.h"
 #include "decisions/arithmetic.h"
+#include "decisions/typed_calls.h"
 #include "kernels/dnnl_operation.h"
 #include "status.h"
 #include "xla/ffi/api/ffi.h"
@@ -25,43 +23,6 @@ struct DnnlCall {
   DnnlOperation operation;
 };
 ffi::TypeId DnnlCall::id = {};
-
-// Work that the thread which asks for it takes part in, so that it ends though all others may be waiting for it.
-struct SharedWork {
-  size_t count = 0;
-  std::function<void(size_t)> work;
-  std::atomic<size_t> taken = 0, done = 0;
-
-  void take_part() {
-    for (size_t i = taken.fetch_add(1); i < count; i = taken.fetch_add(1)) {
-      work(i);
-      if (done.fetch_add(1) + 1 == count) done.notify_all();
-    }
-  }
-  void wait() {
-    for (size_t now = done.load(); now < count; now = done.load()) done.wait(now);
-  }
-};
-
-void in_pool(ffi::ThreadPool& pool, size_t count, const std::function<void(size_t)>& work) {
-  std::exception_ptr failed;
-  std::mutex mutex;
-  auto shared = std::make_shared<SharedWork>();
-  shared->count = count;
-  shared->work = [&](size_t i) {
-    try {
-      work(i);
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      failed = std::current_exception();
-    }
-  };
-  if (pool.num_threads() > 1)
-    for (size_t i = 1; i < count; ++i) pool.Schedule([shared] { shared->take_part(); });
-  shared->take_part();
-  shared->wait();
-  if (failed) std::rethrow_exception(failed);
-}
 
 ffi::ErrorOr<std::unique_ptr<DnnlCall>> instantiate(std::string_view plan) {
   try {
@@ -99,16 +60,8 @@ void register_once() {
   }();
 }
 
-// An attribute of MLIR.
-std::string attributes_of(const DnnlPlan& plan) {
-  return absl::StrCat("{plan = \"", absl::StrReplaceAll(plan.text(), {{"\"", "\\\""}}), "\"}");
-}
-
 DnnlPlan plan_of(const HloInstruction& call) {
-  std::string text(call.raw_backend_config_string());
-  constexpr std::string_view kBefore = "{plan = \"", kAfter = "\"}";
-  text = text.substr(kBefore.size(), text.size() - kBefore.size() - kAfter.size());
-  return DnnlPlan::from_text(absl::StrReplaceAll(text, {{"\\\"", "\""}}));
+  return DnnlPlan::from_text(plan_of_attribute(call.raw_backend_config_string()));
 }
 
 // 3 x 3 times 3 x 3 of whole numbers, which every order of sums gives the same.
@@ -137,8 +90,7 @@ bool has_dnnl() {
 }
 
 DnnlArray dnnl_array(const xla::Shape& shape, const std::vector<int64_t>& order) {
-  std::vector<int64_t> strides(shape.dimensions().size(), 1);
-  for (int d = static_cast<int>(strides.size()) - 2; d >= 0; --d) strides[d] = strides[d + 1] * shape.dimensions(d + 1);
+  const std::vector<int64_t> strides = dense_strides(shape);
   DnnlArray array;
   for (const int64_t d : order) {
     array.sizes.push_back(shape.dimensions(d));
@@ -153,7 +105,7 @@ HloInstruction* dnnl_call(xla::HloComputation* computation, const xla::Shape& re
   std::vector<xla::Shape> shapes;
   for (const HloInstruction* operand : operands) shapes.push_back(in_order(operand->shape()));
   return computation->AddInstruction(
-      HloInstruction::CreateCustomCall(in_order(result), operands, kDnnlTarget, shapes, attributes_of(plan),
+      HloInstruction::CreateCustomCall(in_order(result), operands, kDnnlTarget, shapes, plan_attribute(plan.text()),
                                        xla::CustomCallApiVersion::API_VERSION_TYPED_FFI));
 }
 
@@ -208,7 +160,7 @@ void finish_dnnl_calls(xla::HloModule& module, const CompileTarget& target) {
       plan.scaled = plan.steady && !plan.post_ops.empty() && plan.post_ops[0].name == "mul" &&
                     plan.post_ops[0].operand == PostOperand::Channel &&
                     is_made_of(instruction->operand(2), target.weights);
-      instruction->set_raw_backend_config_string(attributes_of(plan));
+      instruction->set_raw_backend_config_string(plan_attribute(plan.text()));
     }
 }
 

@@ -1,5 +1,6 @@
 #include "decisions/epilogue.h"
 
+#include "decisions/activations.h"
 #include "decisions/arithmetic.h"
 #include "decisions/splat.h"
 #include "status.h"
@@ -75,7 +76,7 @@ class Walk : Arithmetic {
  private:
   // Goes on to the next value, if it is one of a step.
   bool step() {
-    if (HloInstruction* product = swish_of_now()) return then({"swish", PostOperand::None, 1}, product);
+    if (auto activation = activation_of(now_)) return then(std::move(activation->step), activation->result);
     if (now_->user_count() != 1) return false;
     HloInstruction* user = now_->users()[0];
     if (user->opcode() == HloOpcode::kReshape) return reshape(user);
@@ -167,17 +168,6 @@ class Walk : Arithmetic {
     found_.steps.push_back({"add", PostOperand::Channel});
     found_.operands.push_back(a.summand == 0 ? a.summands
                                              : binary(HloOpcode::kAdd, a.summands, everywhere(a.summand, a.summands)));
-  }
-
-  // x logistic(x), of our value; null where it is used otherwise.
-  HloInstruction* swish_of_now() const {
-    if (now_->user_count() != 2) return nullptr;
-    HloInstruction *gate = now_->users()[0], *product = now_->users()[1];
-    if (gate->opcode() != HloOpcode::kLogistic) std::swap(gate, product);
-    const bool is_swish = gate->opcode() == HloOpcode::kLogistic && product->opcode() == HloOpcode::kMultiply &&
-                          gate->user_count() == 1 && (product->operand(0) == gate || product->operand(1) == gate) &&
-                          gate != gate->parent()->root_instruction();
-    return is_swish ? product : nullptr;
   }
 
   bool clamped(HloInstruction* user) {

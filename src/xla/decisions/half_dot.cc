@@ -5,6 +5,7 @@
 #include "decisions/dot_roles.h"
 #include "decisions/epilogue.h"
 #include "decisions/host_kernels.h"
+#include "decisions/quantized_weights.h"
 #include "decisions/window_slices.h"
 #include "graph/decision_family.h"
 #include "graph/operation_key.h"
@@ -23,6 +24,13 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
+RowsElement rows_element(xla::PrimitiveType type) {
+  return type == xla::F32   ? RowsElement::F32
+         : type == xla::F16 ? RowsElement::F16
+         : type == xla::S8  ? RowsElement::S8
+                            : RowsElement::Bf16;
+}
+
 // Builds what replaces one dot: a product of matrices, or of as many as the batch has, in the one form that XLA gives to
 // YNNPACK. It decides so before it brings dots into that form, and converts the operands of all others.
 class MatrixProduct : Arithmetic {
@@ -32,8 +40,7 @@ class MatrixProduct : Arithmetic {
   // By a kernel of our own, which reads the matrix once, as it is stored.
   HloInstruction* few_rows() {
     const Matrices m = matrices();
-    RowsPlan plan{m.rows, m.depth, m.columns, m.by_column};
-    plan.wide = m.right->shape().element_type() == xla::F32;
+    const RowsPlan plan{m.rows, m.depth, m.columns, m.by_column, rows_element(m.right->shape().element_type())};
     const xla::Shape result = in_order(ShapeUtil::MakeShape(xla::F32, {plan.rows, plan.columns}));
     register_host_kernels();
     HloInstruction* left = as_type(m.left, xla::F32);
@@ -43,11 +50,14 @@ class MatrixProduct : Arithmetic {
     return as_type(reshaped(product, sizes_of(dot_)), dot_->shape().element_type());
   }
 
-  // With the steps that follow where the columns are one dimension of the result.
+  // With the steps that follow where the columns are one dimension of the result, and all is of f32: between steps of half
+  // precision the program rounds.
   HloInstruction* by_onednn() {
-    const Matrices m = matrices();
+    Matrices m = matrices();
     Epilogue after{{}, {}, dot_};
-    if (right_roles(*dot_).free.size() == 1)
+    const bool wide = m.right->shape().element_type() == xla::F32;
+    m.left = as_type(m.left, xla::F32);
+    if (wide && right_roles(*dot_).free.size() == 1)
       after = epilogue_of(dot_, static_cast<int64_t>(dot_->shape().dimensions().size()) - 1, /*through_reshapes=*/true);
     const xla::Shape result = ShapeUtil::MakeShape(xla::F32, {m.rows, m.columns});
     std::vector<HloInstruction*> operands = {m.left, m.right};
@@ -61,8 +71,10 @@ class MatrixProduct : Arithmetic {
     plan.input = dnnl_array(m.left->shape(), {0, 1});
     plan.output = dnnl_array(result, {0, 1});
     plan.weights = dnnl_array(m.right->shape(), m.by_column ? Sizes{1, 0} : Sizes{0, 1});
+    plan.weights_type = xla::primitive_util::LowercasePrimitiveTypeName(m.right->shape().element_type());
     plan.post_ops = after.steps;
     HloInstruction* product = dnnl_call(dot_->parent(), result, plan, operands);
+    if (!wide) return as_type(reshaped(product, sizes_of(dot_)), dot_->shape().element_type());
     replace_steps(dot_, after, reshaped(product, sizes_of(after.last)));
     return reshaped(product, sizes_of(dot_));
   }
@@ -97,6 +109,7 @@ class MatrixProduct : Arithmetic {
   // Weights as they are stored.
   Matrices matrices() {
     HloInstruction *left = dot_->mutable_operand(0), *right = dot_->mutable_operand(1);
+    if (reads_bytes(*dot_)) right = right->mutable_operand(0);
     const DotRoles l = left_roles(*dot_), r = right_roles(*dot_);
     const int64_t rows = size_product(left->shape(), l.free), depth = size_product(left->shape(), l.contracting),
                   columns = size_product(right->shape(), r.free);
@@ -159,19 +172,37 @@ bool is_f32(const HloInstruction& dot) {
 
 bool has_few_rows(const HloInstruction& dot) { return rows_of(dot) <= kMostRows && left_roles(dot).batch.empty(); }
 
-bool is_half(const HloInstruction& dot) {
+// Both operands of the type, the result of it or of f32.
+bool multiplies(const HloInstruction& dot, xla::PrimitiveType half) {
   const xla::PrimitiveType type = dot.shape().element_type();
-  return (type == xla::BF16 || type == xla::F32) && dot.operand(0)->shape().element_type() == xla::BF16 &&
-         dot.operand(1)->shape().element_type() == xla::BF16;
+  return (type == half || type == xla::F32) && dot.operand(0)->shape().element_type() == half &&
+         dot.operand(1)->shape().element_type() == half;
+}
+
+// A call of the library takes a microsecond.
+bool is_worth_onednn(const HloInstruction& dot) {
+  constexpr double kLeastFlops = 1 << 19;  // some five microseconds
+  return left_roles(dot).batch.empty() && half_dot_flops(dot) >= kLeastFlops && has_dnnl();
 }
 
 }  // namespace
 
+bool reads_bytes(const HloInstruction& dot) { return multiplies_bytes(dot) && has_few_rows(dot); }
+
 std::vector<std::string> half_dot_forms(const HloInstruction& op) {
-  if (op.opcode() != HloOpcode::kDot || !is_half(op) || ShapeUtil::IsZeroElementArray(op.shape()) ||
+  if (op.opcode() != HloOpcode::kDot || ShapeUtil::IsZeroElementArray(op.shape()) ||
       ShapeUtil::IsZeroElementArray(op.operand(0)->shape()))
     return {};
+  if (reads_bytes(op)) return {kFewRows};
   std::vector<std::string> forms;
+  if (multiplies(op, xla::F16)) {
+    if (has_few_rows(op) && reads_element(RowsElement::F16))
+      forms.push_back(kFewRows);  // of f32, oneDNN would read twice the bytes
+    else if (is_worth_onednn(op))
+      forms.push_back(kOneDnn);
+    return forms;
+  }
+  if (!multiplies(op, xla::BF16)) return {};
   if (has_few_rows(op)) forms.push_back(kFewRows);
   if (rows_of(op) == 1) forms.push_back(kF32ResultOfTwoRows);
   forms.push_back(kF32Result);
@@ -180,13 +211,12 @@ std::vector<std::string> half_dot_forms(const HloInstruction& op) {
 
 std::vector<std::string> float_dot_forms(const HloInstruction& op) {
   constexpr int64_t kLeastElements = 1 << 14;  // of the matrix: below, it stays in the first-level cache
-  constexpr double kLeastFlops = 1 << 19;      // some five microseconds: a call of the library takes one
-  if (op.opcode() != HloOpcode::kDot || !is_f32(op) || !left_roles(op).batch.empty() ||
+  if (op.opcode() != HloOpcode::kDot || !is_f32(op) || reads_bytes(op) || !left_roles(op).batch.empty() ||
       ShapeUtil::IsZeroElementArray(op.shape()) || ShapeUtil::IsZeroElementArray(op.operand(0)->shape()))
     return {};
   std::vector<std::string> forms;
   if (has_few_rows(op) && ShapeUtil::ElementsIn(op.operand(1)->shape()) >= kLeastElements) forms.push_back(kFewRows);
-  if (half_dot_flops(op) >= kLeastFlops && has_dnnl()) forms.push_back(kOneDnn);
+  if (is_worth_onednn(op)) forms.push_back(kOneDnn);
   return forms;
 }
 
@@ -210,7 +240,7 @@ HloInstruction* half_dot(HloInstruction* dot, const std::string& value) {
   if (std::find(forms.begin(), forms.end(), value) == forms.end())
     throw Error("no form '" + value + "' of this dot", std::string(dot->name()), kF32Result);
   MatrixProduct product(dot, value == kF32ResultOfTwoRows);
-  return value == kFewRows ? product.few_rows() : product.build();
+  return value == kFewRows ? product.few_rows() : value == kOneDnn ? product.by_onednn() : product.build();
 }
 
 }  // namespace hone::xla_side

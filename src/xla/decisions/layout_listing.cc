@@ -12,7 +12,7 @@ LayoutListing layout_listing(const xla::HloModule& program, const CompileTarget&
     explicit Recording(LayoutListing* space) { layout_table().space = space; }
     ~Recording() { layout_table().space = nullptr; }
   } recording(&space);
-  lower(program, target, under, nullptr, false);
+  lower(program, target, under);
   return space;
 }
 

@@ -49,6 +49,47 @@ xla::cpu::CpuCompiler& compiler() {
   return *instance;
 }
 
+bool wants_huge_pages(const Decisions& options) {
+  return std::any_of(options.begin(), options.end(), [](const Decision& d) {
+    return d.kind == DecisionKind::Option && d.key == "huge_pages" && d.value == "on";
+  });
+}
+
+// The target with the threads that the decisions leave it.
+CompileTarget with_threads(const CompileTarget& target, const Decisions& decisions) {
+  CompileTarget used = target;
+  for (const Decision& d : decisions)
+    if (d.kind == DecisionKind::Option && d.key == kIntraOpThreads) used.threads = threads_of(d.value, target.threads);
+  return used;
+}
+
+// Tells XLA, by the module's configuration, and the seams, by their table, what was decided.
+void configure(xla::HloModule& module, const CompileTarget& used, const Decisions& decisions, bool record_edges) {
+  const Decisions options = of_stage(decisions, DecisionStage::Options),
+                  at_fusion = of_stage(decisions, DecisionStage::Fusion);
+  xla::DebugOptions debug = debug_options_of(used);
+  apply_program_options(debug, used, options);
+  fill_reduce_table(debug, at_fusion);
+  fill_fusion_table(at_fusion, options, record_edges);
+  module.mutable_config().set_debug_options(debug);
+  module.mutable_config().set_intra_op_parallelism_threads(used.threads);
+}
+
+void run_hlo_passes(std::unique_ptr<xla::HloModule> module, Lowered& out) {
+  out.module = take(compiler().RunHloPasses(std::move(module), nullptr, {}), "HLO passes");
+  std::map<std::string, bool> seen;
+  for (const FusionEdge& edge : seam_table().edges)
+    if (seen.emplace(edge.key, true).second) out.edges.push_back(edge);
+  out.reductions = seam_table().reductions;
+}
+
+void finish(Lowered& out, const CompileTarget& used, const Decisions& decisions) {
+  out.huge_pages = wants_huge_pages(decisions);
+  out.threads = used.threads;
+  mark_packed(*out.module, out.storage);
+  mark_kernels(*out.module, decisions);
+}
+
 }  // namespace
 
 void fill_fusion_table(const Decisions& at_fusion, const Decisions& options, bool record_edges) {
@@ -61,46 +102,70 @@ void fill_fusion_table(const Decisions& at_fusion, const Decisions& options, boo
 }
 
 Lowered lower(const xla::HloModule& program, const CompileTarget& target, const Decisions& decisions,
-              const std::vector<xla::Literal>* inputs, bool record_edges, std::unique_ptr<xla::HloModule>* snapshot) {
+              const std::vector<xla::Literal>* inputs, const LoweringRecords& records) {
   // Each decision is seen at its stage and at no other (graph/decisions.def).
-  const Decisions on_program = of_stage(decisions, DecisionStage::Program),
-                  options = of_stage(decisions, DecisionStage::Options),
-                  at_fusion = of_stage(decisions, DecisionStage::Fusion);
+  const Decisions on_program = of_stage(decisions, DecisionStage::Program);
+  const CompileTarget used = with_threads(target, decisions);
   Lowered out;
   auto module = program.Clone("");
   module->set_name(program.name());
   out.storage = weight_storage(*module, target.weights, on_program);
   apply_weight_storage(*module, out.storage, inputs);
   apply_rewrites(*module, on_program);
-  finish_dnnl_calls(*module, target);
-  auto& config = module->mutable_config();
+  finish_dnnl_calls(*module, used);
+  SeamScope scope;
+  const LayoutScope layouts(of_stage(decisions, DecisionStage::Layouts));
+  configure(*module, used, decisions, records.edges);
+  seam_table().snapshot = records.before_fusion;
+  seam_table().with_layouts = records.with_layouts;
+  const double start_s = steady_s();
+  run_pass_decisions(*module, on_program);
+  run_hlo_passes(std::move(module), out);
+  layouts.check_all_met();
+  out.pass_ms = ms_since(start_s);
+  // Recorded edges name instructions by these tags (op_type="@name before fusion"). Fingerprints ignore metadata.
+  if (!records.edges) strip_tags(*out.module);
+  finish(out, used, decisions);
+  return out;
+}
+
+Lowered lower_from_layouts(const xla::HloModule& with_layouts, const std::vector<Storage>& storage,
+                           const CompileTarget& target, const Decisions& decisions) {
+  const CompileTarget used = with_threads(target, decisions);
+  Lowered out;
+  out.storage = storage;
+  auto module = copy_to_resume(with_layouts);
+  SeamScope scope;
+  configure(*module, used, decisions, /*record_edges=*/false);
+  seam_table().has_layouts = true;
+  const double start_s = steady_s();
+  run_hlo_passes(std::move(module), out);
+  out.pass_ms = ms_since(start_s);
+  strip_tags(*out.module);
+  finish(out, used, decisions);
+  return out;
+}
+
+bool read_by_codegen(const Decision& decision) {
+  const DecisionStage stage = stage_of(decision.kind, decision.key);
+  return stage == DecisionStage::Kernels ||
+         (stage == DecisionStage::Options && first_reader(decision) == OptionReader::Codegen);
+}
+
+bool read_after_layouts(const Decision& decision) {
+  return decision.kind == DecisionKind::Fusion || read_by_codegen(decision) ||
+         (stage_of(decision.kind, decision.key) == DecisionStage::Options &&
+          first_reader(decision) == OptionReader::Fusion);
+}
+
+void set_code_options(Lowered& lowered, const CompileTarget& target, const Decisions& decisions) {
+  const Decisions options = of_stage(decisions, DecisionStage::Options);
   xla::DebugOptions debug = debug_options_of(target);
   apply_program_options(debug, target, options);
   SeamScope scope;
-  fill_reduce_table(debug, at_fusion);
-  fill_fusion_table(at_fusion, options, record_edges);
-  seam_table().snapshot = snapshot;
-  const LayoutScope layouts(of_stage(decisions, DecisionStage::Layouts));
-  config.set_debug_options(debug);
-  config.set_intra_op_parallelism_threads(target.threads);
-  for (const Decision& d : options)
-    if (d.kind == DecisionKind::Option && d.key == "huge_pages") out.huge_pages = d.value == "on";
-
-  const double start_s = steady_s();
-  run_pass_decisions(*module, on_program);
-  out.module = take(compiler().RunHloPasses(std::move(module), nullptr, {}), "HLO passes");
-  layouts.check_all_met();
-  out.pass_ms = ms_since(start_s);
-  std::map<std::string, bool> seen;
-  for (const FusionEdge& edge : seam_table().edges)
-    if (seen.emplace(edge.key, true).second) out.edges.push_back(edge);
-  out.reductions = seam_table().reductions;
-  // Recorded edges name instructions by these tags (op_type="@name before fusion"). Fingerprints ignore metadata.
-  if (!record_edges) strip_tags(*out.module);
-
-  mark_packed(*out.module, out.storage);
-  mark_kernels(*out.module, decisions);
-  return out;
+  fill_reduce_table(debug, of_stage(decisions, DecisionStage::Fusion));
+  lowered.module->mutable_config().set_debug_options(debug);
+  lowered.huge_pages = wants_huge_pages(options);
 }
 
 std::unique_ptr<xla::HloModule> copy_with_names(const xla::HloModule& module) {

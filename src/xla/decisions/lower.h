@@ -21,16 +21,35 @@ struct Lowered {
   std::map<std::string, Reduction> reductions;  // by key: those that YNNPACK can run
   std::vector<Storage> storage;                 // per entry parameter
   bool huge_pages = false;
+  int threads = 1;  // that run it: the target's, or fewer by the decisions
   double pass_ms = 0;
+};
+
+// What else lower() records.
+struct LoweringRecords {
+  bool edges = false;  // Lowered::edges
+  std::unique_ptr<xla::HloModule>* before_fusion =
+      nullptr;  // receives a copy of the module as it reached the fusion pass
+  std::unique_ptr<xla::HloModule>* with_layouts = nullptr;  // one as it left layout assignment
 };
 
 // Runs XLA's HLO passes on a copy of the program under the decisions, then writes the kernel and library decisions to
 // the instructions they belong to. `inputs` (one literal per parameter) is needed only for constant weights.
-// Throws Error for decisions that do not fit and RunError when XLA fails. `snapshot`: receives a copy of the module as it
-// reached the fusion pass.
+// Throws Error for decisions that do not fit and RunError when XLA fails.
 Lowered lower(const xla::HloModule& program, const CompileTarget& target, const Decisions& decisions,
-              const std::vector<xla::Literal>* inputs, bool record_edges,
-              std::unique_ptr<xla::HloModule>* snapshot = nullptr);
+              const std::vector<xla::Literal>* inputs = nullptr, const LoweringRecords& records = {});
+
+// The passes after layout assignment alone, on a copy. `with_layouts` and `storage` are of a lowering under the same decisions but
+// for those that read_after_layouts(). Throws as lower(). Reductions are those that XLA asks about in these passes.
+Lowered lower_from_layouts(const xla::HloModule& with_layouts, const std::vector<Storage>& storage,
+                           const CompileTarget& target, const Decisions& decisions);
+
+// Whether XLA reads nothing of the decision before the end of layout assignment.
+bool read_after_layouts(const Decision& decision);
+// Whether it changes code generation and the executable alone: with set_code_options() the same lowered module serves.
+bool read_by_codegen(const Decision& decision);
+// Gives a lowered module the program options of these decisions, in place of those that it was lowered under.
+void set_code_options(Lowered& lowered, const CompileTarget& target, const Decisions& decisions);
 
 // Tells the fusion seam what was decided, until the SeamScope around it ends: edges by the decisions of the stage Fusion,
 // whether producers may be copied by those of the stage Options. Decisions about anything else are passed over.
@@ -38,6 +57,10 @@ void fill_fusion_table(const Decisions& at_fusion, const Decisions& options, boo
 
 // A copy in which everything is called as in the original; XLA's own clones call their fused computations otherwise.
 std::unique_ptr<xla::HloModule> copy_with_names(const xla::HloModule& module);
+
+// A copy in which passes can go on: everything is called as in the original, and what they make will be. XLA numbers new
+// instructions by all names that were ever taken in a module.
+std::unique_ptr<xla::HloModule> copy_to_resume(const xla::HloModule& module);
 
 // The kernel decisions alone, on a module lowered under the others. `known`: fingerprints by instruction name, filled where
 // one is missing; may be null.

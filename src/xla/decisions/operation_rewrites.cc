@@ -1,8 +1,10 @@
 #include "decisions/operation_rewrites.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "decisions/arg_reduction.h"
 #include "decisions/attention.h"
+#include "decisions/attention_blocks.h"
 #include "decisions/conv_pool_expander.h"
 #include "decisions/cumulative_sums.h"
 #include "decisions/dnnl_calls.h"
@@ -15,10 +17,13 @@
 #include "decisions/sine.h"
 #include "decisions/small_dots.h"
 #include "decisions/sorts.h"
+#include "decisions/split_convolution.h"
 #include "decisions/window_slices.h"
 #include "decisions/winograd.h"
 #include "decisions/winograd_forms.h"
+#include "decisions/winograd_gradient.h"
 #include "graph/decision_family.h"
+#include "graph/winograd_form.h"
 #include "status.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/service/call_inliner.h"
@@ -107,7 +112,13 @@ double elements_read(const HloInstruction& op) {
 }
 
 std::string dot_key(const HloInstruction& op) {
-  return absl::StrCat(shapes_of(op), ":", xla::DotDimensionNumbersToString(op.dot_dimension_numbers()));
+  const xla::Shape& right = op.operand(1)->shape();
+  const std::string shapes = reads_bytes(op)
+                                 ? absl::StrCat(ShapeUtil::HumanString(op.operand(0)->shape()), "*",
+                                                ShapeUtil::HumanString(ShapeUtil::ChangeElementType(right, xla::S8)),
+                                                "->", ShapeUtil::HumanString(op.shape()))
+                                 : shapes_of(op);
+  return absl::StrCat(shapes, ":", xla::DotDimensionNumbersToString(op.dot_dimension_numbers()));
 }
 
 HloInstruction* shifted(HloInstruction* op, const std::string& value) {
@@ -116,7 +127,9 @@ HloInstruction* shifted(HloInstruction* op, const std::string& value) {
 }
 
 std::vector<std::string> forms_of_dense(const HloInstruction& op) {
-  std::vector<std::string> forms = winograd_forms(op);
+  std::vector<std::string> forms = gradient_forms(op);
+  if (forms.empty()) forms = winograd_forms(op);
+  if (forms.empty()) forms = split_forms(op);
   if (op.opcode() == HloOpcode::kConvolution && op.feature_group_count() == 1)
     for (std::string& form : onednn_forms(op)) forms.insert(forms.begin(), std::move(form));
   return forms;
@@ -130,11 +143,25 @@ std::vector<std::string> forms_of_grouped(const HloInstruction& op) {
 }
 
 HloInstruction* dense_convolution(HloInstruction* op, const std::string& value) {
-  return value == kOneDnn ? onednn_convolution(op) : winograd_convolution(op, value);
+  if (value == kOneDnn) return onednn_convolution(op);
+  const std::optional<WinogradForm> form = WinogradForm::parse(value);
+  if (form && form->use == WinogradUse::Split && has_split(*op, form->tile)) return split_convolution(op, *form);
+  if (form && form->use == WinogradUse::Gradient && has_gradient(*op, form->tile)) return winograd_gradient(op, *form);
+  return winograd_convolution(op, value);
 }
 
 HloInstruction* grouped_convolution(HloInstruction* op, const std::string& value) {
   return value == kOneDnn ? onednn_convolution(op) : shifted(op, value);
+}
+
+std::vector<std::string> forms_of_attention(const HloInstruction& op) {
+  std::vector<std::string> forms = only<is_attention, kLateDivision>(op);
+  if (is_attention_in_blocks(op)) forms.insert(forms.begin(), kBlocks);
+  return forms;
+}
+
+HloInstruction* attention(HloInstruction* op, const std::string& value) {
+  return value == kBlocks ? attention_in_blocks(op) : late_division(op);
 }
 
 constexpr RewriteRow kRewrites[] = {
@@ -150,8 +177,7 @@ constexpr RewriteRow kRewrites[] = {
     {FamilyId::ArgReduction, only<is_arg_reduction, kTwoReductions>, arg_key, elements_read,
      without_value<two_reductions>},
     {FamilyId::Sine, only<is_large_sine, kPolynomial>, shape_key, elements_read, without_value<polynomial_sine>},
-    {FamilyId::Attention, only<is_attention, kLateDivision>, attention_key, half_dot_flops,
-     without_value<late_division>},
+    {FamilyId::Attention, forms_of_attention, attention_key, half_dot_flops, attention},
     {FamilyId::FloatDot, float_dot_forms, dot_key, half_dot_flops, float_dot},
     {FamilyId::HalfDot, half_dot_forms, dot_key, half_dot_flops, half_dot},
     {FamilyId::SmallDot, small_dot_forms, dot_key, half_dot_flops, small_dot},
@@ -173,6 +199,18 @@ Found rewrite_of(const HloInstruction& op) {
   return {};
 }
 
+// A copy of the program with calls replaced by what they call, as they are before a rewrite; null where there are none. The family of
+// an operation may depend on what makes its operands, which JAX writes as functions: masks, softmax.
+std::unique_ptr<xla::HloModule> inlined(const xla::HloModule& module) {
+  const auto calls = [](const auto* computation) {
+    return absl::c_any_of(computation->instructions(), [](const auto* i) { return i->opcode() == HloOpcode::kCall; });
+  };
+  if (absl::c_none_of(module.computations(), calls)) return nullptr;
+  std::unique_ptr<xla::HloModule> copy = module.Clone("");
+  check(xla::CallInliner().Run(copy.get()).status(), "rewrite");
+  return copy;
+}
+
 // The parameter of the program that a value is another order of, or -1.
 int parameter_behind(const HloInstruction* value) {
   for (;; value = value->operand(0)) switch (value->opcode()) {
@@ -192,13 +230,16 @@ int parameter_behind(const HloInstruction* value) {
 }  // namespace
 
 std::map<std::string, RewritableOperation> rewritable_operations(const xla::HloModule& module) {
+  const std::unique_ptr<xla::HloModule> copy = inlined(module);
+  const xla::HloModule& program = copy ? *copy : module;
   std::map<std::string, RewritableOperation> all;
-  for (const auto* computation : module.computations())
+  for (const auto* computation : program.computations())
     for (const auto* instruction : computation->instructions()) {
-      Found found = rewrite_of(*instruction);
+      const Found found = rewrite_of(*instruction);
       if (found.row == nullptr) continue;
       RewritableOperation& operation = all[found.key];
-      operation.values = std::move(found.values);
+      for (const std::string& value : found.values)
+        if (!absl::c_linear_search(operation.values, value)) operation.values.push_back(value);
       operation.operations += found.row->operations(*instruction);
       ++operation.count;
       const int behind = instruction->operand_count() > 1 ? parameter_behind(instruction->operand(1)) : -1;
@@ -208,30 +249,55 @@ std::map<std::string, RewritableOperation> rewritable_operations(const xla::HloM
   return all;
 }
 
-void apply_rewrites(xla::HloModule& module, const Decisions& decisions) {
-  struct Decided {
-    std::string value;
-    bool met = false;
-  };
-  std::map<std::string, Decided> decided;
-  for (const Decision& d : decisions)
-    if (d.kind == DecisionKind::Rewrite && d.value != kNotRewritten) decided.emplace(d.key, Decided{d.value});
+namespace {
+
+using DecidedValues = std::map<std::string, std::string>;  // by key
+
+// Attentions of one key may differ in how their scores are made: those that have no form of this value stay as they are.
+bool takes(const Found& found, const std::string& value) {
+  return found.row->family != FamilyId::Attention || absl::c_linear_search(found.values, value);
+}
+
+void check_all_met(const xla::HloModule& module, const DecidedValues& decided) {
   if (decided.empty()) return;
-  // What follows an operation is in view only where it is not called.
-  if (std::any_of(decided.begin(), decided.end(), [](const auto& d) { return d.second.value == kOneDnn; }))
-    check(xla::CallInliner().Run(&module).status(), "rewrite");
+  std::set<std::string> met;
+  for (const auto* computation : module.computations())
+    for (const auto* instruction : computation->instructions()) {
+      const Found found = rewrite_of(*instruction);
+      const auto decision = found.row ? decided.find(found.key) : decided.end();
+      if (decision != decided.end() && takes(found, decision->second)) met.insert(found.key);
+    }
+  for (const auto& [key, value] : decided)
+    if (!met.contains(key)) throw Error("the program has no such operation to rewrite as '" + value + "'", key);
+}
+
+void rewrite_all(xla::HloModule& module, const DecidedValues& decided) {
+  if (decided.empty()) return;
   for (auto* computation : module.MakeComputationPostOrder())
     for (auto* instruction : computation->MakeInstructionPostOrder()) {
       const Found found = rewrite_of(*instruction);
       const auto decision = found.row ? decided.find(found.key) : decided.end();
-      if (decision == decided.end()) continue;
-      decision->second.met = true;
-      HloInstruction* result = found.row->rewritten(instruction, decision->second.value);
+      if (decision == decided.end() || !takes(found, decision->second)) continue;
+      HloInstruction* result = found.row->rewritten(instruction, decision->second);
       result->set_metadata(instruction->metadata());
       check(computation->ReplaceInstruction(instruction, result), "rewrite");
     }
-  for (const auto& [key, decision] : decided)
-    if (!decision.met) throw Error("the program has no such operation to rewrite", key);
+}
+
+}  // namespace
+
+void apply_rewrites(xla::HloModule& module, const Decisions& decisions) {
+  DecidedValues in_blocks, others;
+  for (const Decision& d : decisions)
+    if (d.kind == DecisionKind::Rewrite && d.value != kNotRewritten)
+      (d.value == kBlocks ? in_blocks : others).emplace(d.key, d.value);
+  if (in_blocks.empty() && others.empty()) return;
+  check(xla::CallInliner().Run(&module).status(), "rewrite");
+  check_all_met(module, in_blocks);
+  check_all_met(module, others);
+  // Attention in blocks takes the dot of its scores with it, which may have been decided about, too.
+  rewrite_all(module, in_blocks);
+  rewrite_all(module, others);
 }
 
 namespace {
@@ -243,7 +309,8 @@ class AloneBuilder {
 
   HloInstruction* operand(const HloInstruction& value) {
     const HloOpcode opcode = value.opcode();
-    if (opcode == HloOpcode::kTranspose || opcode == HloOpcode::kReshape) return copy(value);
+    const bool of_bytes = opcode == HloOpcode::kConvert && value.operand(0)->shape().element_type() == xla::S8;
+    if (opcode == HloOpcode::kTranspose || opcode == HloOpcode::kReshape || of_bytes) return copy(value);
     if (opcode == HloOpcode::kConstant) return entry_.AddInstruction(value.Clone(""));
     return entry_.AddInstruction(
         HloInstruction::CreateParameter(parameters_++, plain(value.shape()), std::string(value.name())));
@@ -268,7 +335,9 @@ class AloneBuilder {
 }  // namespace
 
 AloneModule operation_alone(const xla::HloModule& module, const std::string& key, const std::vector<int>& weights) {
-  for (const auto* computation : module.computations())
+  const std::unique_ptr<xla::HloModule> copy = inlined(module);
+  const xla::HloModule& program = copy ? *copy : module;
+  for (const auto* computation : program.computations())
     for (const auto* instruction : computation->instructions()) {
       if (rewrite_of(*instruction).key != key) continue;
       AloneBuilder builder;

@@ -21,11 +21,12 @@ struct RewritableOperation {
   bool of_parameters = true;  // all of them are
 };
 
-// Those of a loaded program, by key (graph/decision_families.def).
+// Those of a loaded program whose calls are replaced by what they call, by key (graph/decision_families.def).
 std::map<std::string, RewritableOperation> rewritable_operations(const xla::HloModule& module);
 
-// Rewrites all operations that are decided. Throws Error for keys the program does not have and for values an operation
-// does not take.
+// Replaces calls by what they call, if anything is decided, and rewrites all operations that are decided: attention in blocks first,
+// together with the dot of its scores whatever is decided about that. Attentions that do not have the form of their key's decision stay.
+// Throws Error for keys the program does not have and for values an operation does not take.
 void apply_rewrites(xla::HloModule& module, const Decisions& decisions);
 
 struct AloneModule {

@@ -78,24 +78,31 @@ class Rounding : Arithmetic {
 
 }  // namespace
 
+HloInstruction* weight_parameter(const xla::HloComputation& entry, int number) {
+  if (number < 0 || number >= entry.num_parameters())
+    throw Error("parameter " + std::to_string(number) + " does not exist", "--weights");
+  return entry.parameter_instruction(number);
+}
+
+RetypedParameter retype_parameter(xla::HloComputation& entry, int number, xla::PrimitiveType type) {
+  HloInstruction* former = entry.parameter_instruction(number);
+  const std::string name(former->name());
+  const xla::Shape shape = ShapeUtil::ChangeElementType(former->shape(), type);
+  HloInstruction* stand_in = entry.AddInstruction(HloInstruction::CreateIota(former->shape(), 0));
+  check(former->ReplaceAllUsesWith(stand_in), "precision");
+  return {stand_in, entry.ReplaceParameter(number, HloInstruction::CreateParameter(number, shape, name))};
+}
+
 LoweredPrecision lower_precision(xla::HloModule& module, const std::vector<int>& weights) {
   check(xla::CallInliner().Run(&module).status(), "precision");
   xla::HloComputation& entry = *module.entry_computation();
   LoweredPrecision lowered;
   for (const int number : weights) {
-    if (number < 0 || number >= entry.num_parameters())
-      throw Error("parameter " + std::to_string(number) + " does not exist", "--weights");
-    HloInstruction* weight = entry.parameter_instruction(number);
+    const HloInstruction* weight = weight_parameter(entry, number);
     const int dots = is_f32(*weight) ? dots_of(*weight) : -1;
     if (dots <= 0) continue;
-    const std::string name(weight->name());
-    // The old parameter gives way to one of another type: its readers move to a stand-in first.
-    HloInstruction* before = entry.AddInstruction(HloInstruction::CreateIota(weight->shape(), 0));
-    check(weight->ReplaceAllUsesWith(before), "precision");
-    HloInstruction* now = entry.ReplaceParameter(
-        number,
-        HloInstruction::CreateParameter(number, ShapeUtil::ChangeElementType(weight->shape(), xla::BF16), name));
-    Rounding(&entry).replace(before, now);
+    const RetypedParameter retyped = retype_parameter(entry, number, xla::BF16);
+    Rounding(&entry).replace(retyped.stand_in, retyped.parameter);
     lowered.weights.push_back(number);
     lowered.dots += dots;
   }

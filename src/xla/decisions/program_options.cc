@@ -15,6 +15,7 @@ namespace {
 struct ProgramOption {
   DecisionKind kind;
   const char* key;
+  OptionReader first_reader;
   std::vector<std::string> values;
   bool needs_fast_math;
   void (*apply)(xla::DebugOptions&, const std::string& value);  // any value but the first
@@ -46,14 +47,16 @@ void set_libraries(xla::DebugOptions& debug, const std::string& value) {
 
 const std::vector<ProgramOption>& program_options() {
   static const std::vector<ProgramOption> options = {
-#define PROGRAM_OPTION(key, needs_fast_math, effect, ...)                                                              \
-  {DecisionKind::Option, key, {__VA_ARGS__}, needs_fast_math, [](xla::DebugOptions& debug, const std::string& value) { \
-     effect;                                                                                                           \
-   }},
+#define PROGRAM_OPTION(key, reader, needs_fast_math, effect, ...) \
+  {DecisionKind::Option, key,                                     \
+   OptionReader::reader, {__VA_ARGS__},                           \
+   needs_fast_math,      [](xla::DebugOptions& debug, const std::string& value) { \
+     effect; }},
 #include "decisions/program_options.def"
 #undef PROGRAM_OPTION
       {DecisionKind::Library,
        family(FamilyId::ProgramLibrary).prefix,
+       OptionReader::Passes,
        {"default", "eigen", "ynn-dot", "ynn-dot-conv", "ynn-dot-conv-reduce"},
        false,
        set_libraries}};
@@ -61,6 +64,16 @@ const std::vector<ProgramOption>& program_options() {
 }
 
 }  // namespace
+
+int threads_of(const std::string& value, int threads) {
+  return value == "1" ? 1 : value == "half" ? std::max(1, threads / 2) : threads;
+}
+
+OptionReader first_reader(const Decision& decision) {
+  for (const ProgramOption& option : program_options())
+    if (option.kind == decision.kind && option.key == decision.key) return option.first_reader;
+  return OptionReader::Passes;
+}
 
 xla::DebugOptions debug_options_of(const CompileTarget& target) {
   xla::DebugOptions debug = xla::GetDebugOptionsFromFlags();
@@ -105,7 +118,12 @@ std::vector<Dimension> program_dimensions(const xla::HloModule& program, const C
   }
   for (const ProgramOption& option : program_options()) {
     if (option.needs_fast_math && !target.allow_fast_math) continue;
-    dimensions.push_back({option.kind, option.key, option.values, 0, 0});
+    Dimension dimension{option.kind, option.key, option.values, 0, 0};
+    if (option.key == std::string(kIntraOpThreads)) {
+      if (target.threads == 1) continue;
+      if (threads_of("half", target.threads) == 1) std::erase(dimension.options, "half");
+    }
+    dimensions.push_back(std::move(dimension));
   }
   for (const auto& [key, operation] : rewritable_operations(program)) {
     Dimension dimension{DecisionKind::Rewrite, key, {kNotRewritten}, 0, operation.operations, operation.count};

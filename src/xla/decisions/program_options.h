@@ -5,9 +5,19 @@
 
 #include "decisions/compile_target.h"
 #include "graph/decision.h"
+#include "graph/program_option.h"
 #include "xla/hlo/ir/hlo_module.h"
 
 namespace hone::xla_side {
+
+// Where a decision about the whole program is read first: by XLA's passes before the end of layout assignment, by those after it, of
+// which fusion is the first, or by code generation and the executable.
+enum class OptionReader { Passes, Fusion, Codegen };
+// `decision`: of the stage Options. Passes for those that do not exist.
+OptionReader first_reader(const Decision& decision);
+
+// How many of the target's threads a value of kIntraOpThreads leaves.
+int threads_of(const std::string& value, int threads);
 
 // XLA's flags under the target's limits, before any decision. Throws Error for a limit that does not exist.
 xla::DebugOptions debug_options_of(const CompileTarget& target);

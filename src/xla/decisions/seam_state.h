@@ -19,6 +19,7 @@ enum SeamId : int8_t {
   kReduceYnn,
   kYnnThunk,
   kLayout,
+  kLayoutPasses,
   kCodeFusions,
   kCodeObjects,
   kCodeLinks,

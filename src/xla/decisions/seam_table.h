@@ -54,6 +54,9 @@ struct SeamTable {
   std::set<int64_t> packed;                             // parameters that YNNPACK packs once
   std::unique_ptr<xla::HloModule>* snapshot = nullptr;  // out, if not null: a copy of the module before fusion
   bool tagged = false;                                  // the module to fuse already has its tags
+  bool has_layouts = false;                             // the module to lower left layout assignment before
+  std::unique_ptr<xla::HloModule>* with_layouts =
+      nullptr;  // out, if not null: a copy of it as it left layout assignment
 };
 SeamTable& seam_table();
 

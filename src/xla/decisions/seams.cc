@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "decisions/fusion_barrier.h"
 #include "decisions/layouts.h"
+#include "decisions/lower.h"
 #include "decisions/seam_original.h"
 #include "graph/kernel_option.h"
 #include "xla/backends/cpu/codegen/tiled/tiled_fusion_emitter.h"
@@ -13,6 +14,7 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/service/cpu/cpu_compiler.h"
 #include "xla/service/cpu/cpu_instruction_fusion.h"
 #include "xla/service/cpu/cpu_layout_assignment.h"
 #include "xla/service/cpu/ir_emission_utils.h"
@@ -61,6 +63,13 @@ bool relaxed_op(const xla::HloInstruction& op) {
 }
 
 }  // namespace
+
+std::unique_ptr<xla::HloModule> copy_to_resume(const xla::HloModule& module) {
+  auto copy = copy_with_names(module);
+  copy->computation_name_uniquer_->generated_names_ = module.computation_name_uniquer_->generated_names_;
+  copy->instruction_name_uniquer_->generated_names_ = module.instruction_name_uniquer_->generated_names_;
+  return copy;
+}
 
 // This XLA accepts a clamp with scalar bounds for tiling and then aborts on it ("Failed to infer result type(s)").
 bool has_scalar_clamp(const xla::HloFusionInstruction& fusion) {
@@ -268,6 +277,22 @@ static absl::Status constrain_result(CpuLayoutAssignment* self, const HloInstruc
   if (known == nullptr) return self->SetInstructionLayout(shape, op);
   known->layout_[0] = shape.layout();
   return absl::OkStatus();
+}
+
+// The first half of XLA's passes, layout assignment at its end.
+absl::Status CpuCompiler::RunHloPassesThroughLayoutAssn(HloModule* module, bool is_aot_compile,
+                                                        TargetMachineFeatures* target_machine_features) {
+  using namespace hone::xla_side;
+  using Fn = absl::Status (*)(CpuCompiler*, HloModule*, bool, TargetMachineFeatures*);
+  static Fn fn = original<Fn>(kLayoutPasses,
+                              "_ZN3xla3cpu11CpuCompiler29RunHloPassesThroughLayoutAssnEPNS_9HloModuleEbPNS0_"
+                              "21TargetMachineFeaturesE");
+  ++state(kLayoutPasses).calls;
+  if (seam_table().has_layouts) return absl::OkStatus();
+  absl::Status status = fn(this, module, is_aot_compile, target_machine_features);
+  if (status.ok() && seam_table().with_layouts != nullptr && state(kLayoutPasses).on)
+    *seam_table().with_layouts = copy_to_resume(*module);
+  return status;
 }
 
 // Called once per computation and round of layout assignment, before constraints are propagated.

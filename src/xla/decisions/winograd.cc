@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "decisions/arithmetic.h"
-#include "decisions/fusion_barrier.h"
-#include "decisions/window_slices.h"
-#include "decisions/winograd_forms.h"
+#include "decisions/winograd_arithmetic.h"
 #include "graph/winograd_form.h"
 #include "status.h"
 #include "xla/window_util.h"
@@ -22,14 +19,12 @@ using xla::ShapeUtil;
 
 // Builds the arithmetic that replaces one convolution, in the convolution's computation. Values between have the dimensions
 // batch, rows, columns, features; one spatial dimension counts as columns of one row.
-class WinogradConvolution : Arithmetic {
+class WinogradConvolution : WinogradArithmetic {
  public:
   WinogradConvolution(HloInstruction* conv, WinogradForm form)
-      : Arithmetic(conv->parent()),
+      : WinogradArithmetic(conv),
         conv_(conv),
         numbers_(conv->convolution_dimension_numbers()),
-        // Narrow types are computed in f32, as in libraries.
-        type_(conv->shape().element_type() == xla::F64 ? xla::F64 : xla::F32),
         form_(form),
         batch_(size_of(conv, numbers_.output_batch_dimension())),
         features_(size_of(conv->operand(1), numbers_.kernel_input_feature_dimension())),
@@ -65,83 +60,15 @@ class WinogradConvolution : Arithmetic {
   }
 
  private:
-  // ---- instructions
-
-  Shape shape(const Sizes& sizes) const { return ShapeUtil::MakeShape(type_, sizes); }
-  HloInstruction* slice(HloInstruction* value, const Sizes& from, const Sizes& to, Sizes step = {}) {
-    if (step.empty()) step.assign(from.size(), 1);
-    if (to == sizes_of(value) && std::all_of(from.begin(), from.end(), [](int64_t f) { return f == 0; }) &&
-        std::all_of(step.begin(), step.end(), [](int64_t s) { return s == 1; }))
-      return value;
-    return sliced(value, from, to, step);
-  }
-  // Every `step`-th of `count` elements of one dimension.
-  HloInstruction* every(HloInstruction* value, int64_t dimension, int64_t from, int64_t count, int64_t step) {
-    Sizes start(sizes_of(value).size(), 0), end = sizes_of(value), steps(start.size(), 1);
-    start[dimension] = from;
-    end[dimension] = from + (count - 1) * step + 1;
-    steps[dimension] = step;
-    return slice(value, start, end, steps);
-  }
-  HloInstruction* scaled(HloInstruction* value, double by) {
-    if (by == 1) return value;
-    if (by == -1) return add(HloInstruction::CreateUnary(value->shape(), HloOpcode::kNegate, value));
-    xla::Literal scalar = type_ == xla::F64 ? xla::LiteralUtil::CreateR0<double>(by)
-                                            : xla::LiteralUtil::CreateR0<float>(static_cast<float>(by));
-    return binary(HloOpcode::kMultiply, value, filled(std::move(scalar), sizes_of(value)));
-  }
-  HloInstruction* combined(const std::vector<double>& row, const std::vector<HloInstruction*>& values) {
-    HloInstruction* sum = nullptr;
-    for (size_t k = 0; k < row.size(); ++k) {
-      if (row[k] == 0) continue;
-      HloInstruction* term = scaled(values[k], row[k]);
-      sum = sum == nullptr ? term : binary(HloOpcode::kAdd, sum, term);
-    }
-    return sum;
-  }
-  // One combination of the values for each row of the matrix, side by side in a dimension added at `at`.
-  HloInstruction* transformed(const Matrix& matrix, const std::vector<HloInstruction*>& values, int64_t at) {
-    std::vector<HloInstruction*> parts;
-    Sizes sizes = sizes_of(values[0]);
-    sizes.insert(sizes.begin() + at, 1);
-    for (const std::vector<double>& row : matrix) parts.push_back(reshaped(combined(row, values), sizes));
-    return concatenated(parts, at);
-  }
-  // The elements along the first dimension, without it.
-  std::vector<HloInstruction*> split(HloInstruction* value) {
-    const Sizes sizes = sizes_of(value), rest(sizes.begin() + 1, sizes.end());
-    std::vector<HloInstruction*> parts;
-    for (int64_t i = 0; i < sizes[0]; ++i) parts.push_back(reshaped(every(value, 0, i, 1, 1), rest));
-    return parts;
-  }
-
   // ---- operands and result
-
-  // Spatial dimensions in order, with one of a single element before where the convolution has only one.
-  template <class Dimensions>
-  static Sizes order_of(int64_t first, const Dimensions& spatial, std::initializer_list<int64_t> last) {
-    Sizes order;
-    if (first >= 0) order.push_back(first);
-    order.insert(order.end(), spatial.begin(), spatial.end());
-    order.insert(order.end(), last);
-    return order;
-  }
 
   HloInstruction* padded_input() {
     HloInstruction* input = as_type(conv_->mutable_operand(0), type_);
     input = transposed(input, order_of(numbers_.input_batch_dimension(), numbers_.input_spatial_dimensions(),
                                        {numbers_.input_feature_dimension()}));
     input = reshaped(input, {batch_, rows_.in, columns_.in, features_});
-    xla::PaddingConfig padding = xla::MakeNoPaddingConfig(4);
-    Sizes sizes = {batch_, 0, 0, features_};
-    for (const auto& [d, axis] : {std::pair(1, &rows_), std::pair(2, &columns_)}) {
-      sizes[d] = axis->tiles * axis->tile + axis->window - 1;
-      padding.mutable_dimensions(d)->set_edge_padding_low(axis->low);
-      padding.mutable_dimensions(d)->set_edge_padding_high(sizes[d] - axis->in - axis->low);
-    }
-    HloInstruction* zero = add(HloInstruction::CreateConstant(xla::LiteralUtil::Zero(type_)));
-    // Every element is read by several tiles, and padding is a branch in the loop that reads it.
-    return with_barrier(add(HloInstruction::CreatePad(shape(sizes), input, zero, padding)));
+    return padded_to(input, rows_.low, rows_.tiles * rows_.tile + rows_.window - 1, columns_.low,
+                     columns_.tiles * columns_.tile + columns_.window - 1);
   }
 
   // From batch, rows, columns, features to the convolution's order.
@@ -241,7 +168,6 @@ class WinogradConvolution : Arithmetic {
 
   HloInstruction* conv_;
   const xla::ConvolutionDimensionNumbers& numbers_;
-  xla::PrimitiveType type_;
   WinogradForm form_;
   int64_t batch_, features_, results_;
   Axis rows_ = {.matrices = {}}, columns_;
@@ -252,7 +178,7 @@ class WinogradConvolution : Arithmetic {
 
 HloInstruction* winograd_convolution(HloInstruction* conv, const std::string& text) {
   const std::optional<WinogradForm> form = WinogradForm::parse(text);
-  if (!form || !has_winograd(*conv) || !fits(*conv, form->tile))
+  if (!form || form->use != WinogradUse::Plain || !has_winograd(*conv) || !fits(*conv, form->tile))
     throw Error("no form '" + text + "' of this convolution", std::string(conv->name()),
                 "winograd=4, or winograd=4;strips=2");
   return WinogradConvolution(conv, *form).build();

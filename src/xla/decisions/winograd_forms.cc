@@ -14,10 +14,10 @@ using xla::HloInstruction;
 using xla::HloOpcode;
 using xla::ShapeUtil;
 
-constexpr int64_t kLeastFeatures = 8;  // the dots are of this depth and width
-constexpr int kTiles[] = {4, 2, 6};
-constexpr size_t kMostForms = 4;
+constexpr int kWinogradTiles[] = {4, 2, 6};
 constexpr double kCacheBytes[] = {2e6, 0.6e6};  // of what lies between the transforms, for a strip
+// Each is compiled and measured: a search has more use for the next convolution than for the last of nine forms.
+constexpr size_t kMostWinogradForms = 4;
 
 bool is_plain(const xla::WindowDimension& d) {
   return d.stride() == 1 && d.window_dilation() == 1 && d.base_dilation() == 1;
@@ -25,13 +25,17 @@ bool is_plain(const xla::WindowDimension& d) {
 
 }  // namespace
 
+bool is_dense_convolution(const HloInstruction& op) {
+  const auto floats = [](const HloInstruction* value) { return is_float(value->shape()); };
+  return op.opcode() == HloOpcode::kConvolution && op.feature_group_count() == 1 && op.batch_group_count() == 1 &&
+         floats(&op) && floats(op.operand(0)) && floats(op.operand(1)) && has_elements(op) &&
+         (op.window().dimensions().size() == 1 || op.window().dimensions().size() == 2);
+}
+
 bool has_winograd(const HloInstruction& op) {
-  if (op.opcode() != HloOpcode::kConvolution || op.feature_group_count() != 1 || op.batch_group_count() != 1 ||
-      !is_float(op.shape()) || !is_float(op.operand(0)->shape()) || !is_float(op.operand(1)->shape()) ||
-      !has_elements(op))
-    return false;
+  if (!is_dense_convolution(op)) return false;
   const auto& windows = op.window().dimensions();
-  if (windows.empty() || windows.size() > 2 || !std::all_of(windows.begin(), windows.end(), is_plain)) return false;
+  if (!std::all_of(windows.begin(), windows.end(), is_plain)) return false;
   int64_t most = 1;
   for (const auto& w : windows) most = std::max(most, w.size());
   // Among them 1 x n, but neither 1 x 1 nor windows for which a tile of two is too large.
@@ -101,14 +105,22 @@ int64_t most_strips(const HloInstruction& conv, int tile) {
 
 }  // namespace
 
+std::vector<std::string> best_forms(std::vector<std::pair<double, std::string>> estimated) {
+  std::stable_sort(estimated.begin(), estimated.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (estimated.size() > kMostWinogradForms) estimated.resize(kMostWinogradForms);
+  std::vector<std::string> forms;
+  for (auto& [seconds, form] : estimated) forms.push_back(std::move(form));
+  return forms;
+}
+
 std::vector<std::string> winograd_forms(const HloInstruction& op) {
   if (!has_winograd(op)) return {};
   const auto& numbers = op.convolution_dimension_numbers();
-  if (size_of(op.operand(1), numbers.kernel_input_feature_dimension()) < kLeastFeatures ||
-      size_of(&op, numbers.output_feature_dimension()) < kLeastFeatures)
+  if (size_of(op.operand(1), numbers.kernel_input_feature_dimension()) < kLeastWinogradFeatures ||
+      size_of(&op, numbers.output_feature_dimension()) < kLeastWinogradFeatures)
     return {};
   std::vector<std::pair<double, std::string>> estimated;
-  for (int tile : kTiles) {
+  for (int tile : kWinogradTiles) {
     if (!fits(op, tile)) continue;
     std::vector<int64_t> strips = {1};
     for (double bytes : kCacheBytes) {
@@ -122,12 +134,7 @@ std::vector<std::string> winograd_forms(const HloInstruction& op) {
       estimated.emplace_back(estimated_seconds(op, form), to_text(form));
     }
   }
-  std::stable_sort(estimated.begin(), estimated.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  // Each is compiled and measured: a search has more use for the next convolution than for the last of nine forms.
-  if (estimated.size() > kMostForms) estimated.resize(kMostForms);
-  std::vector<std::string> forms;
-  for (auto& [seconds, form] : estimated) forms.push_back(std::move(form));
-  return forms;
+  return best_forms(std::move(estimated));
 }
 
 double convolution_flops(const HloInstruction& conv) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "decisions/winograd_matrices.h"
@@ -9,12 +10,20 @@
 
 namespace hone::xla_side {
 
+inline constexpr int64_t kLeastWinogradFeatures = 8;  // the dots are of this depth and width
+
 // The forms by estimated time; empty for anything but a convolution of floats over one or two spatial dimensions, without groups,
 // strides and dilation.
 std::vector<std::string> winograd_forms(const xla::HloInstruction& op);
 
+// Those of the least estimated seconds, best first: four at most.
+std::vector<std::string> best_forms(std::vector<std::pair<double, std::string>> estimated);
+
 // Multiplications and additions of the convolution as it stands.
 double convolution_flops(const xla::HloInstruction& conv);
+
+// A convolution of floats over one or two spatial dimensions, without groups, none of whose arrays is empty.
+bool is_dense_convolution(const xla::HloInstruction& op);
 
 // Whether some tile fits, and whether this one does.
 bool has_winograd(const xla::HloInstruction& op);

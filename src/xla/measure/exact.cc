@@ -112,6 +112,7 @@ xla::Literal in_f64(const HloInstruction& operand, const std::vector<xla::Litera
     return in_f64(*operand.operand(0), inputs).Transpose(operand.dimensions());
   if (operand.opcode() == HloOpcode::kReshape)
     return take(in_f64(*operand.operand(0), inputs).Reshape(operand.shape().dimensions()), "f64");
+  if (operand.opcode() == HloOpcode::kConvert) return in_f64(*operand.operand(0), inputs);
   const xla::Literal& literal =
       operand.opcode() == HloOpcode::kConstant ? operand.literal() : inputs.at(operand.parameter_number());
   return take(literal.Convert(xla::F64), "f64");

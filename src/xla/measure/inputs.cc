@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/rng.h"
+#include "decisions/quantized_weights.h"
 #include "status.h"
 #include "xla_pch.h"
 
@@ -275,6 +276,14 @@ std::vector<xla::Literal> generate_inputs(const xla::HloModule& program, uint64_
       if (sub.IsArray()) fill(literal, sub, index, UseScan().scan(p, index), rng);
     });
     literals.push_back(std::move(literal));
+  }
+  for (const QuantizedWeight& q : quantized_weights(program)) {
+    xla::Literal weight(xla::ShapeUtil::ChangeElementType(literals[q.weight].shape(), xla::F32));
+    Rng rng(seed * 1000003 + q.weight);
+    fill_float<float>(weight, {}, {.fan_in = weight.shape().dimensions(1 - q.channel)}, rng);
+    Quantized made = quantized(weight, q.channel);
+    literals[q.weight] = std::move(made.bytes);
+    literals[q.factors] = std::move(made.factors);
   }
   return literals;
 }

@@ -17,7 +17,6 @@ constexpr size_t kLargeBytes = size_t{256} << 20;  // that a variant owns
 constexpr int64_t kInputLimit = int64_t{3} << 30;
 constexpr int64_t kWideLimit = int64_t{3} << 30;  // of the inputs, which take up to twice as much in f32
 constexpr size_t kKeptSnapshots = 4;
-constexpr size_t kKeptLowerings = 3;
 
 bool is_for_kernels(const Decision& d) { return stage_of(d.kind, d.key) == DecisionStage::Kernels; }
 
@@ -53,13 +52,8 @@ FusedKernels fully_lowered(Lowered lowered) {
 }
 }  // namespace
 
-std::string target_key(const CompileTarget& target) {
-  std::string key = std::to_string(target.threads) + (target.allow_fast_math ? "f" : "-") + target.max_isa;
-  for (int weight : target.weights) key += "," + std::to_string(weight);
-  return key;
-}
-
-Program::Program(std::unique_ptr<xla::HloModule> module, CodeCache* code) : module_(std::move(module)), code_(code) {}
+Program::Program(std::unique_ptr<xla::HloModule> module, CodeCache* code)
+    : module_(std::move(module)), code_(code), lowerings_(*module_) {}
 
 void Program::set_inputs(std::vector<xla::Literal> inputs) {
   const auto* entry = module_->entry_computation();
@@ -110,7 +104,7 @@ void Program::prepare_inputs(uint64_t seed, const CompileTarget& target) {
 
 Lowered Program::lower_with(const CompileTarget& target, const Decisions& decisions, bool record_edges) const {
   return at_stage(Stage::Passes, [&] {
-    return lower(*module_, target, decisions, inputs_.empty() ? nullptr : &inputs_, record_edges);
+    return lower(*module_, target, decisions, inputs_.empty() ? nullptr : &inputs_, {.edges = record_edges});
   });
 }
 
@@ -131,7 +125,8 @@ FusedKernels Program::fused_kernels(const CompileTarget& target, const Decisions
   FusedKernels whole;
   if (audit) {
     std::unique_ptr<xla::HloModule> snapshot;
-    whole = fully_lowered(lower(*module_, target, decisions, nullptr, false, kept.snapshot ? nullptr : &snapshot));
+    whole = fully_lowered(
+        lower(*module_, target, decisions, nullptr, {.before_fusion = kept.snapshot ? nullptr : &snapshot}));
     if (!kept.snapshot && snapshot) kept.snapshot = std::make_unique<FusionSnapshot>(std::move(snapshot));
     kept.trusted = kept.snapshot != nullptr;
     if (!kept.trusted) return whole;
@@ -153,28 +148,11 @@ FusedKernels Program::fused_kernels(const CompileTarget& target, const Decisions
   return whole;
 }
 
-Lowered Program::lower_kernels(const CompileTarget& target, const Decisions& decisions) {
-  Decisions others = decisions;
-  std::erase_if(others, is_for_kernels);
-  const bool constants = std::any_of(others.begin(), others.end(), [](const Decision& d) {
-    return d.kind == DecisionKind::Weights && d.value == "constant";
-  });
-  if (constants) return lower_with(target, decisions, false);  // inputs are part of the module
-  const std::string key = target_key(target) + "|" + to_text(others);
-  auto kept = std::find_if(lowerings_.begin(), lowerings_.end(), [&](const auto& k) { return k.key == key; });
-  if (kept == lowerings_.end()) {
-    lowerings_.push_front({key, lower_with(target, others, false), {}});
-    if (lowerings_.size() > kKeptLowerings) lowerings_.pop_back();
-  } else {
-    lowerings_.splice(lowerings_.begin(), lowerings_, kept);
-  }
-  KeptLowering& lowering = lowerings_.front();
-  Lowered lowered;
-  lowered.module = copy_with_names(*lowering.lowered.module);
-  lowered.storage = lowering.lowered.storage;
-  lowered.huge_pages = lowering.lowered.huge_pages;
-  lowered.pass_ms = lowering.lowered.pass_ms;
-  at_stage(Stage::Passes, [&] { mark_kernels(*lowered.module, decisions, &lowering.fingerprints); });
+Lowered Program::lower_again(const CompileTarget& target, const Decisions& decisions) {
+  const int64_t before = lowerings_.resumed();
+  Lowered lowered = at_stage(Stage::Passes,
+                             [&] { return lowerings_.lower(target, decisions, inputs_.empty() ? nullptr : &inputs_); });
+  if (code_ != nullptr) code_->count({.resumed = lowerings_.resumed() - before});
   return lowered;
 }
 
@@ -197,12 +175,12 @@ Variant& Program::variant(const CompileTarget& target, const Decisions& decision
     }
   const double start_s = steady_s();
   drop_large_variants(target);
-  Lowered lowered = lower_kernels(target, decisions);
+  Lowered lowered = lower_again(target, decisions);
   Variant variant;
   variant.fingerprint = module_fingerprint(*lowered.module);
   variant.storage = lowered.storage;
-  auto compiled = at_stage(Stage::Codegen, [&] { return generate(std::move(lowered.module), target.threads, code_); });
-  variant.executable = std::make_unique<Executable>(std::move(compiled), target.threads, lowered.huge_pages);
+  auto compiled = at_stage(Stage::Codegen, [&] { return generate(std::move(lowered.module), lowered.threads, code_); });
+  variant.executable = std::make_unique<Executable>(std::move(compiled), lowered.threads, lowered.huge_pages);
   variant.compile_ms = ms_since(start_s);
   bind(variant);
   variants_.emplace_front(key, std::move(variant));
@@ -218,8 +196,8 @@ Variant& Program::variant(const CompileTarget& target, const Decisions& decision
 
 double Program::compile(const CompileTarget& target, const Decisions& decisions) {
   const double start_s = steady_s();
-  Lowered lowered = lower_kernels(target, decisions);
-  at_stage(Stage::Codegen, [&] { return generate(std::move(lowered.module), target.threads, code_); });
+  Lowered lowered = lower_again(target, decisions);
+  at_stage(Stage::Codegen, [&] { return generate(std::move(lowered.module), lowered.threads, code_); });
   return ms_since(start_s);
 }
 

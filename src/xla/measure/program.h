@@ -10,6 +10,7 @@
 #include "decisions/fusion_snapshot.h"
 #include "decisions/lower.h"
 #include "measure/executable.h"
+#include "measure/lowerings.h"
 #include "measure/measure.h"
 #include "xla/literal.h"
 
@@ -66,12 +67,6 @@ class Program {
   void bind(Variant& variant);
 
  private:
-  // A module under all decisions but those about single kernels, which come last: XLA's passes need not run again for them.
-  struct KeptLowering {
-    std::string key;
-    Lowered lowered;
-    std::unordered_map<std::string, std::string> fingerprints;  // of its kernels, by name
-  };
   struct KeptSnapshot {
     std::unique_ptr<FusionSnapshot> snapshot;
     int64_t asked = 0;
@@ -80,8 +75,8 @@ class Program {
 
   void draw(uint64_t seed);
   void drop_large_variants(const CompileTarget& target);
-  // As lower_with(), by way of the last few lowerings. Kept ones hand out copies, and so are the module that they copy.
-  Lowered lower_kernels(const CompileTarget& target, const Decisions& decisions);
+  // As lower_with(), by way of what earlier lowerings left.
+  Lowered lower_again(const CompileTarget& target, const Decisions& decisions);
   FusedKernels fused_kernels(const CompileTarget& target, const Decisions& decisions, bool recall);
 
   std::unique_ptr<xla::HloModule> module_;
@@ -94,9 +89,7 @@ class Program {
   std::map<std::string, std::vector<xla::Literal>> references_;
   std::optional<std::vector<xla::Literal>> wide_reference_;  // empty where there is none
   std::map<std::string, KeptSnapshot> snapshots_;
-  std::list<KeptLowering> lowerings_;  // most recent first
+  Lowerings lowerings_;
 };
-
-std::string target_key(const CompileTarget& target);
 
 }  // namespace hone::xla_side

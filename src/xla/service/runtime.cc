@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "decisions/lower.h"
+#include "decisions/quantized_weights.h"
 #include "decisions/weights.h"
 #include "kernels/kept_weights.h"
 #include "measure/executable.h"
@@ -44,6 +45,11 @@ class RuntimeProgram {
       for (const auto& d : json.at("decisions"))
         decisions_.push_back(present({decision_kind_from_name(d.at("kind")), d.at("key"), d.at("value")}));
     }
+    given_ = given_shapes(*module_);
+    for (const QuantizedWeight& q : quantized_weights(*module_)) {
+      quantized_.emplace(q.weight, q);
+      if (!tuned) target_.weights.push_back(q.weight);  // converted once, as in the tuned program
+    }
     const auto* entry = module_->entry_computation();
     for (const auto* p : entry->parameter_instructions()) {
       if (!p->shape().IsArray()) throw Error("parameter " + std::to_string(p->parameter_number()) + " is a tuple");
@@ -60,18 +66,53 @@ class RuntimeProgram {
     if (!needs_values) compile();
   }
 
-  const std::vector<xla::Shape>& inputs() const { return inputs_; }
+  // As the user gives them: those of the original program.
+  const std::vector<xla::Shape>& inputs() const { return given_; }
   const std::vector<xla::Shape>& outputs() const { return outputs_; }
   bool is_weight(int i) const { return std::count(target_.weights.begin(), target_.weights.end(), i) > 0; }
 
   void set_weight(int i, const void* data) {
     if (!is_weight(i)) throw Error("input " + std::to_string(i) + " was not declared a weight");
     std::lock_guard lock(mutex_);
-    xla::Literal literal(
-        xla::ShapeUtil::MakeShapeWithDescendingLayout(inputs_[i].element_type(), inputs_[i].dimensions()));
+    if (quantized_.contains(i))
+      take_quantized(i, data);
+    else
+      take_weight(i, copied(given_[i], data));
+  }
+
+  void run(const void* const* inputs, void* const* outputs) {
+    std::lock_guard lock(mutex_);
+    for (int i : target_.weights)
+      if (!weights_[i]) throw Error("weight " + std::to_string(i) + " was never set");
+    if (!executable_) compile();
+    for (size_t i = 0; i < given_.size(); ++i)
+      if (!weights_[i]) bind_input(i, inputs[i]);
+    executable_->refresh_donated();
+    executable_->run();
+    replaced_.clear();
+    for (size_t i = 0; i < outputs_.size(); ++i)
+      memcpy(outputs[i], executable_->output(i),
+             xla::ShapeUtil::ByteSizeOf(executable_->outputs()[i].shape, sizeof(void*)));
+  }
+
+ private:
+  static xla::Literal copied(const xla::Shape& shape, const void* data) {
+    xla::Literal literal(xla::ShapeUtil::MakeShapeWithDescendingLayout(shape.element_type(), shape.dimensions()));
     // As NumPy's arrays are kept, in which programs without a runtime find their weights.
     ask_huge_pages(literal.untyped_data(), literal.size_bytes());
     memcpy(literal.untyped_data(), data, literal.size_bytes());
+    return literal;
+  }
+
+  // A weight of f32 in the user's memory.
+  void take_quantized(int i, const void* data) {
+    const QuantizedWeight& q = quantized_.at(i);
+    Quantized made = quantized(copied(given_[i], data), q.channel);
+    take_weight(q.weight, copied(made.bytes.shape(), made.bytes.untyped_data()));  // in huge pages
+    take_weight(q.factors, std::move(made.factors));
+  }
+
+  void take_weight(int i, xla::Literal literal) {
     if (storage_[i] == Storage::Constant) executable_.reset();  // folded: compile again
     // Dots pack anew where the address differs from that of their last run, which must not be freed until the next.
     if (storage_[i] == Storage::Packed) replaced_.push_back(std::move(weights_[i]));
@@ -83,27 +124,11 @@ class RuntimeProgram {
     if (executable_) bind_weight(i);
   }
 
-  void run(const void* const* inputs, void* const* outputs) {
-    std::lock_guard lock(mutex_);
-    for (int i : target_.weights)
-      if (!weights_[i]) throw Error("weight " + std::to_string(i) + " was never set");
-    if (!executable_) compile();
-    for (size_t i = 0; i < inputs_.size(); ++i)
-      if (!weights_[i]) bind_input(i, inputs[i]);
-    executable_->refresh_donated();
-    executable_->run();
-    replaced_.clear();
-    for (size_t i = 0; i < outputs_.size(); ++i)
-      memcpy(outputs[i], executable_->output(i),
-             xla::ShapeUtil::ByteSizeOf(executable_->outputs()[i].shape, sizeof(void*)));
-  }
-
- private:
   void compile() {
     std::vector<xla::Literal> values;
     for (size_t i = 0; i < inputs_.size(); ++i) values.push_back(weights_[i] ? weights_[i]->Clone() : xla::Literal());
-    Lowered lowered = lower(*module_, target_, decisions_, &values, false);
-    executable_ = std::make_unique<Executable>(generate(std::move(lowered.module), target_.threads), target_.threads,
+    Lowered lowered = lower(*module_, target_, decisions_, &values);
+    executable_ = std::make_unique<Executable>(generate(std::move(lowered.module), lowered.threads), lowered.threads,
                                                lowered.huge_pages);
     bound_.assign(inputs_.size(), nullptr);
     for (size_t i = 0; i < inputs_.size(); ++i)
@@ -132,7 +157,8 @@ class RuntimeProgram {
   std::unique_ptr<xla::HloModule> module_;
   CompileTarget target_;
   Decisions decisions_;
-  std::vector<xla::Shape> inputs_, outputs_;
+  std::vector<xla::Shape> given_, inputs_, outputs_;
+  std::map<int, QuantizedWeight> quantized_;  // by parameter
   std::vector<Storage> storage_;
   std::vector<std::unique_ptr<xla::Literal>> weights_;
   std::map<size_t, std::unique_ptr<xla::Literal>> transposed_;

@@ -20,7 +20,8 @@ HONE_API const char* hone_last_error(void);
 // Compiles the program of a NAME.hone folder under its tuned decisions, for `threads` threads (at least 1). NULL on
 // error.
 HONE_API void* hone_program_load(const char* package_dir, int threads);
-// The same program as default XLA compiles it, for comparisons. It declares no weights.
+// The same program as default XLA compiles it, for comparisons. It declares no weights but those that the program stores as bytes
+// (--precision int8-weights): they are set once, as in the tuned program.
 HONE_API void* hone_program_load_default(const char* package_dir, int threads);
 // Frees a handle; no run may be in progress. NULL is allowed.
 HONE_API void hone_program_free(void* program);

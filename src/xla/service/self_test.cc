@@ -17,6 +17,7 @@
 #include "graph/packed_weights.h"
 #include "measure/executable.h"
 #include "measure/inputs.h"
+#include "measure/lowerings.h"
 #include "measure/measure.h"
 #include "service/load.h"
 #include "status.h"
@@ -63,15 +64,27 @@ long calls(const char* name) {
 }
 
 void test_fusion(const xla::HloModule& program) {
-  Lowered lowered = lower(program, {}, {}, nullptr, true);
+  Lowered lowered = lower(program, {}, {}, nullptr, {.edges = true});
   const std::string before = module_fingerprint(*lowered.module);
   bool changed = false;
   for (const FusionEdge& edge : lowered.edges)
     if (edge.default_fuse)
-      changed |= module_fingerprint(
-                     *lower(program, {}, {{DecisionKind::Fusion, edge.key, "keep"}}, nullptr, false).module) != before;
+      changed |= module_fingerprint(*lower(program, {}, {{DecisionKind::Fusion, edge.key, "keep"}}).module) != before;
   if (calls("fusion-start") == 0) turn_off("fusion-start", "XLA's fusion pass does not call it");
   if (calls("fusion") == 0 || !changed) turn_off("fusion", "XLA's fusion pass does not call it or ignores it");
+}
+
+// Passes that begin after layout assignment make what all passes make.
+void test_resuming(const xla::HloModule& program) {
+  std::unique_ptr<xla::HloModule> with_layouts;
+  const Lowered first = lower(program, {}, {}, nullptr, {.edges = true, .with_layouts = &with_layouts});
+  if (!with_layouts) return turn_off("layout-passes", "XLA does not call it");
+  const auto fused = std::find_if(first.edges.begin(), first.edges.end(), [](const auto& e) { return e.default_fuse; });
+  Decisions cut;
+  if (fused != first.edges.end()) cut.push_back({DecisionKind::Fusion, fused->key, "keep"});
+  const Lowered resumed = lower_from_layouts(*with_layouts, first.storage, {}, cut);
+  if (!same_modules(*lower(program, {}, cut).module, *resumed.module))
+    turn_off("layout-passes", "passes that begin there make another program");
 }
 
 std::vector<xla::Literal> run(Executable& executable, const std::vector<xla::Literal>& inputs) {
@@ -92,18 +105,17 @@ std::vector<xla::Literal> run_lowered(Lowered lowered, const std::vector<xla::Li
 // Whether the outputs under the decisions equal the expected ones.
 bool obeyed(const xla::HloModule& program, const std::vector<xla::Literal>& inputs, const Decisions& decisions,
             const std::vector<xla::Literal>& expected) {
-  return compare(expected, run_lowered(lower(program, {}, decisions, nullptr, false), inputs)).equal;
+  return compare(expected, run_lowered(lower(program, {}, decisions), inputs)).equal;
 }
 
 void test_reductions(const xla::HloModule& program, const std::vector<xla::Literal>& inputs,
                      const std::vector<xla::Literal>& expected) {
-  const Lowered plain = lower(program, {}, {}, nullptr, false);
+  const Lowered plain = lower(program, {}, {});
   if (plain.reductions.empty()) return turn_off("reduce-ynn", "XLA does not call it");
   const auto& [key, reduction] = *plain.reductions.begin();
   const Decisions other = {
       {DecisionKind::Library, key, reduction.default_ynn ? kCompiledReduction : kYnnpackReduction}};
-  const bool changed =
-      module_fingerprint(*lower(program, {}, other, nullptr, false).module) != module_fingerprint(*plain.module);
+  const bool changed = module_fingerprint(*lower(program, {}, other).module) != module_fingerprint(*plain.module);
   if (!changed) return turn_off("reduce-ynn", "XLA ignores it");
   if (!obeyed(program, inputs, other, expected)) turn_off("reduce-ynn", "another library changed results");
 }
@@ -113,12 +125,12 @@ void test_reductions(const xla::HloModule& program, const std::vector<xla::Liter
 void test_layouts(const xla::HloModule& program) try {
   const LayoutListing space = layout_listing(program, {});
   if (space.dimensions.empty()) return turn_off("layout", "XLA does not call it");
-  const std::string before = module_fingerprint(*lower(program, {}, {}, nullptr, false).module);
+  const std::string before = module_fingerprint(*lower(program, {}, {}).module);
   const Dimension& dimension = space.dimensions.front();
   bool changed = false;
   for (size_t i = 1; i < dimension.options.size() && !changed; ++i) {
     const Decisions decisions = {{DecisionKind::Layout, dimension.key, dimension.options[i]}};
-    changed = module_fingerprint(*lower(program, {}, decisions, nullptr, false).module) != before;
+    changed = module_fingerprint(*lower(program, {}, decisions).module) != before;
   }
   if (!changed) turn_off("layout", "XLA ignores it");
 } catch (const Error& e) {
@@ -127,7 +139,7 @@ void test_layouts(const xla::HloModule& program) try {
 
 void test_kernels(const xla::HloModule& program, const std::vector<xla::Literal>& inputs,
                   const std::vector<xla::Literal>& expected) {
-  Lowered lowered = lower(program, {}, {}, nullptr, false);
+  Lowered lowered = lower(program, {}, {});
   for (const KernelInfo& kernel : distinct_kernels(*lowered.module, 1, 8))
     for (const std::string& option : kernel.dimension.options) {
       const bool tile = !KernelOption::parse(option).tile.empty();
@@ -148,7 +160,7 @@ void test_packing(const xla::HloModule& program, const std::vector<xla::Literal>
                   const std::vector<xla::Literal>& expected) {
   CompileTarget target;
   target.weights = {1};
-  Lowered lowered = lower(program, target, {{DecisionKind::Weights, "1", kPackedWeights}}, nullptr, false);
+  Lowered lowered = lower(program, target, {{DecisionKind::Weights, "1", kPackedWeights}});
   Executable executable(generate(std::move(lowered.module), 1), 1, false);
   std::vector<xla::Literal> own;
   for (const xla::Literal& input : inputs) own.push_back(input.Clone());
@@ -166,7 +178,7 @@ void test_code_cache(const xla::HloModule& program, const std::vector<xla::Liter
   };
   const auto first = cache(), second = cache();
   for (CodeCache* code : {first.get(), first.get(), second.get()})
-    if (compare(expected, run_lowered(lower(program, {}, {}, nullptr, false), inputs, code)).max_error != 0)
+    if (compare(expected, run_lowered(lower(program, {}, {}), inputs, code)).max_error != 0)
       return turn_off("code-fusions", "code from the cache changed results");
   if (first->counters().reused == 0 || second->counters().linked == 0)
     turn_off("code-fusions", "XLA does not come for earlier code");
@@ -184,7 +196,8 @@ void self_test() {
     const auto inputs = generate_inputs(*loaded.module, 1, 1 << 24);
     test_fusion(*loaded.module);
     test_layouts(*loaded.module);
-    const auto expected = run_lowered(lower(*loaded.module, {}, {}, nullptr, false), inputs);
+    test_resuming(*loaded.module);
+    const auto expected = run_lowered(lower(*loaded.module, {}, {}), inputs);
     test_kernels(*loaded.module, inputs, expected);
     test_reductions(*loaded.module, inputs, expected);
     test_packing(*loaded.module, inputs, expected);

@@ -1,6 +1,7 @@
 // Programs and their inputs.
 #include "base/error.h"
 #include "decisions/fingerprints.h"
+#include "decisions/quantized_weights.h"
 #include "service/handlers.h"
 #include "service/load.h"
 #include "service/to_wire.h"
@@ -30,8 +31,8 @@ wire::LoadReplyT Handlers::load(const wire::LoadRequestT& request) {
     reply.bytes_accessed = std::max(0.0f, cost.bytes_accessed());
   }
   const auto* entry = loaded.module->entry_computation();
-  for (const auto* p : entry->parameter_instructions())
-    reply.parameters.push_back(xla::ShapeUtil::HumanString(p->shape()));
+  for (const xla::Shape& shape : given_shapes(*loaded.module))
+    reply.parameters.push_back(xla::ShapeUtil::HumanString(shape));
   const xla::Shape& result = entry->root_instruction()->shape();
   if (!result.IsTuple())
     reply.results.push_back(xla::ShapeUtil::HumanString(result));
@@ -56,7 +57,8 @@ wire::InputsReplyT Handlers::inputs(const wire::InputsRequestT& request) {
   if (request.inputs.empty()) return {};
   std::vector<xla::Literal> literals;
   for (size_t i = 0; i < request.inputs.size(); ++i) literals.push_back(to_literal(*request.inputs[i], i));
-  program(request.program).set_inputs(std::move(literals));
+  Program& loaded = program(request.program);
+  loaded.set_inputs(with_quantized(std::move(literals), loaded.module()));
   return {};
 }
 

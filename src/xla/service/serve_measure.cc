@@ -80,6 +80,7 @@ std::unique_ptr<wire::CodeCountsT> code_counts(CodeCache* code, const CodeCounte
   counts->linked = now.linked - before.linked;
   counts->relinked = now.relinked - before.relinked;
   counts->compiled = now.compiled - before.compiled;
+  counts->resumed = now.resumed - before.resumed;
   counts->saved_ms = now.saved_ms - before.saved_ms;
   return counts;
 }

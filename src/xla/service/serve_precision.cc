@@ -1,6 +1,8 @@
 // Lower precision: what a program becomes, and what it costs and gains beside the original.
 #include "decisions/fingerprints.h"
 #include "decisions/precision.h"
+#include "decisions/quantized_weights.h"
+#include "graph/program_option.h"
 #include "measure/precision_error.h"
 #include "measure/wide.h"
 #include "service/handlers.h"
@@ -11,15 +13,16 @@
 namespace hone::xla_side {
 namespace {
 
-// The same values in the types that the module takes.
+// The same values in the types that the module takes, f32 where they become bytes.
 std::vector<xla::Literal> converted(const std::vector<xla::Literal>& inputs, const xla::HloModule& module) {
   std::vector<xla::Literal> out;
+  const std::vector<xla::Shape> shapes = given_shapes(module);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const xla::Shape& wanted = module.entry_computation()->parameter_instruction(i)->shape();
+    const xla::Shape& wanted = shapes[i];
     const bool same = !wanted.IsArray() || wanted.element_type() == inputs[i].shape().element_type();
     out.push_back(same ? inputs[i].Clone() : take(inputs[i].Convert(wanted.element_type()), "inputs"));
   }
-  return out;
+  return with_quantized(std::move(out), module);
 }
 
 // Outputs of default XLA for the program in f64; empty where there is no such program.
@@ -41,7 +44,8 @@ std::vector<xla::Literal> exact_outputs(const Program& original, const CompileTa
 wire::ConvertReplyT Handlers::convert(const wire::ConvertRequestT& request) {
   auto module = program(request.program).module().Clone("");
   module->set_name(program(request.program).module().name());
-  const LoweredPrecision lowered = lower_precision(*module, request.weights);
+  const LoweredPrecision lowered = request.precision == kInt8Weights ? quantize_weights(*module, request.weights)
+                                                                     : lower_precision(*module, request.weights);
   wire::ConvertReplyT reply;
   reply.weights = lowered.weights;
   reply.dots = lowered.dots;

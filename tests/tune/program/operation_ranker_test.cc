@@ -39,6 +39,22 @@ FakeMeasurer one_convolution(double gain_of_four) {
   return measurer;
 }
 
+FakeMeasurer two_convolutions(double gain_of_four) {
+  FakeMeasurer measurer = one_convolution(gain_of_four);
+  measurer.lowering = [alone = measurer.lowering](const Decisions& decisions, bool want_fusion) {
+    Lowered l = alone(decisions, want_fusion);
+    l.dimensions.push_back(l.dimensions[0]);
+    l.dimensions[1].key = kOtherConvolution;
+    return l;
+  };
+  return measurer;
+}
+
+int count_of(const Decisions& decisions, const std::string& value) {
+  return static_cast<int>(
+      std::count_if(decisions.begin(), decisions.end(), [&](const Decision& d) { return d.value == value; }));
+}
+
 ProgramResult tuned(FakeMeasurer& measurer, cost::OperationRanker* ranker) {
   TuneOptions options;
   options.fusion = false;
@@ -107,27 +123,32 @@ TEST_CASE("a form that won alone is confirmed though no duel of the program fitt
   CHECK(result.decisions == Decisions{{DecisionKind::Rewrite, kSmallConvolution, "winograd=4"}});
 }
 
+TEST_CASE("oneDNN is tried for all operations at once, but for those that it computes wrongly", "[tune]") {
+  for (const bool other_fails : {false, true}) {
+    FakeMeasurer measurer = two_convolutions(1.8);
+    measurer.kernel = [other_fails](const Kernel& op, const std::string&) {
+      if (other_fails && op.dimension.key == kOtherConvolution) return failed(Outcome::Mismatch);
+      return measured(0.95);  // by themselves no form gains
+    };
+    measurer.speed = [](const Decisions& decisions) { return 1 + 0.3 * count_of(decisions, kOneDnn); };
+    const ProgramResult result = tuned(measurer, nullptr);
+    CHECK(count_of(result.decisions, kOneDnn) == (other_fails ? 1 : 2));
+    for (const Decision& d : result.decisions) CHECK((!other_fails || d.key != kOtherConvolution));
+  }
+}
+
 TEST_CASE("the forms that the model expects to be faster are tried at once, those that fail by themselves left out",
           "[tune]") {
   const TempDir folder;
   cost::OperationRanker ranker(
       write_operation_model(folder, {.of_four = 0.6, .of_other_tiles = 0.1, .of_others = -0.5, .spread = 0.05}), 1, "");
   for (const bool other_fails : {false, true}) {
-    FakeMeasurer measurer = one_convolution(1.8);
-    measurer.lowering = [alone = measurer.lowering](const Decisions& decisions, bool want_fusion) {
-      Lowered l = alone(decisions, want_fusion);
-      l.dimensions.push_back(l.dimensions[0]);
-      l.dimensions[1].key = kOtherConvolution;
-      return l;
-    };
+    FakeMeasurer measurer = two_convolutions(1.8);
     measurer.kernel = [other_fails](const Kernel& op, const std::string& form) {
       if (other_fails && op.dimension.key == kOtherConvolution) return failed(Outcome::Mismatch);
       return measured(form == "winograd=4" ? 1.8 : 0.9);
     };
-    measurer.speed = [](const Decisions& decisions) {
-      return 1 + 0.3 * static_cast<double>(std::count_if(decisions.begin(), decisions.end(),
-                                                         [](const Decision& d) { return d.value == "winograd=4"; }));
-    };
+    measurer.speed = [](const Decisions& decisions) { return 1 + 0.3 * count_of(decisions, "winograd=4"); };
     measurer.compile_ms = 100;  // of the program: measuring each operation carefully takes longer than one duel of all
     const ProgramResult result = tuned(measurer, &ranker);
     REQUIRE_FALSE(result.steps.empty());
