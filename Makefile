@@ -5,9 +5,6 @@ DEMO = examples/transformer_block.mlir
 DEMO_WEIGHTS = 0-11
 DEMO_BUDGET ?= 20s
 CORPUS ?= ../shared/corpus
-TILE_MODEL = --model late-fusion --steps 8000 --validate-every 400
-RATIO_MODEL = --model late-fusion --loss ratio --learning-rate 0.001 --decay 0.6 --decay-steps 1000 --steps 6000 --validate-every 400
-FUSION_MODEL = --model late-fusion --demand --dropout 0 --learning-rate 0.002 --decay 0.6 --decay-steps 2500 --balance kernel --steps 15000 --validate-every 500 --patience 0
 CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'python/*.cc')
 
 .PHONY: known operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-gym setup-dev build demo test bench corpus examples reference lint tidy format clean
@@ -59,16 +56,14 @@ dataset: build
 	for kind in tile fusion; do rm -rf $(BUILD)/data/$$kind; \
 	  $(BUILD)/hone collect export --db $(BUILD)/data/kernels.db --kind $$kind -o $(BUILD)/data/$$kind || exit 1; done
 
-# Trains the shipped weights again, ensembles of three seeds each, and measures the gains of choices by the one for
-# compile-time mode (hone optimize): about twenty-five minutes on one idle core.
+# Trains the shipped trees of kernels again, ensembles of three seeds each, and measures the gains of choices by those for
+# compile-time mode (hone optimize): two minutes on one idle core.
 SPLIT = --split data/splits/random.txt
-models: dataset
-	for seed in 0 1 2; do \
-	  $(BUILD)/hone train tile $(BUILD)/data/tile $(SPLIT) $(TILE_MODEL) --seed $$seed -o data/models/tile/seed-$$seed.safetensors && \
-	  $(BUILD)/hone train tile $(BUILD)/data/tile $(SPLIT) $(RATIO_MODEL) --seed $$seed -o data/models/tile-ratio/seed-$$seed.safetensors && \
-	  $(BUILD)/hone train fusion $(BUILD)/data/fusion $(SPLIT) $(FUSION_MODEL) --seed $$seed -o data/models/fusion/seed-$$seed.safetensors \
-	  || exit 1; done
-	$(BUILD)/hone eval tile $(BUILD)/data/tile $(SPLIT) --analytical --part validation --save data/models/tile-ratio/analytical.json
+models: setup-bench dataset
+	cmake --build $(BUILD) --target bench_kernel_rows
+	for kind in tile fusion; do for seed in 0 1 2; do \
+	  $(PYTHON) scripts/train_kernels.py $(BUILD)/data/$$kind $(SPLIT) --seed $$seed --tool $(BUILD)/bench_kernel_rows \
+	    --out data/models/$$kind/seed-$$seed.safetensors || exit 1; done; done
 	$(BUILD)/hone optimize --calibrate $(BUILD)/data/tile $(SPLIT) -o data/models/tile-gains.json --force
 
 # Trains the model of the forms of operations on the measurements that are shipped: ten seconds. `make operation-rows` adds rows of this

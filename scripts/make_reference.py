@@ -30,6 +30,7 @@ FEATURE_TABLES = (  # file, heading
     ("static_features.def", "Of a kernel"),
     ("tile_features.def", "Of an option of a kernel"),
     ("cpu_features.def", "Of the machine"),
+    ("../cost/kernel_features.def", "Of a kernel with an option, for trees"),
 )
 
 
@@ -67,6 +68,8 @@ def passes_page(table, effects):
 
 def feature_width(kind, arguments):
     """The number of columns of one row of a feature table (the rules are at the top of each table)."""
+    if kind == "GROUP":
+        return 3
     width = int(arguments[0]) if kind in ("LIST", "AXES", "FLAGS") else 1
     return width + 2 if kind in ("LIST", "FLAGS") else width
 
@@ -74,10 +77,11 @@ def feature_width(kind, arguments):
 def feature_rows(text):
     """(name, kind, width, scale) of every row of a .def table, in order."""
     for line in text.splitlines():
-        row = re.match(r"(NUMBER|TYPE|LIST|AXES|FLAGS|STATIC|CPU)\((\w+), *(.*)\)", line)
+        row = re.match(r"(NUMBER|TYPE|LIST|AXES|FLAGS|STATIC|CPU|GROUP|KERNEL|OPTION)\((\w+), *(.*)\)", line)
         if row:
             arguments = [part.strip() for part in row.group(3).split(",")]
-            scale = "log" if "Log" in arguments else "linear"
+            log = "Log" in arguments or row.group(1) == "GROUP" or "large(" in row.group(3)
+            scale = "log" if log else "linear"
             yield row.group(2), row.group(1), feature_width(row.group(1), arguments), scale
 
 
@@ -89,6 +93,8 @@ def features_page(folder):
         "Columns of scale *log* go through sign(x) log(1 + |x|) before they are scaled to [0, 1] by the smallest and "
         "the largest value of the training data. A list of width *n* has *n* columns, then the sum and the product of "
         "the list; flags have *n* columns, then how many are true and how many are false.\n",
+        "Trees see logarithms and numbers as they are. Of a group of operations they see how many there are, how often "
+        "the loops run them as the sum over their users, and as the largest of these.\n",
         "The first 140 columns of an instruction are those of the TpuGraphs data set, in its order.\n",
     ]
     for name, heading in FEATURE_TABLES:
@@ -98,7 +104,8 @@ def features_page(folder):
             columns = f"{first}" if width == 1 else f"{first}-{first + width - 1}"
             lines.append(f"| {columns} | `{feature}` | {kind.lower()} | {scale} |")
             first += width
-        lines.append(f"\n{first} columns.\n")
+        rest = ", then those of an option of a kernel" if "kernel_features" in name else ""
+        lines.append(f"\n{first} columns{rest}.\n")
     return "\n".join(lines)
 
 

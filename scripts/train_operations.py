@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import xgboost
+from boosted_trees import flat, predicted
 
 QUANTILES = {"low": 0.1, "middle": 0.5, "high": 0.9}
 SLOWEST, FASTEST = math.log(1 / 8), math.log(16)  # ratios beyond are as these
@@ -83,48 +84,6 @@ def train(rows, held_out, quantile, seed):
     return xgboost.train(
         settings, data, 600, evals=[(check, "calibration")], early_stopping_rounds=40, verbose_eval=False
     )
-
-
-def flat(model):
-    """The trees as src/cost/trees.h reads them: children side by side, behind their parent."""
-    dump = json.loads(model[: model.best_iteration + 1].save_raw("json"))["learner"]
-    base = np.ravel(json.loads(dump["learner_model_param"]["base_score"]))[0]
-    trees = []
-    for tree in dump["gradient_booster"]["model"]["trees"]:
-        feature, value, left = [-1], [0.0], [0]
-        waiting = [(0, 0)]  # node of XGBoost's, of ours
-        while waiting:
-            theirs, ours = waiting.pop()
-            if tree["left_children"][theirs] < 0:
-                value[ours] = round(tree["split_conditions"][theirs], 5)
-                continue
-            feature[ours] = tree["split_indices"][theirs]
-            value[ours] = tree["split_conditions"][theirs]
-            left[ours] = len(feature)
-            for side in ("left_children", "right_children"):
-                waiting.append((tree[side][theirs], len(feature)))
-                feature.append(-1)
-                value.append(0.0)
-                left.append(0)
-        trees.append({"feature": feature, "value": value, "left": left})
-    return {"base": float(base), "trees": trees}
-
-
-def predicted(flat_trees, features):
-    """As the product scores them."""
-    total = np.full(len(features), flat_trees["base"])
-    for tree in flat_trees["trees"]:
-        value = np.array(tree["value"], dtype=np.float32)
-        feature, left = np.array(tree["feature"]), np.array(tree["left"])
-        node = np.zeros(len(features), dtype=int)
-        for _ in range(64):
-            inner = feature[node] >= 0
-            if not inner.any():
-                break
-            below = features[np.arange(len(features)), np.maximum(feature[node], 0)] < value[node]
-            node = np.where(inner, left[node] + np.where(below, 0, 1), node)
-        total += value[node]
-    return total
 
 
 def by_operation(rows):

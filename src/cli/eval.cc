@@ -2,6 +2,7 @@
 // of Kaufman et al. 2021.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -11,6 +12,7 @@
 #include "cost/analytical.h"
 #include "cost/evaluation.h"
 #include "cost/learn_library.h"
+#include "cost/metrics.h"
 
 namespace hone::cli {
 
@@ -66,13 +68,20 @@ Predictions learned(const EvalCommand& c, const std::vector<KernelView>& kernels
   return predictions;
 }
 
-json metrics_json(const EvalCommand& c, double ape_top1, double ape_top10, double mape, double tau) {
-  if (c.task == "tile") return {{"ape_top1", ape_top1}, {"ape_top10", ape_top10}, {"kendall_tau", tau}};
-  return {{"mape", mape}, {"kendall_tau", tau}};
+// `s`: of one program, or an average over programs.
+json metrics_json(const EvalCommand& c, const cost::ProgramScore& s, const std::string& predictor) {
+  json metrics;
+  if (c.task == "tile")
+    metrics = {
+        {"ape_top1", s.ape_top1}, {"ape_top10", s.ape_top10}, {"kendall_tau", s.tau}, {"distinct_tau", s.distinct_tau}};
+  else
+    metrics = {{"mape", s.mape}, {"sum_error", s.sum_error}, {"kendall_tau", s.tau}};
+  if (predictor == "xla") metrics.erase("kendall_tau"), metrics.erase("distinct_tau");
+  return metrics;
 }
 
 json eval_json(const EvalCommand& c, const std::vector<Judged>& columns) {
-  json rows = json::array(), mean, middle;
+  json rows = json::array(), mean, middle, geometric;
   const auto& first = columns.front().evaluation.programs;
   for (size_t i = 0; i < first.size(); ++i) {
     json row = {{"program", first[i].program},
@@ -80,19 +89,18 @@ json eval_json(const EvalCommand& c, const std::vector<Judged>& columns) {
                 {"kernels", first[i].kernels},
                 {"options", first[i].options}};
     for (const Judged& j : columns) {
-      const cost::ProgramScore& s = j.evaluation.programs[i];
-      row[j.name] = metrics_json(c, s.ape_top1, s.ape_top10, s.mape, s.tau);
-      if (j.name == "xla") row[j.name].erase("kendall_tau");
+      row[j.name] = metrics_json(c, j.evaluation.programs[i], j.name);
     }
     rows.push_back(row);
   }
   for (const Judged& j : columns) {
     const cost::Evaluation& e = j.evaluation;
-    mean[j.name] = metrics_json(c, e.ape_top1, e.ape_top10, e.mape, e.tau);
-    middle[j.name] = metrics_json(c, e.ape_top1_median, e.ape_top10_median, e.mape_median, e.tau_median);
-    if (j.name == "xla") mean[j.name].erase("kendall_tau"), middle[j.name].erase("kendall_tau");
+    mean[j.name] = metrics_json(c, e.mean(), j.name);
+    middle[j.name] = metrics_json(c, e.median(), j.name);
+    geometric[j.name] = metrics_json(c, e.geometric_mean(), "xla");  // errors alone
   }
-  return {{"task", c.task}, {"part", c.part}, {"programs", rows}, {"mean", mean}, {"median", middle}};
+  return {{"task", c.task}, {"part", c.part},   {"programs", rows},
+          {"mean", mean},   {"median", middle}, {"geometric_mean", geometric}};
 }
 
 void print_scores(const std::string& name, const json& row, const std::vector<Judged>& columns,
@@ -100,7 +108,8 @@ void print_scores(const std::string& name, const json& row, const std::vector<Ju
   fmt::print("{:<32.32}", name);
   for (const Judged& j : columns) fmt::print(" {:>11.2f}", row.at(j.name).at(error).get<double>());
   for (const Judged& j : columns)
-    if (j.name != "xla") fmt::print(" {:>11.3f}", row.at(j.name).at("kendall_tau").get<double>());
+    if (row.at(j.name).contains("kendall_tau"))
+      fmt::print(" {:>11.3f}", row.at(j.name).at("kendall_tau").get<double>());
   fmt::print("\n");
 }
 
@@ -108,7 +117,8 @@ void print_eval(const json& r, const EvalCommand& c, const std::vector<Judged>& 
   const std::string error = c.task == "tile" ? "ape_top1" : "mape";
   const std::string title =
       c.task == "tile" ? "Tile-Size APE, %" : fmt::format("MAPE, %, of kernels from {} us", c.min_us);
-  fmt::print("{:<32} {:<{}}Kendall's tau\n{:<32}", "", title, 12 * columns.size(), c.part + " program");
+  fmt::print("{:<32} {:<{}}Kendall's tau\n{:<32}", "", title, std::max(12 * columns.size(), title.size() + 2),
+             c.part + " program");
   for (const Judged& j : columns) fmt::print(" {:>11}", j.name);
   for (const Judged& j : columns)
     if (j.name != "xla") fmt::print(" {:>11}", j.name);
@@ -116,6 +126,16 @@ void print_eval(const json& r, const EvalCommand& c, const std::vector<Judged>& 
   for (const json& row : r.at("programs")) print_scores(row.at("program"), row, columns, error);
   print_scores("mean", r.at("mean"), columns, error);
   print_scores("median", r.at("median"), columns, error);
+  print_scores("geometric mean", r.at("geometric_mean"), columns, error);
+  for (const Judged& j : columns) {
+    const cost::Evaluation& e = j.evaluation;
+    if (c.task == "fusion")
+      fmt::print("{}: sums of programs are off by {:.1f} % (mean), {:.1f} % (median)\n", j.name, e.sum_error,
+                 e.sum_error_median);
+    else if (j.name != "xla")
+      fmt::print("{}: tau {:.3f} over options that differ by {:.0f} % or more\n", j.name, e.distinct_tau,
+                 100 * (cost::kDistinguishable - 1));
+  }
 }
 
 int run_eval(const EvalCommand& c) {

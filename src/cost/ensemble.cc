@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "cost/analytical.h"
-#include "cost/learn_loader.h"
+#include "cost/model_file.h"
 
 namespace hone::cost {
 
@@ -106,7 +106,7 @@ std::unique_ptr<EnsembleModel> open_ensemble(const std::string& folder, int thre
   std::sort(analytical.begin(), analytical.end());
   std::vector<std::unique_ptr<LearnedModel>> members;
   for (const std::string& path : weights) {
-    members.push_back(open_weights_file(path, threads));
+    members.push_back(open_model_file(path, threads));
     if (members.back()->task() != members.front()->task())
       throw Error("weights of different tasks", folder, path + " was trained on " + members.back()->task() + " data");
   }

@@ -1,6 +1,9 @@
 #include "cost/evaluation.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/stats.h"
@@ -15,6 +18,7 @@ ProgramScore score_tile(const std::vector<RankedKernel>& kernels, bool predicts_
   score.ape_top1 = tile_size_ape(kernels, 1);
   score.ape_top10 = tile_size_ape(kernels, 10);
   score.tau = mean_kendall_tau(kernels);
+  score.distinct_tau = mean_tau_of_distinguishable(kernels);
   std::vector<double> predicted, actual;
   for (const RankedKernel& kernel : kernels) {
     predicted.insert(predicted.end(), kernel.predicted.begin(), kernel.predicted.end());
@@ -33,6 +37,8 @@ ProgramScore score_fusion(const std::vector<RankedKernel>& kernels) {
   }
   score.mape = mean_absolute_percentage_error(predicted, actual);
   score.tau = kendall_tau(predicted, actual);
+  const double sum = std::accumulate(actual.begin(), actual.end(), 0.0);
+  score.sum_error = 100 * std::abs(std::accumulate(predicted.begin(), predicted.end(), 0.0) / sum - 1);
   return score;
 }
 
@@ -43,6 +49,13 @@ void summarise(const std::vector<ProgramScore>& programs, Value ProgramScore::* 
   mean = 0;
   for (double v : values) mean += v / static_cast<double>(values.size());
   middle = median(values);
+}
+
+double geometric_mean_of(const std::vector<ProgramScore>& programs, double ProgramScore::* value) {
+  constexpr double kLeast = 0.1;
+  double sum = 0;
+  for (const ProgramScore& score : programs) sum += std::log(std::max(kLeast, score.*value));
+  return std::exp(sum / static_cast<double>(programs.size()));
 }
 
 }  // namespace
@@ -76,7 +89,42 @@ Evaluation evaluate(const std::vector<KernelView>& kernels, const std::vector<st
   summarise(evaluation.programs, &ProgramScore::ape_top10, evaluation.ape_top10, evaluation.ape_top10_median);
   summarise(evaluation.programs, &ProgramScore::mape, evaluation.mape, evaluation.mape_median);
   summarise(evaluation.programs, &ProgramScore::tau, evaluation.tau, evaluation.tau_median);
+  summarise(evaluation.programs, &ProgramScore::distinct_tau, evaluation.distinct_tau, evaluation.distinct_tau_median);
+  summarise(evaluation.programs, &ProgramScore::sum_error, evaluation.sum_error, evaluation.sum_error_median);
+  evaluation.ape_top1_geometric = geometric_mean_of(evaluation.programs, &ProgramScore::ape_top1);
+  evaluation.ape_top10_geometric = geometric_mean_of(evaluation.programs, &ProgramScore::ape_top10);
+  evaluation.mape_geometric = geometric_mean_of(evaluation.programs, &ProgramScore::mape);
+  evaluation.sum_error_geometric = geometric_mean_of(evaluation.programs, &ProgramScore::sum_error);
   return evaluation;
+}
+
+namespace {
+
+ProgramScore score_of(double ape_top1, double ape_top10, double mape, double sum_error) {
+  ProgramScore score;
+  score.ape_top1 = ape_top1;
+  score.ape_top10 = ape_top10;
+  score.mape = mape;
+  score.sum_error = sum_error;
+  return score;
+}
+
+}  // namespace
+
+ProgramScore Evaluation::mean() const {
+  ProgramScore score = score_of(ape_top1, ape_top10, mape, sum_error);
+  score.tau = tau, score.distinct_tau = distinct_tau;
+  return score;
+}
+
+ProgramScore Evaluation::median() const {
+  ProgramScore score = score_of(ape_top1_median, ape_top10_median, mape_median, sum_error_median);
+  score.tau = tau_median, score.distinct_tau = distinct_tau_median;
+  return score;
+}
+
+ProgramScore Evaluation::geometric_mean() const {
+  return score_of(ape_top1_geometric, ape_top10_geometric, mape_geometric, sum_error_geometric);
 }
 
 nlohmann::json to_json(const Evaluation& e) {

@@ -4,12 +4,13 @@
 
 #include "base/log.h"
 #include "cost/ensemble.h"
+#include "cost/model_file.h"
 
 namespace hone::cost {
 
 std::unique_ptr<LearnedModel> load_learned_model(const std::string& weights_path, int threads) {
   if (std::filesystem::is_directory(weights_path)) return open_ensemble(weights_path, threads);
-  return open_weights_file(weights_path, threads);
+  return open_model_file(weights_path, threads);
 }
 
 void set_up_library_log(int verbosity) { set_up_log(static_cast<Verbosity>(verbosity)); }

@@ -10,9 +10,9 @@
 
 namespace hone::cost {
 
-// Reads weights of `hone train`, or a folder of them as an ensemble (ensemble.h). Throws
+// Reads weights of `hone train` or trees (tree_model.h), or a folder of them as an ensemble (ensemble.h). Throws
 // Error (where = path) for weights of another feature version or model, and for damaged files; RunError if the library is
-// missing.
+// missing that networks need.
 std::unique_ptr<LearnedModel> load_learned_model(const std::string& weights_path, int threads = 1);
 
 // The log of the library itself (base/log.h), declared here for sources that include torch: its include folder has another

@@ -4,30 +4,14 @@
 #include <cmath>
 #include <string>
 
-#include "base/error.h"
-#include "features/columns.h"
-#include "features/encoded.h"
-#include "features/opcodes.h"
+#include "cost/kernel_nodes.h"
 
 namespace hone::cost {
 
 namespace {
 
-constexpr int kRank = 6;  // dimensions in a node's features
+constexpr int kRank = KernelNodes::kRank;
 constexpr double kFewRows = 16;
-
-struct NodeColumns {
-  int dims, layout, strides, dimensions, element_bytes, reduced, reduces_minor, window, groups, is_output,
-      slice_strides;
-};
-const NodeColumns& node_columns_used() {
-  const auto at = [](const char* name) { return features::column_index(features::node_columns(), name); };
-  static const NodeColumns c = {
-      at("shape_dims_0"),        at("layout_0"),      at("strides_0"),      at("dimensions_0"),
-      at("element_bytes"),       at("reduce_dims_0"), at("reduces_minor"),  at("window_size_product"),
-      at("feature_group_count"), at("is_output"),     at("slice_strides_0")};
-  return c;
-}
 
 // Vector operations per element; 0 for instructions without cost.
 struct OpCost {
@@ -73,21 +57,13 @@ struct Map {
 class LoopNestBuilder {
  public:
   explicit LoopNestBuilder(const KernelView& kernel)
-      : kernel_(kernel), maps_(kernel.nodes()), columns_(node_columns_used()) {
-    const auto width = static_cast<size_t>(features::node_feature_count());
-    if (kernel.node_features.size() != width * kernel.opcodes.size() ||
-        kernel.static_features.size() != static_cast<size_t>(features::static_feature_count()))
-      throw Error("a kernel's features have the wrong width", std::string(kernel.fingerprint),
-                  "collect the data set again");
-    users_.resize(kernel.nodes());
-    for (size_t e = 0; e < kernel.edge_from.size(); ++e) users_[kernel.edge_from[e]].push_back(kernel.edge_to[e]);
-  }
+      : kernel_(kernel), nodes_(kernel), maps_(kernel.nodes()), columns_(KernelNodes::columns()) {}
 
   LoopNest run() {
     classify();
     start();
     for (int64_t n = kernel_.nodes() - 1; n >= 0; --n) {
-      for (int32_t user : users_[n])
+      for (int32_t user : nodes_.users(n))
         for (const Map& map : maps_[user]) add_map(n, operand_map(n, user, map));
       for (const Map& map : maps_[n]) use(n, map);
     }
@@ -95,20 +71,10 @@ class LoopNestBuilder {
   }
 
  private:
-  float at(int64_t node, int c) const { return kernel_.node_features[node * features::node_feature_count() + c]; }
-  std::string_view opcode(int64_t node) const { return features::opcode_name(kernel_.opcodes[node]); }
-  int rank(int64_t node) const {
-    int r = 0;
-    while (r < kRank && at(node, columns_.layout + r) >= 0) ++r;
-    return r;
-  }
-  double dim(int64_t node, int d) const { return at(node, columns_.dims + d); }
-  double elements(int64_t node) const {
-    double product = 1;
-    for (int d = 0; d < rank(node); ++d) product *= dim(node, d);
-    return product;
-  }
-  bool is_result(int64_t n) const { return at(n, columns_.is_output) > 0 && opcode(n) != "tuple"; }
+  float at(int64_t node, int c) const { return nodes_.at(node, c); }
+  std::string_view opcode(int64_t node) const { return nodes_.opcode(node); }
+  int rank(int64_t node) const { return nodes_.rank(node); }
+  double dim(int64_t node, int d) const { return nodes_.dim(node, d); }
 
   void classify() {
     bool reduce = false, transpose = false, move = false, broadcast = false, other = false, dot = false, conv = false;
@@ -143,7 +109,7 @@ class LoopNestBuilder {
   // Results are written in the order of the first one's layout.
   void start() {
     for (int64_t n = 0; n < kernel_.nodes(); ++n) {
-      if (!is_result(n)) continue;
+      if (!nodes_.is_result(n)) continue;
       if (out_.outputs == 0 && out_.extent.empty()) {
         out_.outputs = rank(n);
         out_.element_bytes = std::max(1.0f, at(n, columns_.element_bytes));
@@ -279,9 +245,9 @@ class LoopNestBuilder {
   }
 
   const KernelView& kernel_;
-  std::vector<std::vector<int32_t>> users_;
+  KernelNodes nodes_;
   std::vector<std::vector<Map>> maps_;
-  const NodeColumns& columns_;
+  const KernelNodes::Columns& columns_;
   std::vector<std::pair<int8_t, std::pair<double, int>>> reductions_;
   LoopNest out_;
 };

@@ -101,6 +101,41 @@ double tile_size_ape(std::span<const RankedKernel> kernels, int64_t k) {
   return 100 * lost / best_sum;
 }
 
+namespace {
+
+struct Pairs {
+  int64_t count = 0, right = 0, wrong = 0;
+};
+
+Pairs distinguishable_pairs(const RankedKernel& kernel) {
+  Pairs pairs;
+  for (size_t i = 0; i < kernel.runtime_ns.size(); ++i)
+    for (size_t j = 0; j < kernel.runtime_ns.size(); ++j) {
+      if (kernel.runtime_ns[i] < kernel.runtime_ns[j] * kDistinguishable) continue;  // i is the slower one
+      ++pairs.count;
+      pairs.right += kernel.predicted[i] > kernel.predicted[j];
+      pairs.wrong += kernel.predicted[i] < kernel.predicted[j];
+    }
+  return pairs;
+}
+
+}  // namespace
+
+double tau_of_distinguishable(const RankedKernel& kernel) {
+  const Pairs pairs = distinguishable_pairs(kernel);
+  return pairs.count == 0 ? 0 : static_cast<double>(pairs.right - pairs.wrong) / static_cast<double>(pairs.count);
+}
+
+double mean_tau_of_distinguishable(std::span<const RankedKernel> kernels) {
+  double sum = 0, count = 0;
+  for (const RankedKernel& kernel : kernels) {
+    if (distinguishable_pairs(kernel).count == 0) continue;
+    sum += tau_of_distinguishable(kernel);
+    count += 1;
+  }
+  return count > 0 ? sum / count : 0;
+}
+
 double mean_kendall_tau(std::span<const RankedKernel> kernels) {
   double sum = 0;
   int64_t counted = 0;

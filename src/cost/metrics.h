@@ -27,6 +27,14 @@ double best_of_top(const RankedKernel& kernel, int64_t k);
 // the paper's. Throws InternalError without kernels.
 double tile_size_ape(std::span<const RankedKernel> kernels, int64_t k = 1);
 
+// Of the pairs of options whose run times differ by kDistinguishable or more: those in the right order less those in the wrong one, over
+// their number; equal predictions count as neither. Closer pairs are in another order when they are measured again
+// (docs/reference/dataset.md). 0 where there is no such pair.
+inline constexpr double kDistinguishable = 1.1;
+double tau_of_distinguishable(const RankedKernel& kernel);
+// The mean over the kernels that have such a pair; 0 if there is none.
+double mean_tau_of_distinguishable(std::span<const RankedKernel> kernels);
+
 // Mean of kendall_tau over the kernels with at least two options; 0 if there is none.
 double mean_kendall_tau(std::span<const RankedKernel> kernels);
 

@@ -1,5 +1,5 @@
 // Gradient-boosted trees, scored without the library that trained them (Friedman 2001, "Greedy function approximation: a
-// gradient boosting machine"). A file of several ensembles over the same features, one for each thing that is predicted.
+// gradient boosting machine").
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,35 @@ namespace hone::cost {
 
 class Trees {
  public:
-  // {"base": 0.1, "trees": [{"feature": [0, -1, -1], "value": [3.5, 0.1, -0.2], "left": [1, 0, 0]}, ...]}: nodes in any order that
-  // begins with the root; a row goes to node left[i] where feature[i] is below value[i], else to left[i] + 1; a node of
-  // feature -1 is a leaf and adds its value. Throws Error for what is no such tree, among it nodes that form a circle.
+  // Nodes of all trees, one after the other: a row goes to node left[i] where feature[i] is below value[i], else to left[i] + 1; a node
+  // of feature -1 is a leaf and adds its value. left[i] counts from the tree's root, roots from the first node.
+  struct Arrays {
+    double base = 0;
+    std::span<const int16_t> feature;
+    std::span<const float> value;
+    std::span<const int32_t> left, roots;
+  };
+  // Throws Error for what is no such trees, among it nodes that form a circle, for features beyond `features`, and for trees of more
+  // than 65,536 nodes.
+  static Trees from_arrays(const Arrays& arrays, size_t features);
+  // {"base": 0.1, "trees": [{"feature": [0, -1, -1], "value": [3.5, 0.1, -0.2], "left": [1, 0, 0]}, ...]}. The same errors.
   static Trees from_json(const nlohmann::json& json, size_t features);
 
-  double predict(std::span<const float> features) const;  // as many as from_json() was told
-  size_t size() const { return roots_.size(); }           // trees
+  double predict(std::span<const float> features) const;  // as many as there are features
+  // [rows, features]: adds nothing to the results of predict(), but walks each tree for all rows while it is in the cache.
+  std::vector<double> predict_rows(std::span<const float> rows) const;
+  size_t size() const { return roots_.size(); }  // trees
 
  private:
-  struct Node {
+  struct Node {  // of 8 bytes: what a row walks through is mostly waiting for memory
     float value = 0;
-    int32_t feature = -1, left = 0;
+    int16_t feature = -1;
+    uint16_t left = 0;  // from the root
   };
-  void add(const nlohmann::json& tree, size_t features);
+  float leaf_of(int32_t root, const float* features) const;
 
   double base_ = 0;
+  size_t features_ = 0;
   std::vector<Node> nodes_;
   std::vector<int32_t> roots_;
 };

@@ -13,7 +13,7 @@ namespace hone::optimize {
 
 namespace {
 
-constexpr char kModel[] = "tile-ratio";
+constexpr char kModel[] = "tile";
 constexpr char kGainsFile[] = "tile-gains.json", kRewriteGainsFile[] = "rewrite-gains.json";
 
 std::unique_ptr<cost::LearnedModel> open_ranking_model(const std::string& path) {

@@ -40,7 +40,6 @@ constexpr int64_t kLittleMemory = int64_t{2} << 30;
 
 // The shipped models: folders of weights of kernel models, other weights, and calibrations.
 constexpr const char* kModels[] = {"tile",
-                                   "tile-ratio",
                                    "fusion",
                                    "layout/ranker.safetensors",
                                    "order/policy.safetensors",

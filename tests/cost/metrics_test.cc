@@ -73,6 +73,16 @@ TEST_CASE("errors of predictions by hand") {
   CHECK_THROWS_AS(tile_size_ape({}), InternalError);
 }
 
+TEST_CASE("pairs that differ by less than a tenth are no matter of order") {
+  // 100 and 105 cannot be told apart; of the other two pairs one is in the right order.
+  CHECK(tau_of_distinguishable({{2, 1, 1.5}, {100, 105, 150}}) == 0);
+  CHECK(tau_of_distinguishable({{2, 1, 3}, {100, 105, 150}}) == 1);
+  CHECK(tau_of_distinguishable({{2, 1, 2}, {100, 105, 150}}) == 0.5);  // one tie
+  CHECK(tau_of_distinguishable({{2, 1}, {100, 105}}) == 0);
+  const std::vector<RankedKernel> kernels = {{{2, 1}, {100, 105}}, {{2, 1}, {100, 150}}};
+  CHECK(mean_tau_of_distinguishable(kernels) == -1);  // the first has no such pair
+}
+
 TEST_CASE("equal predictions choose the earlier option") { CHECK(best_of_top({{1, 1, 1}, {7, 5, 3}}, 1) == 7); }
 
 TEST_CASE("an evaluation has a row per program and omits kernels that do not count") {
@@ -90,11 +100,15 @@ TEST_CASE("an evaluation has a row per program and omits kernels that do not cou
   CHECK(tile.ape_top1 == Approx(50));
   CHECK(tile.ape_top10 == 0);
   CHECK(tile.tau == -1);
+  CHECK(tile.distinct_tau == -1);
+  CHECK(tile.ape_top1_geometric == Approx(50));
+  CHECK(tile.ape_top10_geometric == Approx(0.1));  // 0 counts as 0.1 %
   const Evaluation fusion =
       evaluate({view("x", c), view("x", d), view("y", e)}, {{8800}, {9000}, {1}}, true, {"fusion"});
   REQUIRE(fusion.programs.size() == 1);  // y's kernel is shorter than 5 us
   CHECK(fusion.mape == Approx(5));
   CHECK(fusion.tau == 1);
+  CHECK(fusion.sum_error == Approx(100 * 800.0 / 17000));
   CHECK_THROWS_AS(evaluate({view("y", e)}, {{1}}, true, {"fusion"}), Error);
 }
 

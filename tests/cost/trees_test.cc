@@ -17,6 +17,22 @@ TEST_CASE("trees add their leaves to the base") {
   CHECK(trees.predict(std::vector<float>{7, 4}) == 30.75);
 }
 
+TEST_CASE("rows together are predicted as rows by themselves") {
+  const std::vector<int16_t> feature = {1, -1, 0, -1, -1, -1};
+  const std::vector<float> value = {3, 10, 7, 20, 30, 0.25};
+  const std::vector<int32_t> left = {1, 0, 3, 0, 0, 0}, roots = {0, 5};
+  const Trees trees = Trees::from_arrays({0.5, feature, value, left, roots}, 2);
+  CHECK(trees.size() == 2);
+  const std::vector<float> rows = {0, 2, 6, 3, 7, 4};
+  CHECK(trees.predict_rows(rows) == std::vector<double>{10.75, 20.75, 30.75});
+  CHECK(trees.predict(std::span(rows).subspan(2, 2)) == 20.75);
+  CHECK(trees.predict_rows({}).empty());
+  CHECK_THROWS_AS(trees.predict_rows(std::vector<float>{1, 2, 3}), InternalError);
+  const std::vector<int32_t> late = {1, 5}, outside = {0, 6}, backwards = {0, 0};
+  for (const auto& wrong : {late, outside, backwards})
+    CHECK_THROWS_AS(Trees::from_arrays({0.5, feature, value, left, wrong}, 2), Error);
+}
+
 TEST_CASE("what is no tree is refused") {
   for (const char* text :
        {R"({})", R"({"base": 0, "trees": [{"feature": [], "value": [], "left": []}]})",

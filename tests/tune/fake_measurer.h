@@ -47,6 +47,7 @@ class FakeMeasurer : public Measurer {
 
   std::vector<std::string> kernel_calls, program_calls, in_place_calls;
   std::vector<double> limits;  // in seconds, of each of program_calls
+  std::vector<int> rounds;     // the least, of each of program_calls
   std::map<std::string, KnownKernel> database;
   bool confirming = false;
   int processes = 1;
@@ -60,6 +61,7 @@ class FakeMeasurer : public Measurer {
   Measurement measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& duel) override {
     spend(program_s);
     limits.push_back(duel.limit_s);
+    rounds.push_back(duel.min_rounds);
     program_calls.push_back(to_text(candidate));
     if (const Outcome o = outcome(candidate); o != Outcome::Ok) return failed(o);
     Measurement m = measured(speed(candidate) / speed(baseline));

@@ -24,6 +24,7 @@ void KernelOptions::validate() const {
   if (!(worth >= 0)) throw Error("the least expected gain must not be negative");
   belief.validate();
   ratio_belief.validate();
+  form_belief.validate();
   if (min_gain < 1) throw Error("a kernel's least gain must be at least 1");
 }
 
@@ -48,7 +49,9 @@ void OptionWalk::rank(const Kernel& kernel) {
   if (!options_.by_expectation || ranked->spreads.empty() || ranked->run_times) return;
   belief_.emplace(forms() ? unrelated_points(dimension_.options.size()) : option_points(dimension_.options),
                   ranked->scores, ranked->spreads, dimension_.default_option,
-                  ranked->log_ratios ? options_.ratio_belief : options_.belief);
+                  !ranked->log_ratios ? options_.belief
+                  : forms()           ? options_.form_belief
+                                      : options_.ratio_belief);
 }
 
 bool OptionWalk::unproven() const { return unproven_ >= kUnproven && unproven_ == tried_; }

@@ -31,8 +31,10 @@ struct KernelOptions {
   bool by_expectation = true;
   double worth = 0.002;  // logarithm of run time
   BeliefOptions belief;
-  // For rankers whose scores are logarithms of ratios, with spreads in that unit.
-  BeliefOptions ratio_belief{.slope = 1, .slope_deviation = 0.3, .deviation = 0.02, .per_spread = 1};
+  // For rankers whose scores are logarithms of ratios, with spreads in that unit: members of an ensemble agree more than they are right.
+  BeliefOptions ratio_belief{.slope = 1, .slope_deviation = 0.3, .deviation = 0.35, .per_spread = 0.3};
+  // The same for forms of operations, whose ranker knows its error.
+  BeliefOptions form_belief{.slope = 1, .slope_deviation = 0.3, .deviation = 0.02, .per_spread = 1};
 
   // Options to try before all others, for example those that won on similar kernels (transfer.h). May be empty.
   std::function<std::vector<int>(const Kernel&)> first;

@@ -83,7 +83,7 @@ std::optional<double> TuneState::expected_gain(const Kernel& operation) const {
   if (!ranked) return std::nullopt;
   const Dimension& d = operation.dimension;
   const OptionBelief belief(unrelated_points(d.options.size()), ranked->scores, ranked->spreads, d.default_option,
-                            options.kernel.ratio_belief);
+                            options.kernel.form_belief);
   double known = 0;  // by other storage of its weights, or of the form that it has
   for (const Decision& decided : best)
     if (decided.kind == d.kind && decided.key == d.key)

@@ -51,16 +51,26 @@ double TuneState::duel_s() const {
   const Measurement& m = run.default_run.measurement;
   const Duel& trial = run.default_run.trial;
   const double compile_s = std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
-  // Two sides; the outputs are compared and both sides warmed up in one further run of each.
-  const double runs_s = 2 * (trial.min_rounds + 1) * run_s();
-  return compile_s + std::max(runs_s, trial.budget_ms / 2e3);
+  return compile_s + std::max(runs_of_duel_s(trial_rounds()), trial.budget_ms / 2e3);
+}
+
+// Two sides; the outputs are compared and both sides warmed up in one further run of each.
+double TuneState::runs_of_duel_s(int rounds) const { return 2 * (rounds + 1) * run_s(); }
+
+int TuneState::trial_rounds() const {
+  const Measurement& m = run.default_run.measurement;
+  const double compile_s = std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
+  int rounds = run.default_run.trial.min_rounds;
+  while (rounds > 1 && compile_s + runs_of_duel_s(rounds) > left()) --rounds;
+  return rounds;
 }
 
 bool TuneState::try_step(const std::string& what, const Decisions& candidate) {
   if (left() <= 0 || candidate == best || !tried_.insert(to_text(best) + " | " + to_text(candidate)).second)
     return false;
   say(what);
-  const Duel& trial = run.default_run.trial;
+  Duel trial = run.default_run.trial;
+  trial.min_rounds = trial_rounds();
   Step step{what, run.measurer.measure_program(candidate, best, trial), false};
   Measurement& m = step.measurement;
   if (m.ok() && m.ratio > options.min_gain && m.ratio_low <= 1 && left() > 0) {  // promising, not sure: look again

@@ -44,6 +44,9 @@ struct TuneState {
   double run_s() const { return run.default_run.measurement.baseline_ns / 1e9 / run.gain; }
   // Seconds that one duel of whole programs is expected to take, the compilation of the candidate included.
   double duel_s() const;
+  // Rounds of a duel of the program: fewer than usual where those would not fit into the time left, as on a program of seconds a run that
+  // an experiment may make ten times as fast; the confirmation decides.
+  int trial_rounds() const;
   void say(const std::string& what) const { run.say(what); }
 
   // ---- candidates
@@ -132,6 +135,7 @@ struct TuneState {
   void share_operations(double convolutions, double libraries);
   double share_of_broad(const Dimension& dimension) const;
 
+  double runs_of_duel_s(int rounds) const;
   void split(const Group& group);
   KernelReport* report_of(const std::string& fingerprint);
   cost::OperationRanker* ranker_of(const Kernel& operation) const;  // null where it does not know the operation

@@ -97,6 +97,32 @@ TEST_CASE("a slow program begins with the kernel that takes most of its time", "
   CHECK(measurer.left_s > -10);  // the confirmation is the last that is begun
 }
 
+TEST_CASE("a duel of a program of seconds has as many rounds as fit into the time", "[tune]") {
+  const std::string depthwise = "convolution:f32[1,8,8,4]*f32[3,3,1,4]->f32[1,8,8,4]:b01f_01io->b01f:size=3x3:groups 4";
+  const auto tuned_in = [&](double seconds) {
+    FakeMeasurer measurer;
+    measurer.left_s = seconds;
+    measurer.run_ns = 9e9;
+    measurer.lowering = [&](auto&, bool) {
+      Lowered l;
+      l.fingerprint = "f";
+      l.kernels = {a_kernel("convolution", {"default"}, 0, 1)};
+      l.dimensions = {{DecisionKind::Rewrite, depthwise, {"default", "shifted"}, 0, 1e9}};
+      return l;
+    };
+    measurer.speed = [&](const Decisions& d) { return has(d, depthwise, "shifted") ? 14.0 : 1.0; };
+    const ProgramResult result = tune_program(measurer, in_a_minute());
+    return std::pair(has(result.decisions, depthwise, "shifted"), measurer.rounds);
+  };
+  const auto plenty = tuned_in(200), little = tuned_in(55), least = tuned_in(45), none = tuned_in(20);
+  CHECK(plenty.first);
+  CHECK(std::find(plenty.second.begin(), plenty.second.end(), 3) != plenty.second.end());
+  CHECK(little.first);
+  CHECK(std::find(little.second.begin(), little.second.end(), 1) != little.second.end());
+  CHECK(least.first);
+  CHECK_FALSE(none.first);  // not even one round
+}
+
 TEST_CASE("a quick program begins with duels of the whole", "[tune]") {
   FakeMeasurer measurer = slow_program();
   measurer.program_s = 0.2;

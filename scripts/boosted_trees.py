@@ -1,0 +1,78 @@
+"""Trees that XGBoost trained, as the product reads and scores them (src/cost/trees.h)."""
+
+import json
+import struct
+from pathlib import Path
+
+import numpy as np
+
+
+def flat(model, digits=5):
+    """{"base", "trees": [{"feature", "value", "left"}, ...]}: children side by side, behind their parent."""
+    dump = json.loads(model[: model.best_iteration + 1].save_raw("json"))["learner"]
+    base = np.ravel(json.loads(dump["learner_model_param"]["base_score"]))[0]
+    trees = []
+    for tree in dump["gradient_booster"]["model"]["trees"]:
+        feature, value, left = [-1], [0.0], [0]
+        waiting = [(0, 0)]  # node of XGBoost's, of ours
+        while waiting:
+            theirs, ours = waiting.pop()
+            if tree["left_children"][theirs] < 0:
+                value[ours] = round(tree["split_conditions"][theirs], digits)
+                continue
+            feature[ours] = tree["split_indices"][theirs]
+            value[ours] = tree["split_conditions"][theirs]
+            left[ours] = len(feature)
+            for side in ("left_children", "right_children"):
+                waiting.append((tree[side][theirs], len(feature)))
+                feature.append(-1)
+                value.append(0.0)
+                left.append(0)
+        trees.append({"feature": feature, "value": value, "left": left})
+    return {"base": float(base), "trees": trees}
+
+
+def predicted(flat_trees, features):
+    """As the product scores them."""
+    total = np.full(len(features), flat_trees["base"])
+    for tree in flat_trees["trees"]:
+        value = np.array(tree["value"], dtype=np.float32)
+        feature, left = np.array(tree["feature"]), np.array(tree["left"])
+        node = np.zeros(len(features), dtype=int)
+        for _ in range(64):
+            inner = feature[node] >= 0
+            if not inner.any():
+                break
+            below = features[np.arange(len(features)), np.maximum(feature[node], 0)] < value[node]
+            node = np.where(inner, left[node] + np.where(below, 0, 1), node)
+        total += value[node]
+    return total
+
+
+def write_trees(path: Path, flat_trees, metadata):
+    """A file of src/cost/tree_model.h, in the format of safetensors."""
+    trees = flat_trees["trees"]
+    sizes = [len(tree["feature"]) for tree in trees]
+    arrays = {
+        "feature": np.concatenate([tree["feature"] for tree in trees]).astype("<i2"),
+        "left": np.concatenate([tree["left"] for tree in trees]).astype("<i4"),
+        "roots": np.cumsum([0, *sizes[:-1]]).astype("<i4"),
+        "value": np.concatenate([tree["value"] for tree in trees]).astype("<f4"),
+    }
+    types = {"<i2": "I16", "<i4": "I32", "<f4": "F32"}
+    header = {"__metadata__": metadata | {"format": "hone-trees-1", "base": repr(flat_trees["base"])}}
+    offset = 0
+    for name, array in arrays.items():
+        kind = types[array.dtype.newbyteorder("<").str]
+        header[name] = {
+            "dtype": kind,
+            "shape": list(array.shape),
+            "data_offsets": [offset, offset + array.nbytes],
+        }
+        offset += array.nbytes
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".part")
+    partial.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(array.tobytes() for array in arrays.values()))
+    partial.rename(path)

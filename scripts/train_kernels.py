@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Trains trees that predict run times of kernels, or rank the options of a kernel (src/cost/tree_model.h).
+
+    scripts/train_kernels.py build/data/fusion --split FILE --seed 0 --out data/models/fusion/seed-0.safetensors
+    scripts/train_kernels.py build/data/tile --split FILE --seed 0 --out data/models/tile/seed-0.safetensors
+
+A data set is of `hone collect export`; what it holds, run times of default options or of all options, is told by its
+content. Trees for run times predict the logarithm of measured over analytical run time. Trees for options predict the
+logarithm of an option's run time less the mean of its kernel's, limited to a factor of e. The number of trees is fixed:
+programs of the validation part choose settings, and no training sees them. `hone eval` says how good the trees are.
+"""
+
+import argparse
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import xgboost
+from boosted_trees import flat, predicted, write_trees
+
+SETTINGS = {
+    "max_depth": 8,
+    "learning_rate": 0.06,
+    "subsample": 0.8,
+    "colsample_bytree": 0.5,
+    "objective": "reg:squarederror",
+    "tree_method": "hist",
+    "nthread": 1,
+}
+OF_TASK = {"fusion": {"min_child_weight": 6}, "tile": {"min_child_weight": 3}}
+MOST_RATIO = 1.0  # a logarithm: options that are slower or faster than the mean by more count as these
+FEATURE_VERSION = 1  # kFeatureVersion of src/features/encoded.h
+# The machine of data/kernels.db.xz (docs/reference/dataset.md).
+CPU = {"l1_bytes": 49152, "l2_bytes": 2097152, "l3_bytes": 272629760, "vector_bits": 512, "threads": 1}
+
+
+def read_rows(tool, folder):
+    with tempfile.TemporaryDirectory() as scratch:
+        file = Path(scratch) / "rows.npz"
+        machine = [str(CPU[name]) for name in ("l1_bytes", "l2_bytes", "l3_bytes", "vector_bits")]
+        subprocess.run([tool, folder, file, *machine], check=True)
+        return dict(np.load(file))
+
+
+def parts_of(split):
+    lines = [line for line in Path(split).read_text().splitlines() if "\t" in line and not line.startswith("#")]
+    return {program: part for part, program in (line.split("\t") for line in lines)}
+
+
+def targets(rows, tile):
+    """What the trees learn, and the weight of each row."""
+    log_ns = np.log(rows["runtime_ns"])
+    if not tile:
+        return log_ns - np.log(rows["analytical_ns"]), np.ones(len(log_ns))
+    kernel = rows["kernel"]
+    count = np.bincount(kernel)
+    mean = np.bincount(kernel, log_ns) / np.maximum(count, 1)
+    return np.clip(log_ns - mean[kernel], -MOST_RATIO, MOST_RATIO), 1 / count[kernel]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dataset", help="a folder of hone collect export")
+    parser.add_argument("--split", required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--trees", type=int, default=500)
+    parser.add_argument("--tool", default="build/bench_kernel_rows")
+    arguments = parser.parse_args()
+    rows = read_rows(arguments.tool, arguments.dataset)
+    task = "tile" if len(np.unique(rows["kernel"])) < len(rows["kernel"]) else "fusion"
+    parts = parts_of(arguments.split)
+    programs = [line.split("\t")[1] for line in rows["kernels"].tobytes().decode().splitlines()]
+    chosen = np.array([parts.get(program) == "train" for program in programs])[rows["kernel"]]
+    target, weight = targets(rows, task == "tile")
+    data = xgboost.DMatrix(rows["features"][chosen], target[chosen], weight=weight[chosen])
+    settings = SETTINGS | OF_TASK[task] | {"seed": arguments.seed}
+    model = xgboost.train(settings, data, arguments.trees, verbose_eval=False)
+    model.best_iteration = arguments.trees - 1
+    trees = flat(model, digits=6)
+    some = rows["features"][chosen][:200]
+    difference = np.abs(model.predict(xgboost.DMatrix(some)) - predicted(trees, some)).max()
+    assert difference < 0.01, "the trees differ from XGBoost's"
+    names = subprocess.run([arguments.tool, "names"], check=True, capture_output=True, text=True).stdout.split()
+    metadata = {
+        "task": task,
+        "predicts": "ratio" if task == "tile" else "run time",
+        "features": json.dumps(names),
+        "feature_version": str(FEATURE_VERSION),
+        "cpu": json.dumps(CPU),
+        "seed": str(arguments.seed),
+        "split": Path(arguments.split).name,
+    }
+    write_trees(arguments.out, trees, metadata)
+    nodes = sum(len(tree["value"]) for tree in trees["trees"])
+    print(f"{arguments.out}: {arguments.trees} trees, {nodes} nodes, {chosen.sum()} rows")
+
+
+if __name__ == "__main__":
+    main()

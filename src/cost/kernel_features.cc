@@ -1,0 +1,261 @@
+#include "cost/kernel_features.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cost/analytical.h"
+#include "cost/kernel_nodes.h"
+#include "cost/resource_counts.h"
+#include "features/columns.h"
+
+namespace hone::cost {
+namespace {
+
+constexpr double kMostRuns = 1e18;
+
+double large(double value) { return std::log1p(std::max(0.0, value)); }
+
+const std::vector<std::vector<std::string_view>>& groups() {
+  static const std::vector<std::vector<std::string_view>> all = {
+#define GROUP(name, ...) {__VA_ARGS__},
+#define KERNEL(name, value)
+#define OPTION(name, value)
+#include "cost/kernel_features.def"
+#undef GROUP
+#undef KERNEL
+#undef OPTION
+  };
+  return all;
+}
+
+int group_of(std::string_view opcode) {
+  const auto& all = groups();
+  for (size_t g = 0; g < all.size(); ++g)
+    if (std::find(all[g].begin(), all[g].end(), opcode) != all[g].end()) return static_cast<int>(g);
+  return -1;
+}
+
+// How often the operand is evaluated for one evaluation of the user.
+double times_used(const KernelNodes& nodes, int64_t operand, int64_t user) {
+  const std::string_view op = nodes.opcode(user);
+  const double of_operand = nodes.elements(operand), of_user = std::max(1.0, nodes.elements(user));
+  const KernelNodes::Columns& c = KernelNodes::columns();
+  if (op == "reduce") return std::max(1.0, of_operand / of_user);
+  if (op == "concatenate") return std::min(1.0, of_operand / of_user);
+  if ((op == "pad" || op == "dynamic-update-slice" || op == "scatter") && nodes.rank(operand) > 0)
+    return std::min(1.0, of_operand / of_user);
+  if (op == "reduce-window" || op == "select-and-scatter") return std::max(1.0f, nodes.at(user, c.window));
+  if (op == "dot") return std::max(1.0f, nodes.at(user, c.contracted));
+  if (op == "convolution") return std::max(1.0f, nodes.at(user, c.window));
+  return 1;
+}
+
+struct KernelShape {
+  LoopNest nest;
+  double flops = 0, special = 0, read = 0, written = 0, nodes = 0, results = 0;
+  double least_element_bytes = 16, most_element_bytes = 0, f32_share = 0, runs_all = 0, output_elements = 1;
+  double unit_bytes = 0, repeated_bytes = 0, strided_bytes = 0, strided_accesses = 0, written_stride = 0;
+  double largest_stride = 0, sums_unit = 0, sums_far = 0, largest_parameter = 0, parameter_bytes = 0;
+  double contracted = 0, window = 0, window_stride = 0, base_dilation = 0, window_dilation = 0, groups = 0;
+  double lhs_contracting = -1, rhs_contracting = -1;
+  double reordered_runs = 0, moved_runs = 0, moved_minor = 0, joined_minor = 0, gathered_length = 0, conflicts = 0;
+  double strided_extent = 0, f64 = 0, f16 = 0, s64 = 0, booleans = 0, complex_numbers = 0;
+  std::vector<double> count, runs_sum, runs_most;  // by group
+
+  double output(size_t from_fastest) const {
+    return from_fastest < nest.order.size() ? nest.extent[nest.order[nest.order.size() - 1 - from_fastest]] : 0;
+  }
+  double reduced() const {
+    double product = 1;
+    for (size_t a = nest.outputs; a < nest.extent.size(); ++a) product *= nest.extent[a];
+    return product;
+  }
+  double reduced_last() const {
+    return nest.extent.size() > static_cast<size_t>(nest.outputs) ? nest.extent.back() : 0;
+  }
+};
+
+// The extent of the dimension that is fastest in memory.
+double fastest(const KernelNodes& nodes, int64_t n) {
+  return nodes.rank(n) == 0 ? 1 : nodes.dim(n, static_cast<int>(nodes.at(n, KernelNodes::columns().layout)));
+}
+
+// How a node orders elements otherwise than what it reads.
+void note_order(const KernelNodes& nodes, int64_t n, double runs, KernelShape& k) {
+  for (const int32_t user : nodes.users(n)) {
+    const std::string_view op = nodes.opcode(user);
+    if (op == "bitcast" || op == "reshape") {
+      const bool same = nodes.rank(n) == 0 || nodes.rank(user) == 0 || fastest(nodes, n) == fastest(nodes, user);
+      if (!same) k.reordered_runs += runs;
+    }
+    if ((op == "transpose" || op == "copy") && fastest(nodes, n) != fastest(nodes, user)) {
+      k.moved_runs += runs;
+      k.moved_minor = std::max(k.moved_minor, fastest(nodes, n));
+    }
+    if ((op == "concatenate" || op == "slice" || op == "pad") && nodes.rank(n) > 0)
+      k.joined_minor += fastest(nodes, n) != fastest(nodes, user);
+  }
+  if (nodes.opcode(n) == "gather" && nodes.rank(n) > 0)
+    k.gathered_length = std::max(k.gathered_length, nodes.elements(n) / std::max(1.0, nodes.dim(n, 0)));
+  const KernelNodes::Columns& c = KernelNodes::columns();
+  k.f64 += nodes.at(n, c.is_f64);
+  k.f16 += nodes.at(n, c.is_f16) + nodes.at(n, c.is_bf16);
+  k.s64 += nodes.at(n, c.is_s64) + nodes.at(n, c.is_u64);
+  k.booleans += nodes.at(n, c.is_pred);
+  k.complex_numbers += nodes.at(n, c.is_c64);
+}
+
+void count_runs(const KernelNodes& nodes, KernelShape& k) {
+  std::vector<double> sum(nodes.size()), most(nodes.size());
+  k.count.resize(groups().size()), k.runs_sum.resize(groups().size()), k.runs_most.resize(groups().size());
+  double f32 = 0;
+  for (int64_t n = nodes.size() - 1; n >= 0; --n) {  // users come after what they use
+    if (nodes.is_result(n)) sum[n] = most[n] = nodes.elements(n);
+    for (const int32_t user : nodes.users(n)) {
+      if (nodes.opcode(user) == "tuple") continue;
+      const double times = times_used(nodes, n, user);
+      sum[n] = std::min(kMostRuns, sum[n] + sum[user] * times);
+      most[n] = std::max(most[n], std::min(kMostRuns, most[user] * times));
+    }
+    const double element = std::max(1.0f, nodes.at(n, KernelNodes::columns().element_bytes));
+    k.least_element_bytes = std::min(k.least_element_bytes, element);
+    k.most_element_bytes = std::max(k.most_element_bytes, element);
+    f32 += nodes.at(n, KernelNodes::columns().is_float);
+    note_order(nodes, n, most[n], k);
+    const int g = group_of(nodes.opcode(n));
+    if (g < 0) continue;
+    k.count[g] += 1;
+    k.runs_sum[g] += sum[n];
+    k.runs_most[g] += most[n];
+    k.runs_all += most[n];
+  }
+  k.f32_share = nodes.size() > 0 ? f32 / static_cast<double>(nodes.size()) : 0;
+}
+
+void measure_nodes(const KernelNodes& nodes, KernelShape& k) {
+  const KernelNodes::Columns& c = KernelNodes::columns();
+  for (int64_t n = 0; n < nodes.size(); ++n) {
+    const std::string_view op = nodes.opcode(n);
+    k.results += nodes.is_result(n);
+    if (op == "parameter") {
+      k.largest_parameter = std::max(k.largest_parameter, nodes.bytes(n));
+      k.parameter_bytes += nodes.bytes(n);
+    }
+    if (op == "dot") {
+      k.contracted = nodes.at(n, c.contracted);
+      k.lhs_contracting = nodes.at(n, c.lhs_contracting);
+      k.rhs_contracting = nodes.at(n, c.rhs_contracting);
+    }
+    if (op == "convolution" || op == "reduce-window" || op == "select-and-scatter") {
+      k.window = nodes.at(n, c.window);
+      k.window_stride = nodes.at(n, c.window_stride);
+      k.base_dilation = nodes.at(n, c.base_dilation);
+      k.window_dilation = nodes.at(n, c.window_dilation);
+    }
+    if (op == "convolution") k.groups = nodes.at(n, c.groups);
+  }
+}
+
+void measure_accesses(KernelShape& k) {
+  const LoopNest& nest = k.nest;
+  PerAxis whole;
+  whole.fill(1);
+  std::copy(nest.extent.begin(), nest.extent.end(), whole.begin());
+  for (int a = 0; a < nest.outputs; ++a) k.output_elements *= nest.extent[a];
+  const int inner = nest.order.empty() ? -1 : nest.order.back();
+  const int summed =
+      nest.extent.size() > static_cast<size_t>(nest.outputs) ? static_cast<int>(nest.extent.size()) - 1 : -1;
+  for (const Access& access : nest.accesses) {
+    const double touched = footprint_bytes(access, whole), stride = inner < 0 ? 0 : access.stride_bytes[inner];
+    if (access.written) k.written_stride = std::max(k.written_stride, stride);
+    k.largest_stride = std::max(k.largest_stride, stride);
+    (stride == 0 ? k.repeated_bytes : stride <= access.element_bytes ? k.unit_bytes : k.strided_bytes) += touched;
+    if (stride > access.element_bytes) {
+      k.strided_accesses += 1;
+      k.conflicts += std::fmod(stride, 4096.0) == 0;
+      k.strided_extent = std::max(k.strided_extent, nest.extent[inner]);
+    }
+    if (summed >= 0 && access.stride_bytes[summed] > 0)
+      (access.stride_bytes[summed] <= access.element_bytes ? k.sums_unit : k.sums_far) += 1;
+  }
+}
+
+KernelShape shape_of(const KernelView& kernel, const LoopNest& nest) {
+  const KernelNodes nodes(kernel);
+  KernelShape k;
+  k.nest = nest;
+  k.flops = kernel.static_features[0];
+  k.read = kernel.static_features[1];
+  k.written = kernel.static_features[2];
+  k.special = kernel.static_features[3];
+  k.nodes = static_cast<double>(nodes.size());
+  count_runs(nodes, k);
+  measure_nodes(nodes, k);
+  measure_accesses(k);
+  return k;
+}
+
+}  // namespace
+
+const std::vector<std::string>& kernel_feature_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+#define GROUP(name, ...) all.insert(all.end(), {#name "_count", #name "_runs", #name "_runs_once"});
+#define KERNEL(name, value) all.push_back(#name);
+#define OPTION(name, value)
+#include "cost/kernel_features.def"
+#undef OPTION
+#undef KERNEL
+#undef GROUP
+#define GROUP(name, ...)
+#define KERNEL(name, value)
+#define OPTION(name, value) all.push_back("option_" #name);
+#include "cost/kernel_features.def"
+#undef GROUP
+#undef KERNEL
+#undef OPTION
+    for (const features::Column& column : features::tile_columns()) all.push_back("option_" + column.name);
+    return all;
+  }();
+  return names;
+}
+
+KernelFeatures::KernelFeatures(const KernelView& kernel, const features::Cpu& cpu)
+    : nest_(loop_nest_of(kernel)), cpu_(cpu) {
+  const KernelShape k = shape_of(kernel, nest_);
+  for (size_t g = 0; g < groups().size(); ++g)
+    for (const double value : {k.count[g], k.runs_sum[g], k.runs_most[g]})
+      of_kernel_.push_back(static_cast<float>(large(value)));
+#define GROUP(name, ...)
+#define KERNEL(name, value) of_kernel_.push_back(static_cast<float>(value));
+#define OPTION(name, value)
+#include "cost/kernel_features.def"
+#undef GROUP
+#undef KERNEL
+#undef OPTION
+}
+
+double KernelFeatures::analytical_ns(std::span<const float> option) const {
+  static const AnalyticalCoefficients coefficients;
+  return estimate_ns(count_resources(nest_, option, cpu_), nest_.kind, /*flags=*/0, coefficients);
+}
+
+std::vector<float> KernelFeatures::of(std::span<const float> option) const {
+  const ResourceCounts r = count_resources(nest_, option, cpu_);
+  const double analytical = std::log(analytical_ns(option));
+  std::vector<float> out = of_kernel_;
+  out.reserve(kernel_feature_names().size());
+#define GROUP(name, ...)
+#define KERNEL(name, value)
+#define OPTION(name, value) out.push_back(static_cast<float>(value));
+#include "cost/kernel_features.def"
+#undef GROUP
+#undef KERNEL
+#undef OPTION
+  const auto& columns = features::tile_columns();
+  for (size_t i = 0; i < columns.size(); ++i)
+    out.push_back(columns[i].scale == features::Scale::Log ? static_cast<float>(large(option[i])) : option[i]);
+  return out;
+}
+
+}  // namespace hone::cost

@@ -1,0 +1,14 @@
+#include "cost/model_file.h"
+
+#include "cost/learn_loader.h"
+#include "cost/tree_model.h"
+#include "options/safetensors.h"
+
+namespace hone::cost {
+
+std::unique_ptr<LearnedModel> open_model_file(const std::string& path, int threads) {
+  const options::TensorFile file = options::read_safetensors(path);
+  return holds_trees(file) ? open_tree_model(file, path) : open_weights_file(path, threads);
+}
+
+}  // namespace hone::cost

@@ -1,0 +1,160 @@
+#include "cost/tree_model.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "cost/kernel_features.h"
+#include "cost/learn_library.h"
+#include "tests/cost/test_kernel.h"
+
+using namespace hone;
+using namespace hone::cost;
+
+namespace {
+
+size_t column(const std::string& name) {
+  const auto& names = kernel_feature_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  REQUIRE(found != names.end());
+  return found - names.begin();
+}
+
+const features::Cpu kCpu{.vector_bits = 256, .l1_bytes = 32768, .l2_bytes = 1 << 20, .l3_bytes = 1 << 25, .threads = 1};
+
+float feature(const TestKernel& kernel, const std::string& name, size_t option = 0) {
+  const KernelView view = kernel.view();
+  const size_t width = features::tile_feature_count();
+  return KernelFeatures(view, kCpu).of(view.tiles.subspan(option * width, width))[column(name)];
+}
+
+template <class T>
+options::StoredTensor tensor(const char* dtype, const std::vector<T>& values) {
+  return {dtype,
+          {static_cast<int64_t>(values.size())},
+          std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T))};
+}
+
+// One tree: -0.5 for what XLA's tiled emitter makes, 0.25 for all else.
+options::TensorFile tree_file(const std::string& predicts, const std::string& task) {
+  options::TensorFile file;
+  file.metadata = {
+      {"format", "hone-trees-1"},
+      {"task", task},
+      {"predicts", predicts},
+      {"features", nlohmann::json(kernel_feature_names()).dump()},
+      {"feature_version", std::to_string(features::kFeatureVersion)},
+      {"cpu", R"({"vector_bits": 256, "l1_bytes": 32768, "l2_bytes": 1048576, "l3_bytes": 33554432, "threads": 1})"},
+      {"base", "1"}};
+  file.tensors = {{"feature", tensor<int16_t>("I16", {static_cast<int16_t>(column("option_tiled_emitter")), -1, -1})},
+                  {"value", tensor<float>("F32", {0.5F, 0.25F, -0.5F})},
+                  {"left", tensor<int32_t>("I32", {1, 0, 0})},
+                  {"roots", tensor<int32_t>("I32", {0})}};
+  return file;
+}
+
+TestKernel row_sums(int64_t rows, int64_t columns) {
+  return kernel_of({node("parameter", f32({rows, columns})), node("exponential", f32({rows, columns}), {0}),
+                    node("constant", f32({})), node("reduce", f32({rows}), {1, 2}, {1})},
+                   {"loop"});
+}
+
+}  // namespace
+
+TEST_CASE("features of a kernel count what the outputs need", "[trees]") {
+  // Half of what is computed is read.
+  const TestKernel half = kernel_of({node("parameter", f32({8, 64})), node("exponential", f32({8, 64}), {0}),
+                                     node("slice", f32({4, 64}), {1}), node("negate", f32({4, 64}), {2})},
+                                    {"loop"});
+  CHECK(feature(half, "exponentials_runs") == Approx(std::log1p(4 * 64)));
+  CHECK(feature(half, "arithmetic_runs") == Approx(std::log1p(4 * 64)));
+  CHECK(feature(half, "exponentials_count") == Approx(std::log1p(1)));
+  // A value that two others read is computed twice, or once where these uses are equal.
+  const TestKernel twice =
+      kernel_of({node("parameter", f32({16})), node("exponential", f32({16}), {0}), node("negate", f32({16}), {1}),
+                 node("abs", f32({16}), {1}), node("add", f32({16}), {2, 3})},
+                {"loop"});
+  CHECK(feature(twice, "exponentials_runs") == Approx(std::log1p(32)));
+  CHECK(feature(twice, "exponentials_runs_once") == Approx(std::log1p(16)));
+  // A sum evaluates all that it adds.
+  CHECK(feature(row_sums(8, 32), "exponentials_runs") == Approx(std::log1p(8 * 32)));
+  CHECK(feature(row_sums(8, 32), "output_elements") == Approx(std::log1p(8)));
+}
+
+TEST_CASE("features of a kernel tell how its loops walk", "[trees]") {
+  const TestKernel copy = kernel_of({node("parameter", f32({64, 32})), node("negate", f32({64, 32}), {0})}, {"loop"});
+  const TestKernel turned =
+      kernel_of({node("parameter", f32({32, 64})), node("transpose", f32({64, 32}), {0}, {1, 0})}, {"loop"});
+  CHECK(feature(copy, "strided_accesses") == 0);
+  CHECK(feature(turned, "strided_accesses") == 1);
+  CHECK(feature(turned, "largest_stride") == Approx(std::log1p(64 * 4)));
+  CHECK(feature(turned, "moved_runs") == Approx(std::log1p(64 * 32)));
+  CHECK(feature(copy, "moved_runs") == 0);
+  CHECK(feature(copy, "output_0") == Approx(std::log1p(32)));
+}
+
+TEST_CASE("trees of run times correct the analytical model", "[trees]") {
+  const TestKernel kernel =
+      kernel_of({node("parameter", f32({64, 64})), node("negate", f32({64, 64}), {0})}, {"loop", "tile=8,8"});
+  const KernelView view = kernel.view();
+  const KernelFeatures features(view, kCpu);
+  const size_t width = features::tile_feature_count();
+  const auto model = open_tree_model(tree_file("run time", "fusion"), "file");
+  CHECK(model->task() == "fusion");
+  CHECK(model->predicts_runtime());
+  const std::vector<double> ns = model->predict(view);
+  REQUIRE(ns.size() == 2);
+  CHECK(ns[0] == Approx(features.analytical_ns(view.tiles.first(width)) * std::exp(1.25)));
+  CHECK(ns[1] == Approx(features.analytical_ns(view.tiles.subspan(width)) * std::exp(0.5)));
+  const auto ratios = open_tree_model(tree_file("ratio", "tile"), "file");
+  CHECK(ratios->predicts_ratios());
+  CHECK_FALSE(ratios->predicts_runtime());
+  CHECK(ratios->predict(view) == std::vector<double>{1.25, 0.5});
+}
+
+TEST_CASE("a file of trees is a model like weights of a network", "[trees]") {
+  const TempDir folder;
+  for (const char* name : {"a.safetensors", "b.safetensors"})
+    options::write_safetensors((folder.path() / name).string(), tree_file("ratio", "tile"));
+  const auto one = load_learned_model((folder.path() / "a.safetensors").string());
+  CHECK(one->name() == "trees");
+  const auto both = load_learned_model(folder.path().string());
+  CHECK(both->predicts_ratios());
+  const TestKernel kernel =
+      kernel_of({node("parameter", f32({64, 64})), node("negate", f32({64, 64}), {0})}, {"loop", "tile=8,8"});
+  const std::vector<double> scores = both->predict(kernel.view());
+  CHECK(scores[0] - scores[1] == Approx(0.75));
+}
+
+TEST_CASE("trees of other features, or none, are refused with their file", "[trees]") {
+  const auto refused = [](options::TensorFile file) {
+    try {
+      open_tree_model(file, "some file");
+      return std::string("accepted");
+    } catch (const Error& e) {
+      CHECK(e.where() == "some file");
+      return std::string(e.what());
+    }
+  };
+  options::TensorFile other = tree_file("ratio", "tile");
+  other.metadata["features"] = R"(["a", "b"])";
+  CHECK(refused(other) == "the trees were trained with other features");
+  other = tree_file("ratio", "tile");
+  other.metadata.erase("cpu");
+  CHECK(refused(other) == "no cpu in the trees' metadata");
+  other = tree_file("a guess", "tile");
+  CHECK(refused(other) == "trees that predict a guess of tile are not known");
+  other = tree_file("ratio", "tile");
+  other.tensors.erase("left");
+  CHECK(refused(other) == "no trees: left");
+  other = tree_file("ratio", "tile");
+  other.tensors["left"] = tensor<int32_t>("I32", {0, 0, 0});  // its own child
+  CHECK(refused(other) == "a node of a tree has no such feature or child");
+  other = tree_file("ratio", "tile");
+  other.metadata["cpu"] = "nothing";
+  CHECK(refused(other).starts_with("the trees' metadata are damaged"));
+}
