@@ -127,11 +127,14 @@ FusionSnapshot::FusionSnapshot(std::unique_ptr<xla::HloModule> module) : module_
   tag_module(*module_);
   for (auto* computation : module_->computations())
     for (auto* instruction : computation->instructions()) {
-      auto alone = instruction->Clone();
-      std::string text = alone->shape().ToString(true);
-      text += xla::HloOpcodeString(alone->opcode());
-      for (const std::string& extra : alone->ExtraAttributesToString(print)) text += "," + extra;
-      if (alone->opcode() == xla::HloOpcode::kConstant) text += std::to_string(content_hash(alone->literal()));
+      // A copy has no control dependencies. That of a fusion would add a copy of its computation to the module, whose computations
+      // this loop goes over.
+      const auto copy = instruction->called_computations().empty() ? instruction->Clone() : nullptr;
+      const xla::HloInstruction& alone = copy ? *copy : *instruction;
+      std::string text = alone.shape().ToString(true);
+      text += xla::HloOpcodeString(alone.opcode());
+      for (const std::string& extra : alone.ExtraAttributesToString(print)) text += "," + extra;
+      if (alone.opcode() == xla::HloOpcode::kConstant) text += std::to_string(content_hash(alone.literal()));
       text += instruction->raw_backend_config_string();
       content_[instruction->metadata().op_type()] = absl::HashOf(text);
     }
