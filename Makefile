@@ -57,7 +57,7 @@ dataset: build
 	  $(BUILD)/hone collect export --db $(BUILD)/data/kernels.db --kind $$kind -o $(BUILD)/data/$$kind || exit 1; done
 
 # Trains the shipped trees of kernels again, ensembles of three seeds each, and measures the gains of choices by those for
-# compile-time mode (hone optimize): two minutes on one idle core.
+# compile-time mode (hone optimize): minutes on one idle core.
 SPLIT = --split data/splits/random.txt
 models: setup-bench dataset
 	cmake --build $(BUILD) --target bench_kernel_rows

@@ -180,6 +180,11 @@ void measure_accesses(KernelShape& k) {
   }
 }
 
+double default_estimate_ns(const ResourceCounts& counts, KernelClass kind) {
+  static const AnalyticalCoefficients coefficients;
+  return estimate_ns(counts, kind, /*flags=*/0, coefficients);
+}
+
 KernelShape shape_of(const KernelView& kernel, const LoopNest& nest) {
   const KernelNodes nodes(kernel);
   KernelShape k;
@@ -236,13 +241,12 @@ KernelFeatures::KernelFeatures(const KernelView& kernel, const features::Cpu& cp
 }
 
 double KernelFeatures::analytical_ns(std::span<const float> option) const {
-  static const AnalyticalCoefficients coefficients;
-  return estimate_ns(count_resources(nest_, option, cpu_), nest_.kind, /*flags=*/0, coefficients);
+  return default_estimate_ns(count_resources(nest_, option, cpu_), nest_.kind);
 }
 
 std::vector<float> KernelFeatures::of(std::span<const float> option) const {
   const ResourceCounts r = count_resources(nest_, option, cpu_);
-  const double analytical = std::log(analytical_ns(option));
+  const double analytical = std::log(default_estimate_ns(r, nest_.kind));
   std::vector<float> out = of_kernel_;
   out.reserve(kernel_feature_names().size());
 #define GROUP(name, ...)

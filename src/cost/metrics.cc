@@ -105,6 +105,7 @@ namespace {
 
 struct Pairs {
   int64_t count = 0, right = 0, wrong = 0;
+  double tau() const { return count == 0 ? 0 : static_cast<double>(right - wrong) / static_cast<double>(count); }
 };
 
 Pairs distinguishable_pairs(const RankedKernel& kernel) {
@@ -121,16 +122,14 @@ Pairs distinguishable_pairs(const RankedKernel& kernel) {
 
 }  // namespace
 
-double tau_of_distinguishable(const RankedKernel& kernel) {
-  const Pairs pairs = distinguishable_pairs(kernel);
-  return pairs.count == 0 ? 0 : static_cast<double>(pairs.right - pairs.wrong) / static_cast<double>(pairs.count);
-}
+double tau_of_distinguishable(const RankedKernel& kernel) { return distinguishable_pairs(kernel).tau(); }
 
 double mean_tau_of_distinguishable(std::span<const RankedKernel> kernels) {
   double sum = 0, count = 0;
   for (const RankedKernel& kernel : kernels) {
-    if (distinguishable_pairs(kernel).count == 0) continue;
-    sum += tau_of_distinguishable(kernel);
+    const Pairs pairs = distinguishable_pairs(kernel);
+    if (pairs.count == 0) continue;
+    sum += pairs.tau();
     count += 1;
   }
   return count > 0 ? sum / count : 0;

@@ -148,10 +148,8 @@ std::vector<Experiment> kernels_in_place(const TuneState& state) {
   duel.budget_ms = std::min(duel.budget_ms, kRoundBudgetMs);
   duel.precision = 0;  // the rounds are for the kernels, though the program's ratio may be known sooner
   duel.abandon_ratio = kSlowRound;
-  const Measurement& m = state.run.default_run.measurement;
-  const double compile_s = std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
   const double runs_s = std::max(2 * (duel.min_rounds + 1) * state.run_s(), duel.budget_ms / 1e3);
-  const double round_s = kLinkShare * compile_s + runs_s;
+  const double round_s = kLinkShare * state.compile_s() + runs_s;
   const std::vector<size_t> kernels = most_per_second(state, round_s);
   if (kernels.empty()) return {};
   double share = 0;

@@ -48,20 +48,20 @@ TuneState::TuneState(Measurer& measurer, const TuneOptions& tune_options)
       confirmation_s(std::clamp(0.12 * tune_options.budget_s, 1.0, 20.0)) {}
 
 double TuneState::duel_s() const {
+  return compile_s() + std::max(runs_of_duel_s(trial_rounds()), run.default_run.trial.budget_ms / 2e3);
+}
+
+double TuneState::compile_s() const {
   const Measurement& m = run.default_run.measurement;
-  const Duel& trial = run.default_run.trial;
-  const double compile_s = std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
-  return compile_s + std::max(runs_of_duel_s(trial_rounds()), trial.budget_ms / 2e3);
+  return std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
 }
 
 // Two sides; the outputs are compared and both sides warmed up in one further run of each.
 double TuneState::runs_of_duel_s(int rounds) const { return 2 * (rounds + 1) * run_s(); }
 
 int TuneState::trial_rounds() const {
-  const Measurement& m = run.default_run.measurement;
-  const double compile_s = std::max(m.compile_ms, m.baseline_compile_ms) / 1e3;
   int rounds = run.default_run.trial.min_rounds;
-  while (rounds > 1 && compile_s + runs_of_duel_s(rounds) > left()) --rounds;
+  while (rounds > 1 && compile_s() + runs_of_duel_s(rounds) > left()) --rounds;
   return rounds;
 }
 

@@ -44,6 +44,7 @@ struct TuneState {
   double run_s() const { return run.default_run.measurement.baseline_ns / 1e9 / run.gain; }
   // Seconds that one duel of whole programs is expected to take, the compilation of the candidate included.
   double duel_s() const;
+  double compile_s() const;  // of default XLA
   // Rounds of a duel of the program: fewer than usual where those would not fit into the time left, as on a program of seconds a run that
   // an experiment may make ten times as fast; the confirmation decides.
   int trial_rounds() const;
