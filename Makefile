@@ -7,7 +7,7 @@ DEMO_BUDGET ?= 20s
 CORPUS ?= ../shared/corpus
 CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'python/*.cc')
 
-.PHONY: known operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-gym setup-dev build demo test bench corpus examples reference lint tidy format clean
+.PHONY: known tables-perf-model operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-gym setup-dev build demo test bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -50,21 +50,26 @@ corpus: setup-models build
 	$(PYTHON) scripts/export_models.py --hone $(BUILD)/hone
 	$(PYTHON) scripts/read_corpus.py --hone $(BUILD)/hone --corpus $(CORPUS)
 
-# The shipped measurements as data sets for `hone train`: build/data/tile and build/data/fusion.
+# The shipped measurements as data sets, one for each machine: build/data/tile/HOST and build/data/fusion/HOST.
 dataset: build
 	$(PYTHON) scripts/dataset.py unpack data/kernels.db.xz $(BUILD)/data/kernels.db
 	for kind in tile fusion; do rm -rf $(BUILD)/data/$$kind; \
-	  $(BUILD)/hone collect export --db $(BUILD)/data/kernels.db --kind $$kind -o $(BUILD)/data/$$kind || exit 1; done
+	  $(BUILD)/hone collect export --db $(BUILD)/data/kernels.db --kind $$kind --each-host -o $(BUILD)/data/$$kind || exit 1; done
 
 # Trains the shipped trees of kernels again, ensembles of three seeds each, and measures the gains of choices by those for
-# compile-time mode (hone optimize): minutes on one idle core.
+# compile-time mode (hone optimize) on each class of machines: minutes on one idle core.
 SPLIT = --split data/splits/random.txt
 models: setup-bench dataset
 	cmake --build $(BUILD) --target bench_kernel_rows
 	for kind in tile fusion; do for seed in 0 1 2; do \
-	  $(PYTHON) scripts/train_kernels.py $(BUILD)/data/$$kind $(SPLIT) --seed $$seed --tool $(BUILD)/bench_kernel_rows \
+	  $(PYTHON) scripts/train_kernels.py $(BUILD)/data/$$kind/* $(SPLIT) --seed $$seed --tool $(BUILD)/bench_kernel_rows \
 	    --out data/models/$$kind/seed-$$seed.safetensors || exit 1; done; done
-	$(BUILD)/hone optimize --calibrate $(BUILD)/data/tile $(SPLIT) -o data/models/tile-gains.json --force
+	$(BUILD)/hone optimize $$(printf -- '--calibrate %s ' $(BUILD)/data/tile/*) $(SPLIT) -o data/models/tile-gains.json --force
+
+# The tables of docs/results/cost-model.md: trees for both splits, for unseen machines and for learning curves, half an hour on one core.
+tables-perf-model: setup-bench dataset
+	cmake --build $(BUILD) --target bench_kernel_rows
+	$(PYTHON) bench/perf_model/tree_tables.py --data $(BUILD)/data --out $(BUILD)/bench/cost-model.md
 
 # Trains the model of the forms of operations on the measurements that are shipped: ten seconds. `make operation-rows` adds rows of this
 # machine to them, until it is interrupted.

@@ -7,7 +7,7 @@ features needs no new file. Kernels that were lowered and never measured are lef
     scripts/dataset.py pack collect.db data/kernels.db.xz
     scripts/dataset.py unpack data/kernels.db.xz build/kernels.db
     scripts/dataset.py describe build/kernels.db
-    scripts/dataset.py noise build/kernels.db [second-collection.db]
+    scripts/dataset.py noise build/kernels.db [--split data/splits/random.txt --part test]
 """
 
 import argparse
@@ -49,6 +49,7 @@ def measured_only(source: Path, target: Path) -> None:
         f"insert into kernels select * from s.kernels where fingerprint in {measured} order by fingerprint"
     )
     repack(connection)
+    connection.execute("insert into machines select * from s.machines order by host")
     connection.execute(f"insert into records select * from s.records where scope = 'kernel' and kernel in {measured}")
     for mark in ("application_id", "user_version"):  # these identify hone's databases
         connection.execute(f"pragma {mark} = {connection.execute(f'pragma s.{mark}').fetchone()[0]}")
@@ -114,33 +115,101 @@ def describe(database: Path) -> None:
         print(f"| {family} | {count} |")
 
 
-def defaults_ns(database: Path) -> dict[str, float]:
-    """Run time of each kernel's default by its longest duel against itself, ns."""
+LEAST_NS = 5000  # shorter kernels do not count, as in hone eval
+CAREFUL_ROUNDS = 6  # of a visit by `hone collect fusion`
+
+
+def visits_of(database: Path, programs: set[str] | None) -> dict[str, dict[str, list[tuple[str, float, float]]]]:
+    """Host -> kernel -> (program, time of one side, of the other) of each careful duel of its default, oldest first."""
     connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
-    found = {}
-    for kernel, a, b in connection.execute(
-        "select kernel, baseline_ns, candidate_ns from records where scope = 'kernel' and status = 'ok' and "
-        "decisions = 'default' and rounds >= 6 order by rounds"
+    found: dict[str, dict[str, list[tuple[str, float, float]]]] = {}
+    for host, kernel, program, a, b in connection.execute(
+        "select host, r.kernel, k.program, baseline_ns, candidate_ns from records r "
+        "join kernels k on k.fingerprint = r.kernel where scope = 'kernel' and status = 'ok' "
+        "and r.decisions = 'default' and rounds >= ? order by r.created",
+        (CAREFUL_ROUNDS,),
     ):
-        found[kernel] = (a, b)
+        if programs is None or program in programs:
+            found.setdefault(host, {}).setdefault(kernel, []).append((program, a, b))
     return found
 
 
-def noise(first: Path, second: Path | None) -> None:
-    """The error of a perfect model: between the sides of one duel, and of a second collection predicting the first."""
+def kendall(first: list[float], second: list[float], least: float = 1.0) -> float | None:
+    """Agreement of two orders, over pairs that differ by a factor of `least` or more in the second; None without."""
+    agreed = pairs = 0
+    for i, j in itertools.combinations(range(len(first)), 2):
+        if max(second[i], second[j]) < least * min(second[i], second[j]) or second[i] == second[j]:
+            continue
+        pairs += 1
+        agreed += 1 if (first[i] < first[j]) == (second[i] < second[j]) else -1
+    return agreed / pairs if pairs else None
 
-    def show(what: str, errors: list[float]) -> None:
-        print(
-            f"{what}: {len(errors)} kernels of at least 5 us, MAPE {100 * statistics.fmean(errors):.1f} % mean, "
-            f"{100 * statistics.median(errors):.1f} % median"
-        )
 
-    ours = {kernel: pair for kernel, pair in defaults_ns(first).items() if pair[0] >= 5000}
-    show("both sides of a duel", [abs(a - b) / b for a, b in ours.values()])
-    if second is not None:
-        theirs = defaults_ns(second)
-        means = [(sum(ours[k]) / 2, sum(theirs[k]) / 2) for k in ours if k in theirs]
-        show("another collection", [abs(a - b) / a for a, b in means])
+def show_errors(what: str, kernels: list[tuple[str, float, float]]) -> None:
+    """`kernels`: program, predicted and measured ns. Errors are of programs, then over programs, as in hone eval."""
+    programs: dict[str, list[tuple[float, float]]] = {}
+    for program, predicted, measured in kernels:
+        if measured >= LEAST_NS:
+            programs.setdefault(program, []).append((predicted, measured))
+    if not programs:
+        return
+    errors = [statistics.fmean(abs(p - m) / m for p, m in rows) for rows in programs.values()]
+    sums = [abs(sum(p for p, _ in rows) / sum(m for _, m in rows) - 1) for rows in programs.values()]
+    all_taus = [kendall([p for p, _ in rows], [m for _, m in rows]) for rows in programs.values()]
+    taus = [tau for tau in all_taus if tau is not None]
+    geometric = statistics.geometric_mean(max(error, 1e-5) for error in errors)
+    print(
+        f"  {what}: {sum(map(len, programs.values()))} kernels of {len(programs)} programs, "
+        f"MAPE {100 * statistics.fmean(errors):.1f} % mean, {100 * statistics.median(errors):.1f} % median, "
+        f"{100 * geometric:.1f} % geometric; sums {100 * statistics.median(sums):.1f} % median; "
+        f"tau {statistics.fmean(taus):.3f}"
+    )
+
+
+def option_noise(database: Path, programs: set[str] | None) -> None:
+    """Agreement of the options' ratios between two visits."""
+    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+    visits: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for host, kernel, program, value, ratio in connection.execute(
+        "select host, r.kernel, k.program, r.decisions, ratio from records r "
+        "join kernels k on k.fingerprint = r.kernel where scope = 'kernel' and status = 'ok' "
+        "and r.decisions <> 'default' order by r.created"
+    ):
+        if programs is None or program in programs:
+            visits.setdefault(host, {}).setdefault(kernel, {}).setdefault(value, []).append(ratio)
+    for host, kernels in visits.items():
+        taus, distinct, losses = [], [], []
+        for options in kernels.values():
+            pairs = [(found[0], found[1]) for found in options.values() if len(found) > 1]
+            if len(pairs) < 2:
+                continue
+            first, second = [[1 / pair[side] for pair in pairs] for side in (0, 1)]
+            taus.append(kendall(first, second))
+            distinct.append(kendall(first, second, least=1.1))
+            losses.append(second[first.index(min(first))] / min(second) - 1)
+        if losses:
+            known = [tau for tau in taus if tau is not None]
+            apart = [tau for tau in distinct if tau is not None]
+            print(
+                f"{host}: options of {len(losses)} kernels by another visit: "
+                f"APE {100 * statistics.fmean(losses):.1f} % mean, tau {statistics.fmean(known):.3f}, "
+                f"over pairs that differ by a tenth {statistics.fmean(apart or [0]):.3f}"
+            )
+
+
+def noise(database: Path, programs: set[str] | None) -> None:
+    """The error of a perfect model, by machine: between the sides of a duel, and of a visit predicting another."""
+    for host, kernels in visits_of(database, programs).items():
+        print(host)
+        show_errors("one side of a duel by the other", [rows[0] for rows in kernels.values()])
+        repeated = [rows for rows in kernels.values() if len(rows) > 1]
+        show_errors("a visit by the one before", [(r[0][0], sum(r[0][1:]) / 2, sum(r[1][1:]) / 2) for r in repeated])
+    option_noise(database, programs)
+
+
+def programs_of(split: Path, part: str) -> set[str]:
+    lines = [line for line in split.read_text().splitlines() if "\t" in line and not line.startswith("#")]
+    return {program for its_part, program in (line.split("\t") for line in lines) if its_part == part}
 
 
 def main() -> int:
@@ -153,7 +222,8 @@ def main() -> int:
     commands.add_parser("describe").add_argument("source", type=Path)
     command = commands.add_parser("noise")
     command.add_argument("source", type=Path)
-    command.add_argument("target", type=Path, nargs="?", help="another collection of the same kernels")
+    command.add_argument("--split", type=Path, help="only programs of one part of this split")
+    command.add_argument("--part", default="test")
     options = parser.parse_args()
     source = options.source
     if not source.is_file():
@@ -162,7 +232,7 @@ def main() -> int:
     if options.command == "describe":
         describe(source)
     elif options.command == "noise":
-        noise(source, options.target)
+        noise(source, programs_of(options.split, options.part) if options.split else None)
     else:
         os.makedirs(options.target.parent, exist_ok=True)
         (pack if options.command == "pack" else unpack)(source, options.target)

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Trains trees that predict run times of kernels, or rank the options of a kernel (src/cost/tree_model.h).
 
-    scripts/train_kernels.py build/data/fusion --split FILE --seed 0 --out data/models/fusion/seed-0.safetensors
-    scripts/train_kernels.py build/data/tile --split FILE --seed 0 --out data/models/tile/seed-0.safetensors
+    scripts/train_kernels.py build/data/fusion/* --split FILE --seed 0 --out data/models/fusion/seed-0.safetensors
+    scripts/train_kernels.py build/data/tile/* --split FILE --seed 0 --out data/models/tile/seed-0.safetensors
 
-A data set is of `hone collect export`; what it holds, run times of default options or of all options, is told by its
-content. Trees for run times predict the logarithm of measured over analytical run time. Trees for options predict the
-logarithm of an option's run time less the mean of its kernel's, limited to a factor of e. The number of trees is fixed:
-programs of the validation part choose settings, and no training sees them. `hone eval` says how good the trees are.
+A data set is of `hone collect export`, one for each machine; what it holds, run times of default options or of all
+options, is told by its content. Each machine counts as much as the one with most rows, up to a weight of MOST_WEIGHT,
+so that one that measured little is learnt, too. Trees for run times predict the logarithm of measured over analytical
+run time. Trees for options predict the logarithm of an option's run time less the mean of its kernel's, limited to a
+factor of e. The number of trees is fixed: programs of the validation part choose settings, and no training sees them.
+`hone eval` says how good the trees are.
 """
 
 import argparse
+import hashlib
 import json
 import subprocess
 import tempfile
@@ -32,21 +35,28 @@ SETTINGS = {
 OF_TASK = {"fusion": {"min_child_weight": 6}, "tile": {"min_child_weight": 3}}
 MOST_RATIO = 1.0  # a logarithm: options that are slower or faster than the mean by more count as these
 FEATURE_VERSION = 1  # kFeatureVersion of src/features/encoded.h
-# The machine of data/kernels.db.xz (docs/reference/dataset.md).
-CPU = {"l1_bytes": 49152, "l2_bytes": 2097152, "l3_bytes": 272629760, "vector_bits": 512, "threads": 1}
+MOST_WEIGHT = 3.0
 
 
 def read_rows(tool, folder):
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "rows.npz"
-        machine = [str(CPU[name]) for name in ("l1_bytes", "l2_bytes", "l3_bytes", "vector_bits")]
-        subprocess.run([tool, folder, file, *machine], check=True)
+        subprocess.run([tool, folder, file], check=True)
         return dict(np.load(file))
 
 
 def parts_of(split):
     lines = [line for line in Path(split).read_text().splitlines() if "\t" in line and not line.startswith("#")]
     return {program: part for part, program in (line.split("\t") for line in lines)}
+
+
+def some_training(parts, share):
+    """The parts without some of the training programs: every smaller share is part of every larger one."""
+
+    def place(program):
+        return int(hashlib.sha256(program.encode()).hexdigest(), 16) % 1000 / 1000
+
+    return {program: part for program, part in parts.items() if part != "train" or place(program) < share}
 
 
 def targets(rows, tile):
@@ -60,28 +70,48 @@ def targets(rows, tile):
     return np.clip(log_ns - mean[kernel], -MOST_RATIO, MOST_RATIO), 1 / count[kernel]
 
 
+def host_of(folder):
+    machine = Path(folder) / "machine.json"
+    return json.loads(machine.read_text())["host"] if machine.exists() else "this machine"
+
+
+def training_part(folders, tool, parts):
+    """Features, targets and weights of the training programs' rows of all data sets, and the task: tile or fusion."""
+    features, target, weight, tasks = [], [], [], set()
+    for folder in folders:
+        rows = read_rows(tool, folder)
+        tile = len(np.unique(rows["kernel"])) < len(rows["kernel"])
+        tasks.add("tile" if tile else "fusion")
+        programs = [line.split("\t")[1] for line in rows["kernels"].tobytes().decode().splitlines()]
+        chosen = np.array([parts.get(program) == "train" for program in programs])[rows["kernel"]]
+        its_target, its_weight = targets(rows, tile)
+        features.append(rows["features"][chosen])
+        target.append(its_target[chosen])
+        weight.append(its_weight[chosen])
+    if len(tasks) != 1:
+        raise SystemExit("data sets of run times of defaults and of options cannot be mixed")
+    largest = max(each.sum() for each in weight)
+    weight = [each * min(MOST_WEIGHT, largest / each.sum()) for each in weight]
+    return np.concatenate(features), np.concatenate(target), np.concatenate(weight), tasks.pop()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("dataset", help="a folder of hone collect export")
+    parser.add_argument("datasets", nargs="+", help="folders of hone collect export")
     parser.add_argument("--split", required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--trees", type=int, default=500)
+    parser.add_argument("--share", type=float, default=1.0, help="of the training programs, for learning curves")
     parser.add_argument("--tool", default="build/bench_kernel_rows")
     arguments = parser.parse_args()
-    rows = read_rows(arguments.tool, arguments.dataset)
-    task = "tile" if len(np.unique(rows["kernel"])) < len(rows["kernel"]) else "fusion"
-    parts = parts_of(arguments.split)
-    programs = [line.split("\t")[1] for line in rows["kernels"].tobytes().decode().splitlines()]
-    chosen = np.array([parts.get(program) == "train" for program in programs])[rows["kernel"]]
-    target, weight = targets(rows, task == "tile")
-    data = xgboost.DMatrix(rows["features"][chosen], target[chosen], weight=weight[chosen])
+    parts = some_training(parts_of(arguments.split), arguments.share)
+    rows, target, weight, task = training_part(arguments.datasets, arguments.tool, parts)
     settings = SETTINGS | OF_TASK[task] | {"seed": arguments.seed}
-    model = xgboost.train(settings, data, arguments.trees, verbose_eval=False)
+    model = xgboost.train(settings, xgboost.DMatrix(rows, target, weight=weight), arguments.trees, verbose_eval=False)
     model.best_iteration = arguments.trees - 1
     trees = flat(model, digits=6)
-    some = rows["features"][chosen][:200]
-    difference = np.abs(model.predict(xgboost.DMatrix(some)) - predicted(trees, some)).max()
+    difference = np.abs(model.predict(xgboost.DMatrix(rows[:200])) - predicted(trees, rows[:200])).max()
     assert difference < 0.01, "the trees differ from XGBoost's"
     names = subprocess.run([arguments.tool, "names"], check=True, capture_output=True, text=True).stdout.split()
     metadata = {
@@ -89,13 +119,13 @@ def main():
         "predicts": "ratio" if task == "tile" else "run time",
         "features": json.dumps(names),
         "feature_version": str(FEATURE_VERSION),
-        "cpu": json.dumps(CPU),
+        "machines": json.dumps([host_of(folder) for folder in arguments.datasets]),
         "seed": str(arguments.seed),
         "split": Path(arguments.split).name,
     }
     write_trees(arguments.out, trees, metadata)
     nodes = sum(len(tree["value"]) for tree in trees["trees"])
-    print(f"{arguments.out}: {arguments.trees} trees, {nodes} nodes, {chosen.sum()} rows")
+    print(f"{arguments.out}: {arguments.trees} trees, {nodes} nodes, {len(rows)} rows")
 
 
 if __name__ == "__main__":

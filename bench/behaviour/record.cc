@@ -160,7 +160,7 @@ int main(int argc, char** argv) {
         tune::TuneOptions tune;
         tune.budget_s = 12;
         tune.seed = 1;
-        const auto ranker = cost::analytical_ranker("", 1);
+        const auto ranker = cost::analytical_ranker("", features::this_cpu(1));
         tune.kernel.ranker = ranker.get();
         Replay replay(*session, tune.budget_s, name + "+model");
         finish(name + "+model", tune::tune_program(replay, tune));

@@ -19,6 +19,7 @@
 #include "base/machine.h"
 #include "base/rng.h"
 #include "cost/operation_ranker.h"
+#include "features/machine_record.h"
 #include "features/operation_features.h"
 #include "graph/decision_family.h"
 #include "tune/session/decision_list.h"
@@ -239,7 +240,7 @@ int encode(const std::string& path) {
     if (!features) throw Error("no form of this operation", row.at("form"));
     row["features"] = *features;
     row["flops"] = sizes->flops();
-    row["class"] = cost::operation_machine_class(row.at("cpu"), row.at("isa"), row.at("cpu_isa"), row.at("threads"));
+    row["class"] = features::machine_class(row.at("cpu"), row.at("isa"), row.at("cpu_isa"), row.at("threads"));
     fmt::print("{}\n", row.dump());
   }
   return 0;

@@ -1,15 +1,15 @@
 // The rows of a data set of kernels as features for trees, in NumPy's format: what scripts/train_kernels.py trains on.
 //
-//   bench_kernel_rows DATA_SET_FOLDER OUTPUT.npz [L1 L2 L3 VECTOR_BITS]    the machine that the run times are of (bytes, bits)
-//   bench_kernel_rows names                                               the features' names, one a line
+//   bench_kernel_rows DATA_SET_FOLDER OUTPUT.npz    for the machine that the data set names (machine.json), else for this one
+//   bench_kernel_rows names                         the features' names, one a line
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/error.h"
 #include "cost/kernel_features.h"
 #include "data/dataset.h"
 #include "data/npz.h"
+#include "features/machine_record.h"
 
 using namespace hone;
 
@@ -71,18 +71,12 @@ int main(int count, char** values) try {
     for (const std::string& name : cost::kernel_feature_names()) std::printf("%s\n", name.c_str());
     return 0;
   }
-  if (count != 3 && count != 7) {
-    std::fprintf(stderr, "bench_kernel_rows DATA_SET_FOLDER OUTPUT.npz [L1 L2 L3 VECTOR_BITS] | names\n");
+  if (count != 3) {
+    std::fprintf(stderr, "bench_kernel_rows DATA_SET_FOLDER OUTPUT.npz | names\n");
     return 2;
   }
-  features::Cpu cpu = features::this_cpu(1);
-  if (count == 7)
-    cpu = {.vector_bits = std::atoll(values[6]),
-           .l1_bytes = std::atoll(values[3]),
-           .l2_bytes = std::atoll(values[4]),
-           .l3_bytes = std::atoll(values[5]),
-           .threads = 1};
-  write_rows(values[1], values[2], cpu);
+  const auto machine = features::read_machine_file(values[1]);
+  write_rows(values[1], values[2], machine ? machine->properties : features::this_cpu(1));
   return 0;
 } catch (const hone::Error& e) {
   std::fprintf(stderr, "%s\n", e.what());

@@ -27,6 +27,7 @@ struct CollectCommand {
   std::vector<std::string> programs;
   std::string manifest, family, budget = "30m", out, kind = "tile", host, split, isa;
   collect::CollectOptions options;
+  bool each_host = false;
 };
 
 std::vector<collect::CollectProgram> programs_of(const CollectCommand& command) {
@@ -204,8 +205,38 @@ int layout_command(const CollectCommand& command) {
   return 0;
 }
 
+// One data set for each host that measured, in folders of their names.
+int export_each(const CollectCommand& command) {
+  const Database database = open_existing_database(*command.db);
+  const std::vector<std::string> hosts = collect::measured_hosts(database, command.options.threads);
+  if (hosts.empty()) throw Error("the database has no measured kernels", *command.db, "hone collect measures them");
+  nlohmann::json reports = nlohmann::json::array();
+  for (const std::string& host : hosts) {
+    CollectCommand one = command;
+    one.host = host;
+    one.out = (std::filesystem::path(command.out) / collect::host_folder(host)).string();
+    collect::ExportReport report;
+    try {
+      report = export_to(one, database);
+    } catch (const RunError&) {
+      throw;
+    } catch (const Error& e) {  // a machine that measured the other kind of data set alone
+      spdlog::warn("{}: {}", host, e.what());
+      continue;
+    }
+    reports.push_back(report_json(report, one.out));
+    if (!command.output->json) print_text(report, one.out);
+  }
+  if (reports.empty()) throw Error("no host measured kernels of this kind", *command.db);
+  if (command.output->json) print(reports);
+  return 0;
+}
+
 int export_command(const CollectCommand& command) {
   if (command.options.threads < 1) throw Error("at least one thread is needed", "--threads");
+  if (command.each_host && !command.host.empty())
+    throw Error("either one host or each", "--each-host", "leave out one of --host and --each-host");
+  if (command.each_host) return export_each(command);
   const collect::ExportReport report = export_to(command, open_existing_database(*command.db));
   if (command.output->json)
     print(report_json(report, command.out));
@@ -259,6 +290,8 @@ void add_collect_options(CLI::App& app, CollectCommand& command) {
   app.add_option("--max-options", command.options.max_options, "most options of one kernel, 0 = all (default 24)");
   app.add_option("--max-per-program", command.options.max_per_program,
                  "most kernels of one program, 0 = all (default 0)");
+  app.add_option("--visits", command.options.visits,
+                 "measurements of each candidate, each in another process, all once before any again (default 1)");
   app.add_option("--configurations", command.options.configurations,
                  "random fusion configurations per program (default: tile 6, fusion 40)");
   app.add_option("--seed", command.options.seed, "seed for configurations, samples and inputs (default 0)");
@@ -280,6 +313,7 @@ void add_export_options(CLI::App& app, CollectCommand& command) {
   app.add_option("--kind", command.kind, "kind of data set: tile or fusion (default tile)");
   app.add_option("--threads", command.options.threads, "number of threads whose measurements are taken (default 1)");
   app.add_option("--host", command.host, "host whose measurements are taken (default: the one with most)");
+  app.add_flag("--each-host", command.each_host, "one data set for each host, in folders of their names");
 }
 
 void add_known_options(CLI::App& app, CollectCommand& command) {

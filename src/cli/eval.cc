@@ -13,6 +13,7 @@
 #include "cost/evaluation.h"
 #include "cost/learn_library.h"
 #include "cost/metrics.h"
+#include "features/machine_record.h"
 
 namespace hone::cli {
 
@@ -57,8 +58,16 @@ std::vector<double> default_first(const KernelView& kernel) {
   return rank;
 }
 
+// That the data set's run times are of, or this one where the data set does not say.
+features::Cpu machine_of(const EvalCommand& c) {
+  const auto machine = features::read_machine_file(c.dataset);
+  features::Cpu cpu = machine ? machine->properties : features::this_cpu(c.threads);
+  cpu.threads = c.threads;
+  return cpu;
+}
+
 Predictions learned(const EvalCommand& c, const std::vector<KernelView>& kernels) {
-  const auto model = cost::load_learned_model(c.weights, c.threads);
+  const auto model = cost::load_learned_model(c.weights, machine_of(c));
   if (model->task() != c.task)
     throw Error("these weights were trained on " + model->task() + " data", c.weights, "hone eval " + model->task());
   if (c.task == "fusion" && !model->predicts_runtime())
@@ -152,7 +161,7 @@ int run_eval(const EvalCommand& c) {
   if (!c.weights.empty()) judge("learned", learned(c, kernels));
   json fitted;
   if (c.analytical || c.weights.empty() || !c.save.empty()) {
-    cost::AnalyticalModel model(features::this_cpu(c.threads));
+    cost::AnalyticalModel model(machine_of(c));
     model.fit(views_of(dataset, split, "validation", c.split), {.within_kernels = c.task == "tile"});
     fitted = model.to_json();
     Predictions predictions;

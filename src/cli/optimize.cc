@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/progress.h"
 #include "cli/cli.h"
+#include "features/machine_record.h"
 #include "optimize/calibrate.h"
 #include "report/report.h"
 
@@ -29,13 +30,14 @@ struct OptimizeCommand {
   std::string out, tile_model = "shipped", operation_model = "shipped", gains, models;
   optimize::OptimizeOptions options;
   bool no_verify = false, rank_only = false, force = false, judge = false;
-  std::string calibrate, rewrites, split, part = "validation";  // data set or manifest of a calibration
+  std::vector<std::string> calibrate;                // data sets
+  std::string rewrites, split, part = "validation";  // manifest of a calibration
 };
 
 std::string model_path(const OptimizeCommand& c) { return optimize::ranking_model(c.tile_model, c.models); }
 
-tune::Calibration gains_of_model(const OptimizeCommand& c) {
-  return optimize::known_gains(model_path(c), c.gains, c.models);
+tune::Calibration gains_of_model(const OptimizeCommand& c, const std::string& machine) {
+  return optimize::known_gains(model_path(c), c.gains, c.models, machine);
 }
 
 // ---- calibration
@@ -51,12 +53,20 @@ void print_gains(const tune::Calibration& gains) {
       fmt::print("  {:<16} {:>6} {:>10}\n", transition, t.seen, "never");
 }
 
-int report_gains(const OptimizeCommand& c, const tune::Calibration& gains) {
-  if (!c.out.empty()) write_file(c.out, gains.to_json().dump(1) + "\n");
-  if (c.output->json)
-    print(gains.to_json());
-  else
+// One calibration, or one for each of several classes of machines.
+int report_gains(const OptimizeCommand& c, const std::vector<tune::Calibration>& all) {
+  json classes = json::array();
+  for (const tune::Calibration& gains : all) classes.push_back(gains.to_json());
+  const json file = all.size() == 1 ? classes[0] : json{{"classes", classes}};
+  if (!c.out.empty()) write_file(c.out, file.dump(1) + "\n");
+  if (c.output->json) {
+    print(file);
+    return 0;
+  }
+  for (const tune::Calibration& gains : all) {
+    if (!gains.machine.empty()) fmt::print("{}: ", gains.machine);
     print_gains(gains);
+  }
   return 0;
 }
 
@@ -82,9 +92,15 @@ int calibrate_command(const OptimizeCommand& c) {
   if (c.split.empty()) throw Error("no split is given", "--split", "give the file the model was trained with");
   const std::string model = model_path(c);
   const std::vector<std::string> programs = optimize::held_back_programs(c.split, c.part);
-  if (!c.judge) return report_gains(c, optimize::calibrate(model, c.calibrate, programs));
-  print_judged(c, optimize::judge(model, c.calibrate, programs, gains_of_model(c)));
-  return 0;
+  if (c.judge) {
+    if (c.calibrate.size() > 1) throw Error("one data set is judged at a time", "--judge");
+    const std::string& dataset = c.calibrate.front();
+    print_judged(c, optimize::judge(model, dataset, programs, gains_of_model(c, optimize::dataset_class(dataset))));
+    return 0;
+  }
+  std::vector<tune::Calibration> classes;
+  for (const std::string& dataset : c.calibrate) classes.push_back(optimize::calibrate(model, dataset, programs));
+  return report_gains(c, classes);
 }
 
 int calibrate_rewrites_command(const OptimizeCommand& c) {
@@ -105,7 +121,7 @@ int calibrate_rewrites_command(const OptimizeCommand& c) {
   const tune::Calibration gains =
       optimize::calibrate_rewrites(c.rewrites, optimize::held_back_programs(c.split, c.part), open, on_program);
   progress.reset();
-  return report_gains(c, gains);
+  return report_gains(c, {gains});
 }
 
 // ---- optimisation
@@ -218,9 +234,8 @@ report::TuneReport package_report(const OptimizeCommand& c, OpenedProgram& opene
 }
 
 std::unique_ptr<cost::KernelRanker> option_ranker(const OptimizeCommand& c) {
-  if (c.tile_model == "analytical")
-    return cost::analytical_ranker("", c.program->threads.value_or(1), c.program->max_isa);
-  return cost::learned_ranker(model_path(c));
+  const features::Cpu cpu = features::this_cpu(c.program->threads.value_or(1), c.program->max_isa);
+  return c.tile_model == "analytical" ? cost::analytical_ranker("", cpu) : cost::learned_ranker(model_path(c), cpu);
 }
 
 optimize::OptimizeReport optimize_opened(const OptimizeCommand& c, OpenedProgram& opened, cost::KernelRanker& ranker,
@@ -276,10 +291,14 @@ int optimize_command(OptimizeCommand& c) {
   report::check_replaceable(path, c.force);
   if (c.tile_model == "analytical")
     throw Error("the analytical model has no calibration", "--tile-model", "--rank-only ranks by it");
-  const tune::Calibration gains = gains_of_model(c);
+  const std::string machine = features::this_machine_class(c.program->threads.value_or(1), c.program->max_isa);
+  const tune::Calibration gains = gains_of_model(c, machine);
   const auto ranker = option_ranker(c);
   OpenedProgram opened = open_program(*c.program);
-  const optimize::OptimizeReport result = optimize_opened(c, opened, *ranker, gains);
+  optimize::OptimizeReport result = optimize_opened(c, opened, *ranker, gains);
+  if (gains.kernels == 0)
+    result.note += fmt::format("{}no gains of kernels are known on this class of machines ({}): they stay as they are",
+                               result.note.empty() ? "" : "; ", machine);
 
   report::Package package;
   package.report = package_report(c, opened, result, path);
@@ -324,7 +343,7 @@ Runner declare_optimize(CLI::App& app) {
   c->output = add_output_options(app);
   begin_group(app, "For maintainers");
   app.add_option("--calibrate", c->calibrate,
-                 "data set of hone collect: measure the gains of the model's choices on it")
+                 "data sets of hone collect, of a machine each: measure the gains of the model's choices on them")
       ->type_name("FOLDER");
   app.add_option(
          "--calibrate-rewrites,--calibrate-windows", c->rewrites,

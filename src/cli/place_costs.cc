@@ -17,9 +17,9 @@ constexpr int kProfiledRuns = 5;
 // Predicted seconds of each operation: by fusion weights of `hone train`, or by the analytical model.
 std::vector<double> predicted_seconds(const CostSource& source, tune::Session& session,
                                       const place::PlacedProgram& placed) {
-  const auto model = source.weights.empty()
-                         ? cost::analytical_member("", "fusion", source.threads, session.target().max_isa)
-                         : cost::load_learned_model(source.weights);
+  const features::Cpu cpu = features::this_cpu(source.threads, session.target().max_isa);
+  const auto model = source.weights.empty() ? cost::analytical_member("", "fusion", cpu)
+                                            : cost::load_learned_model(source.weights, cpu);
   if (!model->predicts_runtime()) throw Error("these weights rank options and predict no run times", source.weights);
   std::map<std::string, double> seconds;
   for (const Kernel& kernel : session.lower(placed.keep_all, false).kernels)

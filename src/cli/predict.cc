@@ -32,17 +32,17 @@ struct PredictCommand {
 
 // The given model, else the one that comes with hone, else the analytical one.
 std::unique_ptr<cost::LearnedModel> model_of(const PredictCommand& c) {
-  const int threads = c.program.threads.value_or(1);
-  if (!c.model_file.empty()) return cost::load_learned_model(c.model_file);
+  const features::Cpu cpu = features::this_cpu(c.program.threads.value_or(1), c.program.max_isa);
+  if (!c.model_file.empty()) return cost::load_learned_model(c.model_file, cpu);
   if (c.analytical.empty()) {
     const std::string shipped = cost::shipped_model(c.tiles ? "tile" : "fusion", c.models);
     try {
-      if (!shipped.empty()) return cost::load_learned_model(shipped);
+      if (!shipped.empty()) return cost::load_learned_model(shipped, cpu);
     } catch (const Error& e) {
       spdlog::warn("predicting by the analytical model: {}", e.what());
     }
   }
-  return cost::analytical_member(c.analytical == "default" ? "" : c.analytical, "fusion", threads, c.program.max_isa);
+  return cost::analytical_member(c.analytical == "default" ? "" : c.analytical, "fusion", cpu);
 }
 
 class Predictor {

@@ -93,8 +93,9 @@ using Predict = std::function<std::vector<double>(const KernelView&)>;
 
 // The given model; none if none is given.
 Predict predictor(const ReportCommand& c, const tune::Target& target, std::string& name) {
+  const features::Cpu cpu = features::this_cpu(target.threads, target.max_isa);
   if (!c.model_file.empty()) {
-    std::shared_ptr<cost::LearnedModel> learned = cost::load_learned_model(c.model_file);
+    std::shared_ptr<cost::LearnedModel> learned = cost::load_learned_model(c.model_file, cpu);
     if (!learned->predicts_runtime())
       throw Error("these weights rank options and predict no run times", c.model_file,
                   "weights of hone train fusion do");
@@ -103,8 +104,7 @@ Predict predictor(const ReportCommand& c, const tune::Target& target, std::strin
   }
   if (c.analytical.empty()) return nullptr;
   const std::string path = c.analytical == "default" ? "" : c.analytical;
-  const std::shared_ptr<cost::LearnedModel> analytical =
-      cost::analytical_member(path, "fusion", target.threads, target.max_isa);
+  const std::shared_ptr<cost::LearnedModel> analytical = cost::analytical_member(path, "fusion", cpu);
   name = path.empty() ? "the analytical model, not fitted to this machine" : "the analytical model";
   return [analytical](const KernelView& kernel) { return analytical->predict(kernel); };
 }

@@ -33,6 +33,7 @@ constexpr int kDeathsPerKernel = 3;  // after this many worker deaths the kernel
 // Tiles that compile for longer take half of all compile time, and are the best option of 12 in 1,765 kernels with such
 // tiles.
 constexpr double kSlowCompileMs = 250;
+constexpr int kFailed = 1000000;          // visits of a candidate that is not tried again
 constexpr size_t kLargestHlo = 4u << 20;  // bytes of text: kernels with large constants folded in
 
 // 0 for an option without a tile.
@@ -158,7 +159,7 @@ class Collection {
       if (options_.kind == CollectKind::Tile)  // nothing to compare
         std::erase_if(queue.kernels, [](const StoredKernelSummary& kernel) { return kernel.options < 2; });
       report_.kernels += static_cast<int64_t>(queue.kernels.size());
-      for (const StoredKernelSummary& kernel : queue.kernels) report_.planned += options_of(kernel);
+      for (const StoredKernelSummary& kernel : queue.kernels) report_.planned += options_.visits * options_of(kernel);
       queues.push_back(std::move(queue));
     }
     return queues;
@@ -174,19 +175,28 @@ class Collection {
     size_t longest = 0;
     for (const Queue& queue : queues) longest = std::max(longest, queue.kernels.size());
     try {
-      for (size_t turn = 0; turn < longest; ++turn)
-        for (const Queue& queue : queues)
-          if (turn < queue.kernels.size() && !measure(queue.kernels[turn], queue.fingerprint)) return;
-      for (Deferred& rest : std::exchange(deferred_, {}))
-        if (!measure_values(stored(rest.kernel), rest.program, rest.values, History(), /*patient=*/true)) return;
+      for (visit_ = 1; visit_ <= options_.visits; ++visit_) {
+        if (visit_ > 1) measurer_.fresh_process();
+        if (!visit(queues, longest)) return;
+      }
       report_.complete = true;
     } catch (const tune::Stopped&) {
     }
   }
 
+  // Of every candidate that has had fewer visits. False when there is no time left.
+  bool visit(const std::vector<Queue>& queues, size_t longest) {
+    for (size_t turn = 0; turn < longest; ++turn)
+      for (const Queue& queue : queues)
+        if (turn < queue.kernels.size() && !measure(queue.kernels[turn], queue.fingerprint)) return false;
+    for (Deferred& rest : std::exchange(deferred_, {}))
+      if (!measure_values(stored(rest.kernel), rest.program, rest.values, History(), /*patient=*/true)) return false;
+    return true;
+  }
+
   // What is known of a kernel on this host, with this XLA and thread count.
   struct History {
-    std::map<std::string, std::string> status;                // by value, of its last measurement
+    std::map<std::string, int> visits;                        // by value; kFailed for one that never ran
     int64_t slow_tile = std::numeric_limits<int64_t>::max();  // elements of the smallest tile that was slow to compile
     int deaths = 0;
     bool usable = true;  // the default runs, and its outputs are informative
@@ -212,7 +222,8 @@ class Collection {
     for (const Record& row :
          database_.find_kernel(kernel.fingerprint, measurer_.host(), options_.threads, measurer_.xla_version())) {
       if (careful && row.status == "ok" && row.rounds < options_.careful.min_rounds) continue;
-      history.status[row.decisions] = row.status;
+      int& visits = history.visits[row.decisions];
+      visits = row.status == "ok" && visits < kFailed ? visits + 1 : kFailed;
       history.add(row.decisions, row.decisions == kernel.options[kernel.default_option],
                   tune::outcome_from_name(row.status), row.compile_ms);
     }
@@ -225,7 +236,7 @@ class Collection {
     const StoredKernel kernel = stored(summary.fingerprint);
     History history = history_of(kernel);
     std::vector<std::string> values = planned_options(kernel, options_);
-    report_.known += std::erase_if(values, [&](const std::string& value) { return history.status.count(value) > 0; });
+    report_.known += std::erase_if(values, [&](const std::string& value) { return history.visits[value] >= visit_; });
     return measure_values(kernel, program_fingerprint, values, std::move(history), /*patient=*/false);
   }
 
@@ -267,6 +278,7 @@ class Collection {
   const CollectOptions& options_;
   const std::function<void(const CollectProgress&)>& on_progress_;
   std::vector<Deferred> deferred_;
+  int visit_ = 1;
   CollectReport report_;
 };
 
@@ -303,6 +315,7 @@ void CollectOptions::validate() const {
   if (max_options < 0 || max_options == 1)
     throw Error("a tile data set needs at least 2 options a kernel", "--max-options");
   if (max_per_program < 0) throw Error("the number of kernels cannot be negative", "--max-per-program");
+  if (visits < 1) throw Error("each candidate is visited at least once", "--visits");
   if (configurations < 0) throw Error("the number of configurations cannot be negative", "--configurations");
   if (threads < 1) throw Error("at least one thread is needed", "--threads");
 }
@@ -315,6 +328,7 @@ CollectReport collect(const std::vector<CollectProgram>& programs, Database& dat
   for (const CollectProgram& program : programs)
     if (!names.insert(program.name).second)
       throw Error("two programs have the name '" + program.name + "'", program.file, "give them names in a manifest");
+  database.save_machine(measurer.host(), features::to_json(measurer.machine()).dump());
   return Collection(programs, database, measurer, options, on_progress).run();
 }
 

@@ -7,10 +7,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "data/database.h"
+#include "features/machine_record.h"
 #include "tune/session/measurer.h"
 
 namespace hone::collect {
@@ -30,8 +32,11 @@ struct CollectOptions {
   CollectKind kind = CollectKind::Tile;
   int max_options = 24;     // of one kernel, the default one among them; 0 = all
   int max_per_program = 0;  // kernels; 0 = all
-  int configurations = 0;   // random fusion configurations per program; 0 = 6 for tiles, 40 for fusion
-  uint64_t seed = 0;        // of configurations, samples of options and inputs
+  // Measurements of each candidate, each in another process: all candidates are visited once before any is visited again, since a kernel's
+  // time differs more between processes and minutes than within one duel.
+  int visits = 1;
+  int configurations = 0;  // random fusion configurations per program; 0 = 6 for tiles, 40 for fusion
+  uint64_t seed = 0;       // of configurations, samples of options and inputs
   int threads = 1;
   std::string max_isa = {};   // limit of the instruction set (base/isa.h); empty = the CPU's
   double gather_share = 0.3;  // of the time, at most, for lowering; every program is lowered once in any case
@@ -54,7 +59,7 @@ struct CollectReport {
   int programs = 0, programs_failed = 0;
   int64_t configurations = 0, configurations_failed = 0;   // lowered in this run
   int64_t kernels = 0, kernels_new = 0;                    // of these programs in the database; added by this run
-  int64_t planned = 0, known = 0;                          // candidates in all; measured before this run
+  int64_t planned = 0, known = 0;                          // measurements in all; made before this run
   int64_t measured = 0, ok = 0, rejected = 0, failed = 0;  // in this run
   double lowering_s = 0, measuring_s = 0;
   bool complete = false;  // everything planned was measured
@@ -82,9 +87,11 @@ class CollectMeasurer {
   // Measures and records in the database, as a kernel of the program with this fingerprint. Throws only Stopped.
   virtual tune::Measurement measure(const StoredKernel& kernel, const std::string& value, const tune::Duel& duel,
                                     const std::string& program_fingerprint) = 0;
+  virtual void fresh_process() = 0;   // the next measurement is one in another process
   virtual double seconds_left() = 0;  // finite; 0 after an interrupt
   virtual std::string host() = 0;
   virtual std::string xla_version() = 0;
+  virtual features::MachineRecord machine() = 0;  // that measures; its host is host()
 };
 
 // Workers measure; memory_limit_bytes as in wire::WorkerOptions.
@@ -106,6 +113,15 @@ struct ExportOptions {
   std::string xla_version;  // empty = the one with most rows
 };
 
+// The run time of a kernel's default option, ns, by its rows: the median over its careful duels with itself, each the mean of its two
+// sides; without one, of its longest duels. nullopt if no row is sound.
+std::optional<double> default_run_time(const std::vector<Record>& rows, const std::string& default_option);
+
+// The hosts with measurements of this number of threads, those with most rows first.
+std::vector<std::string> measured_hosts(const Database& database, int threads);
+// A host's name as that of a folder: small letters and digits, joined by hyphens.
+std::string host_folder(const std::string& host);
+
 // The conditions with the most rows among those that the options allow. Throws Error when there is none.
 MeasuredUnder measured_most(const Database& database, const ExportOptions& options);
 
@@ -116,9 +132,8 @@ struct ExportReport {
   int64_t refused = 0;   // kernels whose module cannot be encoded; the first reason is logged
 };
 
-// Writes a data set's shards. Tile: kernels with at least two measured options, the run time of each being the default's
-// (median over its duels) over the option's ratio. Fusion: kernels whose default was measured, its time the mean of the
-// two sides of its longest duel with itself. Throws Error when there is nothing to write.
+// Writes a data set's shards, and the record of its machine if the database has it. Tile: kernels with at least two measured options, the run time of each being the default's
+// (median over its duels) over the option's ratio. Fusion: kernels whose default was measured, by default_run_time(). Throws Error when there is nothing to write.
 ExportReport export_dataset(const Database& database, const std::string& folder, const ExportOptions& options);
 
 }  // namespace hone::collect

@@ -17,6 +17,8 @@ namespace hone::collect {
 
 namespace {
 
+const int kCarefulRounds = CollectOptions().careful.min_rounds;
+
 // Run times of a kernel's options, in ns, by option index.
 using Runtimes = std::map<int, double>;
 
@@ -39,13 +41,8 @@ Runtimes tile_runtimes(const StoredKernel& kernel, const std::vector<Record>& ro
 }
 
 Runtimes fusion_runtimes(const StoredKernel& kernel, const std::vector<Record>& rows) {
-  const Record* longest = nullptr;
-  for (const Record& row : rows)
-    if (row.status == "ok" && row.decisions == kernel.options[kernel.default_option] &&
-        (longest == nullptr || row.rounds >= longest->rounds))
-      longest = &row;
-  if (longest == nullptr) return {};
-  return {{kernel.default_option, 0.5 * (longest->baseline_ns + longest->candidate_ns)}};
+  const std::optional<double> ns = default_run_time(rows, kernel.options[kernel.default_option]);
+  return ns ? Runtimes{{kernel.default_option, *ns}} : Runtimes{};
 }
 
 void write_kernel(const StoredKernel& kernel, const Runtimes& runtimes, DatasetWriter& writer) {
@@ -101,6 +98,42 @@ MeasuredUnder measured_most(const Database& database, const ExportOptions& optio
   return *found;
 }
 
+std::optional<double> default_run_time(const std::vector<Record>& rows, const std::string& default_option) {
+  std::vector<double> visits;
+  int rounds = 0;  // of the duels that the visits are of
+  for (const Record& row : rows) {
+    if (row.status != "ok" || row.decisions != default_option) continue;
+    const int of_row = std::min(row.rounds, kCarefulRounds);  // careful duels are equally good
+    if (of_row < rounds) continue;
+    if (of_row > rounds) visits.clear();
+    rounds = of_row;
+    visits.push_back(0.5 * (row.baseline_ns + row.candidate_ns));
+  }
+  if (visits.empty()) return std::nullopt;
+  return median(visits);
+}
+
+std::vector<std::string> measured_hosts(const Database& database, int threads) {
+  std::vector<std::string> hosts;
+  for (const MeasuredUnder& under : database.measured_under())
+    if (under.threads == threads && std::find(hosts.begin(), hosts.end(), under.host) == hosts.end())
+      hosts.push_back(under.host);
+  return hosts;
+}
+
+std::string host_folder(const std::string& host) {
+  std::string name;
+  for (const char c : host) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'), capital = c >= 'A' && c <= 'Z';
+    if (plain || capital)
+      name += capital ? static_cast<char>(c - 'A' + 'a') : c;
+    else if (!name.empty() && name.back() != '-')
+      name += '-';
+  }
+  if (!name.empty() && name.back() == '-') name.pop_back();
+  return name.empty() ? "unknown" : name;
+}
+
 ExportReport export_dataset(const Database& database, const std::string& folder, const ExportOptions& options) {
   const MeasuredUnder under = measured_most(database, options);
   ExportReport report;
@@ -137,6 +170,10 @@ ExportReport export_dataset(const Database& database, const std::string& folder,
                                    : "the database has no kernels with enough valid run times",
                 "", "collect some first");
   writer->close();
+  if (const auto machine = database.find_machine(under.host))
+    features::write_machine_file(
+        folder, features::machine_record_from_json(nlohmann::json::parse(*machine, nullptr, /*allow_exceptions=*/false),
+                                                   under.host));
   report.programs = static_cast<int64_t>(programs.size());
   return report;
 }

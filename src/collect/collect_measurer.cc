@@ -73,9 +73,13 @@ class WorkerMeasurer : public CollectMeasurer {
     measuring_.record_as(program_fingerprint);
     return measuring_.measure_kernel(kernel, value, duel);
   }
+  void fresh_process() override { measuring_.fresh_process(); }
   double seconds_left() override { return measuring_.seconds_left(); }
   std::string host() override { return measuring_.host(); }
   std::string xla_version() override { return measuring_.worker_info().xla_version; }
+  features::MachineRecord machine() override {
+    return features::this_machine_record(host(), options_.target.threads, options_.target.max_isa);
+  }
 
  private:
   tune::SessionOptions options_;

@@ -90,12 +90,12 @@ std::unique_ptr<EnsembleModel> make_ensemble(std::vector<std::unique_ptr<Learned
   return std::make_unique<Ensemble>(std::move(members));
 }
 
-std::unique_ptr<LearnedModel> analytical_member(const std::string& path, const std::string& task, int threads,
-                                                const std::string& max_isa) {
-  return std::make_unique<AnalyticalMember>(AnalyticalModel::load(path, features::this_cpu(threads, max_isa)), task);
+std::unique_ptr<LearnedModel> analytical_member(const std::string& path, const std::string& task,
+                                                const features::Cpu& cpu) {
+  return std::make_unique<AnalyticalMember>(AnalyticalModel::load(path, cpu), task);
 }
 
-std::unique_ptr<EnsembleModel> open_ensemble(const std::string& folder, int threads) {
+std::unique_ptr<EnsembleModel> open_ensemble(const std::string& folder, const features::Cpu& cpu) {
   std::vector<std::string> weights, analytical;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() == ".safetensors") weights.push_back(entry.path().string());
@@ -106,12 +106,12 @@ std::unique_ptr<EnsembleModel> open_ensemble(const std::string& folder, int thre
   std::sort(analytical.begin(), analytical.end());
   std::vector<std::unique_ptr<LearnedModel>> members;
   for (const std::string& path : weights) {
-    members.push_back(open_model_file(path, threads));
+    members.push_back(open_model_file(path, cpu));
     if (members.back()->task() != members.front()->task())
       throw Error("weights of different tasks", folder, path + " was trained on " + members.back()->task() + " data");
   }
   const std::string task = members.front()->task();
-  for (const std::string& path : analytical) members.push_back(analytical_member(path, task, threads));
+  for (const std::string& path : analytical) members.push_back(analytical_member(path, task, cpu));
   return make_ensemble(std::move(members));
 }
 

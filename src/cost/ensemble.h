@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cost/learned_model.h"
+#include "features/cpu.h"
 
 namespace hone::cost {
 
@@ -23,14 +24,13 @@ class EnsembleModel : public LearnedModel {
 // ranks: within each kernel every member's scores (run times as logarithms) are shifted to mean 0 and scaled to standard
 // deviation 1 (ratios are only shifted), and averaged. Throws Error (where = folder) for a folder without
 // weights or with weights of different tasks, and the errors of opening a member.
-std::unique_ptr<EnsembleModel> open_ensemble(const std::string& folder, int threads);
+std::unique_ptr<EnsembleModel> open_ensemble(const std::string& folder, const features::Cpu& cpu);
 
 // The same for open models; at least one.
 std::unique_ptr<EnsembleModel> make_ensemble(std::vector<std::unique_ptr<LearnedModel>> members);
 
-// The analytical model as a member, for any task; with default coefficients if the path is empty. `max_isa`: the limit
-// of the instruction set under which kernels are compiled (base/isa.h), empty = none.
-std::unique_ptr<LearnedModel> analytical_member(const std::string& path, const std::string& task, int threads,
-                                                const std::string& max_isa = "");
+// The analytical model as a member, for any task; with default coefficients if the path is empty.
+std::unique_ptr<LearnedModel> analytical_member(const std::string& path, const std::string& task,
+                                                const features::Cpu& cpu);
 
 }  // namespace hone::cost

@@ -75,12 +75,12 @@ EncodedOptions::EncodedOptions(const Kernel& kernel, const std::vector<std::stri
 
 std::string shipped_tile_weights(const std::string& models) { return shipped_model("tile", models); }
 
-std::unique_ptr<KernelRanker> learned_ranker(const std::string& weights_path) {
-  return std::make_unique<ModelRanker>(load_learned_model(weights_path));
+std::unique_ptr<KernelRanker> learned_ranker(const std::string& weights_path, const features::Cpu& cpu) {
+  return std::make_unique<ModelRanker>(load_learned_model(weights_path, cpu));
 }
 
-std::unique_ptr<KernelRanker> analytical_ranker(const std::string& path, int threads, const std::string& max_isa) {
-  return std::make_unique<ModelRanker>(analytical_member(path, "tile", threads, max_isa));
+std::unique_ptr<KernelRanker> analytical_ranker(const std::string& path, const features::Cpu& cpu) {
+  return std::make_unique<ModelRanker>(analytical_member(path, "tile", cpu));
 }
 
 std::optional<RankedScores> ranked_or_nothing(const Kernel& kernel, KernelRanker& ranker) {

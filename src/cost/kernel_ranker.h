@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "features/cpu.h"
 #include "graph/kernel.h"
 
 namespace hone::cost {
@@ -51,14 +52,15 @@ class KernelRanker {
   }
 };
 
-// Weights of `hone train`. Throws the errors of load_learned_model.
-std::unique_ptr<KernelRanker> learned_ranker(const std::string& weights_path);
+// Weights of `hone train` or trees. Throws the errors of load_learned_model.
+std::unique_ptr<KernelRanker> learned_ranker(const std::string& weights_path,
+                                             const features::Cpu& cpu = features::this_cpu(1));
 
 // The weights `tile` in the folder `models`, or the shipped ones (shipped.h); empty if there are none.
 std::string shipped_tile_weights(const std::string& models = "");
 
-// Coefficients saved by `hone eval --save`, or the defaults if the path is empty. `max_isa` as for analytical_member().
-std::unique_ptr<KernelRanker> analytical_ranker(const std::string& path, int threads, const std::string& max_isa = "");
+// Coefficients saved by `hone eval --save`, or the defaults if the path is empty.
+std::unique_ptr<KernelRanker> analytical_ranker(const std::string& path, const features::Cpu& cpu);
 
 // nullopt if the ranker cannot encode the kernel; the caller then searches without it.
 std::optional<RankedScores> ranked_or_nothing(const Kernel& kernel, KernelRanker& ranker);

@@ -8,9 +8,9 @@
 
 namespace hone::cost {
 
-std::unique_ptr<LearnedModel> load_learned_model(const std::string& weights_path, int threads) {
-  if (std::filesystem::is_directory(weights_path)) return open_ensemble(weights_path, threads);
-  return open_model_file(weights_path, threads);
+std::unique_ptr<LearnedModel> load_learned_model(const std::string& weights_path, const features::Cpu& cpu) {
+  if (std::filesystem::is_directory(weights_path)) return open_ensemble(weights_path, cpu);
+  return open_model_file(weights_path, cpu);
 }
 
 void set_up_library_log(int verbosity) { set_up_log(static_cast<Verbosity>(verbosity)); }

@@ -7,13 +7,16 @@
 
 #include "cost/learn_loader.h"
 #include "cost/learned_model.h"
+#include "features/cpu.h"
 
 namespace hone::cost {
 
-// Reads weights of `hone train` or trees (tree_model.h), or a folder of them as an ensemble (ensemble.h). Throws
+// Reads weights of `hone train` or trees (tree_model.h), or a folder of them as an ensemble (ensemble.h), to predict for the machine
+// `cpu`, whose threads the networks use. Throws
 // Error (where = path) for weights of another feature version or model, and for damaged files; RunError if the library is
 // missing that networks need.
-std::unique_ptr<LearnedModel> load_learned_model(const std::string& weights_path, int threads = 1);
+std::unique_ptr<LearnedModel> load_learned_model(const std::string& weights_path,
+                                                 const features::Cpu& cpu = features::this_cpu(1));
 
 // The log of the library itself (base/log.h), declared here for sources that include torch: its include folder has another
 // version of fmt, which conflicts with spdlog.

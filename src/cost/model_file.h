@@ -5,11 +5,12 @@
 #include <string>
 
 #include "cost/learned_model.h"
+#include "features/cpu.h"
 
 namespace hone::cost {
 
-// Throws Error (where = path) for weights of another feature version or model, and for damaged files; RunError if the library is
+// Predicts for the machine `cpu`. Throws Error (where = path) for weights of another feature version or model, and for damaged files; RunError if the library is
 // missing that networks need (learn_loader.h).
-std::unique_ptr<LearnedModel> open_model_file(const std::string& path, int threads);
+std::unique_ptr<LearnedModel> open_model_file(const std::string& path, const features::Cpu& cpu);
 
 }  // namespace hone::cost

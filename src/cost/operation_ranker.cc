@@ -1,15 +1,12 @@
 #include "cost/operation_ranker.h"
 
-#include <fmt/core.h>
-
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/isa.h"
 #include "base/log.h"
-#include "base/machine.h"
 #include "cost/shipped.h"
+#include "features/machine_record.h"
 #include "features/operation_features.h"
 
 namespace hone::cost {
@@ -22,12 +19,6 @@ constexpr double kDeviations = 2.563;  // between the two quantiles of a normal 
 
 std::string form_family(const std::string& form) { return form.substr(0, form.find_first_of("=;")); }
 
-std::string operation_machine_class(const std::string& cpu, const std::string& isa, const std::string& cpu_isa,
-                                    int threads) {
-  const std::string vendor = cpu.substr(0, cpu.find_first_of(" (")), limited = isa == cpu_isa ? "" : " of " + cpu_isa;
-  return fmt::format("{} {}{}, {}", vendor, isa, limited, threads == 1 ? "one thread" : "several threads");
-}
-
 OperationRanker::OperationRanker(const std::string& path, int threads, const std::string& max_isa)
     : cpu_(features::this_cpu(threads, max_isa)) {
   try {
@@ -37,7 +28,7 @@ OperationRanker::OperationRanker(const std::string& path, int threads, const std
     low_ = Trees::from_json(json.at("low"), names.size());
     middle_ = Trees::from_json(json.at("middle"), names.size());
     high_ = Trees::from_json(json.at("high"), names.size());
-    const std::string machine = operation_machine_class(this_machine().cpu, isa_in_effect(max_isa), cpu_isa(), threads);
+    const std::string machine = features::this_machine_class(threads, max_isa);
     const nlohmann::json& corrections = json.at("corrections");
     if (corrections.contains(machine)) corrections_ = corrections.at(machine).get<std::map<std::string, double>>();
   } catch (const nlohmann::json::exception& e) {

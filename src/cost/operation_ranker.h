@@ -51,9 +51,5 @@ class OperationRanker : public KernelRanker {
 
 // What forms share a correction: "onednn", "winograd", "f32-result", ...
 std::string form_family(const std::string& form);
-// What machines share one: "AMD avx512, one thread", "Intel avx2 of avx512, several threads" where the code that XLA generates is
-// limited, but that of libraries is not. `cpu`: its name; `isa`: in effect; `cpu_isa`: what it has.
-std::string operation_machine_class(const std::string& cpu, const std::string& isa, const std::string& cpu_isa,
-                                    int threads);
 
 }  // namespace hone::cost

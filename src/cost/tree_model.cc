@@ -63,15 +63,7 @@ std::vector<T> numbers(const options::TensorFile& file, const char* name, const 
   return values;
 }
 
-features::Cpu cpu_of(const nlohmann::json& json) {
-  return {.vector_bits = json.at("vector_bits"),
-          .l1_bytes = json.at("l1_bytes"),
-          .l2_bytes = json.at("l2_bytes"),
-          .l3_bytes = json.at("l3_bytes"),
-          .threads = json.at("threads")};
-}
-
-std::unique_ptr<LearnedModel> model_of(const options::TensorFile& file) {
+std::unique_ptr<LearnedModel> model_of(const options::TensorFile& file, const features::Cpu& cpu) {
   const auto names = nlohmann::json::parse(metadata(file, "features")).get<std::vector<std::string>>();
   if (names != kernel_feature_names() || metadata(file, "feature_version") != std::to_string(features::kFeatureVersion))
     throw Error("the trees were trained with other features", "", "make models trains them again");
@@ -83,7 +75,7 @@ std::unique_ptr<LearnedModel> model_of(const options::TensorFile& file) {
   const auto left = numbers<int32_t>(file, "left", "I32"), roots = numbers<int32_t>(file, "roots", "I32");
   const double base = nlohmann::json::parse(metadata(file, "base")).get<double>();
   return std::make_unique<TreeModel>(Trees::from_arrays({base, feature, value, left, roots}, names.size()), task,
-                                     predicts == kRunTime, cpu_of(nlohmann::json::parse(metadata(file, "cpu"))));
+                                     predicts == kRunTime, cpu);
 }
 
 }  // namespace
@@ -93,9 +85,10 @@ bool holds_trees(const options::TensorFile& file) {
   return format != file.metadata.end() && format->second == kFormat;
 }
 
-std::unique_ptr<LearnedModel> open_tree_model(const options::TensorFile& file, const std::string& path) {
+std::unique_ptr<LearnedModel> open_tree_model(const options::TensorFile& file, const std::string& path,
+                                              const features::Cpu& cpu) {
   try {
-    return model_of(file);
+    return model_of(file, cpu);
   } catch (const nlohmann::json::exception& e) {
     throw Error(std::string("the trees' metadata are damaged: ") + e.what(), path);
   } catch (const Error& e) {

@@ -222,6 +222,7 @@ MergeReport Database::merge(const std::string& path, const std::set<std::string>
     ++(!sound ? report.refused : added ? report.tuned_added : report.tuned_known);
   }
   if (only.empty()) report.kernels_added = merge_kernels(other);
+  merge_machines(other);
   transaction.commit();
   return report;
 }

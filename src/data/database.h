@@ -100,6 +100,10 @@ class Database {
   std::optional<StoredProgram> find_stored_program(const std::string& name) const;
   std::vector<MeasuredUnder> measured_under() const;  // by descending number of rows
 
+  // What is known of the machine that a host's rows are of: one JSON object (features/machine_record.h). Replaces what there is.
+  void save_machine(const std::string& host, const std::string& record);
+  std::optional<std::string> find_machine(const std::string& host) const;
+
   DatabaseInfo info() const;
   // Measurements and results without the kernels' modules. One JSON object per line: {"table":"records",...} then
   // {"table":"tuned",...}. Infinite numbers become null.
@@ -113,6 +117,7 @@ class Database {
 
  private:
   bool has_kernels() const;
+  void merge_machines(const Database& other);
   int64_t merge_kernels(const Database& other);
   Database(std::unique_ptr<Sql> sql, int64_t schema);
   std::vector<Record> find(const std::string& scope, const std::string& fingerprint, const std::string& host,

@@ -61,6 +61,10 @@ void create_kernel_tables(Sql& sql) {
       "configurations INTEGER NOT NULL)");
 }
 
+void create_machine_table(Sql& sql) {
+  sql.execute("CREATE TABLE machines (host TEXT PRIMARY KEY, record TEXT NOT NULL)");
+}
+
 bool Database::add_kernel(const StoredKernel& kernel) {
   if (kernel.fingerprint.empty() || kernel.program.empty() || kernel.options.empty() || kernel.default_option < 0 ||
       kernel.default_option >= static_cast<int>(kernel.options.size()))
@@ -171,6 +175,34 @@ std::vector<MeasuredUnder> Database::measured_under() const {
     query.column(3, under.records);
   }
   return found;
+}
+
+void Database::save_machine(const std::string& host, const std::string& record) {
+  Statement insert(*sql_, insert_sql("machines", "host, record", 2, "(host) DO UPDATE SET record = excluded.record"));
+  insert.bind(0, host);
+  insert.bind(1, record);
+  insert.step();
+}
+
+std::optional<std::string> Database::find_machine(const std::string& host) const {
+  if (!sql_->has_table("machines")) return std::nullopt;  // of an older schema
+  Statement query(*sql_, "SELECT record FROM machines WHERE host = ?");
+  query.bind(0, host);
+  if (!query.step()) return std::nullopt;
+  std::string record;
+  query.column(0, record);
+  return record;
+}
+
+void Database::merge_machines(const Database& other) {
+  if (!other.sql_->has_table("machines")) return;
+  Statement machines(*other.sql_, "SELECT host, record FROM machines");
+  Statement insert(*sql_, insert_sql("machines", "host, record", 2));
+  while (machines.step()) {
+    insert.reset();
+    for (int column = 0; column < 2; ++column) insert.bind_from(column, machines);
+    insert.step();
+  }
 }
 
 bool Database::has_kernels() const { return sql_->has_table("kernels"); }

@@ -150,6 +150,7 @@ int64_t schema_of(Sql& sql) {
 void migrate(Sql& sql, int64_t version) {
   if (version < 1) create_record_tables(sql);
   if (version < 2) create_kernel_tables(sql);
+  if (version < 5) create_machine_table(sql);
   if (version >= 1) add_columns(sql, version);
   sql.set_version(kSchemaVersion);
 }

@@ -1,7 +1,7 @@
 // The tables of the record database: creating, migrating, writing and reading them.
 //
 // Version 1: records and tuned. 2: kernels and programs as well. 3: records have the columns `stage` and `finished`.
-// 4: also `baseline` and `output_dims`. Before, the note held the content of the last three.
+// 4: also `baseline` and `output_dims`. Before, the note held the content of the last three. 5: machines.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,15 @@
 
 namespace hone {
 
-inline constexpr int kSchemaVersion = 4;
+inline constexpr int kSchemaVersion = 5;
 inline constexpr const char* kTunedKey = "program, host, threads, weights, xla_version, options";
 
 // The schema's version, 0 if there is none; throws Error for a database of another program or with a newer schema.
 int64_t schema_of(Sql& sql);
 // Migrates any older schema (0: empty) to the present one; inside a transaction.
 void migrate(Sql& sql, int64_t version);
-void create_kernel_tables(Sql& sql);  // a part of migrate(), in database_kernels.cc
+void create_kernel_tables(Sql& sql);  // parts of migrate(), in database_kernels.cc
+void create_machine_table(Sql& sql);
 
 // A hash of all fields but the id. A row of an older schema has the hash of a row whose newer fields are empty.
 std::string content_key(const Record& record);

@@ -11,6 +11,7 @@ struct Cpu {
   int64_t vector_bits = 128;                         // widest vectors of the instruction set in effect
   int64_t l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;  // data caches; 0 = unknown
   int64_t threads = 1;                               // that the program may use
+  bool operator==(const Cpu&) const = default;
 };
 
 // This machine, with `threads` as given, and with the vectors of a limited instruction set (base/isa.h; empty = no limit).

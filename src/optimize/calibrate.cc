@@ -8,6 +8,7 @@
 #include "cost/learn_library.h"
 #include "cost/shipped.h"
 #include "data/dataset.h"
+#include "features/machine_record.h"
 
 namespace hone::optimize {
 
@@ -16,8 +17,11 @@ namespace {
 constexpr char kModel[] = "tile";
 constexpr char kGainsFile[] = "tile-gains.json", kRewriteGainsFile[] = "rewrite-gains.json";
 
-std::unique_ptr<cost::LearnedModel> open_ranking_model(const std::string& path) {
-  std::unique_ptr<cost::LearnedModel> model = cost::load_learned_model(path);
+// For the machine that the data set is of.
+std::unique_ptr<cost::LearnedModel> open_ranking_model(const std::string& path, const std::string& dataset) {
+  const auto machine = features::read_machine_file(dataset);
+  std::unique_ptr<cost::LearnedModel> model =
+      cost::load_learned_model(path, machine ? machine->properties : features::this_cpu(1));
   if (model->task() != "tile") throw Error("these weights do not rank options", path, "weights of hone train tile do");
   return model;
 }
@@ -31,15 +35,21 @@ std::string ranking_model(const std::string& given, const std::string& models) {
   return path;
 }
 
-tune::Calibration known_gains(const std::string& model, const std::string& file, const std::string& models) {
+std::string dataset_class(const std::string& dataset) {
+  const auto machine = features::read_machine_file(dataset);
+  return machine ? features::machine_class(*machine) : features::this_machine_class(1);
+}
+
+tune::Calibration known_gains(const std::string& model, const std::string& file, const std::string& models,
+                              const std::string& machine) {
   const std::string path = file.empty() ? cost::shipped_model(kGainsFile, models) : file;
   const char* hint = "hone optimize --calibrate DATASET --split FILE measures it";
   if (path.empty()) throw Error("the error of this model is not known", model, hint);
-  tune::Calibration gains = tune::Calibration::load(path);
+  tune::Calibration gains = tune::Calibration::load(path, machine);
   if (gains.model != tune::weights_fingerprint(model))
     throw Error("the error of this model is not known: the file describes another model", path, hint);
   const std::string rewrites = file.empty() ? cost::shipped_model(kRewriteGainsFile, models) : "";
-  if (!rewrites.empty()) gains.by_transition.merge(tune::Calibration::load(rewrites).by_transition);
+  if (!rewrites.empty()) gains.by_transition.merge(tune::Calibration::load(rewrites, machine).by_transition);
   return gains;
 }
 
@@ -50,14 +60,16 @@ std::vector<std::string> held_back_programs(const std::string& split, const std:
 
 tune::Calibration calibrate(const std::string& model, const std::string& dataset,
                             const std::vector<std::string>& programs) {
-  const auto opened = open_ranking_model(model);
-  return tune::measure_gains(Dataset::open(dataset), programs, *opened, model);
+  const auto opened = open_ranking_model(model, dataset);
+  tune::Calibration gains = tune::measure_gains(Dataset::open(dataset), programs, *opened, model);
+  gains.machine = dataset_class(dataset);
+  return gains;
 }
 
 std::map<std::string, tune::JudgedProgram> judge(const std::string& model, const std::string& dataset,
                                                  const std::vector<std::string>& programs,
                                                  const tune::Calibration& gains) {
-  const auto opened = open_ranking_model(model);
+  const auto opened = open_ranking_model(model, dataset);
   return tune::judge_gains(Dataset::open(dataset), programs, *opened, gains);
 }
 

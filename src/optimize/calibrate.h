@@ -20,7 +20,11 @@ std::string ranking_model(const std::string& given, const std::string& models);
 
 // The known gains of this model from `file`, or if that is empty from the one that comes with hone, which also contains
 // rewrites of convolutions and poolings. Throws Error when the file describes another model.
-tune::Calibration known_gains(const std::string& model, const std::string& file, const std::string& models);
+// `machine`: the class whose gains these are; without any threshold where they were not measured on it.
+tune::Calibration known_gains(const std::string& model, const std::string& file, const std::string& models,
+                              const std::string& machine);
+// The class of the machine that a data set is of; this machine's where the data set does not say.
+std::string dataset_class(const std::string& dataset);
 
 // The programs that a split file holds out for "validation" or "test". Throws Error.
 std::vector<std::string> held_back_programs(const std::string& split, const std::string& part);

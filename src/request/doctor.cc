@@ -116,7 +116,7 @@ Check library_check() {
 void read_model(const std::string& path, bool library) {
   const fs::path ending = fs::path(path).extension();
   if (ending == ".json")
-    tune::Calibration::load(path);
+    tune::Calibration::load(path, "");
   else if (ending == ".safetensors")
     options::read_safetensors(path);
   else if (library)
@@ -169,7 +169,32 @@ Check instruction_set_check(const std::string& isa) {
   const std::string detail = fmt::format("{}, vectors of {} bits", isa, isa_vector_bits(isa));
   if (isa == "avx512" || isa == "avx2") return {"instruction set", CheckStatus::Ok, detail};
   return {"instruction set", CheckStatus::Warning, detail,
-          "the shipped models were trained on AVX-512 and predict worse here; measured results are not affected"};
+          "the shipped models know AVX2 and AVX-512 and predict worse here; measured results are not affected"};
+}
+
+Check speed_check(const MachineSpeed& speed) {
+  std::vector<std::string> reads;
+  const std::pair<const char*, double> levels[] = {{"first-level cache", speed.read_l1},
+                                                   {"second", speed.read_l2},
+                                                   {"third", speed.read_l3},
+                                                   {"memory", speed.read_memory}};
+  for (const auto& [level, read] : levels)
+    if (read > 0) reads.push_back(fmt::format("{:.0f} from {}", read, level));
+  return {"speed of a core", CheckStatus::Ok,
+          fmt::format("{:.0f} GFLOP/s; reads, GB/s: {}", speed.flops, fmt::join(reads, ", "))};
+}
+
+Check gains_check(const std::string& models, const std::string& machine) {
+  const std::string path = cost::shipped_model("tile-gains.json", models);
+  if (path.empty()) return {"known gains", CheckStatus::Warning, "none are found", "see models"};
+  return checked("known gains", "restore the file from the repository", [&]() -> Check {
+    const tune::Calibration gains = tune::Calibration::load(path, machine);
+    if (gains.kernels > 0)
+      return {"known gains", CheckStatus::Ok,
+              fmt::format("{}: {} kernels of {} programs", machine, gains.kernels, gains.programs)};
+    return {"known gains", CheckStatus::Warning, fmt::format("none of machines like this ({})", machine),
+            "hone optimize leaves kernels as they are here; hone tune measures and is not affected"};
+  });
 }
 
 Check timing_check(const tune::Measurement& duel) {
@@ -232,13 +257,14 @@ Check database_check(const std::string& given) {
 }
 
 Diagnosis diagnose(const DoctorRequest& request) {
-  Diagnosis diagnosis{.machine = this_machine(), .cpu = features::this_cpu(1), .isa = cpu_isa()};
+  Diagnosis diagnosis{.machine = this_machine(), .record = features::this_machine_record("", 1)};
   diagnosis.checks = {cores_check(diagnosis.machine), memory_check(diagnosis.machine),
-                      instruction_set_check(diagnosis.isa)};
+                      instruction_set_check(diagnosis.record.isa), speed_check(diagnosis.record.speed)};
   check_worker(request, diagnosis);
   const Check library = library_check();
   diagnosis.checks.push_back(library);
   diagnosis.checks.push_back(models_check(request.models, library.status == CheckStatus::Ok));
+  diagnosis.checks.push_back(gains_check(request.models, features::machine_class(diagnosis.record)));
   diagnosis.checks.push_back(database_check(request.database));
   return diagnosis;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/machine.h"
-#include "features/cpu.h"
+#include "features/machine_record.h"
 #include "tune/session/session.h"
 
 namespace hone::request {
@@ -30,8 +30,7 @@ struct DoctorRequest {
 
 struct Diagnosis {
   Machine machine{};
-  features::Cpu cpu{};
-  std::string isa{};                        // the widest of the CPU (base/isa.h)
+  features::MachineRecord record{};         // of one thread, without a limit of the instruction set
   std::string xla_version{};                // of the worker; empty if it does not start
   std::optional<tune::Measurement> duel{};  // of a small program with itself
   std::vector<Check> checks{};
@@ -46,6 +45,10 @@ Diagnosis diagnose(const DoctorRequest& request);
 Check cores_check(const Machine& machine);
 Check memory_check(const Machine& machine);
 Check instruction_set_check(const std::string& isa);  // a name of cpu_isa()
+// What one core reads and computes: nothing to be wrong, but the record that models are told of.
+Check speed_check(const MachineSpeed& speed);
+// Whether choices without measuring are calibrated on this class of machines (features/machine_record.h).
+Check gains_check(const std::string& models, const std::string& machine);
 // `duel` compares a program with itself: the true ratio is 1.
 Check timing_check(const tune::Measurement& duel);
 // Whether the shipped models are found and readable. Weights of kernel models are read only if `library`, since that needs

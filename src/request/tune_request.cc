@@ -21,19 +21,21 @@ namespace {
 // Added to the budget of a search of single kernels: a node's budget may be shorter than XLA takes to start.
 constexpr double kStartAllowanceS = 120;
 
+// The machine that kernels are predicted for.
+features::Cpu target_cpu(const TuneRequest& request) {
+  return features::this_cpu(request.program.threads.value_or(1), request.program.max_isa);
+}
+
 // Null without a model: none was requested, or none is shipped with this build.
 std::unique_ptr<cost::KernelRanker> tile_ranker(const TuneRequest& request) {
   const std::string& model = request.tile_model;
   if (model == "none" || request.exhaustive) return nullptr;
-  if (model == "analytical") {
-    const ProgramOptions& program = request.program;
-    return cost::analytical_ranker("", program.threads.value_or(1), program.max_isa);
-  }
-  if (model != "shipped") return cost::learned_ranker(model);
+  if (model == "analytical") return cost::analytical_ranker("", target_cpu(request));
+  if (model != "shipped") return cost::learned_ranker(model, target_cpu(request));
   const std::string weights = cost::shipped_tile_weights(request.models);
   if (weights.empty()) return nullptr;
   try {
-    return cost::learned_ranker(weights);
+    return cost::learned_ranker(weights, target_cpu(request));
   } catch (const Error& e) {
     spdlog::debug("tuning without a model of tiles: {}", e.what());
     return nullptr;
@@ -43,13 +45,12 @@ std::unique_ptr<cost::KernelRanker> tile_ranker(const TuneRequest& request) {
 // Null as above.
 std::unique_ptr<tune::FusionModel> fusion_model(const TuneRequest& request) {
   const std::string& model = request.fusion_model;
-  const int threads = request.program.threads.value_or(1);
   if (model == "none" || request.no_fusion || request.exhaustive) return nullptr;
-  if (model != "shipped") return tune::open_fusion_model(model, threads, request.program.max_isa);
+  if (model != "shipped") return tune::open_fusion_model(model, target_cpu(request));
   const std::string weights = cost::shipped_model("fusion", request.models);
   if (weights.empty()) return nullptr;
   try {
-    return tune::open_fusion_model(weights, threads);
+    return tune::open_fusion_model(weights, target_cpu(request));
   } catch (const Error& e) {
     spdlog::debug("tuning without a model of fusion: {}", e.what());
     return nullptr;

@@ -12,7 +12,8 @@ from cli_case import HONE, WithWorker, own_environment
 from test_reference import documented_keys
 
 KEYS_OF_CHECK = {"name", "status", "detail", "hint"}
-NAMES = ["cores", "memory", "instruction set", "worker", "seams", "timing", "learning library", "models", "database"]
+NAMES = ["cores", "memory", "instruction set", "speed of a core", "worker", "seams", "timing", "learning library"]
+NAMES += ["models", "known gains", "database"]
 
 
 class DoctorTest(WithWorker):
@@ -46,12 +47,14 @@ class DoctorTest(WithWorker):
         before = sorted(self.dir.iterdir())
         found, checks = self.doctor()
         self.assertEqual(list(checks), NAMES)
-        for name in set(NAMES) - {"timing", "cores", "memory", "instruction set"}:
+        for name in set(NAMES) - {"timing", "cores", "memory", "instruction set", "known gains"}:
             self.assertEqual(checks[name]["status"], "ok", checks[name])
         self.assertEqual("hone " + found["hone_version"], self.hone("--version").stdout.decode().strip())
         hello = self.json("worker")
         for key in ("xla_version", "cpu", "isa"):
             self.assertEqual(found[key], hello[key])
+        self.assertGreater(found["speed"]["flops"], 0)
+        self.assertIn(found["isa"], found["machine_class"])
         self.assertLessEqual(1, found["physical_cores"])
         self.assertLessEqual(found["physical_cores"], found["logical_cores"])
         self.assertLessEqual(found["available_bytes"], found["memory_bytes"])

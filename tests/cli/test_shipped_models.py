@@ -11,8 +11,14 @@ from cli_case import HONE, ROOT, CliTest
 
 KERNELS = ROOT / "tests" / "cli" / "validation_kernels.db.xz"
 ERROR = {"tile": "ape_top1", "fusion": "mape"}
-# A little beyond what the shipped trees reach: APE 3.41 %, MAPE 15.0 %, tau 0.719 and 0.845.
-LIMITS = {"ape_top1": 3.6, "distinct_tau": 0.7, "mape": 15.8, "kendall_tau": 0.83}
+# A little beyond what the shipped trees reach, by machine.
+XEON, EPYC, EPYC_AVX2 = "intel-r-xeon-r-processor-2-cores", "amd-epyc-2-cores", "amd-epyc-2-cores-at-most-avx2"
+OPTIONS = {XEON: {"ape_top1": 3.9, "distinct_tau": 0.7}, EPYC: {"ape_top1": 3.6, "distinct_tau": 0.7}}
+RUN_TIMES = {
+    XEON: {"mape": 15.8, "kendall_tau": 0.83},
+    EPYC: {"mape": 22.1, "kendall_tau": 0.76},
+    EPYC_AVX2: {"mape": 22.9, "kendall_tau": 0.75},
+}
 PROGRAMS = ["elman_rnn_b32", "gcn_b1", "paged_attention_b1", "softmax_statistics_b64", "vgg16_b1"]
 
 
@@ -31,22 +37,33 @@ class ShippedModelsTest(CliTest):
         return [str(self.alone), *map(str, arguments)]
 
     def evaluated(self, task):
-        self.hone("collect", "export", "--db", self.dir / "kernels.db", "--kind", task, "-o", self.dir / task)
-        model = ROOT / "data" / "models" / task
-        result = self.json(
-            "eval", task, self.dir / task, "--split", self.split, "--part", "validation", "--model-file", model
+        """The means by machine."""
+        self.hone(
+            "collect", "export", "--db", self.dir / "kernels.db", "--kind", task, "--each-host", "-o", self.dir / task
         )
-        self.assertEqual([row["program"] for row in result["programs"]], PROGRAMS, json.dumps(result))
-        self.assertLess(result["geometric_mean"]["learned"][ERROR[task]], result["mean"]["learned"][ERROR[task]])
-        return result["mean"]
+        model = ROOT / "data" / "models" / task
+        means = {}
+        for dataset in sorted((self.dir / task).iterdir()):
+            result = self.json(
+                "eval", task, dataset, "--split", self.split, "--part", "validation", "--model-file", model
+            )
+            self.assertEqual([row["program"] for row in result["programs"]], PROGRAMS, json.dumps(result))
+            self.assertLess(result["geometric_mean"]["learned"][ERROR[task]], result["mean"]["learned"][ERROR[task]])
+            means[dataset.name] = result["mean"]
+        return means
+
+    def check(self, means, limits):
+        self.assertEqual(set(means), set(limits))
+        for machine, mean in means.items():
+            for metric, limit in limits[machine].items():
+                better = self.assertGreater if metric.endswith("tau") else self.assertLess
+                better(mean["learned"][metric], limit, f"{machine}: {metric}")
 
     def test_options(self):
-        mean = self.evaluated("tile")
-        self.assertLess(mean["learned"]["ape_top1"], LIMITS["ape_top1"])
-        self.assertLess(mean["learned"]["ape_top1"], mean["xla"]["ape_top1"])
-        self.assertGreater(mean["learned"]["distinct_tau"], LIMITS["distinct_tau"])
+        means = self.evaluated("tile")
+        self.check(means, OPTIONS)
+        for machine, mean in means.items():
+            self.assertLess(mean["learned"]["ape_top1"], mean["xla"]["ape_top1"], machine)
 
     def test_run_times(self):
-        mean = self.evaluated("fusion")
-        self.assertLess(mean["learned"]["mape"], LIMITS["mape"])
-        self.assertGreater(mean["learned"]["kendall_tau"], LIMITS["kendall_tau"])
+        self.check(self.evaluated("fusion"), RUN_TIMES)

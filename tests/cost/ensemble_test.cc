@@ -66,7 +66,7 @@ TEST_CASE("ratios keep their scale") {
 TEST_CASE("a folder without weights is refused by name") {
   const TempDir folder;
   try {
-    open_ensemble(folder.path().string(), 1);
+    open_ensemble(folder.path().string(), features::this_cpu(1));
     FAIL("accepted");
   } catch (const Error& refused) {
     CHECK(refused.where() == folder.path().string());

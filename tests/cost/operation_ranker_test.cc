@@ -47,11 +47,6 @@ TEST_CASE("a sure gain needs a calibration of the form and the machine", "[cost]
   CHECK_FALSE(OperationRanker(path, 2, "").sure_gain(convolution(), "winograd=4"));  // another machine class
 }
 
-TEST_CASE("machines of another vendor, instruction set or number of threads are another class", "[cost]") {
-  CHECK(operation_machine_class("AMD EPYC 9B14", "avx512", "avx512", 1) == "AMD avx512, one thread");
-  CHECK(operation_machine_class("Intel(R) Xeon(R)", "avx2", "avx512", 8) == "Intel avx2 of avx512, several threads");
-}
-
 TEST_CASE("a file that is no model of operations is refused", "[cost]") {
   const TempDir folder;
   const std::string path = (folder.path() / "model.json").string();

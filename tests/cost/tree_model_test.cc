@@ -42,14 +42,12 @@ options::StoredTensor tensor(const char* dtype, const std::vector<T>& values) {
 // One tree: -0.5 for what XLA's tiled emitter makes, 0.25 for all else.
 options::TensorFile tree_file(const std::string& predicts, const std::string& task) {
   options::TensorFile file;
-  file.metadata = {
-      {"format", "hone-trees-1"},
-      {"task", task},
-      {"predicts", predicts},
-      {"features", nlohmann::json(kernel_feature_names()).dump()},
-      {"feature_version", std::to_string(features::kFeatureVersion)},
-      {"cpu", R"({"vector_bits": 256, "l1_bytes": 32768, "l2_bytes": 1048576, "l3_bytes": 33554432, "threads": 1})"},
-      {"base", "1"}};
+  file.metadata = {{"format", "hone-trees-1"},
+                   {"task", task},
+                   {"predicts", predicts},
+                   {"features", nlohmann::json(kernel_feature_names()).dump()},
+                   {"feature_version", std::to_string(features::kFeatureVersion)},
+                   {"base", "1"}};
   file.tensors = {{"feature", tensor<int16_t>("I16", {static_cast<int16_t>(column("option_tiled_emitter")), -1, -1})},
                   {"value", tensor<float>("F32", {0.5F, 0.25F, -0.5F})},
                   {"left", tensor<int32_t>("I32", {1, 0, 0})},
@@ -103,17 +101,28 @@ TEST_CASE("trees of run times correct the analytical model", "[trees]") {
   const KernelView view = kernel.view();
   const KernelFeatures features(view, kCpu);
   const size_t width = features::tile_feature_count();
-  const auto model = open_tree_model(tree_file("run time", "fusion"), "file");
+  const auto model = open_tree_model(tree_file("run time", "fusion"), "file", kCpu);
   CHECK(model->task() == "fusion");
   CHECK(model->predicts_runtime());
   const std::vector<double> ns = model->predict(view);
   REQUIRE(ns.size() == 2);
   CHECK(ns[0] == Approx(features.analytical_ns(view.tiles.first(width)) * std::exp(1.25)));
   CHECK(ns[1] == Approx(features.analytical_ns(view.tiles.subspan(width)) * std::exp(0.5)));
-  const auto ratios = open_tree_model(tree_file("ratio", "tile"), "file");
+  const auto ratios = open_tree_model(tree_file("ratio", "tile"), "file", kCpu);
   CHECK(ratios->predicts_ratios());
   CHECK_FALSE(ratios->predicts_runtime());
   CHECK(ratios->predict(view) == std::vector<double>{1.25, 0.5});
+}
+
+TEST_CASE("trees predict for the machine that they are opened for", "[trees]") {
+  options::TensorFile file = tree_file("ratio", "tile");
+  file.tensors["feature"] = tensor<int16_t>("I16", {static_cast<int16_t>(column("vector_bits")), -1, -1});
+  file.tensors["value"] = tensor<float>("F32", {static_cast<float>(std::log1p(400)), 0.25F, -0.5F});
+  const TestKernel kernel = kernel_of({node("parameter", f32({64})), node("negate", f32({64}), {0})}, {"loop"});
+  features::Cpu wide = kCpu;
+  wide.vector_bits = 512;
+  CHECK(open_tree_model(file, "file", kCpu)->predict(kernel.view()) == std::vector<double>{1.25});
+  CHECK(open_tree_model(file, "file", wide)->predict(kernel.view()) == std::vector<double>{0.5});
 }
 
 TEST_CASE("a file of trees is a model like weights of a network", "[trees]") {
@@ -133,7 +142,7 @@ TEST_CASE("a file of trees is a model like weights of a network", "[trees]") {
 TEST_CASE("trees of other features, or none, are refused with their file", "[trees]") {
   const auto refused = [](options::TensorFile file) {
     try {
-      open_tree_model(file, "some file");
+      open_tree_model(file, "some file", kCpu);
       return std::string("accepted");
     } catch (const Error& e) {
       CHECK(e.where() == "some file");
@@ -144,8 +153,8 @@ TEST_CASE("trees of other features, or none, are refused with their file", "[tre
   other.metadata["features"] = R"(["a", "b"])";
   CHECK(refused(other) == "the trees were trained with other features");
   other = tree_file("ratio", "tile");
-  other.metadata.erase("cpu");
-  CHECK(refused(other) == "no cpu in the trees' metadata");
+  other.metadata.erase("base");
+  CHECK(refused(other) == "no base in the trees' metadata");
   other = tree_file("a guess", "tile");
   CHECK(refused(other) == "trees that predict a guess of tile are not known");
   other = tree_file("ratio", "tile");
@@ -155,6 +164,6 @@ TEST_CASE("trees of other features, or none, are refused with their file", "[tre
   other.tensors["left"] = tensor<int32_t>("I32", {0, 0, 0});  // its own child
   CHECK(refused(other) == "a node of a tree has no such feature or child");
   other = tree_file("ratio", "tile");
-  other.metadata["cpu"] = "nothing";
+  other.metadata["base"] = "nothing";
   CHECK(refused(other).starts_with("the trees' metadata are damaged"));
 }

@@ -44,7 +44,10 @@ TEST_CASE("files of older schemas are read unchanged and migrated for writing", 
   }
   {
     Database database = Database::open(path);
-    CHECK(database.info().schema_version == 4);
+    CHECK(database.info().schema_version == 5);
+    CHECK_FALSE(database.find_machine("cpu x 2"));
+    database.save_machine("cpu x 2", "{}");
+    CHECK(database.find_machine("cpu x 2") == "{}");
     check_rows(database);
     CHECK_FALSE(database.add(measured));  // an older row equals the new one with the same content
     best.finished = true;

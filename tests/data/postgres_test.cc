@@ -121,7 +121,7 @@ TEST_CASE("PostgreSQL: results replace, equal rows are stored once, info counts"
   database.add(failed_record("crashed"));
   const DatabaseInfo info = database.info();
   CHECK(info.path == url);
-  CHECK(info.schema_version == 4);
+  CHECK(info.schema_version == 5);
   CHECK(info.records == 2);
   CHECK(info.kernel_records == 2);
   CHECK(info.verified == 1);
@@ -151,7 +151,7 @@ TEST_CASE("PostgreSQL: an older schema is read unchanged and migrated for writin
   }
   REQUIRE(server()->execute(url,
                             "ALTER TABLE hone.records DROP COLUMN stage, DROP COLUMN finished, DROP COLUMN baseline, "
-                            "DROP COLUMN output_dims; "
+                            "DROP COLUMN output_dims; DROP TABLE hone.machines; "
                             "UPDATE hone.about SET version = 2"));
   const TempDir folder;
   {
@@ -164,7 +164,10 @@ TEST_CASE("PostgreSQL: an older schema is read unchanged and migrated for writin
     CHECK(Database::open(folder.path() / "r.db").merge(url).records_added == 2);
   }
   Database database = Database::open(url);
-  CHECK(database.info().schema_version == 4);
+  CHECK(database.info().schema_version == 5);
+  database.save_machine("h", "{}");
+  database.save_machine("h", "{\"isa\": \"avx2\"}");
+  CHECK(database.find_machine("h") == "{\"isa\": \"avx2\"}");
   CHECK(database.find_kernel("k1", kHost, 1, kVersion).at(0).finished);
   CHECK_FALSE(database.find_kernel("k2", kHost, 1, kVersion).at(0).finished);
   CHECK(database.find_kernel("k2", kHost, 1, kVersion).at(0).output_dims == "128x256");

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/rng.h"
 #include "graph/decision_family.h"
+#include "tests/optimize/known_gains.h"
 #include "tests/tune/fake_measurer.h"
 #include "tests/tune/operation_model.h"
 #include "tests/tune/table_ranker.h"
@@ -19,15 +20,6 @@ namespace hone::optimize {
 namespace {
 
 using tune::TableRanker;
-
-// Above a margin of 1 tiles gain a fifth; other loops never pay off.
-tune::Calibration gains_from_one() {
-  tune::Calibration gains;
-  gains.by_transition["loop to tiled"] = {
-      .from = 1, .gain = std::log(1.2), .low = 0.05, .kernels = 50, .programs = 9, .seen = 80};
-  gains.by_transition["loop to loop"].seen = 80;
-  return gains;
-}
 
 Lowered two_kernels() {
   Lowered l;
@@ -48,103 +40,7 @@ tune::FakeMeasurer measurer_of_two() {
   return measurer;
 }
 
-std::vector<tune::RankedGain> noisy_gains(int count, double from_margin) {
-  Rng rng(7);
-  std::vector<tune::RankedGain> kernels;
-  for (int i = 0; i < count; ++i) {
-    const double margin = 3.0 * i / count;
-    kernels.push_back({"program " + std::to_string(i % 7), margin,
-                       (margin >= from_margin ? 0.3 : 0.0) + 0.1 * (rng.uniform() - 0.5)});
-  }
-  return kernels;
-}
-
 }  // namespace
-
-TEST_CASE("predicted margins are over the default, the best of each transition", "[tune]") {
-  const auto margins =
-      tune::predicted_margins("fusion", {3, 2.5, 1, 4, 2}, {false, false, true, true, false}, 0, false);
-  REQUIRE(margins.size() == 2);
-  CHECK(margins.at("loop to loop").option == 4);
-  CHECK(margins.at("loop to loop").margin == Approx(1));
-  CHECK(margins.at("loop to tiled").option == 2);
-  CHECK(tune::predicted_margins("fusion", {1, 2}, {true, false}, 0, false).at("tiled to loop").margin == Approx(-1));
-  CHECK(tune::predicted_margins("dot", {200, 100}, {false, false}, 0, true).at("dot").margin == Approx(std::log(2)));
-  CHECK_THROWS_AS(tune::predicted_margins("dot", {1}, {false}, 1, false), InternalError);
-}
-
-TEST_CASE("the threshold stands where margins begin to pay", "[tune]") {
-  const tune::AcceptanceThreshold threshold = tune::acceptance_threshold(noisy_gains(600, 1.5));
-  CHECK(threshold.from < 1.5);  // the one in ten that may lose includes a few that gain nothing
-  CHECK(threshold.from > 1);
-  CHECK(threshold.gain > 0.2);
-  CHECK(threshold.low > 0);
-  CHECK(threshold.seen == 600);
-  CHECK(threshold.accepts(2));
-  CHECK_FALSE(threshold.accepts(1));
-}
-
-TEST_CASE("a random ranking never leads to a choice", "[tune]") {
-  const tune::AcceptanceThreshold threshold = tune::acceptance_threshold(noisy_gains(300, 10));
-  CHECK(threshold.kernels == 0);
-  CHECK_FALSE(threshold.accepts(1e9));
-}
-
-TEST_CASE("a few kernels, or those of a few programs, set no threshold", "[tune]") {
-  std::vector<tune::RankedGain> few = noisy_gains(tune::AcceptanceThreshold::kKernels - 1, 0);
-  CHECK_FALSE(tune::acceptance_threshold(few).accepts(5));
-  std::vector<tune::RankedGain> one_program = noisy_gains(100, 0);
-  CHECK(tune::acceptance_threshold(one_program).accepts(2));
-  for (tune::RankedGain& kernel : one_program) kernel.program = "p";
-  CHECK_FALSE(tune::acceptance_threshold(one_program).accepts(2));
-  CHECK_FALSE(tune::acceptance_threshold({}).accepts(5));
-  CHECK_FALSE(tune::Calibration().of("dot").accepts(5));
-}
-
-TEST_CASE("kernels of equal margin are accepted or refused together", "[tune]") {
-  std::vector<tune::RankedGain> kernels;
-  for (int i = 0; i < 40; ++i) kernels.push_back({std::to_string(i), 1, i % 2 == 0 ? 0.5 : -0.5});
-  CHECK_FALSE(tune::acceptance_threshold(kernels).accepts(1));
-}
-
-TEST_CASE("of several accepted transitions the surest is chosen", "[tune]") {
-  tune::Calibration gains = gains_from_one();
-  gains.by_transition["loop to loop"] = {.from = 0, .gain = 0.3, .low = 0.01, .kernels = 20, .programs = 9, .seen = 80};
-  CHECK(gains.choice({{"loop to tiled", {1, 1.5}}, {"loop to loop", {2, 9}}}) == "loop to tiled");
-  CHECK(gains.choice({{"loop to tiled", {1, 0.5}}, {"loop to loop", {2, 9}}}) == "loop to loop");
-  CHECK_FALSE(gains.choice({{"loop to tiled", {1, 0.5}}, {"dot", {2, 9}}}).has_value());
-}
-
-TEST_CASE("a calibration survives a file", "[tune]") {
-  const TempDir folder;
-  const std::string path = (folder.path() / "gains.json").string();
-  tune::Calibration gains = gains_from_one();
-  gains.model = "abc";
-  gains.kernels = 100;
-  gains.programs = 3;
-  write_file(path, gains.to_json().dump());
-  const tune::Calibration back = tune::Calibration::load(path);
-  CHECK(back.to_json() == gains.to_json());
-  CHECK(back.of("loop to tiled").gain == Approx(std::log(1.2)));
-  CHECK(back.of("loop to tiled").accepts(1.5));
-  CHECK_FALSE(back.of("loop to loop").accepts(1e9));
-  write_file(path, "{\"model\": 3}");
-  CHECK_THROWS_AS(tune::Calibration::load(path), Error);
-  write_file(path, "nothing");
-  CHECK_THROWS_AS(tune::Calibration::load(path), Error);
-}
-
-TEST_CASE("weights are told apart by their content", "[tune]") {
-  const TempDir folder;
-  const auto put = [&](const char* name, const char* text) { write_file((folder.path() / name).string(), text); };
-  put("a.safetensors", "one");
-  const std::string one = tune::weights_fingerprint(folder.path().string());
-  put("b.safetensors", "two");
-  const std::string two = tune::weights_fingerprint(folder.path().string());
-  CHECK(one != two);
-  put("notes.txt", "not read");
-  CHECK(tune::weights_fingerprint(folder.path().string()) == two);
-}
 
 TEST_CASE("only gains beyond the error are taken", "[tune]") {
   tune::FakeMeasurer measurer = measurer_of_two();

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "data/database.h"
+#include "tune/kernel/calibration.h"
 
 namespace hone::request {
 
@@ -62,6 +63,30 @@ TEST_CASE("a narrow instruction set is a warning with a hint", "[request]") {
     CHECK(check.status == CheckStatus::Warning);
     CHECK_FALSE(check.hint.empty());
   }
+}
+
+TEST_CASE("the speed of a core names the levels that were measured", "[request]") {
+  const Check check = speed_check({.read_l1 = 200, .read_memory = 20, .flops = 110});
+  CHECK(check.status == CheckStatus::Ok);
+  CHECK(check.detail == "110 GFLOP/s; reads, GB/s: 200 from first-level cache, 20 from memory");
+}
+
+TEST_CASE("gains that are not known on a class of machines are a warning", "[request]") {
+  const TempDir folder;
+  tune::Calibration gains;
+  gains.model = "abc";
+  gains.machine = "AMD avx2, one thread";
+  gains.kernels = 80;
+  gains.programs = 4;
+  write_file((folder.path() / "tile-gains.json").string(), nlohmann::json{{"classes", {gains.to_json()}}}.dump());
+  const Check known = gains_check(folder.path().string(), "AMD avx2, one thread");
+  CHECK(known.status == CheckStatus::Ok);
+  CHECK(contains(known.detail, "80 kernels of 4 programs"));
+  const Check unknown = gains_check(folder.path().string(), "Intel avx2, one thread");
+  CHECK(unknown.status == CheckStatus::Warning);
+  CHECK(contains(unknown.detail, "Intel avx2, one thread"));
+  write_file((folder.path() / "tile-gains.json").string(), "no calibration");
+  CHECK(gains_check(folder.path().string(), "AMD avx2, one thread").status == CheckStatus::Failed);
 }
 
 TEST_CASE("models that cannot be read are named", "[request]") {
@@ -122,8 +147,8 @@ TEST_CASE("without a worker the other checks are made", "[request]") {
       CHECK_FALSE(check.hint.empty());
     }
   }
-  CHECK(names == std::vector<std::string>{"cores", "memory", "instruction set", "worker", "learning library", "models",
-                                          "database"});
+  CHECK(names == std::vector<std::string>{"cores", "memory", "instruction set", "speed of a core", "worker",
+                                          "learning library", "models", "known gains", "database"});
 }
 
 }  // namespace hone::request

@@ -8,9 +8,8 @@
 #include <string>
 
 #include "base/files.h"
-#include "base/isa.h"
-#include "base/machine.h"
 #include "cost/operation_ranker.h"
+#include "features/machine_record.h"
 #include "features/operation_features.h"
 
 namespace hone::tune {
@@ -37,8 +36,7 @@ inline nlohmann::json form_trees(const FormGains& gains, double shift) {
 // `corrections`: of the lower bounds of the family "winograd" on this machine; none if it was not calibrated.
 inline std::string write_operation_model(const TempDir& folder, const FormGains& gains, bool calibrated = true) {
   nlohmann::json corrections = nlohmann::json::object();
-  if (calibrated)
-    corrections[cost::operation_machine_class(this_machine().cpu, cpu_isa(), cpu_isa(), 1)] = {{"winograd", -0.01}};
+  if (calibrated) corrections[features::this_machine_class(1)] = {{"winograd", -0.01}};
   const nlohmann::json model = {{"features", features::operation_feature_names()},
                                 {"corrections", corrections},
                                 {"low", form_trees(gains, -gains.spread)},

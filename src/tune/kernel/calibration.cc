@@ -74,6 +74,30 @@ AcceptanceThreshold tail_of(const std::vector<RankedGain>& kernels, size_t first
   return tail;
 }
 
+Calibration calibration_of(const json& object, const std::string& path) {
+  if (!object.is_object()) throw Error("a calibration must be a JSON object", path);
+  Calibration calibration;
+  calibration.model = field<std::string>(object, "model", path);
+  calibration.machine = object.contains("machine") ? field<std::string>(object, "machine", path) : "";
+  calibration.kernels = field<int>(object, "kernels", path);
+  calibration.programs = field<int>(object, "programs", path);
+  if (field<int>(object, "feature_version", path) != features::kFeatureVersion)
+    throw Error("the calibration has another feature version", path, "hone optimize --calibrate writes them again");
+  // Versions before 0.2 called them ways.
+  const json transitions = field<json>(object, object.contains("ways") ? "ways" : "transitions", path);
+  for (const auto& [transition, t] : transitions.items()) {
+    AcceptanceThreshold threshold;
+    if (!field<json>(t, "from", path).is_null()) threshold.from = field<double>(t, "from", path);
+    threshold.gain = field<double>(t, "gain", path);
+    threshold.low = field<double>(t, "low", path);
+    threshold.kernels = field<int>(t, "kernels", path);
+    threshold.programs = field<int>(t, "programs", path);
+    threshold.seen = field<int>(t, "seen", path);
+    calibration.by_transition[transition] = threshold;
+  }
+  return calibration;
+}
+
 }  // namespace
 
 std::string transition(const std::string& kernel_kind, bool default_tiled, bool option_tiled) {
@@ -138,6 +162,7 @@ json Calibration::to_json() const {
                                {"programs", t.programs},
                                {"seen", t.seen}};
   return {{"model", model},
+          {"machine", machine},
           {"feature_version", features::kFeatureVersion},
           {"quantile", AcceptanceThreshold::kQuantile},
           {"kernels", kernels},
@@ -145,28 +170,20 @@ json Calibration::to_json() const {
           {"transitions", std::move(transitions)}};
 }
 
-Calibration Calibration::load(const std::string& path) {
-  const json object = json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) throw Error("a calibration must be a JSON object", path);
-  Calibration calibration;
-  calibration.model = field<std::string>(object, "model", path);
-  calibration.kernels = field<int>(object, "kernels", path);
-  calibration.programs = field<int>(object, "programs", path);
-  if (field<int>(object, "feature_version", path) != features::kFeatureVersion)
-    throw Error("the calibration has another feature version", path, "hone optimize --calibrate writes them again");
-  // Versions before 0.2 called them ways.
-  const json transitions = field<json>(object, object.contains("ways") ? "ways" : "transitions", path);
-  for (const auto& [transition, t] : transitions.items()) {
-    AcceptanceThreshold threshold;
-    if (!field<json>(t, "from", path).is_null()) threshold.from = field<double>(t, "from", path);
-    threshold.gain = field<double>(t, "gain", path);
-    threshold.low = field<double>(t, "low", path);
-    threshold.kernels = field<int>(t, "kernels", path);
-    threshold.programs = field<int>(t, "programs", path);
-    threshold.seen = field<int>(t, "seen", path);
-    calibration.by_transition[transition] = threshold;
+Calibration Calibration::load(const std::string& path, const std::string& machine) {
+  const json file = json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
+  if (!file.is_object()) throw Error("a calibration must be a JSON object", path);
+  if (!file.contains("classes")) return calibration_of(file, path);
+  const json classes = field<json>(file, "classes", path);
+  if (!classes.is_array() || classes.empty()) throw Error("a calibration without a class of machines", path);
+  Calibration none;
+  none.machine = machine;
+  for (const json& one : classes) {
+    Calibration calibration = calibration_of(one, path);
+    if (calibration.machine == machine) return calibration;
+    none.model = calibration.model;
   }
-  return calibration;
+  return none;
 }
 
 Calibration measure_gains(const Dataset& dataset, const std::vector<std::string>& programs, cost::LearnedModel& model,

@@ -60,7 +60,8 @@ AcceptanceThreshold acceptance_threshold(std::vector<RankedGain> kernels);
 
 // The thresholds of all transitions, for one model.
 struct Calibration {
-  std::string model;  // weights_fingerprint() of the model
+  std::string model;    // weights_fingerprint() of the model
+  std::string machine;  // class of machines that it holds for (features/machine_record.h); empty = any
   std::map<std::string, AcceptanceThreshold> by_transition;
   int kernels = 0, programs = 0;
 
@@ -69,7 +70,9 @@ struct Calibration {
   std::optional<std::string> choice(const std::map<std::string, PredictedMargin>& margins) const;
 
   nlohmann::json to_json() const;
-  static Calibration load(const std::string& path);  // throws Error (where = path)
+  // From a file of one calibration, or of one for each of several classes of machines: that of `machine`, without any threshold where
+  // the file has none of it. Throws Error (where = path).
+  static Calibration load(const std::string& path, const std::string& machine);
 };
 
 // Ranks every kernel of these programs and compares with its measurements. Throws Error when there are none.

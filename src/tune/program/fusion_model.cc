@@ -230,10 +230,9 @@ double FusionModel::program_ns(const Lowered& lowered) {
   return ns;
 }
 
-std::unique_ptr<FusionModel> open_fusion_model(const std::string& path, int threads, const std::string& max_isa) {
-  if (path == "analytical")
-    return std::make_unique<FusionModel>(cost::analytical_member("", "fusion", threads, max_isa));
-  return std::make_unique<FusionModel>(cost::load_learned_model(path));
+std::unique_ptr<FusionModel> open_fusion_model(const std::string& path, const features::Cpu& cpu) {
+  if (path == "analytical") return std::make_unique<FusionModel>(cost::analytical_member("", "fusion", cpu));
+  return std::make_unique<FusionModel>(cost::load_learned_model(path, cpu));
 }
 
 void FusionSearchOptions::validate() const {

@@ -41,9 +41,9 @@ class FusionModel {
   std::atomic<int64_t> kernels_ = 0, spent_ns_ = 0;
 };
 
-// `path`: weights from hone train fusion, a folder of them, or "analytical", for which `max_isa` limits the vectors
-// (base/isa.h; empty = no limit). Throws the errors of opening them.
-std::unique_ptr<FusionModel> open_fusion_model(const std::string& path, int threads, const std::string& max_isa = "");
+// `path`: weights from hone train fusion, a folder of them, or "analytical"; `cpu`: the machine to predict for.
+// Throws the errors of opening them.
+std::unique_ptr<FusionModel> open_fusion_model(const std::string& path, const features::Cpu& cpu);
 
 // One worker of the search. Lanes work in parallel, each called from one thread.
 struct FusionLane {

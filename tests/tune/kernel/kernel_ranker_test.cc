@@ -97,7 +97,7 @@ ENTRY main {
   REQUIRE(lowered.kernels.size() == 1);
   const Kernel& kernel = lowered.kernels[0];
   REQUIRE_FALSE(kernel.module.empty());
-  const auto ranker = cost::analytical_ranker("", 1);
+  const auto ranker = cost::analytical_ranker("", features::this_cpu(1));
   const std::vector<double> scores = ranker->scores(kernel, {"tile=8,8", "tile=1,4096"});
   REQUIRE(scores.size() == 2);
   CHECK(scores[0] < scores[1]);

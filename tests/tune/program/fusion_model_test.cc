@@ -320,7 +320,7 @@ TEST_CASE("the analytical model scores fusions of a real program", "[tune]") {
   auto session = chain_session();
   const std::vector<Dimension> edges = edges_of(session->lower({}, true));
   REQUIRE_FALSE(edges.empty());
-  const auto model = open_fusion_model("analytical", 1);
+  const auto model = open_fusion_model("analytical", features::this_cpu(1));
   FusionSearchOptions options = short_search();
   options.max_configurations = 12;
   options.chains = 1;

@@ -1,0 +1,88 @@
+// Repeated visits, machines, and the run times that data sets take from them.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/collect/fake_collection.h"
+
+namespace hone::collect {
+
+TEST_CASE("every candidate is visited once before any is visited again", "[collect]") {
+  Fixture fixture;
+  FakeCollectMeasurer measurer = fixture.measurer();
+  measurer.answer = [n = 0](auto&, auto&) mutable { return tune::measured(1.25 + 0.001 * ++n); };  // rows that differ
+  fixture.options.kind = CollectKind::Fusion;
+  fixture.options.visits = 2;
+  const CollectReport report = fixture.run(measurer);
+  const auto& values = measurer.measured_values;
+  const auto fresh = std::find(values.begin(), values.end(), "fresh");
+  REQUIRE(fresh != values.end());
+  const std::vector<std::string> first(values.begin(), fresh), second(fresh + 1, values.end());
+  CHECK(first == second);
+  CHECK(std::set<std::string>(first.begin(), first.end()).size() == static_cast<size_t>(report.kernels));
+  CHECK(report.planned == 2 * report.kernels);
+  CHECK(report.measured == 2 * report.kernels);
+  CHECK(report.complete);
+
+  fixture.options.visits = 3;  // continues with what is missing
+  FakeCollectMeasurer third = fixture.measurer();
+  const CollectReport more = fixture.run(third);
+  CHECK(more.known == 2 * more.kernels);
+  CHECK(more.measured == more.kernels);
+}
+
+TEST_CASE("a candidate that failed is not visited again", "[collect]") {
+  Fixture fixture;
+  FakeCollectMeasurer measurer = fixture.measurer();
+  measurer.answer = [](const StoredKernel&, const std::string& value) {
+    return value == "loop" ? tune::failed(tune::Outcome::CompileFailed) : tune::measured(1.25);
+  };
+  fixture.options.visits = 2;
+  fixture.run(measurer);
+  const auto& values = measurer.measured_values;
+  CHECK(std::count(values.begin(), values.end(), "first-1 loop") == 1);
+  CHECK(std::count(values.begin(), values.end(), "first-1 tile=8,8") == 2);
+}
+
+TEST_CASE("a collection records its machine", "[collect]") {
+  Fixture fixture;
+  FakeCollectMeasurer measurer = fixture.measurer();
+  fixture.run(measurer);
+  const auto record = fixture.database.find_machine("cpu, 2 cores");
+  REQUIRE(record);
+  CHECK(features::machine_record_from_json(nlohmann::json::parse(*record), "record") == measurer.machine());
+  Database merged = Database::open(fixture.folder.path() / "merged.db");
+  merged.merge(fixture.folder.path() / "kernels.db");
+  CHECK(merged.find_machine("cpu, 2 cores") == record);
+  CHECK_FALSE(merged.find_machine("another"));
+}
+
+TEST_CASE("a run time is the median over careful visits", "[collect]") {
+  const auto row = [](double first, double second, int rounds, const std::string& value = "default") {
+    Record record;
+    record.status = "ok";
+    record.decisions = value;
+    record.baseline_ns = first;
+    record.candidate_ns = second;
+    record.rounds = rounds;
+    return record;
+  };
+  CHECK_FALSE(default_run_time({}, "default"));
+  CHECK_FALSE(default_run_time({row(100, 100, 16, "loop")}, "default"));
+  CHECK(default_run_time({row(100, 110, 16), row(200, 200, 6), row(120, 120, 8)}, "default") == 120);
+  // Quick duels count only without a careful one, and the shorter of them not.
+  CHECK(default_run_time({row(500, 500, 3), row(100, 110, 16)}, "default") == 105);
+  CHECK(default_run_time({row(100, 110, 16), row(500, 500, 3)}, "default") == 105);
+  CHECK(default_run_time({row(500, 500, 3), row(100, 100, 5), row(300, 300, 5)}, "default") == 200);
+  Record failed = row(100, 100, 16);
+  failed.status = "mismatch";
+  CHECK_FALSE(default_run_time({failed}, "default"));
+}
+
+TEST_CASE("a host's folder has small letters, digits and hyphens", "[collect]") {
+  CHECK(host_folder("Intel(R) Xeon(R) Processor, 2 cores") == "intel-r-xeon-r-processor-2-cores");
+  CHECK(host_folder("AMD EPYC, 2 cores, at most sse4.2") == "amd-epyc-2-cores-at-most-sse4-2");
+  CHECK(host_folder("") == "unknown");
+}
+
+}  // namespace hone::collect

@@ -1,0 +1,19 @@
+// Gains of choices as a calibration finds them, for tests.
+#pragma once
+
+#include <cmath>
+
+#include "tune/kernel/calibration.h"
+
+namespace hone::optimize {
+
+// Above a margin of 1 tiles gain a fifth; other loops never pay off.
+inline tune::Calibration gains_from_one() {
+  tune::Calibration gains;
+  gains.by_transition["loop to tiled"] = {
+      .from = 1, .gain = std::log(1.2), .low = 0.05, .kernels = 50, .programs = 9, .seen = 80};
+  gains.by_transition["loop to loop"].seen = 80;
+  return gains;
+}
+
+}  // namespace hone::optimize
