@@ -1,12 +1,15 @@
 """Hone: a learned optimiser for XLA programs.
 
 import hone
+f = hone.jit(function)  # in place of jax.jit
 tuned = hone.tune(function, *example_args, budget=60)
 result = tuned(*args)
 """
 
 from .errors import Error
+from .jitting import jit
 from .tuned import Tuned, load
 from .tuner import inspect, tune
+from .version import __version__
 
-__all__ = ["Error", "Tuned", "inspect", "load", "tune"]
+__all__ = ["Error", "Tuned", "__version__", "inspect", "jit", "load", "tune"]

@@ -1,6 +1,10 @@
 """Conversion of arrays to and from a program: aligned NumPy views of the user's arrays, without copies if possible."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 ALIGNMENT = 64  # bytes; XLA reads inputs with this alignment in place
 
@@ -34,7 +38,7 @@ _ML_TYPES = {
 }
 
 
-def dtype_of(primitive_type):
+def dtype_of(primitive_type: int) -> np.dtype:
     """The NumPy dtype of an XLA element type."""
     if primitive_type in _NUMPY_TYPES:
         return np.dtype(_NUMPY_TYPES[primitive_type])
@@ -45,7 +49,7 @@ def dtype_of(primitive_type):
     raise TypeError(f"XLA element type {primitive_type} has no NumPy equivalent")
 
 
-def empty(shape, dtype):
+def empty(shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:
     """An uninitialised aligned array."""
     dtype = np.dtype(dtype)
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
@@ -53,13 +57,13 @@ def empty(shape, dtype):
     return np.ndarray(shape, dtype, raw, -raw.ctypes.data % ALIGNMENT)
 
 
-def library_of(value):
+def library_of(value: Any) -> str:
     """The library of an array: "torch", "jax" or "numpy" (for everything else)."""
     root = type(value).__module__.partition(".")[0]
     return {"torch": "torch", "jax": "jax", "jaxlib": "jax"}.get(root, "numpy")
 
 
-def as_numpy(value):
+def as_numpy(value: Any) -> np.ndarray:
     """A NumPy array of the same values, sharing memory if the other library allows it."""
     if isinstance(value, np.ndarray):
         return value
@@ -73,7 +77,7 @@ def as_numpy(value):
     return np.asarray(value)
 
 
-def prepare(value, shape, dtype, name):
+def prepare(value: Any, shape: Sequence[int], dtype: npt.DTypeLike, name: str) -> np.ndarray:
     """An aligned, dense array with these values: `value`'s own memory if that is aligned and dense, else a copy.
 
     Python numbers get the requested type, and arrays are converted if NumPy's "same_kind" rule allows it (float64 to
@@ -91,7 +95,7 @@ def prepare(value, shape, dtype, name):
     return aligned
 
 
-def to_library(array, library):
+def to_library(array: np.ndarray, library: str) -> Any:
     """`array` as a torch tensor or JAX array, on the same memory."""
     if library == "torch":
         return _numpy_as_torch(array)

@@ -1,27 +1,47 @@
 """Calls of the program `hone`: JSON on its standard output, progress on its standard error."""
 
+import contextlib
 import json
+import os
 import signal
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from . import files
 from .errors import Error
 
+_GENTLY = ("setpriv", "--pdeathsig", "KILL", "nice", "-n", "19")  # of util-linux and coreutils
 
-def run(arguments, build=None):
+
+_behind: set[subprocess.Popen] = set()  # what runs gently
+
+
+def run(arguments: Sequence[object], build: str | Path | None = None, gently: bool = False) -> dict[str, Any]:
     """Runs `hone ARGUMENTS --json` and returns the object it prints; Error if it prints an error or nothing.
 
     Progress goes to this process's standard error. Ctrl-C is forwarded once: the program stops with its best result,
-    which is returned as usual. A second Ctrl-C ends it and raises KeyboardInterrupt.
+    which is returned as usual. A second Ctrl-C ends it and raises KeyboardInterrupt. `gently`: at the lowest priority,
+    without progress, and ended with the thread that calls, or by end_gentle().
     """
     command = [str(files.find(files.PROGRAM, build)), *map(str, arguments), "--json"]
     with tempfile.TemporaryFile("w+") as answer:
         # Its own process group: it gets Ctrl-C only from us, once, with or without a terminal.
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=answer, process_group=0)
+        process = subprocess.Popen(
+            [*_GENTLY, *command] if gently else command,
+            stdin=subprocess.DEVNULL,
+            stdout=answer,
+            stderr=subprocess.DEVNULL if gently else None,
+            process_group=0,
+        )
+        if gently:
+            _behind.add(process)
         try:
             _wait(process)
         finally:
+            _behind.discard(process)
             if process.poll() is None:
                 process.kill()
                 process.wait()
@@ -29,7 +49,14 @@ def run(arguments, build=None):
         return _parse(answer.read(), process.returncode, arguments[0])
 
 
-def options(values):
+def end_gentle() -> None:
+    """Ends what runs gently, with its workers; its callers get an Error."""
+    for process in list(_behind):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def options(values: Mapping[str, object]) -> list[str]:
     """Keyword arguments as command-line options: two_words=3 is --two-words 3, True the option alone, None nothing."""
     out = []
     for key, value in values.items():
@@ -45,7 +72,7 @@ def options(values):
     return out
 
 
-def _wait(process):
+def _wait(process: subprocess.Popen) -> None:
     try:
         process.wait()
     except KeyboardInterrupt:
@@ -53,7 +80,7 @@ def _wait(process):
         process.wait()
 
 
-def _parse(text, code, verb):
+def _parse(text: str, code: int, verb: object) -> dict[str, Any]:
     try:
         answer = json.loads(text)
     except ValueError:

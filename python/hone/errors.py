@@ -4,7 +4,7 @@
 class Error(RuntimeError):
     """What went wrong, where in the input, and what to do about it."""
 
-    def __init__(self, message, where="", hint=""):
+    def __init__(self, message: str, where: str = "", hint: str = "") -> None:
         super().__init__(message)
         self.message, self.where, self.hint = message, where, hint
 

@@ -15,7 +15,7 @@ HANDLER = "libhone_ffi.so"
 _HERE = Path(__file__).resolve().parent
 
 
-def find(name, build=None):
+def find(name: str, build: str | Path | None = None) -> Path:
     """The path of a built file: in `build` if given, else in the installed package, else in the repository's build/."""
     folders = [Path(build)] if build is not None else [_HERE / "bin", _HERE.parent.parent / "build"]
     for folder in folders:
@@ -24,7 +24,7 @@ def find(name, build=None):
     raise Error(f"{name} not found", " or ".join(map(str, folders)), "run 'make build', or pass build=FOLDER")
 
 
-def find_handler(build=None):
+def find_handler(build: str | Path | None = None) -> Path:
     """The path of the handler for JAX; compiled with g++ into the user's cache if there is no built one."""
     try:
         return find(HANDLER, build)

@@ -8,7 +8,9 @@ env = gymnasium.make("hone/XlaPassOrder-v0", programs=["model.mlir"])
 import ctypes
 import json
 import os
+from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_uint8, c_uint64, c_void_p
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -78,8 +80,16 @@ class XlaPassOrder(gymnasium.Env):
     metadata = {"render_modes": ["ansi", "human"], "render_fps": 4}
 
     def __init__(
-        self, kind=IDS[0], programs=(), passes=None, render_mode=None, build=None, info=True, _handle=None, **options
-    ):
+        self,
+        kind: str = IDS[0],
+        programs: str | os.PathLike | Sequence[str | os.PathLike] = (),
+        passes: Sequence[str] | None = None,
+        render_mode: str | None = None,
+        build: str | os.PathLike | None = None,
+        info: bool = True,
+        _handle: int | None = None,
+        **options: Any,
+    ) -> None:
         self.render_mode, self._want_info, self._build = render_mode, info, build
         self._library = _open_library(files.find(LIBRARY, build))
         self._handle = _handle
@@ -113,7 +123,7 @@ class XlaPassOrder(gymnasium.Env):
             return counts
         return spaces.Dict({"counts": counts, "costs": spaces.Box(0, _HIGH, (costs,), np.float32)})
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
         super().reset(seed=seed)
         program = (options or {}).get("program", "")
         draw = int(self.np_random.integers(np.iinfo(np.int64).max))
@@ -122,7 +132,7 @@ class XlaPassOrder(gymnasium.Env):
             _raise(self._library)
         return self._observation(), self._info()
 
-    def step(self, action):
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict]:
         if not self.action_space.contains(action):
             raise ValueError(f"action {action!r} is out of range (0 to {len(self.passes) - 1})")
         reward, flags = c_double(), c_int()
@@ -135,14 +145,14 @@ class XlaPassOrder(gymnasium.Env):
         terminated, truncated = bool(flags.value & _TERMINATED), bool(flags.value & _TRUNCATED)
         return self._observation(), reward.value, terminated, truncated, self._info()
 
-    def render(self):
+    def render(self) -> str | None:
         if self.render_mode == "ansi":
             return self._text()
         if self.render_mode == "human":
             print(self._text())
         return None
 
-    def clone(self):
+    def clone(self) -> "XlaPassOrder":
         """An independent environment in the same state; shares the worker process."""
         copy = XlaPassOrder(
             render_mode=self.render_mode,
@@ -152,15 +162,15 @@ class XlaPassOrder(gymnasium.Env):
         )
         return copy
 
-    def info(self):
+    def info(self) -> dict[str, Any]:
         """The info that `step` returns, regardless of the option `info`."""
         return json.loads(self._library.hone_env_info(self._open()) or _raise(self._library))
 
-    def counters(self):
+    def counters(self) -> dict[str, Any]:
         """Counters of the worker's session: steps, cached steps, changes, failures; ms in passes and in calls."""
         return json.loads(self._library.hone_env_spec(self._open()) or _raise(self._library))["counters"]
 
-    def close(self):
+    def close(self) -> None:
         if getattr(self, "_handle", None):
             self._library.hone_env_free(self._handle)
             self._handle = None

@@ -1,6 +1,9 @@
 """Tuned programs in JAX programs, through XLA's foreign function interface."""
 
 import ctypes
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -8,13 +11,14 @@ import numpy as np
 
 from . import files
 from .errors import Error
+from .runtime import Program
 
 _TARGET = "hone_call"
 _registered = []  # the handler library once loaded: JAX keeps its targets for the lifetime of the process
 _called = {}  # handle -> program: compiled JAX code holds handles, so programs must stay alive
 
 
-def call(program, values, build=None):
+def call(program: Program, values: Sequence[Any], build: str | Path | None = None) -> list[jax.Array]:
     """The program's outputs as JAX arrays, traced or not. `values`: one per input; None for weights set before."""
     if not _registered:
         _register(build)
@@ -33,7 +37,7 @@ def call(program, values, build=None):
     )
 
 
-def is_traced(value):
+def is_traced(value: Any) -> bool:
     return isinstance(value, jax.core.Tracer)
 
 

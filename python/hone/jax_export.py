@@ -1,5 +1,8 @@
 """JAX functions as programs."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import jax
 import numpy as np
 
@@ -7,7 +10,7 @@ from . import trees
 from .signature import Signature
 
 
-def export(function, args, weights):
+def export(function: Callable, args: Sequence[Any], weights: Sequence[int]) -> tuple[bytes, Signature, list]:
     """`function` at the shapes of `args` as portable StableHLO bytecode, its signature, and the leaves of `args`.
 
     Every array leaf of the arguments is an input, in JAX's order, used or not; leaves are returned as NumPy arrays of

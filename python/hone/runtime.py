@@ -2,8 +2,10 @@
 
 import ctypes
 import os
+from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +31,7 @@ _FUNCTIONS = {  # name: (result, arguments)
 _libraries = {}  # path -> library: XLA's state is per process, so each file is opened once
 
 
-def open_library(path):
+def open_library(path: str | os.PathLike) -> ctypes.CDLL:
     """The runtime at `path`; its symbols are separate from those of jaxlib and others."""
     path = os.path.realpath(path)
     if path in _libraries:
@@ -56,7 +58,9 @@ class Spec:
 class Program:
     """One compiled program. Calls are serialised; see runtime_api.h."""
 
-    def __init__(self, library, package, threads=1, default=False):
+    def __init__(
+        self, library: ctypes.CDLL, package: str | os.PathLike, threads: int = 1, default: bool = False
+    ) -> None:
         self._library, self._handle = library, None
         load = library.hone_program_load_default if default else library.hone_program_load
         self._handle = load(os.fsencode(package), threads)
@@ -75,24 +79,24 @@ class Program:
             self._library.hone_program_free(self._handle)
 
     @property
-    def handle(self):
+    def handle(self) -> int:
         """The program's handle in the C interface."""
         return self._handle
 
     @property
-    def library(self):
+    def library(self) -> ctypes.CDLL:
         return self._library
 
-    def prepare(self, i, value):
+    def prepare(self, i: int, value: Any) -> np.ndarray:
         """Input i in a form that the runtime reads in place; see arrays.prepare."""
         return arrays.prepare(value, self.inputs[i].shape, self.inputs[i].dtype, f"input {i}")
 
-    def set_weight(self, i, value):
+    def set_weight(self, i: int, value: Any) -> None:
         array = self.prepare(i, value)
         if self._library.hone_program_set_weight(self._handle, i, array.ctypes.data) != 0:
             raise self._error(f"weight {i}")
 
-    def run(self, values):
+    def run(self, values: Sequence[Any]) -> list[np.ndarray]:
         """Runs on one value per input (None for weights) and returns new aligned NumPy arrays."""
         prepared = [None if value is None else self.prepare(i, value) for i, value in enumerate(values)]
         results = [arrays.empty(spec.shape, spec.dtype) for spec in self.outputs]

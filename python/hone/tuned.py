@@ -4,7 +4,9 @@ import json
 import shutil
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +20,7 @@ DECISIONS_FILE = "decisions.json"
 REPORT_FILE = "report.json"
 
 
-def load(path, threads=None, build=None):
+def load(path: str | Path, threads: int | None = None, build: str | Path | None = None) -> "Tuned":
     """The tuned program in a NAME.hone folder.
 
     `threads`: how many it may use; by default as many as it was tuned for. Programs tuned from a JAX function whose
@@ -40,7 +42,13 @@ class Tuned:
     not be changed in place afterwards; other arrays replace them, None stands for those of the last call.
     """
 
-    def __init__(self, package, threads=None, build=None, signature=None):
+    def __init__(
+        self,
+        package: str | Path,
+        threads: int | None = None,
+        build: str | Path | None = None,
+        signature: Signature | None = None,
+    ) -> None:
         self._package, self._build = Path(package), build
         self._threads = threads or self._stored(DECISIONS_FILE)["target"]["threads"]
         library = runtime.open_library(files.find(files.RUNTIME, build))
@@ -50,13 +58,13 @@ class Tuned:
         self._weights, self._in_jax = {}, False  # input -> (the user's array, the same aligned)
         self._lock = threading.Lock()
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Any:
         leaves = self._signature.flatten(args)
         library = next((arrays.library_of(leaf) for leaf in leaves if leaf is not None), "numpy")
         results = self._program.run(self._tuned_values(leaves))
         return self._signature.results.unflatten([arrays.to_library(result, library) for result in results])
 
-    def set_weights(self, *weights):
+    def set_weights(self, *weights: Any) -> None:
         """Sets the weights arguments, in order, without running."""
         positions = self._signature.weights
         if len(weights) != len(positions):
@@ -67,7 +75,7 @@ class Tuned:
             self._take_weights(dict(enumerate(leaves, start)))
 
     @property
-    def jax(self):
+    def jax(self) -> Callable:
         """The same function for use in JAX programs, under jax.jit or by itself.
 
         Weights must be known when JAX traces it: arrays that the traced function closes over, or None for those set
@@ -76,31 +84,32 @@ class Tuned:
         return self._call_in_jax
 
     @property
-    def report(self):
+    def report(self) -> dict[str, Any]:
         """The full report of the tuning: the output of `hone tune --json`, kernels, steps."""
         return self._stored(REPORT_FILE)
 
     @property
-    def speedup(self):
+    def speedup(self) -> float:
         """Run time of default XLA divided by that of the tuned program, as measured at the end of tuning."""
         return self.report["speedup"]
 
     @property
-    def decisions(self):
+    def decisions(self) -> list[dict[str, str]]:
         """How the tuned program differs from default XLA: a list of {"kind", "key", "value"}."""
         return self._stored(DECISIONS_FILE)["decisions"]
 
     @property
-    def path(self):
+    def path(self) -> Path:
+        """The folder of the program."""
         return self._package
 
-    def save(self, path):
+    def save(self, path: str | Path) -> None:
         """Copies the program to the folder `path`, which must not exist, for hone.load or `hone run`."""
         if Path(path).exists():
             raise Error("already exists", str(path))
         shutil.copytree(self._package, path)
 
-    def compare(self, *args, repeat=30):
+    def compare(self, *args: Any, repeat: int = 30) -> dict[str, Any]:
         """Measures again against default XLA, interleaved.
 
         On `args`, in this process, `repeat` calls of each: {"speedup", "speedup_interval", "default_ns", "tuned_ns",

@@ -7,28 +7,34 @@ import re
 import shutil
 import tempfile
 import weakref
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from . import arrays, command
+from . import options as known
+from .signature import Signature
 from .tuned import SIGNATURE_FILE, Tuned
+
+_PARAMETERS = ("budget", "weights", "threads", "seed", "db", "name", "output", "quiet", "build")
 
 
 def tune(
-    program,
-    *example_args,
-    budget=60,
-    weights=None,
-    threads=1,
-    seed=0,
-    db=None,
-    name=None,
-    output=None,
-    quiet=False,
-    build=None,
-    **options,
-):
+    program: Callable | str | Path,
+    *example_args: Any,
+    budget: float | str = 60,
+    weights: int | Sequence[int] | None = None,
+    threads: int | None = 1,
+    seed: int = 0,
+    db: str | Path | None = None,
+    name: str | None = None,
+    output: str | Path | None = None,
+    quiet: bool = False,
+    build: str | Path | None = None,
+    **options: Any,
+) -> Tuned:
     """Tunes a program and returns it as a function.
 
     program       a JAX function, jitted or not, or the path of a file in any format that `hone tune` reads
@@ -38,7 +44,8 @@ def tune(
     budget        seconds, or text like "2m"
     weights       position(s) of the arguments that are constant between calls, so that they may be stored in another
                   layout; never assumed
-    threads, seed, db   as in `hone tune`
+    threads       how many the result may use; None: as many as there are CPUs that the process may run on
+    seed, db      as in `hone tune`
     name          of the program in reports; by default the function's or the file's
     output        the NAME.hone folder to write; by default a temporary one, see Tuned.save
     build         the folder of `hone` and its libraries, if not the installed one or the repository's build/
@@ -46,6 +53,8 @@ def tune(
 
     Progress is shown on standard error. Ctrl-C ends the search and returns the best program so far.
     """
+    known.check(options, known.TUNE, "hone.tune", _PARAMETERS)
+    threads = threads or len(os.sched_getaffinity(0))
     positions = (weights,) if isinstance(weights, int) else tuple(weights or ())
     if any(not 0 <= position < len(example_args) for position in positions) and callable(program):
         raise TypeError(f"weights {list(positions)}: there are {len(example_args)} arguments")
@@ -58,8 +67,8 @@ def tune(
             on_failure.callback(shutil.rmtree, folder)
         package = Path(output or Path(folder) / f"{path.stem}.hone")
         numbers = signature.weight_inputs() if signature else positions
-        inputs = _save_inputs(leaves, work) if leaves else None
-        given = {"output": package, "budget": _duration(budget), "threads": threads, "seed": seed, "inputs": inputs}
+        inputs = save_inputs(leaves, work) if leaves else None
+        given = {"output": package, "budget": duration(budget), "threads": threads, "seed": seed, "inputs": inputs}
         given |= {"weights": list(numbers) or None, "db": db, "quiet": quiet, **options}
         command.run(["tune", path, *command.options(given)], build)
         stored = signature.to_json() if signature else None
@@ -74,39 +83,44 @@ def tune(
         return tuned
 
 
-def inspect(program, *example_args, build=None):
+def inspect(program: Callable | str | Path, *example_args: Any, build: str | Path | None = None) -> dict[str, Any]:
     """The contents of a program, as `hone inspect --json` prints them. Arguments as for tune."""
     with tempfile.TemporaryDirectory(prefix="hone-") as work:
         path, _, _ = _as_file(program, example_args, (), None, work)
         return command.run(["inspect", path], build)
 
 
-def _as_file(program, example_args, weights, name, work):
+def _as_file(
+    program: Any, example_args: tuple, weights: tuple, name: str | None, work: str
+) -> tuple[Path, Signature | None, list]:
     """The program's file, its signature (None for files: known after loading) and the example inputs."""
     if not callable(program):
         path = Path(os.path.abspath(program))
         if name:
-            alias = Path(work) / (_file_name(name) + "".join(path.suffixes))
+            alias = Path(work) / (file_name(name) + "".join(path.suffixes))
             alias.symlink_to(path)
             path = alias
         return path, None, list(example_args)
     from . import jax_export
 
     module, signature, leaves = jax_export.export(program, example_args, weights)
-    path = Path(work) / f"{_file_name(name or getattr(program, '__name__', 'function'))}.mlirbc"
+    path = Path(work) / f"{file_name(name or getattr(program, '__name__', 'function'))}.mlirbc"
     path.write_bytes(module)
     return path, signature, leaves
 
 
-def _file_name(name):
+def file_name(name: str) -> str:
+    """`name` without what file names may not have."""
     return re.sub(r"[^\w.-]+", "_", name).strip("_") or "function"
 
 
-def _duration(budget):
+def duration(budget: float | str) -> str:
+    """A budget in seconds or as text, as the command line takes it."""
     return f"{budget}s" if isinstance(budget, (int, float)) else budget
 
 
-def _save_inputs(leaves, work):
+def save_inputs(leaves: Sequence[Any], work: str | Path) -> Path:
+    """The file of these inputs for `hone --inputs`, in the folder `work`."""
     path = Path(work) / "inputs.npz"
     np.savez(path, *map(arrays.as_numpy, leaves))
     return path

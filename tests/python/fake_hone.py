@@ -1,6 +1,8 @@
 """Stands in for the program `hone` in the tests of the Python side; writes packages for fake_runtime.c.
 
---fail ends with an error answer, --crash without one; --wait sends Ctrl-C to the caller and answers once it comes back.
+`--strategy fail` ends with an error answer, `crash` without one; `wait` sends Ctrl-C to the caller and answers once it
+comes back; `hang` writes its process id to the file that FAKE_HONE names and waits for its end. Every tune adds a line
+to the file FAKE_TUNES.
 """
 
 import json
@@ -17,12 +19,16 @@ def value_of(option, default=None):
 
 
 def main():
-    if "--crash" in sys.argv:
+    strategy = value_of("--strategy")
+    if strategy == "hang":
+        Path(os.environ["FAKE_HONE"]).write_text(str(os.getpid()))
+        signal.pause()
+    if strategy == "crash":
         os.kill(os.getpid(), signal.SIGSEGV)
-    if "--fail" in sys.argv:
+    if strategy == "fail":
         print(json.dumps({"error": {"message": "cannot parse", "where": "line 3", "hint": "look there"}}))
         return 2
-    if "--wait" in sys.argv:
+    if strategy == "wait":
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         os.kill(os.getppid(), signal.SIGINT)
         signal.sigwait([signal.SIGINT])
@@ -32,6 +38,8 @@ def main():
         with np.load(inputs) as arrays:
             answer["inputs"] = {name: [array.dtype.str, *array.shape] for name, array in arrays.items()}
     if sys.argv[1] == "tune":
+        with open(os.environ.get("FAKE_TUNES", os.devnull), "a") as file:
+            file.write(f"{sys.argv[2]}\n")
         package = Path(value_of("--output"))
         package.mkdir()
         (package / "decisions.json").write_text('{"decisions": [], "target": {"threads": 1}}')

@@ -1,5 +1,6 @@
 """Arrays and structures of python/hone, without a build."""
 
+import collections
 import importlib.util
 import json
 import unittest
@@ -76,6 +77,15 @@ class TestSignature(unittest.TestCase):
             again = Signature.from_json(json.loads(json.dumps(signature.to_json())))
             self.assertEqual(again.to_json(), signature.to_json())
             self.assertEqual([a.skeleton for a in again.arguments], [a.skeleton for a in signature.arguments])
+
+    def test_named_tuples_of_unknown_classes_become_alike(self):
+        known = trees.Structure(collections.namedtuple("Known", "first second")(0, {3: 1}), 2)
+        stored = json.loads(json.dumps(trees.to_json(known)))
+        again = trees.from_json(stored)  # no module has this class
+        self.assertEqual((again.skeleton.first, again.skeleton.second), (0, {3: 1}))
+        self.assertEqual(again.flatten(known.unflatten(["p", "q"]), "x"), ["p", "q"])
+        with self.assertRaisesRegex(TypeError, "x: expected a named tuple of first, second, got a tuple of 2"):
+            again.flatten((1, 2), "x")
 
     def test_flatten_and_unflatten(self):
         signature = self.signature()

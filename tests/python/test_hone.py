@@ -133,22 +133,22 @@ class TestCommand(FakeBuild):
 
     def test_failures_become_errors(self):
         with self.assertRaises(hone.Error) as raised:
-            hone.tune("x.hlo", fail=True, build=self.build)
+            hone.tune("x.hlo", strategy="fail", build=self.build)
         self.assertEqual(str(raised.exception), "line 3: cannot parse (look there)")
         with self.assertRaisesRegex(hone.Error, "ended by signal 11"):
-            hone.tune("x.hlo", crash=True, build=self.build)
+            hone.tune("x.hlo", strategy="crash", build=self.build)
 
     def test_failures_leave_nothing_behind(self):
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(tempfile, "tempdir", folder):
             with self.assertRaises(hone.Error):
-                hone.tune("x.hlo", self.x, self.w, fail=True, build=self.build)
+                hone.tune("x.hlo", self.x, self.w, strategy="fail", build=self.build)
             self.assertEqual(os.listdir(folder), [])
 
     def test_interrupt_is_passed_on_and_the_answer_kept(self):
         # A process started in the background of a shell ignores Ctrl-C, and so would this test.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         self.addCleanup(signal.signal, signal.SIGINT, before)
-        answer = command.run(["inspect", "x.hlo", "--wait"], self.build)
+        answer = command.run(["inspect", "x.hlo", "--strategy", "wait"], self.build)
         self.assertEqual(answer["speedup"], 1.5)
 
 

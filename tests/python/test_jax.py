@@ -1,11 +1,13 @@
 """JAX functions as tuned programs, against a fake runtime."""
 
 import ctypes
+import dataclasses
 import gc
 import os
 import tempfile
 import unittest
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from fake_build import HAS_JAX, FakeBuild, set_up_module
@@ -17,6 +19,11 @@ from hone import files
 
 def setUpModule():
     set_up_module("test_jax")
+
+
+class Point(NamedTuple):
+    x: Any
+    y: Any
 
 
 @unittest.skipUnless(HAS_JAX, "NOT TESTED, missing: jax")
@@ -53,15 +60,32 @@ class TestJax(FakeBuild):
         self.assertEqual(signature.to_json()["results"], {"leaves": 1, "skeleton": 0})
 
     def test_custom_structures_work_until_stored(self):
-        from collections import namedtuple
-
+        import jax
         from hone import jax_export
 
-        pair = namedtuple("pair", "a b")
-        _, signature, _ = jax_export.export(lambda p: pair(p.b, p.a), (pair(self.x, self.w),), ())
-        self.assertEqual(signature.flatten((pair(1, 2),)), [1, 2])
-        self.assertEqual(signature.results.unflatten([1, 2]), pair(1, 2))
+        @jax.tree_util.register_dataclass
+        @dataclasses.dataclass
+        class Pair:
+            a: object
+            b: object
+
+        _, signature, _ = jax_export.export(lambda p: Pair(p.b, p.a), (Pair(self.x, self.w),), ())
+        self.assertEqual(signature.flatten((Pair(1, 2),)), [1, 2])
+        self.assertEqual(signature.results.unflatten([1, 2]), Pair(1, 2))
         self.assertIsNone(signature.to_json())
+
+    def test_named_tuples_and_number_keys_are_stored(self):
+        tuned = hone.tune(
+            lambda p: {0: Point(p.x[3] * 2.0 + p.y, None)}, Point({3: self.x}, self.w), build=self.build, quiet=True
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            tuned.save(f"{folder}/saved.hone")
+            again = hone.load(f"{folder}/saved.hone", build=self.build)
+        result = again(Point({3: self.x}, self.w))
+        self.assertEqual(list(result), [0])
+        self.assertIsInstance(result[0], Point)
+        np.testing.assert_array_equal(result[0].x, 2 * self.x + 1)
+        self.assertIsNone(result[0].y)
 
     def test_results_have_the_function_s_structure_and_library(self):
         import jax

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 
 from ..errors import Error
 from . import cluster, plan
@@ -13,7 +14,7 @@ from .tune import Fleet, RunFailed, write_package
 answer = sys.stdout
 
 
-def main(arguments):
+def main(arguments: list[str]) -> int:
     request = json.loads(arguments[0])
     request["own_type"] = own_type(request["hone"])
 
@@ -25,7 +26,7 @@ def main(arguments):
     return answered(request, work)
 
 
-def answered(request, work):
+def answered(request: dict, work: Callable[[], int]) -> int:
     """The exit code that `work` returns; exceptions are printed in one line and become an exit code."""
     try:
         return work()
@@ -39,7 +40,7 @@ def answered(request, work):
         return fail(1, RunFailed("interrupted before there was a result"), request["json"])
 
 
-def tune(request, nodes):
+def tune(request: dict, nodes: list) -> int:
     def say(line):
         if not request["quiet"]:
             print(f"tune: {line}", file=sys.stderr, flush=True)
@@ -54,7 +55,7 @@ def tune(request, nodes):
     return 0
 
 
-def own_type(hone):
+def own_type(hone: str) -> plan.HostType | None:
     """This machine as a HostType; None if it cannot run the worker."""
     done = subprocess.run([hone, "worker", "--json"], capture_output=True, text=True)
     try:
@@ -64,7 +65,7 @@ def own_type(hone):
         return None
 
 
-def fail(code, error, as_json):
+def fail(code: int, error: Error, as_json: bool) -> int:
     """Prints one line and returns an exit code, like hone itself."""
     message, where, hint = (" ".join(text.split()) for text in (error.message, error.where, error.hint))
     if as_json:

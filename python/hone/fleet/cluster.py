@@ -5,6 +5,8 @@ import contextlib
 import logging
 import os
 import socket
+from collections.abc import Iterator
+from typing import Any
 
 from ..errors import Error
 from . import node
@@ -16,7 +18,7 @@ KNOCK_S = 5.0
 
 
 @contextlib.contextmanager
-def nodes_of(address, hone):
+def nodes_of(address: str, hone: str) -> Iterator[list["RayNode"]]:
     """The cluster's nodes for tune.Fleet, one actor each; all are released at the end.
 
     address: as for ray.init, "auto" or "HOST:PORT"; empty starts a cluster on this machine only. An actor reserves
@@ -55,7 +57,7 @@ def nodes_of(address, hone):
 
 
 class RayNode:
-    def __init__(self, of, hone):
+    def __init__(self, of: dict, hone: str) -> None:
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -72,7 +74,7 @@ class RayNode:
             .remote(hone)
         )
 
-    def call(self, method, *arguments):
+    def call(self, method: str, *arguments: Any) -> concurrent.futures.Future:
         result = concurrent.futures.Future()
         if self.lost:  # another call would make Ray search for it
             result.set_exception(NodeLost("it was lost before"))
@@ -81,7 +83,7 @@ class RayNode:
         reference.future().add_done_callback(lambda done: self._pass_on(done, result))
         return result
 
-    def close(self):
+    def close(self) -> None:
         import ray
 
         with contextlib.suppress(Exception):  # it may be lost

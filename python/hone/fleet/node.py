@@ -21,7 +21,7 @@ _PR_SET_PDEATHSIG = 1
 class Node:
     """One machine. Results are plain values; a failed call of hone is {"error": ..., "code": ...}."""
 
-    def __init__(self, hone):
+    def __init__(self, hone: str) -> None:
         self.hone = hone
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hone-fleet-"))
         self.database = None  # a path, or the URL that all nodes share
@@ -30,11 +30,13 @@ class Node:
         self._running = None
         self._lock = threading.Lock()
 
-    def describe(self):
+    def describe(self) -> dict:
         """{"cpu", "cores", "xla_version", ...} of this machine's worker."""
         return self._call(["worker"])
 
-    def prepare(self, files, program, options, database):
+    def prepare(
+        self, files: dict[str, bytes], program: str, options: list[list[str]], database: str | bytes | None
+    ) -> None:
         """files: name -> bytes, including `program`; options: words of hone tune, where "{folder}" stands for the
         folder of the files; database: a URL, or the bytes of a file to start from, or None."""
         for name, content in files.items():
@@ -45,7 +47,7 @@ class Node:
         self.options = [[word.replace("{folder}", str(self.folder / "in")) for word in words] for words in options]
         self.take_database(database)
 
-    def take_database(self, database):
+    def take_database(self, database: str | bytes | None) -> None:
         if isinstance(database, str):
             self.database = database
             return
@@ -57,19 +59,19 @@ class Node:
             path.write_bytes(database)
         self.database = str(path)
 
-    def inspect(self):
+    def inspect(self) -> dict:
         """The output of `hone inspect` for the program."""
         of_programs = (
             "--threads --seed --weights --inputs --memory-limit --allow-fast-math --max-isa --cache --no-cache"
         )
         return self._call(["inspect", self.program, *self._words(of_programs.split())])
 
-    def tune_kernels(self, kernels, budget_s):
+    def tune_kernels(self, kernels: list[str], budget_s: float) -> dict:
         """Tunes kernels by fingerprint; the result contains the database."""
         answer = self._call([*self._tune(budget_s), "--kernels", ",".join(kernels)])
         return {"answer": answer, "database": self.rows()}
 
-    def tune_program(self, name, budget_s):
+    def tune_program(self, name: str, budget_s: float) -> dict:
         """Tunes the whole program; the result contains the package's files and the database."""
         package = self.folder / "out" / name
         shutil.rmtree(package, ignore_errors=True)
@@ -82,7 +84,7 @@ class Node:
                     files[str(path.relative_to(package))] = path.read_bytes()
         return {"answer": answer, "files": files, "package": str(package), "database": self.rows()}
 
-    def rows(self):
+    def rows(self) -> bytes | None:
         """The current database as a file's bytes; None when it is shared or empty."""
         path = pathlib.Path(self.database or "")
         if not path.is_file():
@@ -94,13 +96,13 @@ class Node:
         copy.unlink()
         return content
 
-    def stop(self):
+    def stop(self) -> None:
         """Like Ctrl-C: hone stops with its best result."""
         with self._lock:
             if self._running is not None:
                 self._running.send_signal(signal.SIGINT)
 
-    def close(self):
+    def close(self) -> None:
         with self._lock:
             if self._running is not None:
                 self._running.kill()

@@ -31,7 +31,7 @@ class Task:
     lost_on: list = field(default_factory=list)
 
 
-def choose_type(types, own=None):
+def choose_type(types: list[HostType], own: HostType | None = None) -> HostType:
     """The type of host to tune for.
 
     types: one HostType per node. own: this machine's, chosen if a node has it. Otherwise all nodes must agree, so that
@@ -49,7 +49,7 @@ def choose_type(types, own=None):
     return distinct[0]
 
 
-def share_out(kernels, nodes):
+def share_out(kernels: list[dict], nodes: int) -> list[Task]:
     """Tasks for the kernels worth tuning, most valuable first.
 
     kernels: rows of `hone inspect --json`'s kernel_list. Kernels of similar value go to different tasks, so that
@@ -61,7 +61,7 @@ def share_out(kernels, nodes):
     return [Task([k["fingerprint"] for k in worthy[i::count]]) for i in range(count)]
 
 
-def task_seconds(left_s, nodes, tasks):
+def task_seconds(left_s: float, nodes: int, tasks: int) -> float:
     """The time for one task, with `tasks` tasks left for `nodes` nodes in `left_s` seconds."""
     rounds = -(-tasks // max(1, nodes))
     return max(SHORTEST_TASK_S, left_s / max(1, rounds))

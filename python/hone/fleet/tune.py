@@ -7,6 +7,8 @@ import pathlib
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
 
 from ..errors import Error
 from . import plan
@@ -32,7 +34,13 @@ class Fleet:
     node.Node's method; the future of a lost node raises NodeLost. say: called with a line of progress.
     """
 
-    def __init__(self, nodes, request, say=lambda line: None, clock=time.monotonic):
+    def __init__(
+        self,
+        nodes: Iterable[Any],
+        request: dict,
+        say: Callable[[str], None] = lambda line: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.nodes = list(nodes)
         self.request = request
         self.say = say
@@ -44,7 +52,7 @@ class Fleet:
         if self.fresh and self.url:
             raise Error("a shared database cannot be fresh", "--fresh", "name a file with --db")
 
-    def run(self):
+    def run(self) -> dict:
         """Tunes and returns {"summary", "files", "package"}; the rows are in the request's database."""
         with tempfile.TemporaryDirectory(prefix="hone-fleet-") as folder:
             self.own = pathlib.Path(folder) / "run.db"  # the rows this run may use: with --fresh, only its own
@@ -63,7 +71,7 @@ class Fleet:
 
     # ---- before the work
 
-    def keep_to_one_type(self):
+    def keep_to_one_type(self) -> None:
         """Leaves only nodes of one host type: measurements of different machines are never mixed."""
         asked = [(node, node.call("describe")) for node in self.nodes]
         types = {}
@@ -86,7 +94,7 @@ class Fleet:
         self.nodes = [node for node, of in types.items() if of == chosen]
         self.say(f"{len(self.nodes)} node{'s' if len(self.nodes) > 1 else ''} of type {chosen}")
 
-    def prepare(self):
+    def prepare(self) -> None:
         files, options = {}, []
         program = pathlib.Path(self.request["program"])
         for path in [program] if program.is_file() else sorted(p for p in program.rglob("*") if p.is_file()):
@@ -103,7 +111,7 @@ class Fleet:
             options.append(words)
         self.everywhere("prepare", files, program.name, options, self.url)
 
-    def share_rows(self):
+    def share_rows(self) -> None:
         """Sends the known rows of the program and its kernels to every node."""
         if self.url:
             return
@@ -114,7 +122,7 @@ class Fleet:
 
     # ---- the work
 
-    def tune_kernels(self, tasks):
+    def tune_kernels(self, tasks: list[plan.Task]) -> None:
         """Idle nodes take the next task; a task of a lost node returns to the front of the queue."""
         waiting, done, total = list(tasks), 0, len(tasks)
         deadline = self.start + plan.KERNEL_SHARE * self.request["budget_s"]
@@ -149,14 +157,14 @@ class Fleet:
                     self.say(self.kernel_line(done, total, deadline))
                 idle.append(node)
 
-    def kernel_line(self, done, total, deadline):
+    def kernel_line(self, done: int, total: int, deadline: float) -> str:
         spent = self.clock() - self.start
         return (
             f"kernels: {done}/{total} tasks on {len(self.nodes)} nodes, {60 * done / max(spent, 1e-9):.1f} a minute, "
             f"{max(0.0, deadline - self.clock()):.0f} s left"
         )
 
-    def tune_program(self):
+    def tune_program(self) -> dict:
         """Tunes the program itself, on one node: every duel is against the best so far, so duels are sequential."""
         for _ in range(MOST_TRIES):
             node = self.nodes[0]
@@ -183,7 +191,7 @@ class Fleet:
 
     # ---- nodes
 
-    def wait(self, running, snapshots):
+    def wait(self, running: dict, snapshots: "Snapshots") -> Collection[concurrent.futures.Future]:
         """Futures of `running` that are done; waits at most until the next snapshots are due. Ctrl-C is forwarded."""
         try:
             timeout = snapshots.due_in()
@@ -200,7 +208,7 @@ class Fleet:
             snapshots.take([node for node, _ in running.values()])
         return done
 
-    def lose(self, node):
+    def lose(self, node: Any) -> None:
         self.nodes = [other for other in self.nodes if other is not node]
         self.say(f"{node.name} is lost, and what it measured since its last snapshot; {len(self.nodes)} left")
         if not self.nodes:
@@ -208,14 +216,14 @@ class Fleet:
                 "every node of the fleet is lost", "--address", "what was measured is kept: the same command continues"
             )
 
-    def everywhere(self, method, *arguments):
+    def everywhere(self, method: str, *arguments: Any) -> None:
         for node, future in [(node, node.call(method, *arguments)) for node in self.nodes]:
             try:
                 future.result()
             except NodeLost:
                 self.lose(node)
 
-    def anywhere(self, method, *arguments, what):
+    def anywhere(self, method: str, *arguments: Any, what: str) -> Any:
         while True:
             try:
                 return self.good(self.nodes[0].call(method, *arguments).result())
@@ -223,7 +231,7 @@ class Fleet:
                 self.lose(self.nodes[0])
 
     @staticmethod
-    def good(answer):
+    def good(answer: dict) -> dict:
         """Returns the answer of a call of hone; raises Error or RunFailed if it is an error."""
         if "error" not in answer:
             return answer
@@ -233,7 +241,7 @@ class Fleet:
 
     # ---- rows
 
-    def keep(self, content):
+    def keep(self, content: bytes | None) -> None:
         """Merges a node's rows into this run's and the user's database."""
         if content is None:
             return
@@ -243,7 +251,7 @@ class Fleet:
         self.merge(path, into=self.request["db"])
         path.unlink()
 
-    def merge(self, source, into, only=False):
+    def merge(self, source: pathlib.Path, into: str | pathlib.Path, only: bool = False) -> None:
         """Merges rows with `hone db merge`, which also checks them."""
         command = [self.request["hone"], "db", "merge", str(source), "--db", str(into), "--json"]
         if only:
@@ -261,14 +269,14 @@ class Fleet:
 class Snapshots:
     """Fetches the rows of running nodes at intervals."""
 
-    def __init__(self, fleet):
+    def __init__(self, fleet: Fleet) -> None:
         self.fleet = fleet
         self.next = fleet.clock() + SNAPSHOT_S
 
-    def due_in(self):
+    def due_in(self) -> float:
         return max(0.0, self.next - self.fleet.clock())
 
-    def take(self, nodes):
+    def take(self, nodes: Iterable[Any]) -> None:
         if self.fleet.clock() < self.next:
             return
         self.next = self.fleet.clock() + SNAPSHOT_S
@@ -277,7 +285,7 @@ class Snapshots:
                 self.fleet.keep(node.call("rows").result(timeout=SNAPSHOT_S))
 
 
-def write_package(output, files, package):
+def write_package(output: str | pathlib.Path, files: dict[str, bytes], package: str) -> None:
     """Writes the package's files in one step; replaces the node's path in them by the real one."""
     output = pathlib.Path(output)
     output.parent.mkdir(parents=True, exist_ok=True)

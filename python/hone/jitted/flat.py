@@ -1,0 +1,138 @@
+"""A JAX function at one signature as a program of flat arrays, and back.
+
+Typed PRNG keys are passed as their data (unsigned integers), so that every input and output is an array that a program
+outside JAX can read.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+
+class Unsuitable(Exception):
+    """Why a program cannot be tuned, in words for the user."""
+
+
+class Flat:
+    """`function(*args, **kwargs)` with (args, kwargs) = treedef.unflatten(leaves), traced at these leaves.
+
+    `leaves` may be arrays, numbers, keys or jax.ShapeDtypeStruct. What JAX or the function raises while it is traced
+    passes through. Unsuitable for results that a program's arrays cannot represent.
+    """
+
+    def __init__(self, function: Callable, treedef: Any, leaves: list) -> None:
+        self._treedef, self._function, self._leaves = treedef, function, leaves
+        self._impls = [_key_implementation(leaf) for leaf in leaves]
+        self._jitted = jax.jit(self._named(), keep_unused=True)
+        self._examples = [data_of(leaf) for leaf in leaves]
+        self._traced = self._jitted.trace(*self._examples)
+        if any(aval.weak_type for aval in self._traced.jaxpr.out_avals):
+            raise Unsuitable("a result has a weak type, as Python numbers have (give it a type, as jnp.float32(x))")
+        if self._traced.jaxpr.effects:
+            raise Unsuitable("it has side effects, such as jax.debug.print or callbacks")
+        self.in_avals = list(self._traced.jaxpr.in_avals)
+
+    @property
+    def text(self) -> str:
+        """The program as StableHLO without places in source files: the same for the same computation."""
+        return self._lowered().as_text()
+
+    @property
+    def module(self) -> tuple[str, bytes]:
+        """The program as a file for `hone tune`: the ending of its name and its contents."""
+        if "tensor<?" in self.text:  # calls a jax.export object with symbolic shapes
+            return ".mlir", _refined(self._lowered()).encode()
+        exported = jax.export.export(self._jitted, platforms=["cpu"])(*self._examples)
+        return ".mlirbc", exported.mlir_module_serialized
+
+    def leaves(self) -> list:
+        """The leaves as they were given, and generated arrays in place of those that are only shapes."""
+        random = np.random.default_rng(0)
+        triples = zip(self._leaves, self.in_avals, self._impls, strict=True)
+        return [_wrapped(generate(aval, random), impl) if _is_shape(x) else x for x, aval, impl in triples]
+
+    def original(self, leaves: list) -> tuple[tuple, dict]:
+        """(args, kwargs) of the function with these leaves."""
+        return self._treedef.unflatten(leaves)
+
+    def arrays(self, leaves: list) -> list[np.ndarray]:
+        """The program's inputs for `leaves`."""
+        pairs = zip(leaves, self.in_avals, strict=True)
+        return [np.asarray(data_of(leaf), aval.dtype) for leaf, aval in pairs]
+
+    def adapter(self) -> "Adapter":
+        return Adapter(self._result_impls, self._result_tree)
+
+    def _named(self) -> Callable:
+        def flat(*inputs):
+            leaves = [_wrapped(value, impl) for value, impl in zip(inputs, self._impls, strict=True)]
+            args, kwargs = self.original(leaves)
+            results, self._result_tree = jax.tree_util.tree_flatten(self._function(*args, **kwargs))
+            self._result_impls = [_key_implementation(result) for result in results]
+            return tuple(map(data_of, results))
+
+        flat.__name__ = getattr(self._function, "__name__", "main")
+        return flat
+
+    def _lowered(self) -> Any:
+        return self._traced.lower(lowering_platforms=("cpu",))
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """Makes the function's result of the program's outputs."""
+
+    implementations: list  # of the keys among them, else None
+    tree: Any
+
+    def result(self, outputs: list) -> Any:
+        pairs = zip(outputs, self.implementations, strict=True)
+        return self.tree.unflatten([_wrapped(value, impl) for value, impl in pairs])
+
+
+def is_key(value: Any) -> bool:
+    """Whether a value, traced or not, is an array of typed PRNG keys."""
+    dtype = getattr(value, "dtype", None)
+    return dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)
+
+
+def generate(aval: Any, random: np.random.Generator) -> np.ndarray:
+    """Values for an input of which only the shape is known: normal numbers, and 0 or 1 for integers (any index)."""
+    if np.issubdtype(aval.dtype, np.bool_) or np.issubdtype(aval.dtype, np.integer):
+        return random.integers(0, 2, aval.shape).astype(aval.dtype)
+    return np.asarray(random.standard_normal(aval.shape)).astype(aval.dtype)
+
+
+def _is_shape(leaf: Any) -> bool:
+    return isinstance(leaf, jax.ShapeDtypeStruct)
+
+
+def _key_implementation(leaf: Any) -> Any:
+    """What jax.random.wrap_key_data needs to make a key of data; None for what is no key."""
+    if not is_key(leaf):
+        return None
+    found = []
+    jax.eval_shape(lambda key: found.append(jax.random.key_impl(key)), leaf)
+    return found[0]
+
+
+def data_of(leaf: Any) -> Any:
+    """A key's data, or its shape for the shape of a key; all else as it is."""
+    if not is_key(leaf):
+        return leaf
+    return jax.eval_shape(jax.random.key_data, leaf) if _is_shape(leaf) else jax.random.key_data(leaf)
+
+
+def _wrapped(value: Any, impl: Any) -> Any:
+    return value if impl is None else jax.random.wrap_key_data(value, impl=impl)
+
+
+def _refined(lowered: Any) -> str:
+    """Text of a module whose shapes follow from those of its inputs."""
+    from jax._src.interpreters import mlir  # has no public name
+
+    module = lowered.compiler_ir("stablehlo")
+    return str(mlir.refine_polymorphic_shapes(module))

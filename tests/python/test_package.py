@@ -1,0 +1,97 @@
+"""The package as a whole: its version, its types, the options it knows."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import unittest
+
+from fake_build import BUILD, ROOT, FakeBuild
+
+# isort: split
+import hone
+from hone import files, options
+
+PACKAGE = ROOT / "python" / "hone"
+NO_PROGRAM = "" if (BUILD / files.PROGRAM).is_file() else f"NOT TESTED, missing: {files.PROGRAM}"
+
+
+def is_public(name: str, prefix: str) -> bool:
+    return not name.startswith("_") or (name in ("__init__", "__call__") and prefix.count(".") > 2)
+
+
+def public_functions(body: list, prefix: str):
+    """(name, definition) of functions, of methods of public classes, and of __init__ and __call__ of these."""
+    for node in body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from public_functions(node.body, f"{prefix}{node.name}.")
+        elif isinstance(node, ast.FunctionDef) and is_public(node.name, prefix):
+            yield prefix + node.name, node
+
+
+class ThePackage(unittest.TestCase):
+    def test_every_public_function_is_annotated(self):
+        checked, faults = 0, []
+        for path in sorted(PACKAGE.rglob("*.py")):
+            for name, node in public_functions(ast.parse(path.read_text()).body, f"{path.name}:."):
+                a = node.args
+                arguments = [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
+                bare = [arg.arg for arg in arguments if arg.annotation is None and arg.arg not in ("self", "cls")]
+                checked += 1
+                if bare or node.returns is None:
+                    faults.append(f"{name} {bare}")
+        self.assertEqual(faults, [])
+        self.assertGreater(checked, 100)
+
+    def test_is_marked_as_typed(self):
+        self.assertTrue((PACKAGE / "py.typed").is_file())
+        project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())
+        self.assertIn("py.typed", project["tool"]["setuptools"]["package-data"]["hone"])
+
+    def test_all_folders_are_packaged(self):
+        project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())
+        folders = {path.parent.relative_to(PACKAGE.parent) for path in PACKAGE.rglob("__init__.py")}
+        named = {".".join(folder.parts) for folder in folders}
+        self.assertEqual(set(project["tool"]["setuptools"]["packages"]), named | {"hone.ffi"})
+
+    @unittest.skipIf(NO_PROGRAM, NO_PROGRAM)
+    def test_has_the_version_of_the_program(self):
+        said = subprocess.run([BUILD / files.PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(said.split()[-1], hone.__version__)
+        self.assertIn("dynamic", tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"])
+
+    def test_importing_it_imports_no_framework(self):
+        code = "import sys, hone; print([m for m in ('jax', 'keras', 'torch', 'tensorflow') if m in sys.modules])"
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
+        )
+        self.assertEqual(done.stdout.strip(), "[]")
+
+
+class TheOptions(FakeBuild):
+    @unittest.skipIf(NO_PROGRAM, NO_PROGRAM)
+    def test_are_those_of_the_command(self):
+        text = subprocess.run([BUILD / files.PROGRAM, "tune", "--help"], capture_output=True, text=True).stdout
+        given = {name.replace("-", "_") for name in re.findall(r"^ +(?:-\w,)?-?-?,?--([\w-]+)", text, re.MULTILINE)}
+        self.assertEqual(given, options.TUNE | options.OWN | options.UNSUITED)
+        self.assertFalse(options.TUNE & (options.OWN | options.UNSUITED))
+
+    def test_misspelt_ones_are_named_with_the_nearest(self):
+        for wrong, near in {"stratgy": "strategy", "budgt": "budget", "weight": "weights"}.items():
+            with self.assertRaisesRegex(TypeError, f"hone.tune.*'{wrong}': did you mean '{near}'"):
+                hone.tune("x.hlo", build=self.build, **{wrong: 3.0})
+        with self.assertRaisesRegex(TypeError, "'zzyzx': 'hone tune --help' lists the options"):
+            hone.tune("x.hlo", build=self.build, zzyzx=3.0)
+        with self.assertRaisesRegex(TypeError, r"hone.jit\(\).*'static_argnms': did you mean 'static_argnames'"):
+            hone.jit(lambda x: x, static_argnms=0)
+
+    def test_threads_may_be_all_that_there_are(self):
+        tuned = hone.tune("x.hlo", build=self.build, threads=None)
+        given = tuned.report["arguments"]
+        self.assertEqual(given[given.index("--threads") + 1], str(len(os.sched_getaffinity(0))))
+
+
+if __name__ == "__main__":
+    unittest.main()
