@@ -84,7 +84,7 @@ class TheOptions(FakeBuild):
                 hone.tune("x.hlo", build=self.build, **{wrong: 3.0})
         with self.assertRaisesRegex(TypeError, "'zzyzx': 'hone tune --help' lists the options"):
             hone.tune("x.hlo", build=self.build, zzyzx=3.0)
-        with self.assertRaisesRegex(TypeError, r"hone.jit\(\).*'static_argnms': did you mean 'static_argnames'"):
+        with self.assertRaisesRegex(TypeError, r"hone.jit\(\).*'static_argnms': did you mean 'static_argnums'"):
             hone.jit(lambda x: x, static_argnms=0)
 
     def test_threads_may_be_all_that_there_are(self):

@@ -4,6 +4,7 @@ Typed PRNG keys are passed as their data (unsigned integers), so that every inpu
 outside JAX can read.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -37,8 +38,8 @@ class Flat:
 
     @property
     def text(self) -> str:
-        """The program as StableHLO without places in source files: the same for the same computation."""
-        return self._lowered().as_text()
+        """The program as StableHLO, without its name and places in source files: the same for the same computation."""
+        return re.sub(r"^module @\S+", "module @main", self._lowered().as_text(), count=1)
 
     @property
     def module(self) -> tuple[str, bytes]:

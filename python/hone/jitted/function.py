@@ -1,6 +1,7 @@
 """hone.jit's functions: which program answers a call."""
 
 import functools
+import re
 import sys
 import threading
 import time
@@ -247,10 +248,11 @@ class Jitted:
 
     def _warn(self, entry: Entry) -> None:
         reason = entry.outcome.reason
+        kind = re.sub(r"/\S+|[\d.e+]+", "", reason)  # the same with other paths and numbers is not said again
         with self._lock:
-            if reason in self._warned:
+            if kind in self._warned:
                 return
-            self._warned.add(reason)
+            self._warned.add(kind)
         what = "" if entry.call else "jax.jit answers, since "
         warnings.warn(f"{self._label()}: {what}{reason}", RuntimeWarning, stacklevel=_outside())
 
