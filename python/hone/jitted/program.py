@@ -108,7 +108,7 @@ def find(flat: Flat, weights: list[int], settings: Settings, sides: tuple[Callab
     try:
         return _find(flat, weights, settings, sides)
     except Error as error:
-        hint = "" if error.hint else " (use jax.jit for it, or ask for this to be supported)"
+        hint = "" if error.hint else " (try a longer budget, or keep jax.jit for it)"
         return Outcome(reason=f"{error}{hint}", warn=True)
     except Exception as error:  # of JAX's exporter, a library that does not load, a full disk: jax.jit still answers
         return Outcome(reason=first_line(error), warn=True)

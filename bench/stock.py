@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""hone.jit against stock jax.jit on the JAX functions of the examples, one thread, one process for each program.
+
+In the process of a program hone.jit tunes with an empty cache and database, then both functions run in turns, and each
+call is timed until its result is ready. Rows are JSON, one a line; programs that the file has are not measured again.
+At the end a Markdown table is printed.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts"), str(ROOT / "python")]
+
+from harness import append_row, commit, geometric_mean, machine, markdown_table, read_jsonl  # noqa: E402
+
+FEWEST_ROUNDS = 20
+
+
+def interleaved(sides: tuple, seconds: float) -> dict:
+    """Times of two calls made in turns, each first every second time: speedups are of the second over the first."""
+    import jax
+    import numpy as np
+
+    times: list[list[int]] = [[], []]
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(times[0]) < FEWEST_ROUNDS:
+        for i in (0, 1) if len(times[0]) % 2 == 0 else (1, 0):
+            begin = time.perf_counter_ns()
+            jax.block_until_ready(sides[i]())
+            times[i].append(time.perf_counter_ns() - begin)
+    stock, tuned = (np.array(side) / 1e3 for side in times)
+    ratios, rounds = np.sort(stock / tuned), len(stock)
+    margin = 0.98 * np.sqrt(rounds)  # order statistics that enclose the median with 95 % confidence
+    low, high = max(0, int(rounds / 2 - margin)), min(rounds - 1, int(np.ceil(rounds / 2 + margin)))
+    return {
+        "rounds": rounds,
+        "speedup": float(np.median(ratios)),
+        "interval": [float(ratios[low]), float(ratios[high])],
+        "least_speedup": float(stock.min() / tuned.min()),
+        "stock_us": float(np.median(stock)),
+        "hone_us": float(np.median(tuned)),
+    }
+
+
+def measure(name: str, budget: float, seconds: float) -> dict:
+    """The row of one program, in this process."""
+    import export_examples  # first: it sets what JAX reads when it is imported
+    import jax
+    import numpy as np
+
+    import hone
+
+    program = export_examples.EXAMPLES[name][0]()
+    random = np.random.default_rng(0)
+    weights = jax.device_put(export_examples.random_values(program.weights, random))
+    inputs = jax.device_put(export_examples.random_values(program.inputs, random))
+    stock = jax.jit(program.function)
+    with tempfile.TemporaryDirectory() as folder:
+        options = {"budget": budget, "threads": 1, "cache": folder, "db": f"{folder}/hone.db"}
+        f = hone.jit(program.function, weights=0 if program.constant else None, **options)
+        begin = time.perf_counter()
+        f(weights, *inputs)
+        spent = time.perf_counter() - begin
+        (status,) = f.status()
+        jax.block_until_ready(stock(weights, *inputs))
+        row = interleaved((lambda: stock(weights, *inputs), lambda: f(weights, *inputs)), seconds)
+    found = {"program": name, "state": status["state"], "duel": status["speedup"], "reason": status["reason"]}
+    return found | row | {"first_call_s": spent, "budget_s": budget, "commit": commit()}
+
+
+def table(rows: list[dict]) -> str:
+    """Markdown of the rows, the geometric mean and the worst."""
+    cells = [
+        [
+            row["program"],
+            row["state"],
+            f"{row['stock_us']:.1f}",
+            f"{row['hone_us']:.1f}",
+            "{:.2f} [{:.2f}, {:.2f}]".format(row["speedup"], *row["interval"]),
+            f"{row['least_speedup']:.2f}",
+        ]
+        for row in rows
+    ]
+    for what, of in (("geometric mean", geometric_mean), ("worst", min)):
+        cells.append(
+            [what, "", "", "", *(f"{of([row[key] for row in rows]):.2f}" for key in ("speedup", "least_speedup"))]
+        )
+    head = ["program", "answered by", "`jax.jit`, us", "`hone.jit`, us", "speed-up", "of least times"]
+    return markdown_table(head, cells)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--budget", type=float, default=10, help="seconds of each search (default 10)")
+    parser.add_argument("--seconds", type=float, default=3, help="of each comparison (default 3)")
+    parser.add_argument("--programs", help="names, separated by commas (default: all)")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "bench" / "stock.jsonl", help="file of the rows")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(measure(options.one, options.budget, options.seconds)))
+        return 0
+    names = [row["name"] for row in json.loads((ROOT / "examples" / "examples.json").read_text())]
+    names = options.programs.split(",") if options.programs else names
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    done = {row["program"] for row in read_jsonl(options.out)} if options.out.exists() else set()
+    cpu = str(min(os.sched_getaffinity(0)))
+    for name in [name for name in names if name not in done]:
+        command = ["taskset", "-c", cpu, sys.executable, __file__, "--one", name]
+        command += ["--budget", str(options.budget), "--seconds", str(options.seconds)]
+        answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+        append_row(options.out, json.loads(answer.splitlines()[-1]))
+        print(answer.splitlines()[-1], file=sys.stderr)
+    print(machine())
+    print(table([row for row in read_jsonl(options.out) if row["program"] in names]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
