@@ -1,7 +1,11 @@
 // The handler through which JAX programs call tuned ones (XLA's FFI, jaxlib's header-only API). It passes the addresses
-// of JAX's buffers to hone_program_run. Every address it needs is an attribute of the call, so it has no state and
-// links to neither XLA nor the runtime.
+// of JAX's buffers to hone_program_run. A call names its program by a key, since JAX keeps compiled calls on disk and
+// addresses are of one process; hone_ffi_register says which program of this process that is. Links to neither XLA nor
+// the runtime.
 #include <cstdint>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "xla/ffi/api/ffi.h"
@@ -13,11 +17,28 @@ namespace {
 using Run = int (*)(void* program, const void* const* inputs, void* const* outputs);
 using LastError = const char* (*)();
 
-// `run`, `last_error`: hone_program_run and hone_last_error of the runtime that owns the handle `program`. `inputs`:
-// the number of the program's inputs. `positions`: the input of each argument; the other inputs are weights set
-// before.
-ffi::Error call_program(ffi::RemainingArgs arguments, ffi::RemainingRets results, int64_t run, int64_t last_error,
-                        int64_t program, int64_t inputs, ffi::Span<const int64_t> positions) {
+struct Target {
+  Run run = nullptr;  // hone_program_run of the runtime that owns `program`
+  LastError last_error = nullptr;
+  void* program = nullptr;
+};
+
+std::shared_mutex mutex;  // of `targets`
+std::unordered_map<int64_t, Target> targets;
+
+Target find(int64_t key) {
+  std::shared_lock lock(mutex);
+  auto found = targets.find(key);
+  return found == targets.end() ? Target() : found->second;
+}
+
+// `key`: of the program. `inputs`: the number of its inputs. `positions`: the input of each argument; the other inputs are
+// weights set before.
+ffi::Error call_program(ffi::RemainingArgs arguments, ffi::RemainingRets results, int64_t key, int64_t inputs,
+                        ffi::Span<const int64_t> positions) {
+  const Target target = find(key);
+  if (target.run == nullptr)
+    return ffi::Error(ffi::ErrorCode::kNotFound, "hone: the program is not loaded in this process");
   if (positions.size() != arguments.size()) return ffi::Error::InvalidArgument("hone: wrong number of arguments");
   std::vector<const void*> in(inputs, nullptr);
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -32,9 +53,8 @@ ffi::Error call_program(ffi::RemainingArgs arguments, ffi::RemainingRets results
     if (buffer.has_error()) return buffer.error();
     out.push_back((*buffer)->untyped_data());
   }
-  if (reinterpret_cast<Run>(run)(reinterpret_cast<void*>(program), in.data(), out.data()) == 0)
-    return ffi::Error::Success();
-  return ffi::Error::Internal(reinterpret_cast<LastError>(last_error)());
+  if (target.run(target.program, in.data(), out.data()) == 0) return ffi::Error::Success();
+  return ffi::Error::Internal(target.last_error());
 }
 
 }  // namespace
@@ -44,8 +64,13 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(hone_ffi_call, call_program,
                               ffi::Ffi::Bind()
                                   .RemainingArgs()
                                   .RemainingRets()
-                                  .Attr<int64_t>("run")
-                                  .Attr<int64_t>("last_error")
                                   .Attr<int64_t>("program")
                                   .Attr<int64_t>("inputs")
                                   .Attr<ffi::Span<const int64_t>>("positions"));
+
+// Calls with the key `key` run `program` from now on, by `run`; `last_error` says why one failed.
+extern "C" __attribute__((visibility("default"))) void hone_ffi_register(int64_t key, void* run, void* last_error,
+                                                                         void* program) {
+  std::unique_lock lock(mutex);
+  targets[key] = {reinterpret_cast<Run>(run), reinterpret_cast<LastError>(last_error), program};
+}

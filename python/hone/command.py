@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -12,9 +13,6 @@ from typing import Any
 
 from . import files
 from .errors import Error
-
-_GENTLY = ("setpriv", "--pdeathsig", "KILL", "nice", "-n", "19")  # of util-linux and coreutils
-
 
 _behind: set[subprocess.Popen] = set()  # what runs gently
 
@@ -30,7 +28,7 @@ def run(arguments: Sequence[object], build: str | Path | None = None, gently: bo
     with tempfile.TemporaryFile("w+") as answer:
         # Its own process group: it gets Ctrl-C only from us, once, with or without a terminal.
         process = subprocess.Popen(
-            [*_GENTLY, *command] if gently else command,
+            [*_gently(), *command] if gently else command,
             stdin=subprocess.DEVNULL,
             stdout=answer,
             stderr=subprocess.DEVNULL if gently else None,
@@ -70,6 +68,12 @@ def options(values: Mapping[str, object]) -> list[str]:
         else:
             out += [option, str(value)]
     return out
+
+
+def _gently() -> list[str]:
+    """The words before a command that runs gently, as far as the programs are there (util-linux, coreutils)."""
+    before = (["setpriv", "--pdeathsig", "KILL"], ["nice", "-n", "19"])
+    return [word for words in before if shutil.which(words[0]) for word in words]
 
 
 def _wait(process: subprocess.Popen) -> None:

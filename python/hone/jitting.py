@@ -85,7 +85,7 @@ def _jitted(f: Any, given: dict, static: dict, gently: bool, options: dict) -> "
     places = [place for one in static.values() for place in ((one,) if isinstance(one, (int, str)) else one)]
     weights = 0 if is_model else given["weights"]
     parameters = Parameters(function, places, weights, given["shape"], exported)
-    name = exported.fun_name if exported else getattr(f, "__name__", None) or getattr(f, "name", "function")
+    name = exported.fun_name if exported else f.name if is_model else getattr(f, "__name__", "function")
     cache = given["cache"]
     settings = Settings(
         name=file_name(name),

@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ class Program:
     def __init__(
         self, library: ctypes.CDLL, package: str | os.PathLike, threads: int = 1, default: bool = False
     ) -> None:
-        self._library, self._handle = library, None
+        self._library, self._handle, self._package = library, None, Path(package)
         load = library.hone_program_load_default if default else library.hone_program_load
         self._handle = load(os.fsencode(package), threads)
         if not self._handle:
@@ -82,6 +83,11 @@ class Program:
     def handle(self) -> int:
         """The program's handle in the C interface."""
         return self._handle
+
+    @property
+    def package(self) -> Path:
+        """The folder that it was loaded from."""
+        return self._package
 
     @property
     def library(self) -> ctypes.CDLL:

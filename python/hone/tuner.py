@@ -37,10 +37,11 @@ def tune(
 ) -> Tuned:
     """Tunes a program and returns it as a function.
 
-    program       a JAX function, jitted or not, or the path of a file in any format that `hone tune` reads
+    program       a JAX function, jitted or not, a jax.export object, or the path of a file in any format that
+                  `hone tune` reads
     example_args  the inputs for measuring: for a JAX function its arguments, whose shapes are then fixed; for a file
                   one array per input, or nothing, then inputs are generated. Weights among them are set in the
-                  result
+                  result. With a jax.ShapeDtypeStruct among a function's arguments inputs are generated too
     budget        seconds, or text like "2m"
     weights       position(s) of the arguments that are constant between calls, so that they may be stored in another
                   layout; never assumed
@@ -55,9 +56,7 @@ def tune(
     """
     known.check(options, known.TUNE, "hone.tune", _PARAMETERS)
     threads = threads or len(os.sched_getaffinity(0))
-    positions = (weights,) if isinstance(weights, int) else tuple(weights or ())
-    if any(not 0 <= position < len(example_args) for position in positions) and callable(program):
-        raise TypeError(f"weights {list(positions)}: there are {len(example_args)} arguments")
+    positions = _positions(weights, None if isinstance(program, (str, os.PathLike)) else len(example_args))
     with contextlib.ExitStack() as stack:
         work = stack.enter_context(tempfile.TemporaryDirectory(prefix="hone-"))
         path, signature, leaves = _as_file(program, example_args, positions, name, work)
@@ -75,12 +74,22 @@ def tune(
         if stored:
             (package / SIGNATURE_FILE).write_text(json.dumps(stored) + "\n")
         tuned = Tuned(package, threads, build, signature)
-        if example_args and positions:
+        if example_args and positions and (signature is None or leaves):
             tuned.set_weights(*[example_args[position] for position in positions])
         on_failure.pop_all()
         if folder:
             weakref.finalize(tuned, shutil.rmtree, folder, ignore_errors=True)
         return tuned
+
+
+def _positions(weights: int | Sequence[int] | None, arguments: int | None) -> tuple[int, ...]:
+    """The positions of weights; TypeError for those that are none of `arguments`, if that is known."""
+    positions = (weights,) if isinstance(weights, int) else tuple(weights or ())
+    if not all(isinstance(position, int) for position in positions):
+        raise TypeError(f"weights {weights!r}: hone.tune takes positions, hone.jit names too")
+    if arguments is not None and any(not 0 <= position < arguments for position in positions):
+        raise TypeError(f"weights {list(positions)}: there are {arguments} arguments")
+    return positions
 
 
 def inspect(program: Callable | str | Path, *example_args: Any, build: str | Path | None = None) -> dict[str, Any]:
@@ -94,7 +103,7 @@ def _as_file(
     program: Any, example_args: tuple, weights: tuple, name: str | None, work: str
 ) -> tuple[Path, Signature | None, list]:
     """The program's file, its signature (None for files: known after loading) and the example inputs."""
-    if not callable(program):
+    if isinstance(program, (str, os.PathLike)):
         path = Path(os.path.abspath(program))
         if name:
             alias = Path(work) / (file_name(name) + "".join(path.suffixes))
@@ -104,7 +113,8 @@ def _as_file(
     from . import jax_export
 
     module, signature, leaves = jax_export.export(program, example_args, weights)
-    path = Path(work) / f"{file_name(name or getattr(program, '__name__', 'function'))}.mlirbc"
+    ending = ".mlirbc" if module.startswith(b"ML") else ".mlir"
+    path = Path(work) / f"{file_name(name or jax_export.name_of(program))}{ending}"
     path.write_bytes(module)
     return path, signature, leaves
 

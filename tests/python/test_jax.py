@@ -4,13 +4,15 @@ import ctypes
 import dataclasses
 import gc
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from fake_build import HAS_JAX, FakeBuild, set_up_module
+from fake_build import HAS_JAX, ROOT, FakeBuild, set_up_module
 
 # isort: split
 import hone
@@ -87,6 +89,22 @@ class TestJax(FakeBuild):
         np.testing.assert_array_equal(result[0].x, 2 * self.x + 1)
         self.assertIsNone(result[0].y)
 
+    def test_shapes_keys_and_exported_functions(self):
+        import jax
+        import jax.numpy as jnp
+
+        shape = jax.ShapeDtypeStruct((8,), jnp.float32)
+        tuned = hone.tune(lambda x, w: x * 2.0 + w, shape, shape, weights=1, build=self.build)
+        self.assertNotIn("--inputs", tuned.report["arguments"])
+        np.testing.assert_array_equal(tuned(self.x, self.w), 2 * self.x + 1)
+        symbolic = jax.ShapeDtypeStruct(jax.export.symbolic_shape("b"), jnp.float32)
+        exported = jax.export.export(jax.jit(lambda x, w: x * 2.0 + w))(symbolic, symbolic)
+        tuned = hone.tune(exported, self.x, self.w, build=self.build)
+        self.assertEqual(Path(tuned.report["arguments"][1]).name, "lambda.mlir")
+        np.testing.assert_array_equal(tuned(self.x, self.w), 2 * self.x + 1)
+        with self.assertRaisesRegex(hone.Error, "keys are no arrays.*key_data"):
+            hone.tune(lambda k: jax.random.normal(k, (8,)), jax.random.key(0), build=self.build)
+
     def test_results_have_the_function_s_structure_and_library(self):
         import jax
         import jax.numpy as jnp
@@ -127,6 +145,25 @@ class TestJax(FakeBuild):
         del tuned
         gc.collect()
         np.testing.assert_array_equal(step(self.x), 2 * self.x + 1)
+
+    def test_calls_are_the_same_text_in_another_process(self):
+        import jax
+
+        tuned = self.package_of_two(weight=False)
+        code = (
+            "import sys, jax, numpy as np, hone\n"
+            "tuned, x = hone.load(sys.argv[1], build=sys.argv[2]), np.arange(8, dtype=np.float32)\n"
+            "print(jax.jit(lambda x, w: tuned.jax(x, {'w': w})).lower(x, x).as_text())"
+        )
+        command = [sys.executable, "-c", code, str(tuned.path), str(self.build)]
+        environment = os.environ | {"PYTHONPATH": str(ROOT / "python")}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        own = jax.jit(lambda x, w: tuned.jax(x, {"w": w})).lower(self.x, self.w).as_text()
+        self.assertIn("hone_call", own)
+        self.assertEqual(done.stdout.strip(), own.strip(), done.stderr)
+        again = hone.load(tuned.path, build=self.build)  # may have other weights
+        self.assertNotEqual(jax.jit(lambda x, w: again.jax(x, {"w": w})).lower(self.x, self.w).as_text(), own)
+        np.testing.assert_array_equal(again.jax(self.x, {"w": self.w})["y"], 2 * self.x + 1)
 
     def test_weights_in_jit(self):
         import jax

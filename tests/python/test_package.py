@@ -87,6 +87,12 @@ class TheOptions(FakeBuild):
         with self.assertRaisesRegex(TypeError, r"hone.jit\(\).*'static_argnms': did you mean 'static_argnums'"):
             hone.jit(lambda x: x, static_argnms=0)
 
+    def test_weights_are_positions_of_arguments(self):
+        with self.assertRaisesRegex(TypeError, "weights 'w': hone.tune takes positions"):
+            hone.tune(lambda w: w, self.w, weights="w", build=self.build)
+        with self.assertRaisesRegex(TypeError, r"weights \[1\]: there are 1 arguments"):
+            hone.tune(lambda w: w, self.w, weights=1, build=self.build)
+
     def test_threads_may_be_all_that_there_are(self):
         tuned = hone.tune("x.hlo", build=self.build, threads=None)
         given = tuned.report["arguments"]

@@ -12,6 +12,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..jax_export import is_key, refined
+
 
 class Unsuitable(Exception):
     """Why a program cannot be tuned, in words for the user."""
@@ -45,7 +47,7 @@ class Flat:
     def module(self) -> tuple[str, bytes]:
         """The program as a file for `hone tune`: the ending of its name and its contents."""
         if "tensor<?" in self.text:  # calls a jax.export object with symbolic shapes
-            return ".mlir", _refined(self._lowered()).encode()
+            return ".mlir", refined(self._lowered()).encode()
         exported = jax.export.export(self._jitted, platforms=["cpu"])(*self._examples)
         return ".mlirbc", exported.mlir_module_serialized
 
@@ -94,12 +96,6 @@ class Adapter:
         return self.tree.unflatten([_wrapped(value, impl) for value, impl in pairs])
 
 
-def is_key(value: Any) -> bool:
-    """Whether a value, traced or not, is an array of typed PRNG keys."""
-    dtype = getattr(value, "dtype", None)
-    return dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)
-
-
 def generate(aval: Any, random: np.random.Generator) -> np.ndarray:
     """Values for an input of which only the shape is known: normal numbers, and 0 or 1 for integers (any index)."""
     if np.issubdtype(aval.dtype, np.bool_) or np.issubdtype(aval.dtype, np.integer):
@@ -129,11 +125,3 @@ def data_of(leaf: Any) -> Any:
 
 def _wrapped(value: Any, impl: Any) -> Any:
     return value if impl is None else jax.random.wrap_key_data(value, impl=impl)
-
-
-def _refined(lowered: Any) -> str:
-    """Text of a module whose shapes follow from those of its inputs."""
-    from jax._src.interpreters import mlir  # has no public name
-
-    module = lowered.compiler_ir("stablehlo")
-    return str(mlir.refine_polymorphic_shapes(module))

@@ -50,21 +50,23 @@ class Jitted:
         lasting = {k: v for k, v in jax_options.items() if not k.startswith("donate")}
         self._lasting = jax.jit(function, **lasting) if lasting != jax_options else self._stock
         self._donates = lasting != jax_options
-        self._never = _why_never(jax_options)
-        self._several = jax.device_count() > 1
+        self._jax_options = jax_options
         self._entries: dict[Any, Entry] = {}
         self._lock, self._warned = threading.Lock(), set()
         self._plain = False  # whether every known signature is answered by jax.jit
         self._traced_outside = False  # whether other transformations of JAX have traced the function
-        self._array = type(jax.numpy.zeros(()))
+        self._array: type | None = None  # of JAX's arrays; set with the first call, as JAX's devices are then
+        self._several, self._never = False, ""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._plain:
             return self._call_plain(args, kwargs)
         leaves, key = self._key(args, kwargs)
         entry = self._entries.get(key)
-        if entry is None or entry.call is None:
+        if entry is None or (entry.state == TUNING and not self._settings.gently):
             return self._call_slowly(key, args, kwargs)
+        if entry.call is None:
+            return self._stock(*args, **kwargs)
         try:
             return entry.call(leaves)
         except program.TracedError:
@@ -86,8 +88,9 @@ class Jitted:
 
         Arguments as in a call; arrays may be jax.ShapeDtypeStruct, then values are generated. Sizes may be symbolic
         (jax.export.symbolic_shape), with their values in the option shape={"b": 8} of hone.jit. Without arguments, a
-        function that comes from jax.export is tuned at its own shapes.
+        function that comes from jax.export is tuned at its own shapes. What the function raises passes through.
         """
+        self._start()
         if not args and not kwargs:
             args, kwargs = self._parameters.exported_arguments()
         statics, args, kwargs = self._parameters.split(args, kwargs)
@@ -96,6 +99,7 @@ class Jitted:
         _, key = self._key(args, kwargs, describe_shape)
         if key is None or not concrete():
             raise TypeError(f"{self._label()}.tune: an argument is traced by JAX, or no array")
+        self._stock.trace(*args, **kwargs)  # raises what is wrong with the function or its arguments
         entry, _ = self._entry(key)
         self._tune(entry, args, kwargs)
         return _status(entry)
@@ -133,11 +137,9 @@ class Jitted:
             key = (tree, avals, statics, jax.config.jax_enable_x64, jax.config.jax_default_matmul_precision)
             if self._several:
                 key += (tuple([getattr(leaf, "sharding", None) for leaf in leaves]),)
-            hash(key)
-        except (
-            TypeError
-        ):  # of values that JAX does not know, and static ones without a hash: jax.jit says what is wrong
-            return leaves, None
+            hash(statics)
+        except TypeError:
+            return leaves, None  # values that JAX does not know, static ones without a hash: jax.jit says so
         return (leaves, None) if jax.config.jax_disable_jit else (leaves, key)
 
     def _call_plain(self, args: tuple, kwargs: dict) -> Any:
@@ -151,10 +153,19 @@ class Jitted:
                 self._see(key, *self._lasting_arguments(args, kwargs))
         return result
 
+    def _start(self) -> None:
+        """Asks JAX for its devices, which the first call of a jax.jit function does too, but not its definition."""
+        if self._array is None:
+            self._several, self._never = jax.device_count() > 1, _why_never(self._jax_options)
+            self._array = type(jax.numpy.zeros(()))
+
     def _call_slowly(self, key: Any, args: tuple, kwargs: dict) -> Any:
         if key is None or not concrete():
             self._traced_outside = True
             return self._stock(*args, **kwargs)
+        if self._array is None:
+            self._start()
+            _, key = self._key(args, kwargs)
         entry = self._see(key, args, kwargs)
         return self._stock(*args, **kwargs) if entry.call is None else entry.call(self._key(args, kwargs)[0])
 
@@ -222,10 +233,21 @@ class Jitted:
             flat = Flat(bound, tree, leaves)
         except Unsuitable as error:
             return program.Outcome(reason=str(error), warn=True)
-        except Exception as error:  # the function's own error: jax.jit raises it in the user's call
-            return program.Outcome(reason=f"it cannot be traced: {program.first_line(error)}")
+        except Exception as error:
+            args, kwargs = whole(args, kwargs)
+            return program.Outcome(
+                reason=f"cannot be traced: {program.first_line(error)}", warn=self._is_traceable(args, kwargs)
+            )
         weights = self._parameters.weight_leaves(statics, args, kwargs)
         return program.find(flat, weights, self._settings, (stock, tuned))
+
+    def _is_traceable(self, args: tuple, kwargs: dict) -> bool:
+        """Whether jax.jit can trace the function; if not, the call raises the function's own error."""
+        try:
+            self._stock.trace(*args, **kwargs)
+        except Exception:
+            return False
+        return True
 
     def _lasting_arguments(self, args: tuple, kwargs: dict, copy: bool = False) -> tuple[tuple, dict]:
         """The arguments for later: shapes of arrays that calls donate; `copy`: copies of what may change in place."""

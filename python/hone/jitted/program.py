@@ -193,7 +193,8 @@ def _judged(
         reason = f"its results differ from jax.jit's by {off:.3g} times the tolerance of their types"
         return {"state": "differs", "reason": f"{reason} (fresh=True tunes again)", "error": str(off)}
     with _measuring:
-        measured = duel.race(lambda: stock(args, kwargs), lambda: tuned(call, args, kwargs))
+        alone = settings.threads == 1 and not settings.gently
+        measured = duel.race(lambda: stock(args, kwargs), lambda: tuned(call, args, kwargs), alone)
     if measured["speedup"] < duel.LEAST_GAIN:
         slow = f"not faster than jax.jit: {measured['speedup']:.2f} times its speed"
         return {"state": "slower", "reason": slow, "error": off, **measured}
