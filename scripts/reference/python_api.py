@@ -5,8 +5,11 @@ import re
 
 # Modules that users import, in the order of the page, and the names shown of each; None: all public names. `hone` shows
 # the names in its __all__.
-MODULES = {"hone": None, "hone.gym": None, "hone.arrays": ("empty",)}
-INSTANCES = {"XlaPassOrder": "env"}  # what an object of a class is called; by default the class's name in lower case
+MODULES = {"hone": None, "hone.jitted.function": ("Jitted",), "hone.gym": None, "hone.arrays": ("empty",)}
+# What an object of a class is called; by default the class's name in lower case.
+INSTANCES = {"XlaPassOrder": "env", "Jitted": "f"}
+NOT_CONSTRUCTED = {"Jitted"}  # by users
+CONSTANTS = {"__version__": "The version of this package and of the program `hone`, as text.\n"}
 PARAMETER = re.compile(r"^(\w[\w, *]*?) {2,}(\S.*)$")
 
 
@@ -19,7 +22,7 @@ def page(package):
     ]
     for module, shown in MODULES.items():
         name = module.partition(".")[2]
-        path = package / f"{name or '__init__'}.py"
+        path = package / f"{(name or '__init__').replace('.', '/')}.py"
         tree = ast.parse(path.read_text())
         parts.append(f"## {module}\n")
         parts += _documentation(tree)
@@ -55,10 +58,10 @@ def _public(body):
 def _item(module, name, node):
     """Markdown of one function or class."""
     if node is None:
-        return [f"### {module}.{name}\n"]
+        return [f"### {module}.{name}\n", *([CONSTANTS[name]] if name in CONSTANTS else [])]
     if isinstance(node, ast.FunctionDef):
         return [f"### {module}.{name}\n", _code(f"{module}.{name}{_signature(node)}"), *_documentation(node)]
-    made = next((f for what, f in _definitions(node.body) if what == "__init__"), None)
+    made = next((f for what, f in _definitions(node.body) if what == "__init__" and name not in NOT_CONSTRUCTED), None)
     parts = [f"### {module}.{name}\n"]
     if made:
         parts.append(_code(f"{module}.{name}{_signature(made, method=True)}"))
@@ -82,8 +85,12 @@ def _signature(function, method=False):
     for index in reversed(range(len(arguments.kwonlyargs))):
         if arguments.kwonlyargs[index].arg.startswith("_"):
             del arguments.kwonlyargs[index], arguments.kw_defaults[index]
-    result = f" -> {ast.unparse(function.returns)}" if function.returns else ""
-    return f"({ast.unparse(arguments)}){result}"
+    if not function.returns or function.name == "__init__":
+        return f"({ast.unparse(arguments)})"
+    named = isinstance(function.returns, ast.Constant) and isinstance(
+        function.returns.value, str
+    )  # before its definition
+    return f"({ast.unparse(arguments)}) -> {function.returns.value if named else ast.unparse(function.returns)}"
 
 
 def _code(text):
