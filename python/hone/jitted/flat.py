@@ -36,7 +36,7 @@ class Flat:
             raise Unsuitable("a result has a weak type, as Python numbers have (give it a type, as jnp.float32(x))")
         if self._traced.jaxpr.effects:
             raise Unsuitable("it has side effects, such as jax.debug.print or callbacks")
-        self.in_avals = list(self._traced.jaxpr.in_avals)
+        self.in_avals, self.out_avals = list(self._traced.jaxpr.in_avals), list(self._traced.jaxpr.out_avals)
 
     @property
     def text(self) -> str:

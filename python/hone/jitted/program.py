@@ -211,9 +211,9 @@ def _outcome(entry: dict, call: Call | None, unkept: str = "") -> Outcome:
 def _load(package: str | Path, flat: Flat, settings: Settings) -> Call:
     library = runtime.open_library(files.find(files.RUNTIME, settings.build))
     program = runtime.Program(library, package, settings.threads)
-    shapes = [(spec.shape, spec.dtype) for spec in program.inputs]
-    if shapes != [(aval.shape, aval.dtype) for aval in flat.in_avals]:
-        raise Error("the tuned program takes other inputs than the function", str(package), "report this")
+    for what, specs, avals in (("inputs", program.inputs, flat.in_avals), ("results", program.outputs, flat.out_avals)):
+        if [(spec.shape, spec.dtype) for spec in specs] != [(aval.shape, aval.dtype) for aval in avals]:
+            raise Error(f"the tuned program has other {what} than the function", str(package), "report this")
     return Call(program, flat.adapter(), settings.build)
 
 
