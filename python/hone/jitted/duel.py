@@ -20,10 +20,10 @@ _TOLERANCES |= {"complex64": 1024 * 2.0**-23, "float64": 1024 * 2.0**-52, "compl
 def race(stock: Callable[[], Any], tuned: Callable[[], Any], alone: bool) -> dict[str, float]:
     """Calls both in turns until SECONDS have passed: {"stock_ns", "tuned_ns", "speedup"}, from each one's least time.
 
-    `alone`: programs with one thread, in a process that does nothing else. Then what counts is the time that the process
-    computed, in which other processes have no part; else the time by the clock. Both are called once before, which
-    compiles them. Where a round takes long, at least one and at most FEWEST_ROUNDS rounds run, until MOST_SECONDS have
-    passed.
+    `alone`: programs with one thread, in a process that does nothing else. Then what counts is the time that the
+    process computed, in which other processes have no part; else the time by the clock. Both are called once before,
+    which compiles them. Where a round takes long, at least one and at most FEWEST_ROUNDS rounds run, until MOST_SECONDS
+    have passed.
     """
     now = time.process_time_ns if alone else time.perf_counter_ns
     sides = (stock, tuned)
