@@ -4,6 +4,7 @@ import dataclasses
 import re
 import threading
 import unittest
+import unittest.mock
 import warnings
 from typing import Any, NamedTuple
 
@@ -284,6 +285,15 @@ class TestFallback(JitCase):
         f = self.jit(out_shardings=jax.sharding.SingleDeviceSharding(jax.devices()[0]))
         with self.assertWarnsRegex(RuntimeWarning, "out_shardings is given"):
             self.assert_scaled(f(self.x, self.w))
+
+    def test_an_interrupted_search_begins_anew(self):
+        f = self.jit()
+        interrupted = unittest.mock.patch("hone.command.run", side_effect=KeyboardInterrupt)
+        with interrupted, self.assertRaises(KeyboardInterrupt):
+            f(self.x, self.w)
+        self.assertEqual((f.status(), f.wait(0.01)), ([], True))
+        self.assert_scaled(f(self.x, self.w))
+        self.assertEqual(self.states(f), ["ready"])
 
     def test_warnings_as_errors_leave_the_answers(self):
         f = self.jit(strategy="fail")

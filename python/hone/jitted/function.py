@@ -195,7 +195,12 @@ class Jitted:
         with entry.lock:
             if entry.done.is_set():
                 return
-            entry.outcome = self._outcome(args, kwargs)
+            try:
+                entry.outcome = self._outcome(args, kwargs)
+            except BaseException:  # Ctrl-C: the next call begins anew
+                with self._lock:
+                    self._entries = {key: other for key, other in self._entries.items() if other is not entry}
+                raise
             entry.call = entry.outcome.call
             entry.state = READY if entry.call else FALLBACK
             entry.done.set()
