@@ -21,7 +21,7 @@ def run(arguments: Sequence[object], build: str | Path | None = None, gently: bo
     """Runs `hone ARGUMENTS --json` and returns the object it prints; Error if it prints an error or nothing.
 
     Progress goes to this process's standard error. Ctrl-C is forwarded once: the program stops with its best result,
-    which is returned as usual. A second Ctrl-C ends it and raises KeyboardInterrupt. `gently`: at the lowest priority,
+    which is returned as usual. A second Ctrl-C ends it and raises KeyboardInterrupt. `gently`: at low priority,
     without progress, and ended with the thread that calls, or by end_gentle().
     """
     command = [str(files.find(files.PROGRAM, build)), *map(str, arguments), "--json"]
@@ -72,7 +72,7 @@ def options(values: Mapping[str, object]) -> list[str]:
 
 def _gently() -> list[str]:
     """The words before a command that runs gently, as far as the programs are there (util-linux, coreutils)."""
-    before = (["setpriv", "--pdeathsig", "KILL"], ["nice", "-n", "19"])
+    before = (["setpriv", "--pdeathsig", "KILL"], ["nice", "-n", "10"])
     return [word for words in before if shutil.which(words[0]) for word in words]
 
 

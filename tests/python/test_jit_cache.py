@@ -233,7 +233,7 @@ class TestBackground(Processes):
         process = self.start(mode="background", strategy="hang")
         tuner = self.tuner()
         self.assertFalse(gone(tuner))
-        self.assertEqual(os.getpriority(os.PRIO_PROCESS, tuner), 19)
+        self.assertEqual(os.getpriority(os.PRIO_PROCESS, tuner), os.getpriority(os.PRIO_PROCESS, 0) + 10)
         answer, said = process.communicate(timeout=60)
         self.assertEqual((process.returncode, answer, said), (0, "True ['tuning']\n", ""))
         wait_until(lambda: gone(tuner))
