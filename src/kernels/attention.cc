@@ -1,7 +1,6 @@
 #include "kernels/attention.h"
 
-#include <memory>
-#include <new>
+#include "kernels/thread_memory.h"
 
 namespace hone {
 namespace {
@@ -14,22 +13,6 @@ const AttentionKernel& kernel() {
                                          : has_attention_avx2() ? kAttentionAvx2
                                                                 : kAttentionPortable;
   return widest;
-}
-
-// Memory that a thread keeps from call to call.
-float* scratch(int64_t numbers) {
-  struct Free {
-    void operator()(float* memory) const { ::operator delete(memory, std::align_val_t{64}); }
-  };
-  thread_local std::unique_ptr<float, Free> memory;
-  thread_local int64_t size = 0;
-  if (size < numbers) {
-    memory.reset();
-    size = 0;
-    memory.reset(static_cast<float*>(::operator new(numbers * sizeof(float), std::align_val_t{64})));
-    size = numbers;
-  }
-  return memory.get();
 }
 
 // Where an element of the batch begins.
@@ -60,7 +43,7 @@ class Call {
     rows.scale = plan_.scale;
     rows.steps = steps.data();
     rows.step_count = static_cast<int64_t>(steps.size());
-    kernel().compute(rows, scratch(kernel().scratch(rows)));
+    kernel().compute(rows, thread_memory(kernel().scratch(rows)));
   }
 
  private:

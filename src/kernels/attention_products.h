@@ -1,4 +1,4 @@
-// Vectors, products and panels for attention_loops.h, which alone includes it.
+// Vectors, products and panels for attention_loops.h and recurrence_loops.h, which alone include it.
 #pragma once
 
 #include <cstdint>
