@@ -6,6 +6,7 @@
 #include "decisions/layouts.h"
 #include "decisions/operation_rewrites.h"
 #include "decisions/program_options.h"
+#include "decisions/recurrence.h"
 #include "decisions/weights.h"
 #include "graph/decision_family.h"
 #include "graph/kernel_option.h"
@@ -113,6 +114,7 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
   apply_weight_storage(*module, out.storage, inputs);
   apply_rewrites(*module, on_program);
   finish_dnnl_calls(*module, used);
+  finish_recurrences(*module, used.weights);
   SeamScope scope;
   const LayoutScope layouts(of_stage(decisions, DecisionStage::Layouts));
   configure(*module, used, decisions, records.edges);

@@ -12,6 +12,7 @@
 #include "decisions/onednn_convolution.h"
 #include "decisions/pooling_gradient.h"
 #include "decisions/powers.h"
+#include "decisions/recurrence.h"
 #include "decisions/shifted_convolution.h"
 #include "decisions/short_loops.h"
 #include "decisions/sine.h"
@@ -183,6 +184,8 @@ constexpr RewriteRow kRewrites[] = {
     {FamilyId::SmallDot, small_dot_forms, dot_key, half_dot_flops, small_dot},
     {FamilyId::Sort, only<is_plain_sort, kHighway>, sort_key, elements_read, without_value<highway_sorted>},
     {FamilyId::Power, only<is_large_power, kExponential>, shape_key, elements_read, without_value<exponential_power>},
+    {FamilyId::Recurrence, only<is_recurrence, kOneKernel>, recurrence_key, recurrence_operations,
+     without_value<recurrence_by_kernel>},
     {FamilyId::ShortLoop, only<is_short_loop, kUnrolled>, loop_key, elements_of_state, without_value<unrolled_loop>},
 };
 
@@ -287,16 +290,16 @@ void rewrite_all(xla::HloModule& module, const DecidedValues& decided) {
 }  // namespace
 
 void apply_rewrites(xla::HloModule& module, const Decisions& decisions) {
-  DecidedValues in_blocks, others;
+  DecidedValues whole, others;
   for (const Decision& d : decisions)
     if (d.kind == DecisionKind::Rewrite && d.value != kNotRewritten)
-      (d.value == kBlocks ? in_blocks : others).emplace(d.key, d.value);
-  if (in_blocks.empty() && others.empty()) return;
+      (d.value == kBlocks || d.value == kOneKernel ? whole : others).emplace(d.key, d.value);
+  if (whole.empty() && others.empty()) return;
   check(xla::CallInliner().Run(&module).status(), "rewrite");
-  check_all_met(module, in_blocks);
+  check_all_met(module, whole);
   check_all_met(module, others);
-  // Attention in blocks takes the dot of its scores with it, which may have been decided about, too.
-  rewrite_all(module, in_blocks);
+  // Attention in blocks and loops by one kernel take the dots in them with them, which may have been decided about, too.
+  rewrite_all(module, whole);
   rewrite_all(module, others);
 }
 

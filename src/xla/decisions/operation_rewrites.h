@@ -24,8 +24,8 @@ struct RewritableOperation {
 // Those of a loaded program whose calls are replaced by what they call, by key (graph/decision_families.def).
 std::map<std::string, RewritableOperation> rewritable_operations(const xla::HloModule& module);
 
-// Replaces calls by what they call, if anything is decided, and rewrites all operations that are decided: attention in blocks first,
-// together with the dot of its scores whatever is decided about that. Attentions that do not have the form of their key's decision stay.
+// Replaces calls by what they call, if anything is decided, and rewrites all operations that are decided: attention in blocks and
+// loops by one kernel first, together with the dots in them whatever is decided about those. Attentions that do not have the form of their key's decision stay.
 // Throws Error for keys the program does not have and for values an operation does not take.
 void apply_rewrites(xla::HloModule& module, const Decisions& decisions);
 
