@@ -8,7 +8,7 @@
 namespace hone {
 namespace {
 
-constexpr int kSpins = 2000;  // some microseconds, less than a step of a large cell takes
+constexpr int kSpins = 2000;  // some tens of microseconds: about a step of a large cell
 
 void pause() {
 #ifdef __x86_64__

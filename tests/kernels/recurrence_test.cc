@@ -108,6 +108,18 @@ double worst(const std::vector<Numbers>& expected, const std::vector<std::vector
   return worst;
 }
 
+// A state of which one half is summed over and the other is not.
+Example halves(int64_t steps, int64_t rows, int64_t width) {
+  Example e(steps, rows, false);
+  const int64_t s = e.state(2 * width);
+  const int64_t first = e.carried(s, width), second = e.carried(s, width, width);
+  const int64_t sum =
+      e.make(StepOp::Add, e.dot(second, e.matrix(width, 2 * width), 0, 2 * width, 2 * width), e.sequence(2 * width));
+  e.ends(s, e.make(StepOp::Tanh, sum));
+  e.written(e.make(StepOp::Subtract, first, e.make(StepOp::Absolute, second)));
+  return e;
+}
+
 }  // namespace
 
 TEST_CASE("recurrent loops are right for all sizes by each width of vectors", "[kernels]") {
@@ -121,7 +133,7 @@ TEST_CASE("recurrent loops are right for all sizes by each width of vectors", "[
                                            {0, 2, 5}})
     for (const bool backwards : {false, true}) {
       const Example examples[] = {lstm(steps, rows, width, backwards, backwards),
-                                  gated(steps, rows, width, width / 2 + 1, backwards)};
+                                  gated(steps, rows, width, width / 2 + 1, backwards), halves(steps, rows, width)};
       for (const Example& e : examples) {
         const auto expected = Reference(e).results();
         for (const Kernel& k : kernels()) {
