@@ -91,7 +91,7 @@ std::vector<TuneStep> make_steps() {
       {"argmax and argmin", groups_of_family(FamilyId::ArgReduction), greedily, {.kept = 0.6, .gain = 0.5}},
       {"sines and cosines", groups_of_family(FamilyId::Sine), greedily, {.kept = 0.3, .gain = 0.3}},
       {"attention", groups_of_family(FamilyId::Attention), greedily, {.kept = 0.5, .gain = 0.2}},
-      {"recurrent loops", groups_of_family(FamilyId::Recurrence), greedily, {.kept = 0.6, .gain = 0.2}},
+      {"recurrent loops", groups_of_family(FamilyId::Recurrence), greedily, {.kept = 0.3, .gain = 0.05}},
       {"sorts", groups_of_family(FamilyId::Sort), greedily, {.kept = 0.8, .gain = 2}},
       {"cumulative sums", groups_of_family(FamilyId::CumulativeSum), greedily, {.kept = 0.6, .gain = 0.8}},
       {"powers", groups_of_family(FamilyId::Power), greedily, {.kept = 0.4, .gain = 0.5}},
