@@ -109,13 +109,25 @@ class OptimizeTest(CommandTest):
     def test_nothing_is_taken_that_does_not_pay(self):
         self.need_weights()
         gains = json.loads((MODELS / "tile-gains.json").read_text())
-        for trust in gains["transitions"].values():
-            trust["low"] = -1
+        for one in gains["classes"]:
+            for trust in one["transitions"].values():
+                trust["low"] = -1
         (self.dir / "hopeless.json").write_text(json.dumps(gains))
         answer = self.answer("optimize", "p.hlo", "--gains", "hopeless.json", "-o", "none.hone")
         self.assertEqual(answer["applied"], 0)
         self.assertEqual(answer["decisions"], {})
         self.assertTrue(answer["verified"])
+
+    def test_without_gains_of_this_class_of_machines_kernels_stay(self):
+        self.need_weights()
+        gains = json.loads((MODELS / "tile-gains.json").read_text())
+        for one in gains["classes"]:
+            one["machine"] = "Another avx512, one thread"
+        (self.dir / "elsewhere.json").write_text(json.dumps(gains))
+        answer = self.answer("optimize", "p.hlo", "--gains", "elsewhere.json", "-o", "elsewhere.hone")
+        self.assertEqual(answer["decisions"], {})
+        self.assertIn("class of machines", answer["note"])
+        self.assertIn("class of machines", json.loads((self.dir / "elsewhere.hone/report.json").read_text())["note"])
 
     def test_a_large_depthwise_convolution_becomes_shifted_slices(self):
         self.need_weights()
@@ -171,7 +183,8 @@ class OptimizeTest(CommandTest):
     def test_gains_of_another_model_are_refused(self):
         self.need_weights()
         gains = json.loads((MODELS / "tile-gains.json").read_text())
-        gains["model"] = "0" * 32
+        for one in gains["classes"]:
+            one["model"] = "0" * 32
         (self.dir / "other.json").write_text(json.dumps(gains))
         self.assert_refused(self.hone("optimize", "p.hlo", "--gains", "other.json"), "not known")
         (self.dir / "broken.json").write_text("{")
