@@ -19,6 +19,9 @@ namespace {
 
 using nlohmann::json;
 
+// Shorter kernels do not count: programs spend little time in them, and their gains are half noise, with the largest margins.
+constexpr double kLeastNs = 2000;
+
 template <class T>
 T field(const json& object, const char* name, const std::string& where) {
   try {
@@ -194,9 +197,10 @@ Calibration measure_gains(const Dataset& dataset, const std::vector<std::string>
   calibration.model = weights_fingerprint(weights_path);
   rank_kernels(
       dataset, programs, model, [&](const KernelView& kernel, const std::map<std::string, PredictedMargin>& margins) {
+        const double default_ns = kernel.runtime_ns[kernel.default_option];
+        if (default_ns < kLeastNs) return;
         ++calibration.kernels;
         seen.emplace(kernel.program);
-        const double default_ns = kernel.runtime_ns[kernel.default_option];
         for (const auto& [transition, margin] : margins)
           by_transition[transition].push_back(
               {std::string(kernel.program), margin.margin, std::log(default_ns / kernel.runtime_ns[margin.option])});

@@ -52,7 +52,7 @@ struct AcceptanceThreshold {
   double error() const { return gain - low; }  // above `gain` a choice is likely to be slower
   bool accepts(double margin) const { return margin >= from && gain > error(); }
 
-  static constexpr int kKernels = 8, kPrograms = 4;  // that a threshold needs, at least
+  static constexpr int kKernels = 16, kPrograms = 5;  // that a threshold needs, at least
   static constexpr double kQuantile = 0.1;
 };
 // The least margin from which, and from every larger one, the expected gain is larger than the error.
@@ -75,7 +75,7 @@ struct Calibration {
   static Calibration load(const std::string& path, const std::string& machine);
 };
 
-// Ranks every kernel of these programs and compares with its measurements. Throws Error when there are none.
+// Ranks every kernel of these programs that takes 2 us or more and compares with its measurements. Throws Error when there are none.
 Calibration measure_gains(const Dataset& dataset, const std::vector<std::string>& programs, cost::LearnedModel& model,
                           const std::string& weights_path);
 
