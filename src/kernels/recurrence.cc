@@ -105,7 +105,7 @@ class Call {
       operations += 2.0 * static_cast<double>(plan_.rows * matrix.depth * matrix.columns);
     for (const StepValue& value : plan_.values)
       operations += kElementOperations * static_cast<double>(plan_.rows * value.columns);
-    return std::clamp(static_cast<int>(operations / kLeastOperations), 1, std::max(threads, 1));
+    return static_cast<int>(std::clamp(operations / kLeastOperations, 1.0, static_cast<double>(std::max(threads, 1))));
   }
 
   TiledGroup tiled(const TileGroup& group) const {

@@ -13,6 +13,8 @@ using nlohmann::json;
 
 constexpr char kUnfit[] = "values and arrays of a recurrent loop do not fit together";
 constexpr int64_t kMostNumbers = int64_t{1} << 40;  // so that no product of sizes and strides overflows
+constexpr double kMostElements = 1e10;              // of all states and values, and of all matrices: what is allocated
+constexpr int64_t kPadding = 4096;                  // columns beside those of a row, at most
 
 json to_json(const LoopArray& a) { return {a.array, a.first, a.step, a.row, a.column}; }
 
@@ -57,7 +59,7 @@ class Check {
 
   bool fits() const {
     if (plan_.steps < 0 || plan_.steps > kMostNumbers || plan_.rows < 1 || plan_.rows > kMostNumbers ||
-        plan_.states.empty())
+        plan_.states.empty() || elements() > kMostElements)
       return false;
     for (int64_t v = 0; v < count(); ++v)
       if (!fits(plan_.values[v], v)) return false;
@@ -65,14 +67,36 @@ class Check {
                        [&](const CarriedState& s) {
                          return is_width(s.columns) && is_value(s.next, count()) &&
                                 plan_.values[s.next].columns == s.columns && fits(s.start, 1, plan_.rows, s.columns) &&
-                                fits(s.end, 1, plan_.rows, s.columns);
+                                fits(s.end, 1, plan_.rows, s.columns) && is_result(s.end, 1, s.columns);
                        }) &&
            std::all_of(plan_.written.begin(), plan_.written.end(), [&](const WrittenValue& w) {
-             return is_value(w.value, count()) && fits(w.array, plan_.steps, plan_.rows, plan_.values[w.value].columns);
+             if (!is_value(w.value, count())) return false;
+             const int64_t columns = plan_.values[w.value].columns;
+             return fits(w.array, plan_.steps, plan_.rows, columns) && is_result(w.array, plan_.steps, columns);
            });
   }
 
  private:
+  // In floating point, since nothing is known of the sizes yet.
+  double elements() const {
+    double all = 0;
+    const auto add = [&](int64_t rows, int64_t columns) {
+      all += std::abs(static_cast<double>(rows)) * (std::abs(static_cast<double>(columns)) + kPadding);
+    };
+    for (const CarriedState& s : plan_.states) add(plan_.rows, s.columns);
+    for (int64_t v = 0; v < count(); ++v) {
+      const StepValue& value = plan_.values[v];
+      add(plan_.rows, value.columns);
+      if (value.op == StepOp::Dot && is_value(value.of[0], v)) add(plan_.values[value.of[0]].columns, value.columns);
+    }
+    return all;
+  }
+  // Each element is written once.
+  bool is_result(const LoopArray& array, int64_t steps, int64_t columns) const {
+    return (steps <= 1 || array.step != 0) && (plan_.rows <= 1 || array.row != 0) &&
+           (columns <= 1 || array.column != 0);
+  }
+
   int64_t count() const { return static_cast<int64_t>(plan_.values.size()); }
   static bool is_width(int64_t columns) { return columns >= 1 && columns <= kMostNumbers; }
   static bool is_value(int64_t v, int64_t before) { return v >= 0 && v < before; }
@@ -90,6 +114,9 @@ class Check {
   // `v`: the number of the value, which may be made of earlier ones.
   bool fits(const StepValue& value, int64_t v) const {
     if (!is_width(value.columns)) return false;
+    const int operands = value.op == StepOp::Dot ? 1 : elementwise_operands(value.op);
+    if (std::any_of(value.of.begin() + operands, value.of.end(), [](int64_t unused) { return unused != -1; }))
+      return false;
     switch (value.op) {
       case StepOp::Carried: {
         const bool known = value.state >= 0 && value.state < static_cast<int64_t>(plan_.states.size());
@@ -103,13 +130,8 @@ class Check {
       case StepOp::Dot:
         return is_value(value.of[0], v) && fits(value.array, 1, plan_.values[value.of[0]].columns, value.columns);
       default:
-        for (int i = 0; i < 3; ++i) {
-          const bool is_operand = i < elementwise_operands(value.op);
-          if (is_operand ? !is_value(value.of[i], v) || plan_.values[value.of[i]].columns != value.columns
-                         : value.of[i] != -1)
-            return false;
-        }
-        return true;
+        return std::all_of(value.of.begin(), value.of.begin() + operands,
+                           [&](int64_t of) { return is_value(of, v) && plan_.values[of].columns == value.columns; });
     }
   }
 
@@ -143,12 +165,14 @@ RecurrencePlan RecurrencePlan::from_text(std::string_view text) {
     for (const json& at : value.at("states"))
       plan.states.push_back({at.at(0), at.at(1), array_of(at.at(2)), array_of(at.at(3))});
     for (const json& at : value.at("written")) plan.written.push_back({at.at(0), array_of(at.at(1))});
-    if (!Check(plan).fits()) throw Error(kUnfit, std::string(text));
+    if (!plan.fits()) throw Error(kUnfit, std::string(text));
     return plan;
   } catch (const json::exception&) {
     throw Error("not the configuration of a recurrent loop", std::string(text));
   }
 }
+
+bool RecurrencePlan::fits() const { return Check(*this).fits(); }
 
 std::vector<int64_t> RecurrencePlan::operand_extents() const {
   std::vector<int64_t> extents;

@@ -53,6 +53,8 @@ struct RecurrencePlan {
   std::string text() const;
   // Throws Error for what text() does not write, or values and arrays that do not fit together.
   static RecurrencePlan from_text(std::string_view text);
+  // Whether values, states and arrays fit together and are of a size that can be computed.
+  bool fits() const;
   // How many elements each operand and each result must have.
   std::vector<int64_t> operand_extents() const;
   std::vector<int64_t> result_extents() const;

@@ -244,6 +244,20 @@ TEST_CASE("a recurrent loop as text, and what is refused", "[kernels]") {
       [](RecurrencePlan& p) { p.values.back().columns = 12; },
       [](RecurrencePlan& p) { p.values.back().of[2] = 0; },
       [](RecurrencePlan& p) { p.values[2].array.row = int64_t{1} << 60; },
+      // Operands of what has none.
+      [](RecurrencePlan& p) {
+        p.values.push_back({.op = StepOp::Number, .columns = 1, .of = {100000000, -1, -1}, .array = {}});
+      },
+      [](RecurrencePlan& p) { p.values[0].of[1] = 0; },
+      // More than can be allocated, though strides of 0 make every array one element.
+      [](RecurrencePlan& p) {
+        p.rows = int64_t{1} << 39;
+        for (CarriedState& s : p.states) s.start.row = s.end.row = 0;
+      },
+      [](RecurrencePlan& p) { p.values.push_back({.op = StepOp::Number, .columns = int64_t{1} << 39, .array = {}}); },
+      // Rows of a result one on the other.
+      [](RecurrencePlan& p) { p.states[0].end.row = 0; },
+      [](RecurrencePlan& p) { p.written[0].array.step = 0; },
   };
   for (const auto& change : changes) {
     RecurrencePlan changed = plan;

@@ -19,7 +19,8 @@ using xla::HloInstruction;
 using xla::HloOpcode;
 using xla::ShapeUtil;
 
-constexpr int64_t kNone = -1;  // no such value
+constexpr int64_t kMostBefore = int64_t{1} << 28;  // elements of a product of all steps: 1 GiB
+constexpr int64_t kNone = -1;                      // no such value
 constexpr size_t kMostValues = 500;
 
 bool is_number_type(const xla::Shape& shape) {
@@ -56,6 +57,7 @@ class StepPlanner {
     }
     for (const LoopPart& part : loop_.parts)
       if (part.kind == LoopPart::Written && !plan_written(part)) return {};
+    if (!plan_.fits()) return {};
     return PlannedLoop{std::move(plan_), std::move(operands_), has_dots_};
   }
 
@@ -148,7 +150,9 @@ class StepPlanner {
     const auto state = state_of_part_.find(part_of(loop_, at.value));
     if (state == state_of_part_.end()) return kNone;
     const Sides& sides = sides_[state->second];
-    if (at.sides.row != sides.row || at.sides.column != sides.column) return kNone;
+    if (at.sides.row != sides.row || at.sides.column != sides.column ||
+        from + columns > plan_.states[state->second].columns)  // a scalar that is spread
+      return kNone;
     return add({.op = StepOp::Carried, .columns = columns, .state = state->second, .from = from, .array = {}});
   }
 
@@ -319,6 +323,7 @@ class StepPlanner {
     int64_t sum = kNone;
     for (HloInstruction* part : side.value->operands()) {
       const int64_t depth = part->shape().dimensions(side.sides.column);
+      if (depth == 0) continue;
       const int64_t next = product({part, side.sides}, parts, first, depth);
       if (next == kNone) return kNone;
       sum =
@@ -342,6 +347,7 @@ class StepPlanner {
     sizes.erase(sizes.begin() + contracted);
     sizes.push_back(all_columns);
     const xla::Shape shape = ShapeUtil::MakeShape(xla::F32, sizes);
+    if (ShapeUtil::ElementsIn(shape) > kMostBefore) return kNone;  // then each step multiplies what it reads
     const auto moved = [&](int64_t d) { return d > contracted ? d - 1 : d; };
     const Sides sides{moved(side.sides.row), static_cast<int64_t>(sizes.size()) - 1};
     const int64_t operand = operands_.dot(whole, contracted, {m.value, m.sides.row, m.sides.column, first, depth},

@@ -47,7 +47,7 @@ std::optional<Bound> bound_of(const xla::HloComputation& condition) {
   for (const int i : {0, 1}) {
     const int64_t part = part_of_parameter(root.operand(i));
     const auto number = whole_number(root.operand(1 - i));
-    if (part < 0 || !number || std::abs(*number) > kMostSteps) continue;
+    if (part < 0 || !number || *number > kMostSteps || *number < -kMostSteps) continue;
     const auto direction = root.comparison_direction();
     if (direction == (i == 0 ? ComparisonDirection::kLt : ComparisonDirection::kGt)) return Bound{part, *number};
     if (direction == (i == 0 ? ComparisonDirection::kLe : ComparisonDirection::kGe)) return Bound{part, *number + 1};
@@ -79,17 +79,20 @@ class IndexLine {
   std::optional<StepIndex> of(HloInstruction* value, int depth = kDeepestIndex) const {
     value = untupled(value);
     if (depth == 0) return {};
-    if (const auto number = whole_number(value)) return StepIndex{*number, 0};
+    if (const auto number = whole_number(value)) return small({*number, 0});
     if (part_of(loop_, value) == loop_.counter) return loop_.count;
     switch (value->opcode()) {
       case HloOpcode::kCopy:
       case HloOpcode::kReshape:
         return of(value->mutable_operand(0), depth - 1);
       case HloOpcode::kConvert:
-        return is_counter_type(value->shape()) ? of(value->mutable_operand(0), depth - 1) : std::nullopt;
+        return is_counter_type(value->shape()) && is_counter_type(value->operand(0)->shape())
+                   ? of(value->mutable_operand(0), depth - 1)
+                   : std::nullopt;
       case HloOpcode::kAdd:
       case HloOpcode::kSubtract:
       case HloOpcode::kCompare: {
+        if (!is_counter_type(value->operand(0)->shape())) return {};  // others wrap where these do not
         const auto a = of(value->mutable_operand(0), depth - 1), b = of(value->mutable_operand(1), depth - 1);
         if (!a || !b) return {};
         if (value->opcode() == HloOpcode::kAdd) return small({a->first + b->first, a->step + b->step});
@@ -110,7 +113,7 @@ class IndexLine {
   // None that 32 bits do not hold in any step.
   std::optional<StepIndex> small(StepIndex index) const {
     const int64_t last = index.first + (loop_.steps - 1) * index.step;
-    const auto fits = [](int64_t number) { return std::abs(number) <= kMostSteps; };
+    const auto fits = [](int64_t number) { return -kMostSteps <= number && number <= kMostSteps; };
     return fits(index.first) && fits(index.step) && fits(last) ? std::optional(index) : std::nullopt;
   }
 
@@ -181,7 +184,8 @@ std::optional<RecurrentLoop> recurrent_loop_of(HloInstruction* loop) {
   if (!bound || !is_counter_type(loop->operand(0)->operand(bound->part)->shape())) return {};
   const auto first = whole_number(untupled(loop->mutable_operand(0)->mutable_operand(bound->part)));
   const auto by = added(untupled(loop->while_body()->root_instruction()->mutable_operand(bound->part)), bound->part);
-  if (!first || !by || *by < 1 || *by > kMostSteps || std::abs(*first) > kMostSteps || *first >= bound->below)
+  if (!first || !by || *by < 1 || *by > kMostSteps || *first > kMostSteps || *first < -kMostSteps ||
+      *first >= bound->below)
     return {};
   RecurrentLoop found{loop, (bound->below - *first + *by - 1) / *by, bound->part, {*first, *by}, {}};
   for (int64_t part = 0; part < loop->operand(0)->operand_count(); ++part) found.parts.push_back(part_at(found, part));

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/error.h"
 #include "xla_pch.h"
 
 namespace hone::xla_side {
@@ -35,6 +36,9 @@ std::string plan_attribute(std::string_view plan) {
 }
 
 std::string plan_of_attribute(std::string_view configuration) {
+  if (!configuration.starts_with(kBeforePlan) || !configuration.ends_with(kAfterPlan) ||
+      configuration.size() < kBeforePlan.size() + kAfterPlan.size())
+    throw Error("no plan in the configuration of a custom call", std::string(configuration));
   configuration.remove_prefix(kBeforePlan.size());
   configuration.remove_suffix(kAfterPlan.size());
   return absl::StrReplaceAll(configuration, {{"\\\"", "\""}});
