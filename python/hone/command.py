@@ -15,20 +15,21 @@ from . import files
 from .errors import Error
 
 _behind: set[subprocess.Popen] = set()  # what runs gently
+os.register_at_fork(after_in_child=_behind.clear)
 
 
 def run(arguments: Sequence[object], build: str | Path | None = None, gently: bool = False) -> dict[str, Any]:
     """Runs `hone ARGUMENTS --json` and returns the object it prints; Error if it prints an error or nothing.
 
     Progress goes to this process's standard error. Ctrl-C is forwarded once: the program stops with its best result,
-    which is returned as usual. A second Ctrl-C ends it and raises KeyboardInterrupt. `gently`: at low priority,
-    without progress, and ended with the thread that calls, or by end_gentle().
+    which is returned as usual. A second Ctrl-C ends it and raises KeyboardInterrupt. It does not outlive the thread
+    that calls. `gently`: at low priority, without progress, and ended by end_gentle() too.
     """
     command = [str(files.find(files.PROGRAM, build)), *map(str, arguments), "--json"]
     with tempfile.TemporaryFile("w+") as answer:
         # Its own process group: it gets Ctrl-C only from us, once, with or without a terminal.
         process = subprocess.Popen(
-            [*_gently(), *command] if gently else command,
+            [*_before(gently), *command],
             stdin=subprocess.DEVNULL,
             stdout=answer,
             stderr=subprocess.DEVNULL if gently else None,
@@ -70,9 +71,9 @@ def options(values: Mapping[str, object]) -> list[str]:
     return out
 
 
-def _gently() -> list[str]:
-    """The words before a command that runs gently, as far as the programs are there (util-linux, coreutils)."""
-    before = (["setpriv", "--pdeathsig", "KILL"], ["nice", "-n", "10"])
+def _before(gently: bool) -> list[str]:
+    """The words before a command, as far as the programs are there (util-linux, coreutils)."""
+    before = [["setpriv", "--pdeathsig", "KILL"]] + [["nice", "-n", "10"]] * gently
     return [word for words in before if shutil.which(words[0]) for word in words]
 
 

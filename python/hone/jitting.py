@@ -49,7 +49,7 @@ def jit(
     donate_argnums   as in jax.jit where that answers; a tuned program does not reuse the memory
     shape      sizes for symbolic dimensions, as {"b": 8}; see Jitted.tune
     cache      the folder of tuned programs, which other processes load; by default $HONE_CACHE_DIR, else hone/jit in
-               the user's cache folder. False keeps nothing
+               the user's cache folder. False keeps nothing, nor does the search (db: in a temporary folder)
     build      the folder of `hone` and its libraries, if not the installed one or the repository's build/
     options    further options of jax.jit (keep_unused, compiler_options) or of `hone tune` (fresh=True tunes again)
 
@@ -79,12 +79,16 @@ def _jitted(f: Any, given: dict, static: dict, gently: bool, options: dict) -> "
 
     is_model = keras_model.is_model(f)
     exported = f if isinstance(f, jax.export.Exported) else None
+    if is_model:
+        keras_model.refuse({**given, **static, **options})
     function = keras_model.function_of(f) if is_model else f.call if exported else f
     if not callable(function):
         raise TypeError(f"hone.jit: expected a function, a Keras model or a jax.export object, got {type(f).__name__}")
     places = [place for one in static.values() for place in ((one,) if isinstance(one, (int, str)) else one)]
     weights = 0 if is_model else given["weights"]
     parameters = Parameters(function, places, weights, given["shape"], exported)
+    if len(static) > 1:  # then jax.jit does not complete one by the other
+        static = parameters.static_options(function)
     name = exported.fun_name if exported else f.name if is_model else getattr(f, "__name__", "function")
     cache = given["cache"]
     settings = Settings(
@@ -95,6 +99,7 @@ def _jitted(f: Any, given: dict, static: dict, gently: bool, options: dict) -> "
         cache=None if cache is False else store.default_folder() if cache in (None, True) else Path(cache),
         options={key: value for key, value in options.items() if key not in _JAX},
         gently=gently,
+        jax_options={key: value for key, value in options.items() if key in _JAX},
     )
-    jitted = Jitted(function, parameters, settings, static | {k: v for k, v in options.items() if k in _JAX})
+    jitted = Jitted(function, parameters, settings, static | settings.jax_options)
     return keras_model.KerasJitted(f, jitted) if is_model else jitted

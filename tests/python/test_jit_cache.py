@@ -1,5 +1,6 @@
 """hone.jit against a fake build: what is kept on disk, other processes, threads, tuning in the background."""
 
+import json
 import os
 import signal
 import subprocess
@@ -36,7 +37,15 @@ print(right, [s["state"] for s in f.status()], flush=True)
 if options.get("mode") == "background":
     while not os.path.exists(os.environ["FAKE_HONE"]):
         pass
+    # after
     sys.stdin.read()
+"""
+FORK = """
+    child = os.fork()
+    if child == 0:
+        sys.exit(0)
+    os.waitpid(child, 0)
+    print("forked", flush=True)
 """
 
 
@@ -64,10 +73,11 @@ def wait_until(condition, seconds=60.0):
 
 
 class Processes(JitCase):
-    def start(self, **options):
+    def start(self, after="", **options):
+        """A process that calls a function of hone.jit; `after`: what it runs between that and its end."""
         environment = os.environ | {"PYTHONPATH": str(ROOT / "python"), "FAKE_HONE": str(self.cache) + ".pid"}
         options = {"build": str(self.build), "cache": str(self.cache), "threads": 1, **options}
-        command = [sys.executable, "-c", PROCESS, repr(options)]
+        command = [sys.executable, "-c", PROCESS.replace("# after", after), repr(options)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         process = self.enterContext(subprocess.Popen(command, **pipes, env=environment, text=True))
         self.addCleanup(process.kill)
@@ -131,11 +141,13 @@ class TestCache(Processes):
 
     def test_what_does_not_load_is_tuned_again(self):
         self.jit()(self.x, self.w)
-        with unittest.mock.patch("hone.runtime.Program", side_effect=[hone.Error("no"), unittest.mock.DEFAULT]) as load:
+        with unittest.mock.patch(
+            "hone.runtime.Program", side_effect=[hone.Error("no")] * 2 + [unittest.mock.DEFAULT]
+        ) as load:
             load.return_value.inputs = []
             with self.assertWarnsRegex(RuntimeWarning, "other (inputs|results)"):
                 self.assert_scaled(self.jit()(self.x, self.w))
-        self.assertEqual((self.tunes(), load.call_count), (2, 2))
+        self.assertEqual((self.tunes(), load.call_count), (2, 3))
 
     def test_fresh_tunes_again(self):
         self.jit()(self.x, self.w)
@@ -150,6 +162,11 @@ class TestCache(Processes):
             self.assert_scaled(f(self.x, self.w))
             self.assertTrue(Path(f.status()[0]["path"]).is_dir())
             self.assertFalse(self.cache.exists())
+            report = json.loads((Path(f.status()[0]["path"]) / "report.json").read_text())
+            self.assertIn("--no-cache", report["arguments"])
+            database = Path(report["arguments"][report["arguments"].index("--db") + 1])
+            self.assertTrue(database.is_relative_to(folder))
+            self.assertFalse(database.parent.exists())
             jax.clear_caches()
 
     def test_folders_that_cannot_be_written_are_said(self):
@@ -158,6 +175,25 @@ class TestCache(Processes):
         with self.assertWarnsRegex(RuntimeWarning, "not kept: .*HONE_CACHE_DIR"):
             self.assert_scaled(f(self.x, self.w))
         self.assertEqual(self.states(f), ["ready"])
+
+    def test_folders_that_cannot_be_written_are_read(self):
+        self.jit()(self.x, self.w)
+        with unittest.mock.patch("hone.jitted.store.Store.problem", return_value="not kept: read-only"):
+            f = self.jit()
+            with self.assert_silent():
+                self.assert_scaled(f(self.x, self.w))
+        self.assertEqual((self.states(f), self.tunes()), (["ready"], 1))
+        self.assertTrue(Path(f.status()[0]["path"]).is_relative_to(self.cache))
+
+    def test_verdicts_are_for_options_and_flags_of_xla(self):
+        self.jit()(self.x, self.w)
+        self.jit(donate_argnums=0)(self.x, self.w)
+        self.assertEqual(self.tunes(), 1)
+        self.jit(compiler_options={"xla_cpu_enable_fast_math": True})(self.x, self.w)
+        self.assertEqual(self.tunes(), 2)
+        with unittest.mock.patch.dict(os.environ, XLA_FLAGS="--xla_cpu_enable_fast_math=true"):
+            self.jit()(self.x, self.w)
+        self.assertEqual(self.tunes(), 3)
 
     def test_the_default_folder(self):
         with unittest.mock.patch.dict(os.environ, HONE_CACHE_DIR=str(self.cache / "own")):
@@ -184,6 +220,39 @@ class TestThreads(JitCase):
         for result in results:
             self.assert_scaled(result)
         self.assertEqual((len(results), self.tunes()), (18, 2))
+
+    def test_an_interrupted_search_lets_others_go_on(self):
+        begun, let_go, results = threading.Event(), threading.Event(), []
+        run = hone.command.run
+
+        def interrupted(*arguments):
+            if begun.is_set():
+                return run(*arguments)
+            begun.set()
+            let_go.wait(60)
+            raise KeyboardInterrupt
+
+        def call():
+            try:
+                results.append(f(self.x, self.w))
+            except KeyboardInterrupt:
+                results.append(None)
+
+        f = self.jit()
+        with unittest.mock.patch("hone.command.run", interrupted):
+            threads = [threading.Thread(target=call)]
+            threads[0].start()
+            self.assertTrue(begun.wait(60))
+            threads += [threading.Thread(target=call), threading.Thread(target=lambda: results.append(f.wait(60)))]
+            for thread in threads[1:]:
+                thread.start()
+            time.sleep(0.1)  # both wait for the search
+            let_go.set()
+            for thread in threads:
+                thread.join(60)
+        self.assertEqual(len(results), 3)
+        self.assertEqual(sum(result is None for result in results), 1)
+        self.assertEqual(sum(result is True for result in results), 1)
 
 
 class TestBackground(Processes):
@@ -241,9 +310,22 @@ class TestBackground(Processes):
         self.assertEqual(self.start().communicate(timeout=120)[0], "True ['ready']\n")
 
     def test_so_does_its_death(self):
-        process = self.start(mode="background", strategy="hang")
+        for mode, number in (("background", signal.SIGKILL), ("foreground", signal.SIGTERM)):
+            process = self.start(mode=mode, strategy="hang")
+            tuner = self.tuner()
+            process.send_signal(number)
+            wait_until(lambda tuner=tuner: gone(tuner))
+            Path(str(self.cache) + ".pid").unlink()
+
+    def test_the_end_of_a_fork_does_not(self):
+        process = self.start(FORK, mode="background", strategy="hang")
         tuner = self.tuner()
-        process.send_signal(signal.SIGKILL)
+        self.assertEqual(process.stdout.readline(), "True ['tuning']\n")
+        self.assertEqual(process.stdout.readline(), "forked\n")
+        self.assertFalse(gone(tuner))
+        work = Path(f"/proc/{tuner}/cmdline").read_text().split("\0")
+        self.assertTrue(Path(next(word for word in work if word.endswith(".mlirbc"))).exists())
+        process.communicate(timeout=60)
         wait_until(lambda: gone(tuner))
 
 

@@ -1,6 +1,7 @@
 """Work behind the user's back: one thread that tunes, and its end with the interpreter."""
 
 import atexit
+import os
 import queue
 import threading
 import traceback
@@ -16,15 +17,18 @@ class _Worker:
         self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._lock, self.ending = threading.Lock(), False
+        self._process = os.getpid()
 
     def submit(self, task: Callable[[], None]) -> None:
         with self._lock:
-            if self._thread is None or not self._thread.is_alive():  # also after a fork
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._serve, name="hone.jit", daemon=True)
                 self._thread.start()
         self._tasks.put(task)
 
     def end(self) -> None:
+        if os.getpid() != self._process:  # of a fork that knows nothing of this
+            return
         self.ending = True
         command.end_gentle()
         self._tasks.put(lambda: None)
@@ -40,7 +44,16 @@ class _Worker:
 
 
 _worker = _Worker()
-atexit.register(_worker.end)
+
+
+def _forked() -> None:
+    """A forked process has none of the threads, and its end is not that of the searches here."""
+    global _worker
+    _worker = _Worker()
+
+
+atexit.register(lambda: _worker.end())
+os.register_at_fork(after_in_child=_forked)
 
 
 def submit(task: Callable[[], None]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.extend.core import jaxpr_as_fun
 
 from ..jax_export import is_key, refined
 
@@ -20,22 +21,24 @@ class Unsuitable(Exception):
 
 
 class Flat:
-    """`function(*args, **kwargs)` with (args, kwargs) = treedef.unflatten(leaves), traced at these leaves.
+    """A function as jax.jit has traced it (`traced`), with (args, kwargs) = treedef.unflatten(leaves).
 
-    `leaves` may be arrays, numbers, keys or jax.ShapeDtypeStruct. What JAX or the function raises while it is traced
-    passes through. Unsuitable for results that a program's arrays cannot represent.
+    The function itself is not called again. `leaves` may be arrays, numbers, keys or jax.ShapeDtypeStruct. Unsuitable
+    for results that a program's arrays cannot represent.
     """
 
-    def __init__(self, function: Callable, treedef: Any, leaves: list) -> None:
-        self._treedef, self._function, self._leaves = treedef, function, leaves
+    def __init__(self, traced: Any, treedef: Any, leaves: list) -> None:
+        self._treedef, self._leaves = treedef, leaves
+        self._computation, self._name = traced.jaxpr, traced.fun_name
+        self._result_tree = jax.tree_util.tree_structure(traced.out_info)
+        if any(getattr(aval, "weak_type", False) for aval in traced.jaxpr.out_avals):
+            raise Unsuitable("a result has a weak type, as Python numbers have (give it a type, as jnp.float32(x))")
+        if traced.jaxpr.effects:
+            raise Unsuitable("it has side effects, such as jax.debug.print or callbacks")
         self._impls = [_key_implementation(leaf) for leaf in leaves]
         self._jitted = jax.jit(self._named(), keep_unused=True)
         self._examples = [data_of(leaf) for leaf in leaves]
         self._traced = self._jitted.trace(*self._examples)
-        if any(aval.weak_type for aval in self._traced.jaxpr.out_avals):
-            raise Unsuitable("a result has a weak type, as Python numbers have (give it a type, as jnp.float32(x))")
-        if self._traced.jaxpr.effects:
-            raise Unsuitable("it has side effects, such as jax.debug.print or callbacks")
         self.in_avals, self.out_avals = list(self._traced.jaxpr.in_avals), list(self._traced.jaxpr.out_avals)
 
     @property
@@ -55,7 +58,7 @@ class Flat:
         """The leaves as they were given, and generated arrays in place of those that are only shapes."""
         random = np.random.default_rng(0)
         triples = zip(self._leaves, self.in_avals, self._impls, strict=True)
-        return [_wrapped(generate(aval, random), impl) if _is_shape(x) else x for x, aval, impl in triples]
+        return [_wrapped(_made(x, generate(aval, random)), impl) if _is_shape(x) else x for x, aval, impl in triples]
 
     def original(self, leaves: list) -> tuple[tuple, dict]:
         """(args, kwargs) of the function with these leaves."""
@@ -70,14 +73,14 @@ class Flat:
         return Adapter(self._result_impls, self._result_tree)
 
     def _named(self) -> Callable:
+        function = jaxpr_as_fun(self._computation)
+
         def flat(*inputs):
-            leaves = [_wrapped(value, impl) for value, impl in zip(inputs, self._impls, strict=True)]
-            args, kwargs = self.original(leaves)
-            results, self._result_tree = jax.tree_util.tree_flatten(self._function(*args, **kwargs))
+            results = function(*map(_wrapped, inputs, self._impls))
             self._result_impls = [_key_implementation(result) for result in results]
             return tuple(map(data_of, results))
 
-        flat.__name__ = getattr(self._function, "__name__", "main")
+        flat.__name__ = self._name
         return flat
 
     def _lowered(self) -> Any:
@@ -101,6 +104,15 @@ def generate(aval: Any, random: np.random.Generator) -> np.ndarray:
     if np.issubdtype(aval.dtype, np.bool_) or np.issubdtype(aval.dtype, np.integer):
         return random.integers(0, 2, aval.shape).astype(aval.dtype)
     return np.asarray(random.standard_normal(aval.shape)).astype(aval.dtype)
+
+
+def _made(shape: jax.ShapeDtypeStruct, values: np.ndarray) -> Any:
+    """`values` with the weak type of `shape`, if it has one."""
+    if not shape.weak_type:
+        return values
+    from jax._src.lax.lax import _convert_element_type  # has no public name
+
+    return _convert_element_type(values, weak_type=True)
 
 
 def _is_shape(leaf: Any) -> bool:

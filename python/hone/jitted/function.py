@@ -1,5 +1,6 @@
 """hone.jit's functions: which program answers a call."""
 
+import contextlib
 import functools
 import re
 import sys
@@ -7,14 +8,14 @@ import threading
 import time
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import jax
 import numpy as np
 
-from . import background, program
+from . import background, context, program
 from .flat import Flat, Unsuitable
 from .parameters import Parameters, concrete, describe, describe_shape
 
@@ -26,6 +27,7 @@ class Entry:
     """One signature. `call` answers it when `state` is ready; else jax.jit does."""
 
     signature: str
+    place: tuple = ()  # of the call that it begins with, for warnings
     state: str = TUNING
     call: Callable[[list], Any] | None = None
     outcome: program.Outcome = field(default_factory=program.Outcome)
@@ -43,12 +45,13 @@ class Jitted:
     def __init__(
         self, function: Callable, parameters: Parameters, settings: program.Settings, jax_options: dict
     ) -> None:
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())  # its own attributes stay with it
         self._function, self._parameters, self._settings = function, parameters, settings
         self._traces = 0  # of the function by jax.jit: each may be a new signature
-        self._stock = jax.jit(self._counted(), **jax_options)
+        counted = self._counted()
+        self._stock = jax.jit(counted, **jax_options)
         lasting = {k: v for k, v in jax_options.items() if not k.startswith("donate")}
-        self._lasting = jax.jit(function, **lasting) if lasting != jax_options else self._stock
+        self._lasting = jax.jit(counted, **lasting) if lasting != jax_options else self._stock
         self._donates = lasting != jax_options
         self._jax_options = jax_options
         self._entries: dict[Any, Entry] = {}
@@ -80,6 +83,12 @@ class Jitted:
             raise AttributeError(name)
         return getattr(self._stock, name)
 
+    def __reduce__(self) -> tuple:
+        return Jitted, (self._function, self._parameters, self._settings, self._jax_options)
+
+    def __deepcopy__(self, _: dict) -> "Jitted":
+        return Jitted(self._function, self._parameters, self._settings, self._jax_options)
+
     def __repr__(self) -> str:
         return f"<hone.jit {self._settings.name}, {len(self._entries)} signatures>"
 
@@ -99,9 +108,8 @@ class Jitted:
         _, key = self._key(args, kwargs, describe_shape)
         if key is None or not concrete():
             raise TypeError(f"{self._label()}.tune: an argument is traced by JAX, or no array")
-        self._stock.trace(*args, **kwargs)  # raises what is wrong with the function or its arguments
         entry, _ = self._entry(key)
-        self._tune(entry, args, kwargs)
+        self._tune(entry, lambda: self._outcome(key, self._stock.trace(*args, **kwargs), args, kwargs))
         return _status(entry)
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -123,6 +131,13 @@ class Jitted:
         """
         return [_status(entry) for entry in list(self._entries.values())]
 
+    def clear_cache(self) -> None:
+        """Forgets all signatures, as jax.jit's does: the next call traces the function anew. Files are kept."""
+        with self._lock:
+            self._entries, self._plain = {}, False
+        for jitted in (self._stock, self._lasting):
+            jitted.clear_cache()
+
     # Which program answers.
 
     def _key(self, args: tuple, kwargs: dict, describe: Callable[[Any], Any] = describe) -> tuple[list, Any]:
@@ -134,7 +149,7 @@ class Jitted:
         array = self._array
         try:
             avals = tuple([leaf.aval if type(leaf) is array else describe(leaf) for leaf in leaves])
-            key = (tree, avals, statics, jax.config.jax_enable_x64, jax.config.jax_default_matmul_precision)
+            key = (tree, avals, statics, context.current())
             if self._several:
                 key += (tuple([getattr(leaf, "sharding", None) for leaf in leaves]),)
             hash(statics)
@@ -170,37 +185,51 @@ class Jitted:
         return self._stock(*args, **kwargs) if entry.call is None else entry.call(self._key(args, kwargs)[0])
 
     def _see(self, key: Any, args: tuple, kwargs: dict) -> Entry:
-        """The entry of a signature: tuned, or in the background about to be."""
+        """The entry of a signature: tuned, or in the background about to be. Raises what the function raises."""
         entry, new = self._entry(key)
         if not self._settings.gently:
-            self._tune(entry, args, kwargs)
+            self._tune(entry, lambda: self._outcome(key, self._stock.trace(*args, **kwargs), args, kwargs))
         elif new:
-            given = self._lasting_arguments(args, kwargs, copy=True)
-            background.submit(lambda: self._tune(entry, *given))
+            with self._given_up(entry):
+                traced = self._stock.trace(*args, **kwargs)  # where the call traces it: under its settings
+                given = self._lasting_arguments(args, kwargs, copy=True)
+            background.submit(functools.partial(self._tune_behind, entry, context.Captured(), key, traced, *given))
         return entry
+
+    def _tune_behind(self, entry: Entry, settings: context.Captured, key: Any, traced: Any, *given: Any) -> None:
+        with settings.entered() as same:
+            other = program.Outcome(reason="it was called under settings of JAX that hold for one thread", warn=True)
+            self._tune(entry, lambda: self._outcome(key, traced, *given) if same else other)
 
     def _entry(self, key: Any) -> tuple[Entry, bool]:
         with self._lock:
             entry = self._entries.get(key)
             if entry is not None:
                 return entry, False
-            entry = self._entries[key] = Entry(", ".join(map(str, key[1])))
+            entry = self._entries[key] = Entry(", ".join(map(str, key[1])), _outside())
             self._plain = False
             return entry, True
 
-    def _tune(self, entry: Entry, args: tuple, kwargs: dict) -> None:
+    @contextlib.contextmanager
+    def _given_up(self, entry: Entry) -> Iterator[None]:
+        """If it raises, the entry is no more: the next call begins anew."""
+        try:
+            yield
+        except BaseException:
+            with self._lock:
+                self._entries = {key: other for key, other in self._entries.items() if other is not entry}
+            entry.done.set()
+            raise
+
+    def _tune(self, entry: Entry, search: Callable[[], program.Outcome]) -> None:
         """Finds the program of a signature, by one thread; others wait for it."""
         if entry.done.is_set():
             return
         with entry.lock:
             if entry.done.is_set():
                 return
-            try:
-                entry.outcome = self._outcome(args, kwargs)
-            except BaseException:  # Ctrl-C: the next call begins anew
-                with self._lock:
-                    self._entries = {key: other for key, other in self._entries.items() if other is not entry}
-                raise
+            with self._given_up(entry):
+                entry.outcome = search()
             entry.call = entry.outcome.call
             entry.state = READY if entry.call else FALLBACK
             entry.done.set()
@@ -210,21 +239,19 @@ class Jitted:
         if entry.outcome.warn and not background.ending():
             self._warn(entry)
 
-    def _outcome(self, args: tuple, kwargs: dict) -> program.Outcome:
+    def _outcome(self, key: Any, traced: Any, args: tuple, kwargs: dict) -> program.Outcome:
+        """The search for the function as jax.jit has traced it."""
         statics, args, kwargs = self._parameters.split(args, kwargs)
         leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
         if self._never:
             return program.Outcome(reason=self._never, warn=True)
-        if any(isinstance(leaf, jax.Array) and len(leaf.devices()) > 1 for leaf in leaves):
+        if any(len(getattr(getattr(leaf, "sharding", None), "device_set", ())) > 1 for leaf in leaves):
             return program.Outcome(reason="an argument is spread over several devices", warn=True)
+        if _types(traced.jaxpr.in_avals) != _types(key[1]):
+            return program.Outcome(reason="JAX traced it for other types than those of the arguments", warn=True)
 
         def whole(args, kwargs):
             return self._parameters.join(statics, args, kwargs) if statics else (args, kwargs)
-
-        @functools.wraps(self._function)
-        def bound(*args, **kwargs):
-            args, kwargs = whole(args, kwargs)
-            return self._function(*args, **kwargs)
 
         def stock(args, kwargs):
             args, kwargs = whole(args, kwargs)
@@ -235,31 +262,21 @@ class Jitted:
             return call(self._key(args, kwargs)[0])
 
         try:
-            flat = Flat(bound, tree, leaves)
+            flat = Flat(traced, tree, leaves)
         except Unsuitable as error:
             return program.Outcome(reason=str(error), warn=True)
         except Exception as error:
-            args, kwargs = whole(args, kwargs)
-            return program.Outcome(
-                reason=f"cannot be traced: {program.first_line(error)}", warn=self._is_traceable(args, kwargs)
-            )
+            return program.Outcome(reason=f"cannot be traced: {program.first_line(error)}", warn=True)
         weights = self._parameters.weight_leaves(statics, args, kwargs)
         return program.find(flat, weights, self._settings, (stock, tuned))
-
-    def _is_traceable(self, args: tuple, kwargs: dict) -> bool:
-        """Whether jax.jit can trace the function; if not, the call raises the function's own error."""
-        try:
-            self._stock.trace(*args, **kwargs)
-        except Exception:
-            return False
-        return True
 
     def _lasting_arguments(self, args: tuple, kwargs: dict, copy: bool = False) -> tuple[tuple, dict]:
         """The arguments for later: shapes of arrays that calls donate; `copy`: copies of what may change in place."""
 
         def lasting(leaf):
             if self._donates and isinstance(leaf, jax.Array):
-                return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype)
+                weak = getattr(leaf.aval, "weak_type", False)
+                return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=leaf.sharding, weak_type=weak)
             return np.array(leaf) if copy and isinstance(leaf, np.ndarray) else leaf
 
         statics, args, kwargs = self._parameters.split(args, kwargs)
@@ -281,18 +298,23 @@ class Jitted:
                 return
             self._warned.add(kind)
         what = "" if entry.call else "jax.jit answers, since "
-        warnings.warn(f"{self._label()}: {what}{reason}", RuntimeWarning, stacklevel=_outside())
+        warnings.warn_explicit(f"{self._label()}: {what}{reason}", RuntimeWarning, *entry.place)
 
     def _label(self) -> str:
         return f"hone.jit({self._settings.name})"
 
 
-def _outside() -> int:
-    """The stacklevel at which warnings name the user's line: that of the first caller outside this package."""
-    frame, level = sys._getframe(1), 1
-    while frame and frame.f_globals.get("__name__", "").partition(".")[0] == "hone":
-        frame, level = frame.f_back, level + 1
-    return level if frame else 1
+def _outside() -> tuple:
+    """The user's line, as warnings.warn_explicit takes it: that of the first caller outside this package."""
+    frame = sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "hone":
+        frame = frame.f_back
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    return frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", ""), registry
+
+
+def _types(avals: Any) -> list[tuple]:
+    return [(aval.shape, aval.dtype, getattr(aval, "weak_type", False)) for aval in avals]
 
 
 def _status(entry: Entry) -> dict[str, Any]:

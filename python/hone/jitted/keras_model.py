@@ -1,9 +1,11 @@
 """Keras models (JAX backend) in hone.jit: functions of the model's variables, which are weights."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .function import Jitted
+
+_NAMING = ("weights", "donate_argnums", "donate_argnames", "static_argnums", "static_argnames")
 
 
 def is_model(f: Any) -> bool:
@@ -26,6 +28,16 @@ def function_of(model: Any) -> Callable:
 
     predict.__name__ = model.name
     return predict
+
+
+def refuse(given: Mapping[str, Any]) -> None:
+    """ValueError for options that name arguments: a model's variables come first, and are weights as they are."""
+    named = [name for name in _NAMING if given.get(name) is not None]
+    if named:
+        raise ValueError(
+            f"hone.jit: {named[0]} cannot be given with a Keras model (leave it out, or pass a function: "
+            "docs/howto/use-with-keras.md)"
+        )
 
 
 class KerasJitted:

@@ -29,8 +29,22 @@ class Parameters:
         self._names = _positional(function)
         self._static = self._selected(static, "static_argnums or static_argnames", function)
         self._weights = self._selected(weights, "weights", function)
+        both = sorted(self._static & self._weights, key=str)
+        if both:
+            raise ValueError(f"weights: the argument {both[0]!r} is static too (name it in one of them)")
         self._shape, self._exported = dict(shape or {}), exported
         self.has_static = bool(self._static)
+
+    def static_options(self, function: Callable) -> dict[str, tuple]:
+        """The static arguments, for jax.jit: those with a position and a name by both."""
+        keywords = {*_keywords(function)} | (
+            {*self._static} - {*self._names} if _takes_any_keyword(function) else set()
+        )
+        numbers = {one for one in self._static if isinstance(one, int) and not -len(self._names) <= one < 0}
+        return {
+            "static_argnums": tuple(sorted(numbers)),
+            "static_argnames": tuple(sorted(one for one in self._static if isinstance(one, str) and one in keywords)),
+        }
 
     def split(self, args: tuple, kwargs: dict) -> tuple[tuple, tuple, dict]:
         """(the static arguments with their places and types, the other positional ones, the other keywords)."""
@@ -101,6 +115,8 @@ class Parameters:
                 raise ValueError(f"{what}: the function has no argument {one!r}{hint}")
             elif isinstance(one, int) and -len(self._names) <= one < len(self._names):
                 selected.update({one % len(self._names), self._names[one]})
+            elif isinstance(one, int) and what == "weights" and not _takes_any_position(function):
+                raise ValueError(f"{what}: the function has no argument {one} (it takes {len(self._names)})")
         return frozenset(selected)
 
 
@@ -136,6 +152,11 @@ def _positional(function: Callable) -> list[str]:
 def _keywords(function: Callable) -> list[str]:
     kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return [name for name, parameter in _signature(function).items() if parameter.kind in kinds]
+
+
+def _takes_any_position(function: Callable) -> bool:
+    parameters = _signature(function)
+    return not parameters or any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters.values())
 
 
 def _takes_any_keyword(function: Callable) -> bool:

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import operator
+import os
 import shutil
 import tempfile
 import threading
@@ -25,6 +26,14 @@ from .flat import Adapter, Flat, data_of
 _measuring = threading.Lock()  # one search at a time in this process: they would disturb each other's measurements
 
 
+def _forked() -> None:
+    global _measuring
+    _measuring = threading.Lock()  # the thread that may have held it is not in this process
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
 @dataclass(frozen=True)
 class Settings:
     """How to tune. `cache`: the folder of tuned programs, or None to keep nothing. `gently`: behind other work."""
@@ -36,6 +45,7 @@ class Settings:
     cache: Path | None
     options: dict = field(default_factory=dict)
     gently: bool = False
+    jax_options: dict = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -119,22 +129,34 @@ def _find(flat: Flat, weights: list[int], settings: Settings, sides: tuple[Calla
     key = store.key_of(parts, flat.text)
     with contextlib.ExitStack() as stack:
         kept = store.Store(settings.cache) if settings.cache else None
-        unkept = kept.problem() if kept else ""
-        if kept and not unkept:
+        found = _kept(kept, key, flat, settings)  # also where nothing can be written
+        unkept = kept.problem() if kept and not found else ""
+        if kept and not found and not unkept:
             stack.enter_context(kept.lock(key))
-            entry = None if settings.options.get("fresh") else kept.load(key)
-            if entry:
-                with contextlib.suppress(Error):  # a package that does not load is damaged: tuned again
-                    call = _load(entry["path"], flat, settings) if entry["state"] == "ready" else None
-                    return _outcome(entry, call)
+            found = _kept(kept, key, flat, settings)  # of the process that held the lock
+        if found:
+            return found
         entry, package, call = _tuned(flat, weights, settings, sides)
         entry |= {"name": settings.name, "built_for": parts}
         if kept and not unkept:
             entry = kept.save(key, entry, package)
             shutil.rmtree(package.parent)
             return _outcome(entry, call)
-        weakref.finalize(call, shutil.rmtree, package.parent, ignore_errors=True)
+        weakref.finalize(call, _remove, package.parent, os.getpid())
         return _outcome(entry | {"path": str(package)}, call, unkept)
+
+
+def _kept(kept: store.Store | None, key: str, flat: Flat, settings: Settings) -> Outcome | None:
+    entry = kept.load(key) if kept and not settings.options.get("fresh") else None
+    if entry:
+        with contextlib.suppress(Error):  # a package that does not load is damaged: tuned again
+            return _outcome(entry, _load(entry["path"], flat, settings) if entry["state"] == "ready" else None)
+    return None
+
+
+def _remove(folder: Path, process: int) -> None:
+    if os.getpid() == process:  # not at the end of a fork
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _identity(weights: list[int], settings: Settings) -> dict:
@@ -149,6 +171,8 @@ def _identity(weights: list[int], settings: Settings) -> dict:
         "threads": settings.threads,
         "weights": weights,
         "options": options,
+        "jax": {name: str(value) for name, value in sorted(settings.jax_options.items()) if "donate" not in name},
+        "xla_flags": os.environ.get("XLA_FLAGS", ""),
     }
 
 
@@ -159,7 +183,7 @@ def _tuned(
     leaves = flat.leaves()
     ending, module = flat.module
     folder = tempfile.mkdtemp(prefix="hone-")
-    with contextlib.ExitStack() as on_failure, tempfile.TemporaryDirectory(prefix="hone-") as work:
+    with contextlib.ExitStack() as on_failure, store.temporary(prefix="hone-") as work:
         on_failure.callback(shutil.rmtree, folder)
         package = Path(folder) / f"{settings.name}.hone"
         path = Path(work) / f"{settings.name}{ending}"
@@ -171,6 +195,8 @@ def _tuned(
             "weights": weights or None,
             "inputs": tuner.save_inputs(flat.arrays(leaves), work) if leaves else None,
             "quiet": settings.gently,
+            "db": None if settings.cache else Path(work) / "tune.db",
+            "no_cache": settings.cache is None,
         }
         with _measuring:
             report = command.run(

@@ -40,6 +40,16 @@ def machine() -> str:
     return f"{platform.machine()} {platform.processor()}, {os.cpu_count()} cores"
 
 
+@contextlib.contextmanager
+def temporary(**where: Any) -> Iterator[str]:
+    """A folder for the time of the context. Unlike those of tempfile, it is not removed by the end of a fork."""
+    folder = tempfile.mkdtemp(**where)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def key_of(parts: Mapping[str, Any], program: str) -> str:
     """The name of the entry for a program's text and all else that its tuned form depends on."""
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode())
@@ -82,7 +92,7 @@ class Store:
 
     def save(self, key: str, entry: dict, package: Path | None) -> dict:
         """Writes an entry in place of any present one, with a copy of `package`, and returns it as `load` does."""
-        with tempfile.TemporaryDirectory(dir=self._folder, prefix=".new-") as aside:
+        with temporary(dir=self._folder, prefix=".new-") as aside:
             made = Path(aside) / key
             made.mkdir()
             if package:
