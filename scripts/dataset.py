@@ -207,9 +207,10 @@ def noise(database: Path, programs: set[str] | None) -> None:
     option_noise(database, programs)
 
 
-def programs_of(split: Path, part: str) -> set[str]:
+def parts_of(split: Path) -> dict[str, str]:
+    """The part of a split that each program belongs to."""
     lines = [line for line in split.read_text().splitlines() if "\t" in line and not line.startswith("#")]
-    return {program for its_part, program in (line.split("\t") for line in lines) if its_part == part}
+    return {program: part for part, program in (line.split("\t") for line in lines)}
 
 
 def main() -> int:
@@ -232,7 +233,8 @@ def main() -> int:
     if options.command == "describe":
         describe(source)
     elif options.command == "noise":
-        noise(source, programs_of(options.split, options.part) if options.split else None)
+        parts = parts_of(options.split) if options.split else None
+        noise(source, {program for program, part in parts.items() if part == options.part} if parts else None)
     else:
         os.makedirs(options.target.parent, exist_ok=True)
         (pack if options.command == "pack" else unpack)(source, options.target)

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 import xgboost
 from boosted_trees import flat, predicted, write_trees
+from dataset import parts_of
 
 SETTINGS = {
     "max_depth": 8,
@@ -43,11 +44,6 @@ def read_rows(tool, folder):
         file = Path(scratch) / "rows.npz"
         subprocess.run([tool, folder, file], check=True)
         return dict(np.load(file))
-
-
-def parts_of(split):
-    lines = [line for line in Path(split).read_text().splitlines() if "\t" in line and not line.startswith("#")]
-    return {program: part for part, program in (line.split("\t") for line in lines)}
 
 
 def some_training(parts, share):
@@ -98,7 +94,7 @@ def training_part(folders, tool, parts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("datasets", nargs="+", help="folders of hone collect export")
-    parser.add_argument("--split", required=True)
+    parser.add_argument("--split", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--trees", type=int, default=500)
@@ -121,7 +117,7 @@ def main():
         "feature_version": str(FEATURE_VERSION),
         "machines": json.dumps([host_of(folder) for folder in arguments.datasets]),
         "seed": str(arguments.seed),
-        "split": Path(arguments.split).name,
+        "split": arguments.split.name,
     }
     write_trees(arguments.out, trees, metadata)
     nodes = sum(len(tree["value"]) for tree in trees["trees"])
