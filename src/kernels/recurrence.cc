@@ -289,8 +289,6 @@ Recurrence::Recurrence(RecurrencePlan plan, const RecurrenceKernel& kernel)
 
 Recurrence::~Recurrence() = default;
 
-const RecurrencePlan& Recurrence::plan() const { return state_->plan; }
-
 void Recurrence::run(const float* const* operands, float* const* results, int threads, const ForEach& for_each) const {
   const std::shared_ptr<const KeptWeights> kept = state_->kept_panels(operands);
   Call(state_->kernel, state_->plan, state_->schedule, operands, results)

@@ -18,7 +18,6 @@ class Recurrence {
   Recurrence(const Recurrence&) = delete;
   Recurrence& operator=(const Recurrence&) = delete;
 
-  const RecurrencePlan& plan() const;
   // Computes all steps. Results that no step writes stay as they are. Several threads share the columns of each step; those of
   // `for_each` may come late or never. May be called by several threads at the same time.
   void run(const float* const* operands, float* const* results, int threads, const ForEach& for_each) const;
