@@ -12,6 +12,8 @@ using xla::HloInstruction;
 using xla::HloOpcode;
 using xla::ShapeUtil;
 
+constexpr int kDeepest = 500;  // operations, one of the other: bodies of loops may have thousands
+
 // Operations that may be computed once instead of in every step.
 bool is_pure(const HloInstruction& op) {
   switch (op.opcode()) {
@@ -92,8 +94,10 @@ bool RecurrenceOperands::is_kept(HloInstruction* value) {
   if (const int64_t part = part_of(loop_, value); part >= 0)
     return loop_.parts[part].kind == LoopPart::Kept && value->shape().IsArray();
   if (const auto known = is_kept_.find(value); known != is_kept_.end()) return known->second;
-  bool kept = is_pure(*value);
+  bool kept = is_pure(*value) && depth_ < kDeepest;
+  ++depth_;
   for (HloInstruction* operand : value->operands()) kept = kept && is_kept(operand);
+  --depth_;
   return is_kept_[value] = kept;
 }
 

@@ -22,7 +22,8 @@ class RecurrenceOperands {
  public:
   explicit RecurrenceOperands(const RecurrentLoop& loop) : loop_(loop) {}
 
-  // Whether a value of the step is the same in all steps, and may be computed before the loop.
+  // Whether a value of the step is the same in all steps, and may be computed before the loop. False for what hundreds of operations,
+  // one of the other, compute.
   bool is_kept(xla::HloInstruction* value);
 
   // The number of the operand that is a kept value as f32.
@@ -52,6 +53,7 @@ class RecurrenceOperands {
   std::vector<Operand> operands_;
   std::map<Key, int64_t> numbers_;
   std::map<const xla::HloInstruction*, bool> is_kept_;
+  int depth_ = 0;  // of values within is_kept()
 };
 
 }  // namespace hone::xla_side

@@ -112,7 +112,10 @@ class StepPlanner {
     const auto key = std::make_tuple(at.value, at.sides.row, at.sides.column, from, columns);
     if (const auto known = known_.find(key); known != known_.end()) return known->second;
     known_[key] = kNone;  // nothing is made of itself, but the search for it ends
+    if (depth_ == kMostValues) return kNone;
+    ++depth_;
     const int64_t made = made_value(at, from, columns);
+    --depth_;
     return known_[key] = made;
   }
 
@@ -364,6 +367,7 @@ class StepPlanner {
   std::map<int64_t, int64_t> state_of_part_;
   std::vector<int64_t> part_of_state_;
   std::vector<Sides> sides_;  // of the states
+  size_t depth_ = 0;          // of values within value()
   std::map<std::tuple<const HloInstruction*, int64_t, int64_t, int64_t, int64_t>, int64_t> known_;
 };
 

@@ -53,6 +53,7 @@ ENTRY main {
 
 std::string with(std::string text, const std::string& kept) { return text.replace(text.find("KEPT"), 4, kept); }
 
+const std::string kPlainDot = "  d = f32[9] dot(w, h), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n";
 constexpr char kPlain[] = R"(  d = f32[9] dot(w, h), lhs_contracting_dims={1}, rhs_contracting_dims={0}
   m = f32[9] add(d, x)
 )";
@@ -80,6 +81,31 @@ TEST_CASE("a number that changes from step to step is no column of a recurrent l
   m = f32[9] multiply(d, ab)
 )";
   CHECK_FALSE(offers(session, with(loop_of(scaled), "na"), FamilyId::Recurrence));
+}
+
+TEST_CASE("a step of thousands of operations is left to XLA, whichever part of it is long", "[tune]") {
+  if (no_worker()) return;
+  Session session(with_worker());
+  // sin(sin(... x)) of so many; the kept one is of the matrix, which no step changes.
+  const auto chain = [](const std::string& shape, const std::string& first, const char* op, int length) {
+    std::string text, last = first;
+    for (int n = 0; n < length; ++n) {
+      const std::string name = op + std::to_string(n);
+      text += "  " + name + " = " + shape + " " + op + "(" + last + ")\n";
+      last = name;
+    }
+    return text + "  last = " + shape + " copy(" + last + ")\n";
+  };
+  for (const int length : {100, 3000}) {
+    const std::string changing = kPlainDot + chain("f32[9]", "d", "tanh", length) + "  m = f32[9] add(last, x)\n";
+    const std::string kept = chain("f32[9,9]", "w", "cosine", length) +
+                             "  d = f32[9] dot(last, h), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+                             "  m = f32[9] add(d, x)\n";
+    for (const std::string& step : {changing, kept}) {
+      INFO(length);
+      CHECK(offers(session, with(loop_of(step), "a"), FamilyId::Recurrence) == (length == 100));
+    }
+  }
 }
 
 TEST_CASE("indices of types that wrap are not lines over the steps of a recurrent loop", "[tune]") {
