@@ -43,10 +43,8 @@ void write_rows(const std::string& folder, const std::string& output, const feat
     const cost::KernelFeatures features(kernel, cpu);
     const size_t width = kernel.tiles.size() / kernel.options();
     for (int64_t o = 0; o < kernel.options(); ++o) {
-      const std::vector<float> row = features.of(kernel.tiles.subspan(o * width, width));
-      rows.insert(rows.end(), row.begin(), row.end());
+      estimates.push_back(features.append(kernel.tiles.subspan(o * width, width), rows));
       times.push_back(kernel.runtime_ns[o]);
-      estimates.push_back(features.analytical_ns(kernel.tiles.subspan(o * width, width)));
       kernels.push_back(static_cast<int32_t>(i));
       defaults.push_back(o == kernel.default_option);
     }

@@ -72,8 +72,12 @@ Predictions learned(const EvalCommand& c, const std::vector<KernelView>& kernels
     throw Error("these weights were trained on " + model->task() + " data", c.weights, "hone eval " + model->task());
   if (c.task == "fusion" && !model->predicts_runtime())
     throw Error("these weights rank options and predict no run times", c.weights, "train them with --loss mse");
+  constexpr size_t kAtOnce = 64;
   Predictions predictions;
-  for (const KernelView& kernel : kernels) predictions.push_back(model->predict(kernel));
+  for (size_t first = 0; first < kernels.size(); first += kAtOnce)
+    for (auto& scores :
+         model->predict_all(std::span(kernels).subspan(first, std::min(kAtOnce, kernels.size() - first))))
+      predictions.push_back(std::move(scores));
   return predictions;
 }
 

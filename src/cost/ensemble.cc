@@ -4,10 +4,12 @@
 #include <cmath>
 #include <filesystem>
 #include <numeric>
+#include <optional>
 
 #include "base/error.h"
 #include "cost/analytical.h"
 #include "cost/model_file.h"
+#include "cost/tree_model.h"
 
 namespace hone::cost {
 
@@ -45,6 +47,8 @@ class Ensemble : public EnsembleModel {
  public:
   explicit Ensemble(std::vector<std::unique_ptr<LearnedModel>> members) : members_(std::move(members)) {
     for (const auto& member : members_) {
+      trees_.push_back(dynamic_cast<const TreeModel*>(member.get()));
+      if (trees_.back()) same_machine_ = same_machine_ && trees_.back()->cpu() == first_trees()->cpu();
       runtime_ = runtime_ && member->predicts_runtime();
       ratios_ = ratios_ && (member->predicts_runtime() || member->predicts_ratios());
     }
@@ -56,31 +60,51 @@ class Ensemble : public EnsembleModel {
 
   std::vector<std::vector<double>> member_scores(const KernelView& kernel) override {
     std::vector<std::vector<double>> all;
-    for (const auto& member : members_) {
-      std::vector<double> scores = member->predict(kernel);
-      if (member->predicts_runtime())
-        for (double& s : scores) s = std::log(s);
-      if (ratios_ && !runtime_) centre(scores);
-      if (!ratios_) standardise(scores);
-      all.push_back(std::move(scores));
+    for (auto& scores : scores_of_members({&kernel, 1})) all.push_back(std::move(scores[0]));
+    return all;
+  }
+
+  std::vector<double> predict(const KernelView& kernel) override { return predict_all({&kernel, 1})[0]; }
+
+  std::vector<std::vector<double>> predict_all(std::span<const KernelView> kernels) override {
+    std::vector<std::vector<double>> sums(kernels.size());
+    for (const auto& of_member : scores_of_members(kernels))
+      for (size_t k = 0; k < sums.size(); ++k) {
+        sums[k].resize(of_member[k].size());
+        for (size_t i = 0; i < sums[k].size(); ++i)
+          sums[k][i] += of_member[k][i] / static_cast<double>(members_.size());
+      }
+    if (runtime_)
+      for (std::vector<double>& sum : sums)
+        for (double& s : sum) s = std::exp(s);
+    return sums;
+  }
+
+ private:
+  // [members][kernels][options]
+  std::vector<std::vector<std::vector<double>>> scores_of_members(std::span<const KernelView> kernels) {
+    std::vector<std::vector<std::vector<double>>> all;
+    std::optional<KernelRows> rows;  // most of the time of trees, and the same for all of one machine
+    for (size_t i = 0; i < members_.size(); ++i) {
+      if (trees_[i] && (!rows || !same_machine_)) rows = kernel_rows(kernels, trees_[i]->cpu());
+      all.push_back(trees_[i] ? trees_[i]->predict_rows(*rows) : members_[i]->predict_all(kernels));
+      for (std::vector<double>& scores : all.back()) {
+        if (members_[i]->predicts_runtime())
+          for (double& s : scores) s = std::log(s);
+        if (ratios_ && !runtime_) centre(scores);
+        if (!ratios_) standardise(scores);
+      }
     }
     return all;
   }
 
-  std::vector<double> predict(const KernelView& kernel) override {
-    std::vector<double> sum;
-    for (const std::vector<double>& scores : member_scores(kernel)) {
-      if (sum.empty()) sum.resize(scores.size());
-      for (size_t i = 0; i < scores.size(); ++i) sum[i] += scores[i] / static_cast<double>(members_.size());
-    }
-    if (runtime_)
-      for (double& s : sum) s = std::exp(s);
-    return sum;
+  const TreeModel* first_trees() const {
+    return *std::find_if(trees_.begin(), trees_.end(), [](auto* t) { return t; });
   }
 
- private:
   std::vector<std::unique_ptr<LearnedModel>> members_;
-  bool runtime_ = true, ratios_ = true;
+  std::vector<const TreeModel*> trees_;  // of each member; null for others
+  bool runtime_ = true, ratios_ = true, same_machine_ = true;
 };
 
 }  // namespace

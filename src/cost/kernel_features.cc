@@ -240,26 +240,21 @@ KernelFeatures::KernelFeatures(const KernelView& kernel, const features::Cpu& cp
 #undef OPTION
 }
 
-double KernelFeatures::analytical_ns(std::span<const float> option) const {
-  return default_estimate_ns(count_resources(nest_, option, cpu_), nest_.kind);
-}
-
-std::vector<float> KernelFeatures::of(std::span<const float> option) const {
+double KernelFeatures::append(std::span<const float> option, std::vector<float>& rows) const {
   const ResourceCounts r = count_resources(nest_, option, cpu_);
-  const double analytical = std::log(default_estimate_ns(r, nest_.kind));
-  std::vector<float> out = of_kernel_;
-  out.reserve(kernel_feature_names().size());
+  const double estimate_ns = default_estimate_ns(r, nest_.kind), analytical = std::log(estimate_ns);
+  rows.insert(rows.end(), of_kernel_.begin(), of_kernel_.end());
 #define GROUP(name, ...)
 #define KERNEL(name, value)
-#define OPTION(name, value) out.push_back(static_cast<float>(value));
+#define OPTION(name, value) rows.push_back(static_cast<float>(value));
 #include "cost/kernel_features.def"
 #undef GROUP
 #undef KERNEL
 #undef OPTION
   const auto& columns = features::tile_columns();
   for (size_t i = 0; i < columns.size(); ++i)
-    out.push_back(columns[i].scale == features::Scale::Log ? static_cast<float>(large(option[i])) : option[i]);
-  return out;
+    rows.push_back(columns[i].scale == features::Scale::Log ? static_cast<float>(large(option[i])) : option[i]);
+  return estimate_ns;
 }
 
 }  // namespace hone::cost

@@ -20,10 +20,9 @@ class KernelFeatures {
   // Throws Error if the view's widths differ from those of the feature tables.
   KernelFeatures(const KernelView& kernel, const features::Cpu& cpu);
 
-  // `option`: a row of KernelView::tiles.
-  std::vector<float> of(std::span<const float> option) const;
-  // The run time by the analytical model with its default coefficients, ns: models predict the logarithm of what is left.
-  double analytical_ns(std::span<const float> option) const;
+  // Appends the features of an option, a row of KernelView::tiles. Returns its run time by the analytical model with its default
+  // coefficients, ns: models predict the logarithm of what is left.
+  double append(std::span<const float> option, std::vector<float>& rows) const;
 
  private:
   LoopNest nest_;

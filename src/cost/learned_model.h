@@ -1,6 +1,7 @@
 // The interface of learned models of kernels' run times.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,12 @@ class LearnedModel {
   // One number per option of the kernel, lower = faster; run times of the view are not read. Throws Error if widths do
   // not match the weights.
   virtual std::vector<double> predict(const KernelView& kernel) = 0;
+  // The same for several kernels, faster where a model has a use for them all at once.
+  virtual std::vector<std::vector<double>> predict_all(std::span<const KernelView> kernels) {
+    std::vector<std::vector<double>> all;
+    for (const KernelView& kernel : kernels) all.push_back(predict(kernel));
+    return all;
+  }
 };
 
 }  // namespace hone::cost

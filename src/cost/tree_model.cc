@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "cost/kernel_features.h"
-#include "cost/trees.h"
 #include "features/encoded.h"
 
 namespace hone::cost {
@@ -14,39 +13,6 @@ namespace {
 
 constexpr char kFormat[] = "hone-trees-1";
 constexpr char kRunTime[] = "run time", kRatio[] = "ratio";
-
-class TreeModel : public LearnedModel {
- public:
-  TreeModel(Trees trees, std::string task, bool run_time, const features::Cpu& cpu)
-      : trees_(std::move(trees)), task_(std::move(task)), run_time_(run_time), cpu_(cpu) {}
-  std::string name() const override { return "trees"; }
-  std::string task() const override { return task_; }
-  bool predicts_runtime() const override { return run_time_; }
-  bool predicts_ratios() const override { return !run_time_; }
-
-  std::vector<double> predict(const KernelView& kernel) override {
-    const KernelFeatures features(kernel, cpu_);
-    const size_t width = features::tile_feature_count(), options = kernel.tiles.size() / width;
-    std::vector<float> rows;
-    std::vector<double> estimates;
-    for (size_t o = 0; o < options; ++o) {
-      const auto option = kernel.tiles.subspan(o * width, width);
-      const std::vector<float> row = features.of(option);
-      rows.insert(rows.end(), row.begin(), row.end());
-      if (run_time_) estimates.push_back(features.analytical_ns(option));
-    }
-    std::vector<double> scores = trees_.predict_rows(rows);
-    if (run_time_)
-      for (size_t o = 0; o < options; ++o) scores[o] = estimates[o] * std::exp(scores[o]);
-    return scores;
-  }
-
- private:
-  Trees trees_;
-  std::string task_;
-  bool run_time_;
-  features::Cpu cpu_;
-};
 
 const std::string& metadata(const options::TensorFile& file, const char* key) {
   const auto found = file.metadata.find(key);
@@ -79,6 +45,32 @@ std::unique_ptr<LearnedModel> model_of(const options::TensorFile& file, const fe
 }
 
 }  // namespace
+
+KernelRows kernel_rows(std::span<const KernelView> kernels, const features::Cpu& cpu) {
+  KernelRows rows;
+  const size_t width = features::tile_feature_count();
+  for (const KernelView& kernel : kernels) {
+    const KernelFeatures features(kernel, cpu);
+    for (size_t at = 0; at < kernel.tiles.size(); at += width)
+      rows.analytical_ns.push_back(features.append(kernel.tiles.subspan(at, width), rows.features));
+    rows.ends.push_back(rows.analytical_ns.size());
+  }
+  return rows;
+}
+
+std::vector<std::vector<double>> TreeModel::predict_rows(const KernelRows& rows) const {
+  std::vector<double> scores = trees_.predict_rows(rows.features);
+  if (run_time_)
+    for (size_t o = 0; o < scores.size(); ++o) scores[o] = rows.analytical_ns[o] * std::exp(scores[o]);
+  std::vector<std::vector<double>> all;
+  size_t begin = 0;
+  for (const size_t end : rows.ends) {
+    all.emplace_back(scores.begin() + static_cast<std::ptrdiff_t>(begin),
+                     scores.begin() + static_cast<std::ptrdiff_t>(end));
+    begin = end;
+  }
+  return all;
+}
 
 bool holds_trees(const options::TensorFile& file) {
   const auto format = file.metadata.find("format");

@@ -3,13 +3,49 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cost/learned_model.h"
+#include "cost/trees.h"
 #include "features/cpu.h"
 #include "options/safetensors.h"
 
 namespace hone::cost {
+
+// What trees are told of kernels: a row of features and the analytical model's run time for each option of each kernel.
+struct KernelRows {
+  std::vector<float> features;        // [options of all, kernel_feature_names().size()]
+  std::vector<double> analytical_ns;  // [options of all]
+  std::vector<size_t> ends;           // [kernels], where each one's options end
+};
+// Throws Error if a view's widths differ from those of the feature tables.
+KernelRows kernel_rows(std::span<const KernelView> kernels, const features::Cpu& cpu);
+
+class TreeModel : public LearnedModel {
+ public:
+  TreeModel(Trees trees, std::string task, bool run_time, const features::Cpu& cpu)
+      : trees_(std::move(trees)), task_(std::move(task)), run_time_(run_time), cpu_(cpu) {}
+  std::string name() const override { return "trees"; }
+  std::string task() const override { return task_; }
+  bool predicts_runtime() const override { return run_time_; }
+  bool predicts_ratios() const override { return !run_time_; }
+  std::vector<double> predict(const KernelView& kernel) override { return predict_all({&kernel, 1})[0]; }
+  std::vector<std::vector<double>> predict_all(std::span<const KernelView> kernels) override {
+    return predict_rows(kernel_rows(kernels, cpu_));
+  }
+  // The same of rows that several models share: those of one machine.
+  std::vector<std::vector<double>> predict_rows(const KernelRows& rows) const;
+  const features::Cpu& cpu() const { return cpu_; }
+
+ private:
+  Trees trees_;
+  std::string task_;
+  bool run_time_;  // not a ratio
+  features::Cpu cpu_;
+};
 
 // Whether a safetensors file holds trees (metadata "format": "hone-trees-1") and not the weights of a network.
 bool holds_trees(const options::TensorFile& file);

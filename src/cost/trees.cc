@@ -1,5 +1,9 @@
 #include "cost/trees.h"
 
+#include <algorithm>
+#include <array>
+#include <limits>
+
 #include "base/error.h"
 
 namespace hone::cost {
@@ -7,6 +11,19 @@ namespace hone::cost {
 namespace {
 
 constexpr int32_t kMostNodes = 1 << 16;  // of one tree
+constexpr size_t kTogether = 8;          // walks at once: one alone mostly waits for memory
+
+// Steps from the root to the deepest leaf; children come after their parent.
+int32_t depth_of(std::span<const int32_t> left, std::span<const int16_t> feature) {
+  std::vector<int32_t> depth(left.size());
+  int32_t most = 0;
+  for (size_t i = 0; i < left.size(); ++i) {
+    if (feature[i] < 0) continue;
+    for (const int32_t child : {left[i], left[i] + 1}) depth[child] = depth[i] + 1;
+    most = std::max(most, depth[i] + 1);
+  }
+  return most;
+}
 
 }  // namespace
 
@@ -26,12 +43,16 @@ Trees Trees::from_arrays(const Arrays& arrays, size_t features) {
     if (end - root > kMostNodes) throw Error("a tree of too many nodes");
     for (int32_t i = root; i < end; ++i) {
       const bool leaf = feature[i] < 0;
+      const int32_t at = i - root;
       // Children come after their parent, so no path is a circle.
-      if (!leaf && (feature[i] >= static_cast<int32_t>(features) || left[i] <= i - root || left[i] + 1 >= end - root))
+      if (!leaf && (feature[i] >= static_cast<int32_t>(features) || left[i] <= at || left[i] + 1 >= end - root))
         throw Error("a node of a tree has no such feature or child");
-      all.nodes_.push_back({value[i], leaf ? int16_t{-1} : feature[i], static_cast<uint16_t>(leaf ? 0 : left[i])});
+      // A leaf reads what follows the features, a number that is below nothing, so its successor is itself.
+      all.nodes_.push_back({value[i], static_cast<uint16_t>(leaf ? features : feature[i]),
+                            static_cast<uint16_t>(leaf ? at - 1 : left[i])});
     }
     all.roots_.push_back(root);
+    all.depths_.push_back(depth_of(left.subspan(root, end - root), feature.subspan(root, end - root)));
   }
   return all;
 }
@@ -59,23 +80,65 @@ Trees Trees::from_json(const nlohmann::json& json, size_t features) {
   }
 }
 
-float Trees::leaf_of(int32_t root, const float* features) const {
-  const Node *const tree = &nodes_[root], *node = tree;
-  while (node->feature >= 0) node = &tree[node->left + (features[node->feature] < node->value ? 0 : 1)];
-  return node->value;
+// Walks that do not depend on each other, step by step.
+template <size_t kWalks>
+void Trees::walk(const Walk* walks, float* leaves) const {
+  std::array<const Node*, kWalks> trees;
+  std::array<const float*, kWalks> features;
+  std::array<uint16_t, kWalks> at{};
+  int32_t depth = 0;
+  for (size_t w = 0; w < kWalks; ++w) {
+    depth = std::max(depth, depths_[walks[w].tree]);
+    trees[w] = nodes_.data() + roots_[walks[w].tree];
+    features[w] = walks[w].features;
+  }
+  for (int32_t step = 0; step < depth; ++step)
+    for (size_t w = 0; w < kWalks; ++w) {
+      const Node node = trees[w][at[w]];
+      at[w] = static_cast<uint16_t>(node.left + (features[w][node.feature] < node.value ? 0 : 1));
+    }
+  for (size_t w = 0; w < kWalks; ++w) leaves[w] = trees[w][at[w]].value;
+}
+
+// Each tree for many rows, while it is in the cache; of the rows that are left over, several trees at once.
+void Trees::add_leaves(std::span<const float> padded, std::span<double> sums) const {
+  const size_t width = features_ + 1, together = sums.size() / kTogether * kTogether;
+  std::array<Walk, kTogether> walks;
+  std::array<float, kTogether> leaves;
+  for (uint32_t tree = 0; tree < size() && together > 0; ++tree)
+    for (size_t i = 0; i < together; i += kTogether) {
+      for (size_t w = 0; w < kTogether; ++w) walks[w] = {tree, padded.data() + (i + w) * width};
+      walk<kTogether>(walks.data(), leaves.data());
+      for (size_t w = 0; w < kTogether; ++w) sums[i + w] += leaves[w];
+    }
+  for (size_t i = together; i < sums.size(); ++i) {
+    const float* row = padded.data() + i * width;
+    uint32_t tree = 0;
+    for (; tree + kTogether <= size(); tree += kTogether) {
+      for (uint32_t w = 0; w < kTogether; ++w) walks[w] = {tree + w, row};
+      walk<kTogether>(walks.data(), leaves.data());
+      for (const float leaf : leaves) sums[i] += leaf;
+    }
+    for (; tree < size(); ++tree) {
+      walks[0] = {tree, row};
+      walk<1>(walks.data(), leaves.data());
+      sums[i] += leaves[0];
+    }
+  }
 }
 
 double Trees::predict(std::span<const float> features) const {
-  double sum = base_;
-  for (const int32_t root : roots_) sum += leaf_of(root, features.data());
-  return sum;
+  if (features.size() != features_) throw InternalError("a row of another width than the trees'");
+  return predict_rows(features)[0];
 }
 
 std::vector<double> Trees::predict_rows(std::span<const float> rows) const {
   if (features_ == 0 || rows.size() % features_ != 0) throw InternalError("rows of another width than the trees'");
   std::vector<double> sums(rows.size() / features_, base_);
-  for (const int32_t root : roots_)
-    for (size_t i = 0; i < sums.size(); ++i) sums[i] += leaf_of(root, rows.data() + i * features_);
+  std::vector<float> padded(sums.size() * (features_ + 1), std::numeric_limits<float>::quiet_NaN());
+  for (size_t i = 0; i < sums.size(); ++i)
+    std::copy_n(rows.data() + i * features_, features_, padded.data() + i * (features_ + 1));
+  add_leaves(padded, sums);
   return sums;
 }
 

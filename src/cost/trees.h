@@ -26,22 +26,29 @@ class Trees {
   static Trees from_json(const nlohmann::json& json, size_t features);
 
   double predict(std::span<const float> features) const;  // as many as there are features
-  // [rows, features]: adds nothing to the results of predict(), but walks each tree for all rows while it is in the cache.
+  // [rows, features]: adds nothing to the results of predict(), but walks each tree for several rows at once, while it is in the cache.
   std::vector<double> predict_rows(std::span<const float> rows) const;
   size_t size() const { return roots_.size(); }  // trees
 
  private:
   struct Node {  // of 8 bytes: what a row walks through is mostly waiting for memory
     float value = 0;
-    int16_t feature = -1;
-    uint16_t left = 0;  // from the root
+    uint16_t feature = 0;
+    uint16_t left = 0;  // from the root, modulo 65,536
   };
-  float leaf_of(int32_t root, const float* features) const;
+  // One row in one tree.
+  struct Walk {
+    uint32_t tree = 0;
+    const float* features = nullptr;  // and a number that is below nothing
+  };
+  template <size_t kWalks>
+  void walk(const Walk* walks, float* leaves) const;
+  void add_leaves(std::span<const float> padded, std::span<double> sums) const;
 
   double base_ = 0;
   size_t features_ = 0;
   std::vector<Node> nodes_;
-  std::vector<int32_t> roots_;
+  std::vector<int32_t> roots_, depths_;  // of every tree
 };
 
 }  // namespace hone::cost

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "cost/ensemble.h"
 #include "cost/kernel_features.h"
 #include "cost/learn_library.h"
 #include "tests/cost/test_kernel.h"
@@ -29,7 +30,9 @@ const features::Cpu kCpu{.vector_bits = 256, .l1_bytes = 32768, .l2_bytes = 1 <<
 float feature(const TestKernel& kernel, const std::string& name, size_t option = 0) {
   const KernelView view = kernel.view();
   const size_t width = features::tile_feature_count();
-  return KernelFeatures(view, kCpu).of(view.tiles.subspan(option * width, width))[column(name)];
+  std::vector<float> row;
+  KernelFeatures(view, kCpu).append(view.tiles.subspan(option * width, width), row);
+  return row[column(name)];
 }
 
 template <class T>
@@ -95,19 +98,41 @@ TEST_CASE("features of a kernel tell how its loops walk", "[trees]") {
   CHECK(feature(copy, "output_0") == Approx(std::log1p(32)));
 }
 
+TEST_CASE("trees of one machine share a kernel's features, and predict the same as by themselves", "[trees]") {
+  const TestKernel kernel =
+      kernel_of({node("parameter", f32({64, 64})), node("negate", f32({64, 64}), {0})}, {"loop", "tile=8,8"});
+  features::Cpu wider = kCpu;
+  wider.vector_bits = 512;
+  const auto member = [](const features::Cpu& cpu) {
+    return open_tree_model(tree_file("run time", "fusion"), "file", cpu);
+  };
+  for (const features::Cpu& second : {kCpu, wider}) {
+    std::vector<std::unique_ptr<LearnedModel>> members;
+    members.push_back(analytical_member("", "fusion", kCpu));
+    members.push_back(member(kCpu));
+    members.push_back(member(second));
+    const auto scores = make_ensemble(std::move(members))->member_scores(kernel.view());
+    REQUIRE(scores.size() == 3);
+    for (size_t o = 0; o < 2; ++o) {
+      CHECK(scores[1][o] == std::log(member(kCpu)->predict(kernel.view())[o]));
+      CHECK(scores[2][o] == std::log(member(second)->predict(kernel.view())[o]));
+      CHECK((scores[2][o] == scores[1][o]) == (second == kCpu));
+    }
+  }
+}
+
 TEST_CASE("trees of run times correct the analytical model", "[trees]") {
   const TestKernel kernel =
       kernel_of({node("parameter", f32({64, 64})), node("negate", f32({64, 64}), {0})}, {"loop", "tile=8,8"});
   const KernelView view = kernel.view();
-  const KernelFeatures features(view, kCpu);
-  const size_t width = features::tile_feature_count();
+  const std::vector<double> analytical = kernel_rows({&view, 1}, kCpu).analytical_ns;
   const auto model = open_tree_model(tree_file("run time", "fusion"), "file", kCpu);
   CHECK(model->task() == "fusion");
   CHECK(model->predicts_runtime());
   const std::vector<double> ns = model->predict(view);
   REQUIRE(ns.size() == 2);
-  CHECK(ns[0] == Approx(features.analytical_ns(view.tiles.first(width)) * std::exp(1.25)));
-  CHECK(ns[1] == Approx(features.analytical_ns(view.tiles.subspan(width)) * std::exp(0.5)));
+  CHECK(ns[0] == Approx(analytical[0] * std::exp(1.25)));
+  CHECK(ns[1] == Approx(analytical[1] * std::exp(0.5)));
   const auto ratios = open_tree_model(tree_file("ratio", "tile"), "file", kCpu);
   CHECK(ratios->predicts_ratios());
   CHECK_FALSE(ratios->predicts_runtime());

@@ -1,8 +1,12 @@
 #include "cost/trees.h"
 
 #include <catch2/catch.hpp>
+#include <limits>
+#include <span>
+#include <vector>
 
 #include "base/error.h"
+#include "base/rng.h"
 
 namespace hone::cost {
 
@@ -31,6 +35,58 @@ TEST_CASE("rows together are predicted as rows by themselves") {
   const std::vector<int32_t> late = {1, 5}, outside = {0, 6}, backwards = {0, 0};
   for (const auto& wrong : {late, outside, backwards})
     CHECK_THROWS_AS(Trees::from_arrays({0.5, feature, value, left, wrong}, 2), Error);
+}
+
+namespace {
+
+// A tree whose nodes are grown in random order, of up to `most` splits.
+void grow(Rng& rng, int most, std::vector<int16_t>& feature, std::vector<float>& value, std::vector<int32_t>& left) {
+  const size_t root = feature.size();
+  std::vector<size_t> leaves = {0};
+  const auto add = [&] {
+    feature.push_back(-1), value.push_back(static_cast<float>(rng.uniform())), left.push_back(0);
+  };
+  add();
+  for (int split = 0; split < most; ++split) {
+    const size_t chosen = static_cast<size_t>(rng.below(std::ssize(leaves))), at = leaves[chosen],
+                 child = feature.size() - root;
+    feature[root + at] = static_cast<int16_t>(rng.below(5));
+    left[root + at] = static_cast<int32_t>(child);
+    add(), add();
+    leaves[chosen] = child;
+    leaves.push_back(child + 1);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("walks side by side end where single ones do") {
+  Rng rng(7);
+  std::vector<int16_t> feature;
+  std::vector<float> value;
+  std::vector<int32_t> left, roots;
+  for (int tree = 0; tree < 21; ++tree) {
+    roots.push_back(static_cast<int32_t>(feature.size()));
+    grow(rng, tree, feature, value, left);
+  }
+  const Trees trees = Trees::from_arrays({0.25, feature, value, left, roots}, 5);
+  for (const size_t count : {1, 7, 8, 19}) {
+    std::vector<float> rows(count * 5);
+    for (float& x : rows) x = static_cast<float>(rng.uniform());
+    rows[0] = std::numeric_limits<float>::infinity();
+    rows[1] = -rows[0];
+    const std::vector<double> sums = trees.predict_rows(rows);
+    for (size_t i = 0; i < count; ++i) {
+      double sum = 0.25;
+      for (const int32_t root : roots) {
+        int32_t node = root;
+        while (feature[node] >= 0) node = root + left[node] + (rows[i * 5 + feature[node]] < value[node] ? 0 : 1);
+        sum += value[node];
+      }
+      CHECK(sums[i] == sum);
+      CHECK(trees.predict(std::span(rows).subspan(i * 5, 5)) == sum);
+    }
+  }
 }
 
 TEST_CASE("what is no tree is refused") {
