@@ -31,7 +31,8 @@ struct Lowered {
   std::string fingerprint, hlo;
   int64_t instructions = 0;
   std::vector<Kernel> kernels;
-  std::vector<Dimension> dimensions;  // of the whole program
+  std::vector<Dimension> dimensions;    // of the whole program
+  std::vector<std::string> of_weights;  // instructions that compute the same on every run: of declared weights alone
 };
 
 }  // namespace hone

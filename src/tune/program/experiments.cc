@@ -31,7 +31,8 @@ constexpr double kModelMost = 0.9;           // the same where a longer time is 
 constexpr int kFusionDuels = 40;             // of the first go
 constexpr int kLeastFusionDuels = 8;
 constexpr int kFusionRuns = 4;
-constexpr double kProposeSeconds = 4;  // of the search for orders of passes
+constexpr double kLeastOfWeights = 0.01;  // of a run's time
+constexpr double kProposeSeconds = 4;     // of the search for orders of passes
 
 // What the touched time gained while `work` ran.
 template <class Work>
@@ -307,6 +308,24 @@ Propose single_options(Chooses chooses, bool again) {
     }
     return experiments;
   };
+}
+
+std::vector<Experiment> weights_computed_once(const TuneState& state) {
+  if (state.share_of_weights() < kLeastOfWeights) return {};
+  for (const Dimension& d : state.dimensions) {
+    const Decision constant{d.kind, d.key, "constant"};
+    const std::string name = to_text(Decisions{constant});
+    if (d.kind != DecisionKind::Weights || !is_broad(d) || state.ever_begun(name) ||
+        std::find(d.options.begin(), d.options.end(), constant.value) == d.options.end() ||
+        d.options[current_option(state.best, d)] == constant.value)
+      continue;
+    const auto take = [constant, name](TuneState& s) {
+      s.begin(name);
+      s.try_step(in_words(constant), merged(s.best, {constant}));
+    };
+    return {duel(state, in_words(constant), state.share_of_weights(), take, merged(state.best, {constant}))};
+  }
+  return {};
 }
 
 std::vector<Experiment> by_strategy(const TuneState& state) {

@@ -51,6 +51,8 @@ Propose groups_of_family(FamilyId family);
 Propose parts_of_groups(bool kernels);
 // One option of one dimension, all others as in the best. `again`: those that were tried under an earlier best.
 Propose single_options(Chooses chooses, bool again);
+// All weights as constants, so that what is computed from them alone is computed once; touches the time that this takes.
+std::vector<Experiment> weights_computed_once(const TuneState& state);
 // All dimensions by the strategy that the options name, once; needs that name.
 std::vector<Experiment> by_strategy(const TuneState& state);
 

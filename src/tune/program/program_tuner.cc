@@ -104,6 +104,7 @@ std::vector<TuneStep> make_steps() {
       // One duel each, for everything of a kind.
       {"reductions", groups_of_family(FamilyId::Reduction), greedily, {.kept = 0.16, .gain = 0.41}},
       {"packed weights", single_options(is_packing, /*again=*/false), greedily, {.kept = 0.5, .gain = 0.3}},
+      {"weights computed once", weights_computed_once, greedily, {.kept = 0.7, .gain = kAlmostAll}},
       {"weights at once", single_options(is_weights_move, /*again=*/false), greedily, {.kept = 0.1, .gain = 0.1}},
       {"other moves", single_options(is_other_move, /*again=*/false), greedily, {.kept = 0.045, .gain = 0.02}},
       // Each kernel is measured by itself, so the cost does not depend on the program's.

@@ -238,6 +238,7 @@ void TuneState::profile() {
     if (kernel.kind != "fusion") libraries += share;
     if (kernel.kind == "dot") dots += share;
   }
+  of_weights_ = share_of_instructions(lowered.of_weights, times, total);
   double calls = 0;  // of libraries that rewrites call
   for (const auto& [name, ns] : times)
     if (name.starts_with("custom-call")) calls += ns / total;
@@ -246,6 +247,25 @@ void TuneState::profile() {
   dots_ = std::min(dots, 1 - kLeastOutside);
   dimensions_of_.clear();
   for (const Dimension& d : dimensions) ++dimensions_of_[d.kind];
+}
+
+// Without times, of the kernels among them, whose shares are known or estimated.
+double TuneState::share_of_instructions(const std::vector<std::string>& names,
+                                        const std::map<std::string, double>& times, double total) const {
+  double share = 0;
+  if (!times.empty()) {
+    for (const std::string& name : names)
+      if (const auto found = times.find(name); found != times.end()) share += found->second / total;
+    return share;
+  }
+  const std::set<std::string> among(names.begin(), names.end());
+  for (const Kernel& kernel : lowered.kernels) {
+    const auto instructions = static_cast<double>(kernel.instructions.size());
+    const auto found = std::count_if(kernel.instructions.begin(), kernel.instructions.end(),
+                                     [&](const std::string& name) { return among.contains(name); });
+    if (found > 0) share += share_of(kernel) * static_cast<double>(found) / instructions;
+  }
+  return std::min(1.0, share);
 }
 
 // By arithmetic. Of half-precision dots most time goes into converting their operands, which fusions do. A dot of f32 takes as long

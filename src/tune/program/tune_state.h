@@ -80,6 +80,8 @@ struct TuneState {
   double share_of(const Dimension& dimension) const;
   // Of everything except dots and convolutions, which libraries compute.
   double share_outside_libraries() const { return outside_libraries_; }
+  // Of what is computed from declared weights alone, the same on every run.
+  double share_of_weights() const { return of_weights_; }
 
   // ---- kernels
 
@@ -133,6 +135,8 @@ struct TuneState {
   void list_dimensions();
   void list_operations();
   void profile();
+  double share_of_instructions(const std::vector<std::string>& names, const std::map<std::string, double>& times,
+                               double total) const;
   void share_operations(double convolutions, double libraries);
   double share_of_broad(const Dimension& dimension) const;
 
@@ -144,7 +148,7 @@ struct TuneState {
   std::map<std::string, OptionWalk> walks_;  // of kernels in the program, by fingerprint
   Decisions lowered_under_;
   std::map<std::string, double> kernel_share_;  // by fingerprint
-  double outside_libraries_ = 1, dots_ = 0;
+  double outside_libraries_ = 1, dots_ = 0, of_weights_ = 0;
   std::map<DecisionKind, int> dimensions_of_;  // of each kind
   std::set<std::string> tried_;                // pairs of best and candidate
   std::set<std::string> refused_;              // winners that made the program no faster

@@ -85,6 +85,7 @@ Lowered lowered_of(const wire::LowerReplyT& reply) {
   for (const auto& kernel : reply.kernels) lowered.kernels.push_back(kernel_of(*kernel));
   std::erase_if(lowered.kernels, [](const Kernel& k) { return k.dimension.options.empty(); });
   for (const auto& dimension : reply.dimensions) lowered.dimensions.push_back(wire::from_wire(*dimension));
+  lowered.of_weights = reply.of_weights;
   return lowered;
 }
 

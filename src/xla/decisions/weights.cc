@@ -102,6 +102,31 @@ void apply_weight_storage(xla::HloModule& module, const std::vector<Storage>& st
   *module.mutable_entry_computation_layout() = xla::ComputationLayout(entry->ComputeProgramShape());
 }
 
+std::vector<std::string> computed_of_weights(const xla::HloModule& module, const std::vector<int>& declared) {
+  std::set<const xla::HloInstruction*> same, of_weights;  // on every run; those of them that depend on a weight
+  std::vector<std::string> names;
+  for (const auto* instruction : module.entry_computation()->MakeInstructionPostOrder()) {
+    const auto& operands = instruction->operands();
+    const xla::HloOpcode opcode = instruction->opcode();
+    const auto is_same = [&](const xla::HloInstruction* operand) { return same.contains(operand); };
+    const auto depends = [&](const xla::HloInstruction* operand) { return of_weights.contains(operand); };
+    const bool parameter = opcode == xla::HloOpcode::kParameter;
+    const bool weight =
+        parameter && std::find(declared.begin(), declared.end(), instruction->parameter_number()) != declared.end();
+    if (parameter ? !weight
+                  : instruction->HasSideEffect() || opcode == xla::HloOpcode::kRng ||
+                        !std::all_of(operands.begin(), operands.end(), is_same))
+      continue;
+    same.insert(instruction);
+    if (!weight && std::none_of(operands.begin(), operands.end(), depends)) continue;
+    of_weights.insert(instruction);
+    if (!parameter && opcode != xla::HloOpcode::kBitcast && opcode != xla::HloOpcode::kTuple &&
+        opcode != xla::HloOpcode::kGetTupleElement)
+      names.emplace_back(instruction->name());
+  }
+  return names;
+}
+
 void mark_packed(xla::HloModule& module, const std::vector<Storage>& storage) {
   for (size_t i = 0; i < storage.size(); ++i)
     if (storage[i] == Storage::Packed)

@@ -1,6 +1,7 @@
 // Parameters declared constant between calls: stored transposed, packed once by YNNPACK, or folded into the program.
 #pragma once
 #include <set>
+#include <string>
 #include <vector>
 
 #include "decisions/compile_target.h"
@@ -19,6 +20,10 @@ void apply_weight_storage(xla::HloModule& module, const std::vector<Storage>& st
 // Storage of every parameter under the decisions. Throws Error for weights that are not in `declared`.
 std::vector<Storage> weight_storage(const xla::HloModule& module, const std::vector<int>& declared,
                                     const Decisions& decisions);
+
+// The entry computation's instructions that do work and read nothing but declared weights and constants, directly or by way of such
+// instructions: what constant weights would have computed once. By name.
+std::vector<std::string> computed_of_weights(const xla::HloModule& module, const std::vector<int>& declared);
 
 // Marks packed parameters in a lowered module, and reads the marks when code is generated for it.
 void mark_packed(xla::HloModule& module, const std::vector<Storage>& storage);

@@ -6,6 +6,7 @@
 #include "decisions/layout_listing.h"
 #include "decisions/program_options.h"
 #include "decisions/seam_state.h"
+#include "decisions/weights.h"
 #include "graph/decision_family.h"
 #include "service/handlers.h"
 #include "service/to_wire.h"
@@ -49,6 +50,7 @@ wire::LowerReplyT Handlers::lower(const wire::LowerRequestT& request) {
     reply.hlo = lowered.module->ToString();
     reply.module_proto = to_wire_proto(*lowered.module);
   }
+  reply.of_weights = computed_of_weights(*lowered.module, target.weights);
   for (const Dimension& dimension : program_dimensions(p.module(), target))
     reply.dimensions.push_back(to_wire_dimension(dimension));
   for (const auto& [key, reduction] : lowered.reductions)
