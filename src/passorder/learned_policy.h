@@ -1,4 +1,4 @@
-// A trained policy from its file. Without torch: libhone_learn.so, opened on first use, evaluates it.
+// A trained policy from its file: of counts, evaluated here (policy_file.h), or of graphs, which libhone_learn.so evaluates.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ class LearnedPolicy {
   virtual std::vector<float> scores(std::span<const Observation> observations) = 0;
 };
 
-// Throws Error (where = path) for damaged files and for files without a policy; RunError if the library is missing.
+// Throws Error (where = path) for damaged files and for files without a policy; RunError if that library is missing.
 std::unique_ptr<LearnedPolicy> load_policy(const std::string& path, int threads = 1);
 
 }  // namespace hone::passorder

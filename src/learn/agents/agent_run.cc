@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "data/event_file.h"
+#include "passorder/policy_file.h"
 
 namespace hone::learn {
 

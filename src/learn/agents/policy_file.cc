@@ -1,19 +1,18 @@
 #include "learn/agents/policy_file.h"
 
 #include "base/error.h"
+#include "passorder/policy_file.h"
 
 namespace hone::learn {
 
 namespace {
 
-constexpr const char* kPolicyFormat = "hone-policy-1";
-
 class OpenedPolicy : public passorder::LearnedPolicy {
  public:
-  explicit OpenedPolicy(const options::TensorFile& file)
-      : options_(options::agent_options_from_json(parse(file, "options"))),
-        spec_(spec_from_json(parse(file, "spec"))),
-        environment_(parse(file, "environment")) {
+  OpenedPolicy(const options::TensorFile& file, passorder::PolicyHeader header)
+      : options_(std::move(header.options)),
+        spec_(std::move(header.spec)),
+        environment_(std::move(header.environment)) {
     require_fit(options_, spec_);
     scale_ = std::make_shared<InputScale>(options_, spec_);
     network_ = std::make_shared<ObservationNetwork>(options_, spec_, spec_.actions, false, 1);
@@ -40,14 +39,6 @@ class OpenedPolicy : public passorder::LearnedPolicy {
   }
 
  private:
-  static nlohmann::json parse(const options::TensorFile& file, const char* key) {
-    const auto found = file.metadata.find(key);
-    if (found == file.metadata.end()) throw Error(std::string("the policy has no ") + key);
-    const nlohmann::json json = nlohmann::json::parse(found->second, nullptr, false);
-    if (json.is_discarded()) throw Error(std::string("the policy is damaged: ") + key);
-    return json;
-  }
-
   options::AgentOptions options_;
   passorder::EnvironmentSpec spec_;
   nlohmann::json environment_;
@@ -57,40 +48,21 @@ class OpenedPolicy : public passorder::LearnedPolicy {
 
 }  // namespace
 
-nlohmann::json to_json(const passorder::EnvironmentSpec& spec) {
-  return {{"id", spec.id},
-          {"actions", spec.actions},
-          {"observation_width", spec.observation_width},
-          {"cost_width", spec.cost_width},
-          {"node_width", spec.node_width}};
-}
-
-passorder::EnvironmentSpec spec_from_json(const nlohmann::json& json) {
-  try {
-    return {json.at("id"), json.at("actions"), json.at("observation_width"), json.at("cost_width"),
-            json.at("node_width")};
-  } catch (const nlohmann::json::exception&) {
-    throw Error("the description of the environment is damaged");
-  }
-}
-
 void save_policy(const std::string& path, const Agent& agent, const options::AgentOptions& options,
                  const passorder::EnvironmentSpec& spec, const PolicyOrigin& origin) {
   options::TensorFile file;
-  file.metadata = {{"format", kPolicyFormat},      {"options", to_json(options).dump()},
-                   {"spec", to_json(spec).dump()}, {"environment", origin.environment.dump()},
-                   {"command", origin.command},    {"steps", std::to_string(origin.steps)}};
+  file.metadata = {{"format", passorder::kPolicyFormat}, {"options", to_json(options).dump()},
+                   {"spec", to_json(spec).dump()},       {"environment", origin.environment.dump()},
+                   {"command", origin.command},          {"steps", std::to_string(origin.steps)}};
   agent.save_policy(file);
   options::write_safetensors(path, file);
 }
 
 std::unique_ptr<passorder::LearnedPolicy> open_policy(const std::string& path) {
   const options::TensorFile file = options::read_safetensors(path);
-  const auto format = file.metadata.find("format");
-  if (format == file.metadata.end() || format->second != kPolicyFormat)
-    throw Error("not a policy written by hone", path, "hone gym train writes policies");
+  passorder::PolicyHeader header = passorder::read_policy_header(file, path);
   try {
-    return std::make_unique<OpenedPolicy>(file);
+    return std::make_unique<OpenedPolicy>(file, std::move(header));
   } catch (const Error& e) {
     throw Error(e.what(), path, e.hint());
   }

@@ -1,4 +1,4 @@
-// Policies as safetensors: input statistics, the network, and the metadata needed to use them.
+// Policies as safetensors (passorder/policy_file.h), written and evaluated with torch.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,6 @@ struct PolicyOrigin {
   std::string command;         // the training command
   int64_t steps = 0;           // of training
 };
-
-nlohmann::json to_json(const passorder::EnvironmentSpec& spec);
-passorder::EnvironmentSpec spec_from_json(const nlohmann::json& json);
 
 // Throws RunError (where = path).
 void save_policy(const std::string& path, const Agent& agent, const options::AgentOptions& options,
