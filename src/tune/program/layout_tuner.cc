@@ -8,8 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/interrupt.h"
-#include "cost/learn_library.h"
+#include "cost/layout_ranker.h"
 #include "data/tpugraphs.h"
 #include "search/strategies.h"
 
@@ -101,11 +100,7 @@ LayoutRanker learned_layout_ranker(const std::string& weights, int threads) {
     const TempDir folder;
     const std::string path = (folder.path() / "program.npz").string();
     write_npz(path, tpu_graph_arrays(tpu_graph_of(module, "program", weights)));
-    const nlohmann::json request = {{"data", path}, {"weights", weights}, {"threads", threads}};
-    const nlohmann::json reply = cost::run_learn_command("rank layout", request, {interrupted, 0});
-    const nlohmann::json& graphs = reply.at("graphs");
-    if (graphs.size() != 1) throw InternalError("the model ranked another number of graphs than it was given");
-    return graphs[0].at("scores").get<std::vector<double>>();
+    return cost::rank_layouts(path, weights, threads);
   };
 }
 
