@@ -7,7 +7,7 @@ DEMO_BUDGET ?= 20s
 CORPUS ?= ../shared/corpus
 CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'python/*.cc')
 
-.PHONY: known tables-perf-model operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-gym setup-dev build demo test bench corpus examples reference lint tidy format clean
+.PHONY: known tables-perf-model operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev build train-tools demo test wheel bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -19,7 +19,10 @@ setup-models:
 	@scripts/setup.sh --models
 
 setup-test:
-	@scripts/setup.sh --examples --test --gym
+	@scripts/setup.sh --examples --test --train --gym --wheel
+
+setup-train:
+	@scripts/setup.sh --train
 
 setup-gym:
 	@scripts/setup.sh --gym
@@ -27,19 +30,38 @@ setup-gym:
 setup-bench:
 	@scripts/setup.sh --bench
 
+setup-wheel:
+	@scripts/setup.sh --wheel
+
 setup-dev:
 	@scripts/setup.sh --dev
 
+CONFIGURE = @cmake -S . -B $(BUILD) -G Ninja $(if $(CMAKE_BUILD_TYPE),-DCMAKE_BUILD_TYPE=$(CMAKE_BUILD_TYPE))
+
+# The product: no torch, no tests. Where train-tools or test configured the folder, libhone_learn.so is kept up to date, too.
 build: setup
-	@cmake -S . -B $(BUILD) -G Ninja $(if $(CMAKE_BUILD_TYPE),-DCMAKE_BUILD_TYPE=$(CMAKE_BUILD_TYPE)) >/dev/null
-	@cmake --build $(BUILD)
+	$(CONFIGURE) >/dev/null
+	@cmake --build $(BUILD) --target product
+
+# libhone_learn.so beside the product: hone train, hone gym train, hone go, and networks in place of trees.
+train-tools: setup-train
+	$(CONFIGURE) -DHONE_TRAIN=ON >/dev/null
+	@cmake --build $(BUILD) --target product
 
 # Tunes one example and prints the gain.
 demo: build
 	$(BUILD)/hone tune $(DEMO) --weights $(DEMO_WEIGHTS) --budget $(DEMO_BUDGET) --seed 0 --db $(BUILD)/demo.db -o $(BUILD)/demo.hone
 
-test: setup-test build
+test: setup-test
+	$(CONFIGURE) -DHONE_TRAIN=ON -DHONE_TESTS=ON >/dev/null
+	@cmake --build $(BUILD)
 	@BUILD=$(BUILD) tests/run.sh
+
+# dist/hone-*.whl: the product and libhone_learn.so, which serves those who install hone[train]. The libraries of the wheels
+# that it depends on stay outside. DIST names another folder.
+DIST ?= dist
+wheel: setup-wheel train-tools
+	@BUILD=$(BUILD) scripts/make_wheel.sh $(DIST)
 
 bench: build
 	bench/run.sh
@@ -93,7 +115,7 @@ known: dataset
 
 # Trains the shipped policy of `hone order` again, on the training families of bench/pass_order only: ten minutes on an idle core.
 ORDER_STEPS ?= 204800
-order-policy: build
+order-policy: train-tools
 	$(BUILD)/hone gym train $$($(PYTHON) bench/pass_order/programs.py training --max-instructions 500) --agent ppo \
 	  --environment hone/XlaPassOrderActionHistory-v0 --workers 1 --layers 256,256 --rollout 1024 --environments 16 --reward-scale 10 --steps $(ORDER_STEPS) --seed 0 \
 	  -o data/models/order/policy.safetensors
@@ -104,7 +126,7 @@ GO_WORKLOADS = bert transformer_xl2 rnnlm2 resnet50 inception_v3
 GO_TRAINING = bert transformer_xl2 rnnlm2 resnet50 inception_v3 transformer_xl2 bert
 GO_DEVICES = gpu2-nvlink,gpu2-nvlink,gpu2-nvlink,gpu4-nvlink,gpu2-nvlink,gpu4-nvlink,cpu1
 GO_ITERATIONS ?= 622
-go-policy: setup-models build
+go-policy: setup-models train-tools
 	$(PYTHON) bench/go/workloads.py --out $(BUILD)/go/workloads $(GO_WORKLOADS)
 	mkdir -p data/models/go
 	$(BUILD)/hone go train $(GO_TRAINING:%=$(BUILD)/go/workloads/%.mlir) --devices $(GO_DEVICES) --hidden 32 --steps 3 \

@@ -2,13 +2,15 @@
 # Makes a Debian 12 machine ready to build Hone: apt packages that are missing, and the virtual environment .venv with
 # the pinned wheels. Does nothing, fast, when everything is in place.
 #
-#   scripts/setup.sh              the requirements of Hone itself
+#   scripts/setup.sh              what building the product needs
+#   scripts/setup.sh --train      also torch (libhone_learn.so: hone train, hone gym train, hone go)
 #   scripts/setup.sh --examples   also JAX and Keras (example export, JAX tests)
 #   scripts/setup.sh --models     as --examples, and the model libraries (corpus export)
 #   scripts/setup.sh --test       also the Debian packages that only tests need, if they are available
-#   scripts/setup.sh --gym        also Gymnasium and Stable-Baselines3 (environments in Python)
+#   scripts/setup.sh --gym        as --train, and Gymnasium and Stable-Baselines3 (environments in Python)
 #   scripts/setup.sh --fleet      also Ray (hone tune --engine ray)
 #   scripts/setup.sh --bench      as --gym, and matplotlib (figures of bench/pass_order)
+#   scripts/setup.sh --wheel      also what makes the wheel (make wheel)
 #   scripts/setup.sh --dev        also the formatters and linters
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -51,13 +53,21 @@ install_apt_packages() {
   done
 }
 
-# Installs a complete list of pinned wheels, unless that very list was installed before.
+# Installs a complete list of pinned wheels, unless that very list was installed before. Python compiles what is imported.
 install_wheels() {
   local list=$1 stamp=.venv/.installed-$1
   cmp -s "$list" "$stamp" && return
   say "installing $list into .venv"
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r "$list" >&2
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile -r "$list" >&2
   cp "$list" "$stamp"
+}
+
+# Wheels hold no links: oneDNN's library is there three times. Copies become one file, which saves 110 MB.
+merge_copies() {
+  local library=.venv/lib/libdnnl.so copy
+  for copy in $library.3 $library.3.2; do
+    if [[ ! $copy -ef $library ]] && cmp -s $library "$copy"; then ln -f $library "$copy"; fi
+  done
 }
 
 lists=(requirements.txt) test_packages=false
@@ -66,9 +76,11 @@ for option in "$@"; do
     --examples) lists+=(requirements-examples.txt) ;;
     --models) lists+=(requirements-examples.txt requirements-models.txt) ;;
     --test) test_packages=true ;;
-    --gym) lists+=(requirements-gym.txt) ;;
+    --train) lists+=(requirements-train.txt) ;;
+    --wheel) lists+=(requirements-wheel.txt) ;;
+    --gym) lists+=(requirements-train.txt requirements-gym.txt) ;;
     --fleet) lists+=(requirements-fleet.txt) ;;
-    --bench) lists+=(requirements-gym.txt requirements-bench.txt) ;;
+    --bench) lists+=(requirements-train.txt requirements-gym.txt requirements-bench.txt) ;;
     --dev) lists+=(requirements-dev.txt) ;;
     *) say "unknown option $option"; exit 2 ;;
   esac
@@ -85,3 +97,4 @@ fi
 .venv/bin/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' ||
   { say ".venv is not Python 3.11: remove it and run again"; exit 1; }
 for list in "${lists[@]}"; do install_wheels "$list"; done
+merge_copies

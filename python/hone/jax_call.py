@@ -71,7 +71,7 @@ def _digest(package: Path) -> int:
 
 
 def _register(build: str | Path | None) -> None:
-    path = files.find_handler(build)
+    path = files.find(files.HANDLER, build)
     try:
         library = ctypes.CDLL(str(path))
         library.hone_ffi_register.argtypes = [ctypes.c_int64] + 3 * [ctypes.c_void_p]

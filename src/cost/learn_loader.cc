@@ -31,15 +31,18 @@ void* open_handle() {
   for (const auto& candidate : {folder / kLibrary, folder / ".." / "lib" / kLibrary}) {
     if (!std::filesystem::exists(candidate)) continue;
     handle = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!handle) throw RunError("cannot open the learning library", candidate.string(), dlerror());
+    if (!handle)
+      throw RunError(std::string("torch cannot be opened: ") + dlerror(), candidate.string(),
+                     "install it with 'make train-tools' or pip install 'hone[train]'");
     break;
   }
   if (!handle)
-    throw RunError(std::string("no ") + kLibrary + " beside the program", folder.string(), "build all targets");
+    throw RunError(std::string("this needs torch, and there is no ") + kLibrary + " beside the program",
+                   folder.string(), "run 'make train-tools'");
   decltype(&hone_learn_abi) abi = nullptr;
   find(handle, "hone_learn_abi", abi);
   if (abi() != kHoneLearnAbi)
-    throw RunError(std::string(kLibrary) + " is of another build", folder.string(), "build all targets");
+    throw RunError(std::string(kLibrary) + " is of another build", folder.string(), "run 'make train-tools'");
   return handle;  // never closed: libtorch cannot be unloaded
 }
 

@@ -106,20 +106,24 @@ void check_worker(const DoctorRequest& request, Diagnosis& diagnosis) {
   }));
 }
 
+// Only training and networks need the library, so that its absence is no failure.
 Check library_check() {
-  return checked("learning library", "run 'make build'", []() -> Check {
+  const char* name = "learning library";
+  try {
     cost::learn_symbol("hone_learn_abi");
-    return {"learning library", CheckStatus::Ok, "libhone_learn.so opens"};
-  });
+    return {name, CheckStatus::Ok, "libhone_learn.so opens"};
+  } catch (const Error& error) {
+    return {name, CheckStatus::Warning, described(error), error.hint() + ", to train models"};
+  }
 }
 
-void read_model(const std::string& path, bool library) {
+void read_model(const std::string& path) {
   const fs::path ending = fs::path(path).extension();
   if (ending == ".json")
     tune::Calibration::load(path, "");
   else if (ending == ".safetensors")
     options::read_safetensors(path);
-  else if (library)
+  else
     cost::load_learned_model(path);
 }
 
@@ -214,7 +218,7 @@ Check timing_check(const tune::Measurement& duel) {
   return {"timing", CheckStatus::Ok, detail};
 }
 
-Check models_check(const std::string& models, bool library) {
+Check models_check(const std::string& models) {
   std::vector<std::string> missing, broken;
   for (const char* name : kModels) {
     const std::string path = cost::shipped_model(name, models);
@@ -223,7 +227,7 @@ Check models_check(const std::string& models, bool library) {
       continue;
     }
     try {
-      read_model(path, library);
+      read_model(path);
     } catch (const Error& error) {
       broken.push_back(described(error));
     }
@@ -234,9 +238,6 @@ Check models_check(const std::string& models, bool library) {
   if (!missing.empty())
     return {"models", CheckStatus::Warning, fmt::format("missing: {}", fmt::join(missing, ", ")),
             "data/models must lie beside the build folder, or be given with --models; hone tune works without"};
-  if (!library)
-    return {"models", CheckStatus::Warning, fmt::format("all {} found, not all read", std::size(kModels)),
-            "weights of kernel models need the learning library"};
   return {"models", CheckStatus::Ok, fmt::format("all {} found and readable", std::size(kModels))};
 }
 
@@ -261,9 +262,8 @@ Diagnosis diagnose(const DoctorRequest& request) {
   diagnosis.checks = {cores_check(diagnosis.machine), memory_check(diagnosis.machine),
                       instruction_set_check(diagnosis.record.isa), speed_check(diagnosis.record.speed)};
   check_worker(request, diagnosis);
-  const Check library = library_check();
-  diagnosis.checks.push_back(library);
-  diagnosis.checks.push_back(models_check(request.models, library.status == CheckStatus::Ok));
+  diagnosis.checks.push_back(library_check());
+  diagnosis.checks.push_back(models_check(request.models));
   diagnosis.checks.push_back(gains_check(request.models, features::machine_class(diagnosis.record)));
   diagnosis.checks.push_back(database_check(request.database));
   return diagnosis;

@@ -51,9 +51,8 @@ Check speed_check(const MachineSpeed& speed);
 Check gains_check(const std::string& models, const std::string& machine);
 // `duel` compares a program with itself: the true ratio is 1.
 Check timing_check(const tune::Measurement& duel);
-// Whether the shipped models are found and readable. Weights of kernel models are read only if `library`, since that needs
-// libhone_learn.so.
-Check models_check(const std::string& models, bool library);
+// Whether the shipped models are found and readable. Those in `models` may be networks, which need libhone_learn.so.
+Check models_check(const std::string& models);
 Check database_check(const std::string& given);
 
 }  // namespace hone::request

@@ -33,7 +33,7 @@ MISSING_PRODUCT = missing(files.PROGRAM, "hone-xla", files.RUNTIME)
 
 
 def set_up_module(module):
-    """Says what a module leaves out; handlers that it compiles go where nothing else looks."""
+    """Says what a module leaves out; what its tests keep goes where nothing else looks."""
     for why in {missing(), MISSING_PRODUCT} - {""}:
         print(f"{module}: {why}", file=sys.stderr)
     cache = unittest.enterModuleContext(tempfile.TemporaryDirectory())
@@ -79,6 +79,7 @@ class FakeBuild(unittest.TestCase):
         program = cls.build / files.PROGRAM
         program.write_text(f"#!{sys.executable}\n{(HERE / 'fake_hone.py').read_text()}")
         program.chmod(0o755)
+        (cls.build / files.HANDLER).symlink_to((BUILD / files.HANDLER).resolve())
         cls.fake = ctypes.CDLL(str(cls.build / files.RUNTIME))
         cls.fake.fake_last_input.restype = ctypes.c_void_p
 

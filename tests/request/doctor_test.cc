@@ -94,7 +94,7 @@ TEST_CASE("models that cannot be read are named", "[request]") {
   fs::create_directories(folder.path() / "layout");
   write_file((folder.path() / "layout" / "ranker.safetensors").string(), "these are no weights");
   write_file((folder.path() / "tile-gains.json").string(), "nor is this a calibration");
-  const Check check = models_check(folder.path().string(), /*library=*/false);
+  const Check check = models_check(folder.path().string());
   CHECK(check.status == CheckStatus::Failed);
   CHECK(contains(check.detail, "ranker.safetensors"));
   CHECK(contains(check.detail, "tile-gains.json"));

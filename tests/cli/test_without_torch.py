@@ -1,0 +1,47 @@
+"""A product without libhone_learn.so: its commands work, and those that train say in one line what they need."""
+
+import shutil
+
+from cli_case import BUILD, HONE, ROOT, CliTest
+
+EXAMPLES = ROOT / "examples"
+
+
+class WithoutTorchTest(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.alone = self.dir / "bin" / "hone"
+        self.alone.parent.mkdir()
+        shutil.copy(HONE, self.alone)
+        (self.dir / "bin" / "hone-xla").symlink_to((BUILD / "hone-xla").resolve())
+        (self.dir / "data").symlink_to(ROOT / "data")
+
+    def arguments(self, *arguments):
+        return [str(self.alone), *map(str, arguments)]
+
+    def test_what_trains_or_evaluates_networks_names_what_to_do(self):
+        layouts = ROOT / "data" / "layouts"
+        for command in (
+            ("gym", "train", "softmax.hlo", "-o", "policy.safetensors"),
+            ("train", "layout", layouts, "-o", "layout.safetensors"),
+            ("eval", "layout", layouts, "--model-file", ROOT / "data/models/layout/ranker.safetensors"),
+            ("go", "place", EXAMPLES / "transformer_block.mlir", "--devices", "gpu2-nvlink"),
+        ):
+            with self.subTest(command):
+                done = self.hone(*command, "-q", code=1)
+                self.assertEqual(done.stderr.decode().count("\n"), 1, done.stderr)
+                self.assertIn("make train-tools", done.stderr.decode())
+
+    def test_the_shipped_policy_orders(self):
+        result = self.json("order", "softmax.hlo", "--budget", "60s", "--max-applications", "30")
+        self.assertEqual(result["strategy"], "ppo")
+        self.assertTrue(result["verified"])
+
+    def test_the_shipped_ranker_ranks_layouts(self):
+        result = self.json("tune", "dot.hlo", "--decide", "layout", "--budget", "3s", "--db", self.db, "-o", "dot.hone")
+        self.assertTrue(result["verified"])
+        self.assertTrue((self.dir / "dot.hone").is_dir())
+
+    def test_what_is_shipped_predicts_and_places(self):
+        self.assertTrue(self.json("predict", "softmax.hlo")["kernels"])
+        self.json("place", EXAMPLES / "transformer_block.mlir", "--devices", "gpu2-nvlink")
