@@ -1,4 +1,5 @@
-// Precompiled: the headers that nearly every file here needs.
+// Precompiled: the headers that nearly every file here needs. What generates and runs machine code (xla/service/cpu) is not among
+// them: every unit instantiates the templates of all that it includes, precompiled or not.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -22,6 +23,4 @@
 #include "xla/literal_util.h"
 #include "xla/primitive_util.h"
 #include "xla/service/cpu/backend_config.pb.h"
-#include "xla/service/cpu/cpu_compiler.h"
-#include "xla/service/cpu/cpu_executable.h"
 #include "xla/shape_util.h"

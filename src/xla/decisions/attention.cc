@@ -19,7 +19,7 @@ using xla::HloInstruction;
 using xla::HloOpcode;
 using xla::ShapeUtil;
 
-constexpr int kMostSteps = 6;  // from the exponential back to what is scaled
+constexpr int kMostScalingSteps = 6;  // from the exponential back to what is scaled
 
 // Whether all elements along a dimension are the same, by the instructions that spread them.
 bool same_along(HloInstruction* value, int64_t dimension) {
@@ -62,7 +62,7 @@ class LateDivision : Arithmetic {
   HloInstruction* build() {
     HloInstruction* quotient = dot_->mutable_operand(0);
     HloInstruction *dividend = quotient->mutable_operand(0), *divisor = quotient->mutable_operand(1);
-    if (HloInstruction* scaled = scaled_dot(dividend, kMostSteps)) scale_before(scaled);
+    if (HloInstruction* scaled = scaled_dot(dividend, kMostScalingSteps)) scale_before(scaled);
     HloInstruction* product = add(dot_->CloneWithNewOperands(dot_->shape(), {dividend, dot_->mutable_operand(1)}));
     return binary(HloOpcode::kDivide, product, spread(divisor));
   }

@@ -235,7 +235,7 @@ struct AttentionState {
 };
 ffi::TypeId AttentionState::id = {};
 
-ffi::ErrorOr<std::unique_ptr<AttentionState>> read_plan(std::string_view plan) {
+ffi::ErrorOr<std::unique_ptr<AttentionState>> read_attention_plan(std::string_view plan) {
   try {
     return std::make_unique<AttentionState>(AttentionState{AttentionPlan::from_text(plan)});
   } catch (const std::exception& error) {
@@ -264,7 +264,8 @@ ffi::Error attend(AttentionState* state, ffi::ThreadPool pool, ffi::RemainingArg
   }
 }
 
-XLA_FFI_DEFINE_HANDLER(kReadPlan, read_plan, ffi::Ffi::BindInstantiate().Attr<std::string_view>("plan"));
+XLA_FFI_DEFINE_HANDLER(kReadAttentionPlan, read_attention_plan,
+                       ffi::Ffi::BindInstantiate().Attr<std::string_view>("plan"));
 XLA_FFI_DEFINE_HANDLER(
     kAttend, attend,
     ffi::Ffi::Bind().Ctx<ffi::State<AttentionState>>().Ctx<ffi::ThreadPool>().RemainingArgs().Ret<ffi::AnyBuffer>());
@@ -274,7 +275,7 @@ void register_attention() {
     const XLA_FFI_Api* api = ffi::GetXlaFfiApi();
     static const ffi::TypeInfo type = ffi::MakeTypeInfo<AttentionState>();
     ffi::Ffi::RegisterTypeId(api, "hone.AttentionState", &AttentionState::id, &type);
-    ffi::Ffi::RegisterStaticHandler(api, kAttentionTarget, "Host", {kReadPlan, nullptr, nullptr, kAttend});
+    ffi::Ffi::RegisterStaticHandler(api, kAttentionTarget, "Host", {kReadAttentionPlan, nullptr, nullptr, kAttend});
     return true;
   }();
 }

@@ -13,10 +13,15 @@
 #include <unordered_map>
 
 #include "base/object_store.h"
-#include "xla/backends/cpu/runtime/function_library.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/runtime/work_dimensions.h"
-#include "xla/service/buffer_assignment.h"
+
+namespace xla {
+class BufferAssignment;
+}
+namespace xla::cpu {
+class FunctionLibrary;
+}
 
 namespace hone::xla_side {
 

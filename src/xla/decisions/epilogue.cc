@@ -13,7 +13,7 @@ namespace {
 using xla::HloInstruction;
 using xla::HloOpcode;
 
-constexpr size_t kMostSteps = 16;
+constexpr size_t kMostFollowed = 16;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 const char* binary_name(HloOpcode opcode) {
@@ -68,7 +68,8 @@ class Walk : Arithmetic {
         found_{{}, {}, result} {}
 
   Epilogue walked() {
-    while (found_.steps.size() < kMostSteps && now_ != now_->parent()->root_instruction() && step()) found_.last = now_;
+    while (found_.steps.size() < kMostFollowed && now_ != now_->parent()->root_instruction() && step())
+      found_.last = now_;
     flush();
     return std::move(found_);
   }

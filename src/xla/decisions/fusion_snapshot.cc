@@ -18,7 +18,7 @@ namespace {
 constexpr int kMostRounds = 25;         // of simplification, as in XLA
 constexpr size_t kRememberedRuns = 48;  // annealing returns to its current configuration
 
-const xla::AliasInfo* alias_info() {
+const xla::AliasInfo* plain_alias_info() {
   static const xla::AliasInfo info;
   return &info;
 }
@@ -34,7 +34,7 @@ void run_tail(xla::HloModule& module) {
   simplify.set_minmax_propagate_nan(!debug.xla_cpu_enable_fast_min_max());
   simplify.set_executing_on_cpu(true);
 
-  check(xla::cpu::CpuInstructionFusion(alias_info()).Run(&module).status(), "HLO passes");
+  check(xla::cpu::CpuInstructionFusion(plain_alias_info()).Run(&module).status(), "HLO passes");
   check(xla::cpu::FusionWrapper(/*using_new_fusion_emitter=*/true, tiled).Run(&module).status(), "HLO passes");
   // To a fixed point as XLA's pipeline does, without its bookkeeping of changed computations.
   xla::AlgebraicSimplifier simplifier(simplify);

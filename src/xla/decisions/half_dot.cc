@@ -165,7 +165,7 @@ class MatrixProduct : Arithmetic {
 
 int64_t rows_of(const HloInstruction& dot) { return size_product(dot.operand(0)->shape(), left_roles(dot).free); }
 
-bool is_f32(const HloInstruction& dot) {
+bool is_f32_dot(const HloInstruction& dot) {
   return dot.shape().element_type() == xla::F32 && dot.operand(0)->shape().element_type() == xla::F32 &&
          dot.operand(1)->shape().element_type() == xla::F32;
 }
@@ -211,7 +211,7 @@ std::vector<std::string> half_dot_forms(const HloInstruction& op) {
 
 std::vector<std::string> float_dot_forms(const HloInstruction& op) {
   constexpr int64_t kLeastElements = 1 << 14;  // of the matrix: below, it stays in the first-level cache
-  if (op.opcode() != HloOpcode::kDot || !is_f32(op) || reads_bytes(op) || !left_roles(op).batch.empty() ||
+  if (op.opcode() != HloOpcode::kDot || !is_f32_dot(op) || reads_bytes(op) || !left_roles(op).batch.empty() ||
       ShapeUtil::IsZeroElementArray(op.shape()) || ShapeUtil::IsZeroElementArray(op.operand(0)->shape()))
     return {};
   std::vector<std::string> forms;

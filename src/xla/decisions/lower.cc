@@ -13,6 +13,8 @@
 #include "passes/passes.h"
 #include "status.h"
 #include "xla/hlo/ir/hlo_clone_context.h"
+#include "xla/service/cpu/cpu_compiler.h"
+#include "xla/service/cpu/cpu_executable.h"
 #include "xla_pch.h"
 
 namespace hone::xla_side {
@@ -228,8 +230,9 @@ std::vector<xla::HloInstruction*> kernels_of(xla::HloModule& module) {
   return kernels;
 }
 
-std::unique_ptr<xla::cpu::CpuExecutable> generate(std::unique_ptr<xla::HloModule> module, int threads,
-                                                  CodeCache* cache) {
+void DeleteCompiled::operator()(xla::cpu::CpuExecutable* compiled) const { delete compiled; }
+
+Compiled generate(std::unique_ptr<xla::HloModule> module, int threads, CodeCache* cache) {
   module->mutable_config().set_intra_op_parallelism_threads(threads);
   SeamScope scope;
   seam_table().packed = marked_packed(*module);
@@ -243,7 +246,7 @@ std::unique_ptr<xla::cpu::CpuExecutable> generate(std::unique_ptr<xla::HloModule
                                              kernel->operand(1)->shape())] = it->second;
   }
   auto executable = take(compiler().RunBackend(std::move(module), nullptr, {}), "code generation");
-  return std::unique_ptr<xla::cpu::CpuExecutable>(static_cast<xla::cpu::CpuExecutable*>(executable.release()));
+  return Compiled(static_cast<xla::cpu::CpuExecutable*>(executable.release()));
 }
 
 }  // namespace hone::xla_side

@@ -7,11 +7,11 @@
 
 #include "decisions/code_cache.h"
 #include "decisions/compile_target.h"
+#include "decisions/compiled.h"
 #include "decisions/seam_table.h"
 #include "graph/decision.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/literal.h"
-#include "xla/service/cpu/cpu_executable.h"
 
 namespace hone::xla_side {
 
@@ -75,7 +75,6 @@ std::vector<xla::HloInstruction*> kernels_of(xla::HloModule& module);
 
 // Code generation of a lowered module. What `cache` has is not compiled again; an executable of which a part was not cannot
 // be exported.
-std::unique_ptr<xla::cpu::CpuExecutable> generate(std::unique_ptr<xla::HloModule> module, int threads,
-                                                  CodeCache* cache = nullptr);
+Compiled generate(std::unique_ptr<xla::HloModule> module, int threads, CodeCache* cache = nullptr);
 
 }  // namespace hone::xla_side

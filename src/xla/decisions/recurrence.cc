@@ -93,7 +93,7 @@ struct RecurrenceState {
 };
 ffi::TypeId RecurrenceState::id = {};
 
-ffi::ErrorOr<std::unique_ptr<RecurrenceState>> read_plan(std::string_view text) {
+ffi::ErrorOr<std::unique_ptr<RecurrenceState>> read_recurrence_plan(std::string_view text) {
   try {
     const RecurrencePlan plan = RecurrencePlan::from_text(text);
     return std::unique_ptr<RecurrenceState>(
@@ -130,7 +130,8 @@ ffi::Error run_loop(RecurrenceState* state, ffi::ThreadPool pool, ffi::Remaining
   }
 }
 
-XLA_FFI_DEFINE_HANDLER(kReadPlan, read_plan, ffi::Ffi::BindInstantiate().Attr<std::string_view>("plan"));
+XLA_FFI_DEFINE_HANDLER(kReadRecurrencePlan, read_recurrence_plan,
+                       ffi::Ffi::BindInstantiate().Attr<std::string_view>("plan"));
 XLA_FFI_DEFINE_HANDLER(
     kRunLoop, run_loop,
     ffi::Ffi::Bind().Ctx<ffi::State<RecurrenceState>>().Ctx<ffi::ThreadPool>().RemainingArgs().RemainingRets());
@@ -140,7 +141,7 @@ void register_recurrence() {
     const XLA_FFI_Api* api = ffi::GetXlaFfiApi();
     static const ffi::TypeInfo type = ffi::MakeTypeInfo<RecurrenceState>();
     ffi::Ffi::RegisterTypeId(api, "hone.RecurrenceState", &RecurrenceState::id, &type);
-    ffi::Ffi::RegisterStaticHandler(api, kRecurrenceTarget, "Host", {kReadPlan, nullptr, nullptr, kRunLoop});
+    ffi::Ffi::RegisterStaticHandler(api, kRecurrenceTarget, "Host", {kReadRecurrencePlan, nullptr, nullptr, kRunLoop});
     return true;
   }();
 }

@@ -19,7 +19,7 @@ using xla::HloInstruction;
 using xla::HloOpcode;
 using xla::ShapeUtil;
 
-constexpr int64_t kMostSteps = 8, kMostInstructions = 300;
+constexpr int64_t kMostUnrolled = 8, kMostInstructions = 300;
 
 // What cannot become part of a loop over elements, or may have effects.
 bool stays_apart(const HloInstruction& op) {
@@ -93,7 +93,7 @@ bool is_short_loop(const HloInstruction& op) {
   const auto instructions = instructions_of(*op.while_body());
   if (!instructions || *instructions > kMostInstructions) return false;
   const auto steps = steps_of(op);
-  return steps && *steps >= 2 && *steps <= kMostSteps;
+  return steps && *steps >= 2 && *steps <= kMostUnrolled;
 }
 
 std::string loop_key(const HloInstruction& op) {

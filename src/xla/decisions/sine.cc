@@ -16,8 +16,8 @@ using xla::HloInstruction;
 using xla::HloOpcode;
 using xla::ShapeUtil;
 
-constexpr int64_t kLeastElements = 4096;
-constexpr float kLargest = 8192;       // below it the multiples of pi / 2 in the first part are exact
+constexpr int64_t kLeastSines = 4096;
+constexpr float kLargestAngle = 8192;  // below it the multiples of pi / 2 in the first part are exact
 constexpr float kSmall = 1.0f / 4096;  // below it the sine is its argument
 constexpr float kTwoOverPi = 0.636619772367581343f;
 constexpr float kHalfPi[] = {1.5703125f, 4.837512969970703125e-4f, 7.54978995489188216e-8f};
@@ -88,7 +88,7 @@ class GuardedSine : Arithmetic {
     Sizes all(x->shape().dimensions().size());
     std::iota(all.begin(), all.end(), 0);
     HloInstruction* largest = reduced(unary(HloOpcode::kAbs, x), scalar(0), all, HloOpcode::kMaximum);
-    HloInstruction* small = compare(largest, scalar(kLargest), ComparisonDirection::kLt);
+    HloInstruction* small = compare(largest, scalar(kLargestAngle), ComparisonDirection::kLt);
     xla::HloModule& module = *op_->GetModule();
     return add(HloInstruction::CreateConditional(op_->shape(), small, x, branch(module, *op_, true), x,
                                                  branch(module, *op_, false)));
@@ -106,7 +106,7 @@ class GuardedSine : Arithmetic {
 
 bool is_large_sine(const HloInstruction& op) {
   return (op.opcode() == HloOpcode::kSin || op.opcode() == HloOpcode::kCos) && op.shape().element_type() == xla::F32 &&
-         ShapeUtil::ElementsIn(op.shape()) >= kLeastElements && !op.parent()->IsFusionComputation();
+         ShapeUtil::ElementsIn(op.shape()) >= kLeastSines && !op.parent()->IsFusionComputation();
 }
 
 HloInstruction* polynomial_sine(HloInstruction* op) { return GuardedSine(op).build(); }

@@ -18,6 +18,7 @@
 #include "unsupported/Eigen/CXX11/Tensor"
 #include "xla/executable_run_options.h"
 #include "xla/service/buffer_assignment.h"
+#include "xla/service/cpu/cpu_executable.h"
 
 namespace hone::xla_side {
 
@@ -163,8 +164,7 @@ std::vector<Leaf> leaves_of(const xla::Shape& shape, int parameter) {
 
 }  // namespace
 
-Executable::Executable(std::unique_ptr<xla::cpu::CpuExecutable> compiled, int threads, bool huge_pages)
-    : compiled_(std::move(compiled)) {
+Executable::Executable(Compiled compiled, int threads, bool huge_pages) : compiled_(std::move(compiled)) {
   static std::unordered_map<int, std::shared_ptr<Pool>> pools;  // one per thread count and process
   auto& pool = pools[threads];
   if (!pool) pool = std::make_shared<Pool>(threads);
@@ -178,6 +178,8 @@ Executable::Executable(std::unique_ptr<xla::cpu::CpuExecutable> compiled, int th
 }
 
 Executable::~Executable() = default;
+
+const xla::HloModule& Executable::module() const { return compiled_->module(); }
 
 void Executable::allocate(bool huge_pages) {
   const auto& allocations = compiled_->buffer_assignment().Allocations();

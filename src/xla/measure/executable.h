@@ -4,8 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "decisions/compiled.h"
+#include "xla/hlo/ir/hlo_module.h"
 #include "xla/literal.h"
-#include "xla/service/cpu/cpu_executable.h"
+
+namespace xla {
+class MaybeOwningDeviceAddress;
+}
 
 namespace hone::xla_side {
 
@@ -45,7 +50,7 @@ struct Leaf {
 // Not thread-safe. Inputs that XLA writes into (donated) are copied before every run.
 class Executable {
  public:
-  Executable(std::unique_ptr<xla::cpu::CpuExecutable> compiled, int threads, bool huge_pages);
+  Executable(Compiled compiled, int threads, bool huge_pages);
   ~Executable();
 
   const std::vector<Leaf>& inputs() const { return inputs_; }
@@ -59,7 +64,7 @@ class Executable {
   void run();  // throws RunError
   const void* output(size_t leaf) const { return output_pointers_[leaf]; }
   xla::Literal output_literal(size_t leaf) const;
-  const xla::HloModule& module() const { return compiled_->module(); }
+  const xla::HloModule& module() const;
   size_t owned_bytes() const;  // beside the code and the caller's inputs
 
  private:
@@ -72,7 +77,7 @@ class Executable {
   void allocate(bool huge_pages);
   void find_outputs();
 
-  std::unique_ptr<xla::cpu::CpuExecutable> compiled_;
+  Compiled compiled_;
   std::shared_ptr<Pool> pool_;
   std::vector<Leaf> inputs_, outputs_;
   std::vector<AlignedBuffer> owned_;
