@@ -31,14 +31,14 @@ bool is_key(std::string_view name) {
   return name.size() == kKeyDigits && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-class Descriptor {
+class FileDescriptor {
  public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  ~FileDescriptor() {
     if (fd_ >= 0) ::close(fd_);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
   int fd() const { return fd_; }
 
  private:
@@ -118,7 +118,7 @@ fs::path ObjectStore::path_of(const std::string& key) const {
 std::optional<std::string> ObjectStore::get(const std::string& key) {
   if (!is_key(key)) return std::nullopt;
   const fs::path path = path_of(key);
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (file.fd() < 0) return std::nullopt;
   std::optional<std::string> content = read_whole(file.fd());
   const bool whole = content && content->size() >= kHeaderBytes && content->starts_with(kMagic) &&
@@ -144,7 +144,7 @@ bool ObjectStore::put(const std::string& key, std::string_view value) {
   const std::string temporary =
       path.string() + "." + std::to_string(::getpid()) + "-" + std::to_string(++counter) + ".part";
   {
-    const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    const FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (file.fd() < 0) return false;
     // Not synced: what a power cut leaves of it does not have its digest.
     if (!write_whole(file.fd(), std::string(kMagic) + key + digest_of(key, value)) || !write_whole(file.fd(), value)) {

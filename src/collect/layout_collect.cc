@@ -50,10 +50,10 @@ struct Opened {
   }
 };
 
-class Collection {
+class LayoutCollection {
  public:
-  Collection(const std::vector<CollectProgram>& programs, Database& database, const LayoutCollectOptions& options,
-             const std::function<void(const CollectProgress&)>& on_progress)
+  LayoutCollection(const std::vector<CollectProgram>& programs, Database& database, const LayoutCollectOptions& options,
+                   const std::function<void(const CollectProgress&)>& on_progress)
       : programs_(programs), database_(database), options_(options), on_progress_(on_progress) {}
 
   LayoutCollectReport run() {
@@ -162,7 +162,7 @@ LayoutCollectReport collect_layouts(const std::vector<CollectProgram>& programs,
                                     const std::function<void(const CollectProgress&)>& on_progress) {
   options.validate();
   check_names(programs);
-  return Collection(programs, database, options, on_progress).run();
+  return LayoutCollection(programs, database, options, on_progress).run();
 }
 
 LayoutExportReport export_layouts(const std::vector<CollectProgram>& programs, const Database& database,

@@ -22,9 +22,9 @@ constexpr uint64_t kMostExpansion = 1032;  // bytes from one deflated byte
 constexpr size_t kPiece = 1 << 30;         // zlib's sizes have 32 bits
 
 // Little-endian reading with bounds checks.
-class Reader {
+class ArchiveReader {
  public:
-  Reader(std::span<const uint8_t> bytes, const std::string& where) : bytes_(bytes), where_(where) {}
+  ArchiveReader(std::span<const uint8_t> bytes, const std::string& where) : bytes_(bytes), where_(where) {}
 
   template <class Integer>
   Integer at(uint64_t offset) const {
@@ -49,7 +49,7 @@ struct Directory {
   uint64_t offset, size, members;
 };
 
-Directory find_directory(const Reader& reader) {
+Directory find_directory(const ArchiveReader& reader) {
   const uint64_t last = reader.size() < kEndBytes ? 0 : reader.size() - kEndBytes;
   const uint64_t first = last > 0xffff ? last - 0xffff : 0;
   for (uint64_t end = last + 1; end-- > first;) {
@@ -66,7 +66,7 @@ Directory find_directory(const Reader& reader) {
 }
 
 // Replaces values of kIn64 by those of the extra field, in their fixed order.
-void read_extra64(const Reader& reader, uint64_t begin, uint64_t size, std::span<uint64_t* const> values) {
+void read_extra64(const ArchiveReader& reader, uint64_t begin, uint64_t size, std::span<uint64_t* const> values) {
   for (uint64_t at = begin; at + 4 <= begin + size;) {
     const uint64_t id = reader.at<uint16_t>(at), length = reader.at<uint16_t>(at + 2);
     const uint64_t next = at + 4 + length;
@@ -86,7 +86,7 @@ void read_extra64(const Reader& reader, uint64_t begin, uint64_t size, std::span
 }
 
 // The member whose central header is at `at`; moves `at` to the next one.
-ZipMember read_member(const Reader& reader, uint64_t& at) {
+ZipMember read_member(const ArchiveReader& reader, uint64_t& at) {
   if (reader.at<uint32_t>(at) != kCentralSignature)
     reader.fail(fmt::format("damaged zip archive: no member header at byte {}", at));
   const auto flags = reader.at<uint16_t>(at + 8), method = reader.at<uint16_t>(at + 10);
@@ -154,7 +154,7 @@ bool is_zip(std::span<const uint8_t> archive) {
 }
 
 std::vector<ZipMember> list_zip(std::span<const uint8_t> archive, const std::string& where) {
-  const Reader reader(archive, where);
+  const ArchiveReader reader(archive, where);
   const Directory directory = find_directory(reader);
   reader.range(directory.offset, directory.size);
   std::vector<ZipMember> members;

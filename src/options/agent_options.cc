@@ -2,14 +2,11 @@
 
 #include "base/error.h"
 #include "options/option_json.h"
+#include "options/require.h"
 
 namespace hone::options {
 
 namespace {
-
-void require(bool fine, const char* option, const char* what) {
-  if (!fine) throw Error(std::string(option) + " " + what, "agent options");
-}
 
 void require_agent(const std::string& agent) {
   std::string names;
@@ -34,6 +31,7 @@ const std::vector<AgentName>& agent_names() {
 }
 
 void AgentOptions::validate() const {
+  const Require require{"agent options"};
   require_agent(agent);
   require(steps >= 1, "steps", "must be at least 1");
   require(environments >= 1 && environments <= 1024, "environments", "must be 1 to 1024");

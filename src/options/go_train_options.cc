@@ -2,18 +2,12 @@
 
 #include "base/error.h"
 #include "options/option_json.h"
+#include "options/require.h"
 
 namespace hone::options {
 
-namespace {
-
-void require(bool fine, const char* option, const char* what) {
-  if (!fine) throw Error(std::string(option) + " " + what, "training options");
-}
-
-}  // namespace
-
 void GoTrainOptions::validate() const {
+  const Require require{"training options"};
   require(iterations >= 0, "iterations", "must not be negative");
   require(samples >= 2 && samples <= 4096, "samples", "must be 2 to 4096");
   require(epochs >= 1 && epochs <= 100, "epochs", "must be 1 to 100");

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "options/option_json.h"
+#include "options/require.h"
 
 namespace hone::options {
 
@@ -61,14 +62,6 @@ Join join_from_name(const std::string& name) {
 static void to_json(nlohmann::json& json, Join join) { json = join_name(join); }
 static void from_json(const nlohmann::json& json, Join& join) { join = join_from_name(json.get<std::string>()); }
 
-namespace {
-
-void require(bool fine, const char* option, const char* what) {
-  if (!fine) throw Error(std::string(option) + " " + what, "model options");
-}
-
-}  // namespace
-
 nlohmann::json to_json(const ModelOptions& options) { return write_options(options); }
 
 ModelOptions model_options_from_json(const nlohmann::json& json) {
@@ -79,6 +72,7 @@ ModelOptions model_options_from_json(const nlohmann::json& json) {
 }
 
 void ModelOptions::validate() const {
+  const Require require{"model options"};
   const ModelName& row = find_model(name);
   const auto in = [](int64_t value, int64_t low, int64_t high) { return value >= low && value <= high; };
   require(in(hidden, 1, 8192), "hidden", "must be 1 to 8192");

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "options/option_json.h"
+#include "options/require.h"
 
 namespace hone::options {
 
@@ -59,13 +60,10 @@ constexpr Tuned kFusion[] = {
     {"late-fusion", 128, false, 0, 1, 2, 0.001, 1.0, true, 0.1, "mse"},
 };
 
-void require(bool fine, const char* option, const char* what) {
-  if (!fine) throw Error(std::string(option) + " " + what, "training options");
-}
-
 }  // namespace
 
 void TrainOptions::settle() {
+  const Require require{"training options"};
   require(task == "tile" || task == "fusion", "task", "must be tile or fusion");
   const bool tile = task == "tile";
   if (loss.empty()) loss = tile ? "rank-hinge" : "mse";

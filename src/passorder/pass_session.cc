@@ -16,7 +16,6 @@ namespace {
 
 using wire::despite_kills;
 using Clock = std::chrono::steady_clock;
-using Kind = wire::WorkerFailure::Kind;
 using wire::despite_kills;
 
 constexpr size_t kKeptGraphs = 512;
@@ -172,7 +171,7 @@ PassSession::Known PassSession::run(const std::string& program, const PassState&
     if (reply.fingerprint == state.fingerprint) return {nullptr, "", ms};
     return {remember(reply), "", ms};
   } catch (const wire::WorkerFailure& died) {
-    lasting = died.kind() != Kind::Killed;
+    lasting = died.kind() != wire::WorkerFailure::Kind::Killed;
     return {nullptr, pass + ": " + died.what(), 0};
   } catch (const RunError& failed) {
     lasting = false;
