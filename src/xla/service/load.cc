@@ -9,13 +9,15 @@
 #include "xla/hlo/builder/xla_computation.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/service/hlo.pb.h"
-#include "xla/service/hlo_module_util.h"
 #include "xla_pch.h"
 
 namespace xla {
 // Exported by the wheel; its header needs MLIR's.
 absl::Status ParseMlirModuleStringAndConvertToXlaComputation(absl::string_view text, XlaComputation& computation,
                                                              bool use_tuple_args, bool return_tuple);
+// As in xla/service/hlo_module_util.h, which includes all of the compiler: half a minute.
+absl::StatusOr<std::unique_ptr<HloModule>> CreateModuleFromProto(const HloModuleProto& proto,
+                                                                 const DebugOptions& options);
 }  // namespace xla
 
 namespace hone::xla_side {
