@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/python.h"
 
 namespace hone::cli {
 
@@ -83,18 +84,11 @@ void tune_on_fleet(const FleetOptions& options, const std::string& program, cons
                                   {"json", was_given(command, "--json")},
                                   {"quiet", was_given(command, "--quiet")},
                                   {"options", given_options(command)}};
-  // A build finds the package in the repository; for an installed program it is among Python's packages.
-  const fs::path root = executable_dir().parent_path();
-  const fs::path own = root / ".venv" / "bin" / "python";
-  const std::string python = fs::exists(own) ? own.string() : "python3";
-  if (fs::exists(root / "python" / "hone" / "fleet")) {
-    const char* path = std::getenv("PYTHONPATH");
-    const std::string first = (root / "python").string();
-    ::setenv("PYTHONPATH", (path != nullptr && *path != 0 ? first + ":" + path : first).c_str(), 1);
-  }
+  const PythonCommand python = python_with_hone();
+  if (!python.search_path.empty()) ::setenv("PYTHONPATH", python.search_path.c_str(), 1);
   const std::string text = request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  ::execlp(python.c_str(), python.c_str(), "-m", "hone.fleet", text.c_str(), nullptr);
-  throw RunError("Python cannot be started: " + std::generic_category().message(errno), python,
+  ::execlp(python.program.c_str(), python.program.c_str(), "-m", "hone.fleet", text.c_str(), nullptr);
+  throw RunError("Python cannot be started: " + std::generic_category().message(errno), python.program,
                  "a fleet needs Python and Ray: scripts/setup.sh --fleet");
 }
 
