@@ -52,6 +52,7 @@ Packed pack(RequestT request) {
   size_t payload = 0;
   if (const auto* load = request.body.AsLoadRequest()) payload = load->bytes.size();
   if (const auto* inputs = request.body.AsInputsRequest()) payload = array_bytes(inputs->inputs);
+  if (const auto* verify = request.body.AsVerifyRequest()) payload = array_bytes(verify->outputs);
   if (payload > kMaxPayloadBytes)
     throw Error("the program or its inputs are larger than 2 GiB", "", "give smaller inputs, or let them be generated");
   // Reserves all the memory at once: a builder that grows holds a large payload twice.
@@ -67,6 +68,8 @@ std::string program_of(const RequestBodyUnion& body) {
   if (const auto* request = body.AsMeasureRequest()) return request->program;
   if (const auto* request = body.AsRunRequest()) return request->program;
   if (const auto* request = body.AsApplyRequest()) return request->program;
+  if (const auto* request = body.AsExportRequest()) return request->program;
+  if (const auto* request = body.AsVerifyRequest()) return request->program;
   if (const auto* request = body.AsListKernelsRequest()) return request->program;
   if (const auto* request = body.AsListLayoutsRequest()) return request->program;
   return "";

@@ -149,7 +149,9 @@ ChildProcess::ChildProcess(const ProcessOptions& options) {
   report_reader.value = reports[0], report_writer.value = reports[1];
   ::fcntl(error_reader.value, F_SETFL, O_NONBLOCK);
 
-  std::vector<std::string> arguments = {options.program, "--fd", std::to_string(kWorkerFd)};
+  std::vector<std::string> arguments = {options.program};
+  arguments.insert(arguments.end(), options.before.begin(), options.before.end());
+  arguments.insert(arguments.end(), {"--fd", std::to_string(kWorkerFd)});
   arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
   std::vector<std::string> environment = merged_environment(options.environment);
   const std::vector<char*> argument_pointers = pointers(arguments), environment_pointers = pointers(environment);

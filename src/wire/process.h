@@ -18,6 +18,7 @@ struct ProcessOptions {
   std::vector<int> cpus;                 // CPUs it may use; empty = as inherited
   std::vector<std::string> arguments;    // after --fd 3
   std::vector<std::string> environment;  // NAME=VALUE, added to the inherited ones and to settings of malloc
+  std::vector<std::string> before = {};  // arguments before --fd 3, as of an interpreter
 };
 
 // Runs `program --fd 3 ARGUMENTS` with one end of the socket pair as descriptor 3, in its own process group (Ctrl-C at the

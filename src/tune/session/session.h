@@ -105,7 +105,13 @@ class Session : public Measurer {
   // The loaded program, converted, beside the original.
   void judge_precision(const std::string& original, const Decisions& decisions, PrecisionReport& report);
   wire::RunReplyT run(const Decisions& decisions, int repeat, bool want_outputs);
-  // The same with `runs` runs under XLA's profiler; no slices if there is no profiler.
+  // The program for another process: StableHLO under the decisions that can be written out, and settings for others.
+  wire::ExportReplyT exported(const Decisions& decisions);
+  // What the program runs on, one array per parameter, named arr_0, arr_1, ...
+  std::vector<NamedArray> inputs();
+  // Outputs that another process had for these inputs, judged as a candidate's; no times.
+  Measurement judge_outputs(std::vector<NamedArray> outputs);
+  // run() with `runs` runs under XLA's profiler; no slices if there is no profiler.
   TimedRuns profile(const Decisions& decisions, int runs);
 
   Lowered lower(const Decisions& decisions, bool want_fusion) override;

@@ -58,6 +58,8 @@ struct Handlers {
   wire::ConvertReplyT convert(const wire::ConvertRequestT& request);
   wire::JudgeReplyT judge(const wire::JudgeRequestT& request);
   wire::RunReplyT run(const wire::RunRequestT& request);
+  wire::ExportReplyT export_program(const wire::ExportRequestT& request);
+  wire::VerifyReplyT verify_outputs(const wire::VerifyRequestT& request);
   wire::ApplyReplyT apply(const wire::ApplyRequestT& request);
 
  private:

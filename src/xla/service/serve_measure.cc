@@ -343,6 +343,27 @@ wire::MeasureReplyT Handlers::measure_program(const wire::MeasureRequestT& reque
   return reply;
 }
 
+wire::VerifyReplyT Handlers::verify_outputs(const wire::VerifyRequestT& request) {
+  Program& p = program(request.program);
+  const CompileTarget target = target_of(request.target.get());
+  p.prepare_inputs(seed_of(request.target.get()), target);
+  const auto& reference = p.reference(target);
+  std::vector<xla::Literal> outputs;
+  for (size_t i = 0; i < request.outputs.size(); ++i) outputs.push_back(to_literal(*request.outputs[i], i));
+  const auto same_shape = [](const xla::Literal& a, const xla::Literal& b) {
+    return xla::ShapeUtil::Compatible(a.shape(), b.shape());
+  };
+  if (!std::equal(reference.begin(), reference.end(), outputs.begin(), outputs.end(), same_shape))
+    throw RunError("the outputs to compare have other shapes than the program's");
+  wire::MeasureReplyT judged;
+  if (!judge_outputs(compare(reference, outputs), judged)) judge_by_wide(p, target, reference, outputs, judged);
+  wire::VerifyReplyT reply;
+  reply.verdict = judged.verdict;
+  reply.max_error = judged.max_error;
+  reply.note = judged.note;
+  return reply;
+}
+
 wire::RunReplyT Handlers::run(const wire::RunRequestT& request) {
   Program& p = program(request.program);
   const CompileTarget target = target_of(request.target.get());
@@ -353,6 +374,8 @@ wire::RunReplyT Handlers::run(const wire::RunRequestT& request) {
   reply.times_ns = time_runs(*variant.executable, std::max(1, request.repeat), target.threads == 1);
   if (request.want_outputs)
     for (const auto& literal : p.run_outputs(variant)) reply.outputs.push_back(to_wire_array(literal));
+  if (request.want_inputs)
+    for (const auto& literal : p.inputs()) reply.inputs.push_back(to_wire_array(literal));
   if (!request.profile) return reply;
   for (RunSlice& event : profile_runs(*variant.executable, std::max(1, request.repeat))) {
     auto out = std::make_unique<wire::RunEventT>();

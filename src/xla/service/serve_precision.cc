@@ -8,6 +8,8 @@
 #include "service/handlers.h"
 #include "service/load.h"
 #include "service/to_wire.h"
+#include "status.h"
+#include "wire/client.h"
 #include "xla_pch.h"
 
 namespace hone::xla_side {

@@ -90,6 +90,10 @@ wire::ReplyT Service::handle(const wire::RequestT& request) {
       reply.body.Set(handlers_->compile(*r));
     else if (auto* r = body.AsRunRequest())
       reply.body.Set(handlers_->run(*r));
+    else if (auto* r = body.AsExportRequest())
+      reply.body.Set(handlers_->export_program(*r));
+    else if (auto* r = body.AsVerifyRequest())
+      reply.body.Set(handlers_->verify_outputs(*r));
     else if (body.AsPassesRequest())
       reply.body.Set(list_passes());
     else if (auto* r = body.AsApplyRequest())
