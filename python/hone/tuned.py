@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -109,25 +110,50 @@ class Tuned:
             raise Error("already exists", str(path))
         shutil.copytree(self._package, path)
 
-    def compare(self, *args: Any, repeat: int = 30) -> dict[str, Any]:
+    def compare(self, *args: Any, repeat: int = 30, against: str | None = None) -> dict[str, Any]:
         """Measures again against default XLA, interleaved.
 
         On `args`, in this process, `repeat` calls of each: {"speedup", "speedup_interval", "default_ns", "tuned_ns",
         "max_difference"}. Without arguments `hone run --compare` does it in another process, on generated inputs,
-        and its result is returned.
+        and its result is returned. With against="jaxlib" the same command compares with stock jaxlib as well, on
+        `args` where there are any; `repeat` has no meaning then.
         """
+        if against:
+            return self._compare_against(against, args)
         if not args:
             return command.run(["run", self._package, "--compare", "--threads", self._threads], self._build)
         values = self._tuned_values(self._signature.flatten(args))
-        default_values = [self._weights[i][1] if i in self._weights else value for i, value in enumerate(values)]
+        default_values = self._original_values(values)
         default = runtime.Program(self._program.library, self._package, self._threads, default=True)
         for i in default.weights:
             default.set_weight(i, default_values[i])
             default_values[i] = None
         return _duel(default, default_values, self._program, values, repeat)
 
+    def export_jax(self, path: str | Path, duel: bool = True, force: bool = False) -> dict[str, Any]:
+        """Writes the folder `path` for stock JAX, which needs no Hone, by `hone export --to jax`; returns its result.
+
+        Decisions that only Hone can carry out are left out; `duel` measures in stock jaxlib what the others gain there.
+        `force`: replace an older export.
+        """
+        options = command.options({"output": path, "force": force, "no_duel": not duel, "threads": self._threads})
+        return command.run(["export", self._package, "--to", "jax", *options], self._build)
+
     def __repr__(self):
         return f"<hone.Tuned {self._package.name}, speedup {self.speedup}>"
+
+    def _compare_against(self, against, args):
+        command_line = ["run", self._package, "--compare", "--against", against, "--threads", self._threads]
+        with tempfile.TemporaryDirectory(prefix="hone-") as work:
+            if args:
+                inputs = Path(work) / "inputs.npz"
+                np.savez(inputs, *self._original_values(self._tuned_values(self._signature.flatten(args))))
+                command_line += ["--inputs", inputs]
+            return command.run(command_line, self._build)
+
+    def _original_values(self, values):
+        """The inputs of the original program, from those of the tuned one."""
+        return [self._weights[i][1] if i in self._weights else value for i, value in enumerate(values)]
 
     def _call_in_jax(self, *args):
         from . import jax_call

@@ -9,6 +9,7 @@
 #include "data/npz.h"
 #include "graph/hlo_reader.h"
 #include "report/run_profile.h"
+#include "request/against.h"
 
 namespace hone::cli {
 
@@ -21,6 +22,7 @@ struct RunOptions {
   std::shared_ptr<ProgramOptions> program;
   int repeat = 10;
   bool compare = false, profile = false;
+  std::string against;         // another runtime to compare with
   std::string budget = "10s";  // of the duel
   std::string outputs;         // .npz to write
 };
@@ -70,6 +72,33 @@ int run_program(const RunOptions& options, OpenedProgram& opened) {
   return 0;
 }
 
+json to_json(const request::AgainstJaxlib& a) {
+  return {{"runtime", "jaxlib"},
+          {"version", a.jaxlib},
+          {"stock_ns", a.stock_ns},
+          {"default_ns", a.default_ns},
+          {"tuned_ns", a.tuned_ns},
+          {"speedup", a.tuned.ratio},
+          {"speedup_interval", {a.tuned.low, a.tuned.high}},
+          {"default_speedup", a.by_default.ratio},
+          {"default_speedup_interval", {a.by_default.low, a.by_default.high}},
+          {"turns", a.turns},
+          {"clock", a.cpu_time ? "cpu" : "wall"},
+          {"first_call_s", a.first_call_s},
+          {"verified", a.outputs.ok()},
+          {"max_error", a.outputs.max_error},
+          {"note", a.outputs.note}};
+}
+
+void print_against(const request::AgainstJaxlib& a, int threads) {
+  fmt::print(
+      "  stock jaxlib {}: {}; beside it default {}, {:.3f}x [{:.3f}, {:.3f}], tuned {}, {:.3f}x [{:.3f}, {:.3f}], {} "
+      "turns, {} thread{} each, {}\n",
+      a.jaxlib, human_ns(a.stock_ns), human_ns(a.default_ns), a.by_default.ratio, a.by_default.low, a.by_default.high,
+      human_ns(a.tuned_ns), a.tuned.ratio, a.tuned.low, a.tuned.high, a.turns, threads, threads == 1 ? "" : "s",
+      a.outputs.ok() ? "outputs verified" : "jaxlib's outputs NOT verified: " + a.outputs.note);
+}
+
 int compare_with_default(const RunOptions& options, OpenedProgram& opened) {
   const double budget_s = parse_duration_s(options.budget, "--budget");
   const tune::Duel duel{.min_rounds = 15,
@@ -84,6 +113,9 @@ int compare_with_default(const RunOptions& options, OpenedProgram& opened) {
     throw RunError(fmt::format("the duel failed ({}): {}", tune::outcome_name(m.outcome), m.note), opened.file.name);
   if (!options.outputs.empty())
     write_run_outputs(options.outputs, opened.session->run(decisions_of(opened), 1, true).outputs);
+  std::optional<request::AgainstJaxlib> against;
+  if (!options.against.empty())
+    against = request::run_against_jaxlib(*opened.session, decisions_of(opened), budget_s, options.output->quiet);
   const tune::Target& target = opened.session->target();
   if (options.output->json) {
     json j = {{"program", opened.file.name},
@@ -98,13 +130,15 @@ int compare_with_default(const RunOptions& options, OpenedProgram& opened) {
               {"threads", target.threads},
               {"isa", isa_in_effect(target.max_isa)}};
     if (!m.note.empty()) j["note"] = m.note;
+    if (against) j["against"] = to_json(*against);
     print(j);
   } else {
     fmt::print("{}: default {}, tuned {}, {:.3f}x [{:.3f}, {:.3f}], {} rounds, {}\n", opened.file.name,
                human_ns(m.baseline_ns), human_ns(m.candidate_ns), m.ratio, m.ratio_low, m.ratio_high, m.rounds,
                m.ok() ? "outputs verified" : "outputs NOT verified: " + m.note);
+    if (against) print_against(*against, target.threads);
   }
-  return m.ok() ? 0 : 1;
+  return m.ok() && (!against || against->outputs.ok()) ? 0 : 1;
 }
 
 // Where the time goes, by opcode of the lowered program.
@@ -144,6 +178,8 @@ int run_command(const RunOptions& options) {
   if (options.repeat < 1) throw Error("a program must run at least once", "--repeat");
   if (options.profile && (options.compare || !options.outputs.empty()))
     throw Error("profiled runs are neither compared nor written", "--profile", "leave out --compare and --outputs");
+  if (!options.against.empty() && !options.compare)
+    throw Error("it is part of a comparison", "--against", "add --compare");
   OpenedProgram opened = open_program(*options.program);
   warn_if_foreign(opened);
   if (options.profile) return profile_program(options, opened);
@@ -157,6 +193,10 @@ Runner declare_run(CLI::App& app) {
   options->program = add_program_options(app);
   app.add_option("--repeat", options->repeat, "number of timed runs (default 10)");
   app.add_flag("--compare", options->compare, "compare with default XLA in an interleaved duel");
+  app.add_option("--against", options->against,
+                 "with --compare: compare with another runtime as well, in a process of its own and by turns: jaxlib")
+      ->check(one_of({"jaxlib"}))
+      ->type_name("RUNTIME");
   app.add_flag("--profile", options->profile, "run under XLA's profiler and show where the time goes, by opcode");
   app.add_option("--budget", options->budget, "time of the duel, as 10s or 1m (default 10s)")->type_name("TIME");
   app.add_option("--outputs", options->outputs, "file for the program's outputs (.npz)")->type_name("FILE");

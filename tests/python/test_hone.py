@@ -57,6 +57,23 @@ class TestRuntime(FakeBuild):
         self.assertLessEqual(answer["speedup"], answer["speedup_interval"][1])
         self.assertGreater(answer["tuned_ns"], 0)
 
+    def test_compare_against_jaxlib_on_the_same_inputs(self):
+        """By the command; a weight that was set before is an input there like any other."""
+        tuned = self.load(weight=1)
+        tuned.set_weights(self.w)
+        answer = tuned.compare(self.x, None, against="jaxlib")
+        words = ["run", str(tuned.path), "--compare", "--against", "jaxlib", "--threads", "1", "--inputs"]
+        self.assertEqual(answer["arguments"][: len(words)], words)
+        self.assertEqual(answer["inputs"], {"arr_0": ["<f4", 8], "arr_1": ["<f4", 8]})
+        self.assertNotIn("--inputs", tuned.compare(against="jaxlib")["arguments"])
+
+    def test_export_jax(self):
+        tuned = self.load()
+        words = ["export", str(tuned.path), "--to", "jax", "--output", "out"]
+        self.assertEqual(tuned.export_jax("out")["arguments"], [*words, "--threads", "1", "--json"])
+        options = ["--force", "--no-duel", "--threads", "1", "--json"]
+        self.assertEqual(tuned.export_jax("out", duel=False, force=True)["arguments"], [*words, *options])
+
     def test_programs_are_freed(self):
         before = self.fake.fake_programs()
         tuned = self.load()
