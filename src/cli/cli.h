@@ -79,6 +79,7 @@ Runner declare_inspect(CLI::App& app);
 Runner declare_run(CLI::App& app);
 Runner declare_tune(CLI::App& app);
 Runner declare_optimize(CLI::App& app);
+Runner declare_export(CLI::App& app);
 Runner declare_collect(CLI::App& app);
 Runner declare_db(CLI::App& app);
 Runner declare_generate(CLI::App& app);

@@ -1,0 +1,236 @@
+"""hone export --to jax and hone run --against jaxlib from outside. Needs a build with its worker, and jax."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from cli_case import BUILD, HONE, WithWorker, own_environment
+from programs import ENDLESS
+from test_reference import documented_keys
+
+try:
+    import flatbuffers  # noqa: F401  what jax.export writes its files with
+    import jax  # noqa: F401
+
+    MISSING = ""
+except ImportError as error:
+    MISSING = f"SKIPPED: {error}"
+
+DEPTHWISE = """HloModule depthwise
+ENTRY main {
+  x = f32[1,24,24,64] parameter(0)
+  k = f32[3,3,1,64] parameter(1)
+  ROOT c = f32[1,24,24,64] convolution(x, k), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f,
+    feature_group_count=64
+}
+"""
+
+# What a user does in the folder, and the convolution as JAX has it.
+USER = """
+import sys
+import jax
+import numpy as np
+import load
+random = np.random.default_rng(0)
+x, k = (random.normal(size=shape).astype("float32") for shape in [(1, 24, 24, 64), (3, 3, 1, 64)])
+y = load.load()(x, k)
+expected = jax.lax.conv_general_dilated(
+    x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=64)
+print(float(abs(y - expected).max()), float(abs(expected).max()), "hone" in sys.modules)
+"""
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Stock(WithWorker):
+    def package(self, decisions, program=DEPTHWISE):
+        """A package of the program with these decisions, as if a tune had found them."""
+        (self.dir / "depthwise.hlo").write_text(program)
+        self.tune("depthwise", "--budget", "1s", "--decide", "option", "--force")
+        listed = self.dir / "depthwise.hone" / "decisions.json"
+        content = json.loads(listed.read_text())
+        content["decisions"] = [dict(zip(("kind", "key", "value"), decision, strict=True)) for decision in decisions]
+        listed.write_text(json.dumps(content))
+        return self.dir / "depthwise.hone"
+
+    def shifted(self):
+        (self.dir / "depthwise.hlo").write_text(DEPTHWISE)
+        [key] = [row["key"] for row in self.json("inspect", "depthwise.hlo")["operation_list"]]
+        return "rewrite", key, "shifted"
+
+    def use(self):
+        """The largest error of the export in a process without Hone, by the largest value."""
+        environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "XLA_FLAGS")}
+        # Flatbuffers may lie elsewhere than jax.
+        environment["PYTHONPATH"] = str(pathlib.Path(flatbuffers.__file__).parent.parent)
+        done = subprocess.run(
+            [sys.executable, "-c", USER],
+            cwd=self.dir / "out.jax",
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        error, largest, has_hone = done.stdout.split()
+        self.assertEqual(has_hone, "False")
+        return float(error) / float(largest)
+
+
+class Export(Stock):
+    def test_end_to_end(self):
+        package = self.package(
+            [
+                self.shifted(),
+                ("option", "vector_width", "128"),
+                ("option", "huge_pages", "on"),
+                ("codegen", "0" * 32, "loop"),
+            ]
+        )
+        found = self.json("export", package, "--to", "jax", "-o", "out.jax", "--budget", "1s")
+        self.assertLessEqual(set(found), documented_keys()["hone export"])
+        by = {decision["key"]: decision["carried_by"] for decision in found["decisions"]}
+        # With the vector width or, where the program is faster without it, without.
+        width = by.pop("vector_width")
+        self.assertEqual(by, {self.shifted()[1]: "program", "huge_pages": None, "0" * 32: None})
+        self.assertEqual(all(bool(d["why"]) != bool(d["carried_by"]) for d in found["decisions"]), True)
+        self.assertEqual(found["compiler_options"], {"xla_cpu_prefer_vector_width": "128"} if width else {})
+        self.assertEqual(found["carried"], 2 if width else 1)
+        self.assertEqual(found["inputs"], ["float32[1,24,24,64]", "float32[3,3,1,64]"])
+        self.assertEqual(found["xla_flags"], "")
+        low, high = found["duel"]["speedup_interval"]
+        self.assertTrue(0 < low <= found["duel"]["speedup"] <= high)
+        self.assertLessEqual(found["duel"]["max_error"], 1)
+        self.assertEqual(found, json.loads((self.dir / "out.jax" / "export.json").read_text()))
+        text = (self.dir / "out.jax" / "program.mlir").read_text()
+        self.assertNotIn("stablehlo.convolution", text)
+        self.assertIn("stablehlo.multiply", text)
+        self.assertLess(self.use(), 1e-5)
+        # A second one needs --force, which replaces only exports.
+        self.hone("export", package, "-o", "out.jax", "--no-duel", code=2)
+        again = self.json("export", package, "-o", "out.jax", "--no-duel", "--force")
+        self.assertIsNone(again["duel"])
+        self.assertEqual(again["carried"], 2)
+        self.assertEqual(again["compiler_options"], {"xla_cpu_prefer_vector_width": "128"})
+        self.assertLess(self.use(), 1e-5)
+        self.hone("export", package, "-o", package, "--no-duel", "--force", code=2)
+        self.assertTrue((package / "decisions.json").exists())
+
+    def test_flags_of_the_process(self):
+        """Options that jax.jit does not take: load.py sets them, and the duel has a second process with them."""
+        package = self.package([("option", "loop_unrolling", "off")])
+        found = self.json("export", package, "-o", "out.jax", "--budget", "1s")
+        self.assertEqual([d["carried_by"] for d in found["decisions"]], ["flags"])
+        self.assertEqual(found["compiler_options"], {})
+        self.assertEqual(found["xla_flags"], "--xla_backend_extra_options=xla_cpu_disable_loop_unrolling=true")
+        self.assertGreaterEqual(found["duel"]["turns"], 8)
+        self.assertLess(self.use(), 1e-5)
+
+    def test_another_form(self):
+        """An operation that a kernel of Hone computes is written in a form of plain operations."""
+        kind, key, _ = self.shifted()
+        package = self.package([(kind, key, "onednn")])
+        [decision] = self.json("export", package, "-o", "out.jax", "--no-duel")["decisions"]
+        self.assertEqual((decision["carried_by"], decision["instead"]), ("another form", "shifted"))
+        self.assertNotIn("custom_call", (self.dir / "out.jax" / "program.mlir").read_text())
+        self.assertLess(self.use(), 1e-5)
+
+    def test_errors(self):
+        package = self.package([("codegen", "0" * 32, "loop")])
+        nothing = self.hone("export", package, "-o", "out.jax", "--no-duel", code=1).stderr.decode()
+        self.assertIn("none of the package's 1 decisions can be carried", nothing)
+        self.assertEqual(nothing.count("\n"), 1)
+        self.hone("export", "depthwise.hlo", "-o", "out.jax", code=2)
+        self.hone("export", package, "--to", "torch", code=2)
+        self.assertEqual(list(self.dir.glob("*out.jax*")), [])
+
+
+class Against(Stock):
+    def test_three_by_turns(self):
+        package = self.package([self.shifted()])
+        found = self.json("run", package, "--compare", "--against", "jaxlib", "--budget", "1s")
+        against = found["against"]
+        self.assertLessEqual(set(found), documented_keys()["hone run"])
+        self.assertEqual((against["runtime"], against["clock"], against["verified"]), ("jaxlib", "cpu", True))
+        for name in ("speedup", "default_speedup"):
+            low, high = against[f"{name}_interval"]
+            self.assertTrue(0 < low <= against[name] <= high)
+        self.assertGreater(min(against["stock_ns"], against["default_ns"], against["tuned_ns"]), 0)
+        self.assertGreaterEqual(against["turns"], 8)
+        text = self.hone("run", package, "--compare", "--against", "jaxlib", "--budget", "1s", "-q").stdout.decode()
+        self.assertIn(f"stock jaxlib {against['version']}", text)
+        self.hone("run", package, "--against", "jaxlib", code=2)
+        self.hone("run", package, "--compare", "--against", "torch", code=2)
+
+    def test_no_orphan(self):
+        """Whether hone is interrupted or killed, the process of jaxlib goes with it."""
+        for how in (signal.SIGINT, signal.SIGKILL):
+            with self.subTest(how):
+                (self.dir / "endless.hlo").write_text(ENDLESS.replace("2000000000", "20000"))
+                command = self.arguments("run", "endless.hlo", "--compare", "--against", "jaxlib", "--budget", "500s")
+                hone = subprocess.Popen(
+                    command,
+                    cwd=self.dir,
+                    env=own_environment(self.dir),
+                    stderr=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                )
+                stock = self.wait_for(lambda hone=hone: self.stock_of(hone.pid))
+                hone.send_signal(how)
+                hone.wait(60)
+                self.assertTrue(self.wait_for(lambda stock=stock: not pathlib.Path(f"/proc/{stock}/exe").exists()))
+
+    def stock_of(self, pid):
+        """The process of jaxlib that this hone started; 0 while there is none."""
+        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        words = {child: pathlib.Path(f"/proc/{child}/cmdline").read_bytes() for child in children}
+        return next((int(child) for child, command in words.items() if b"hone.stock" in command), 0)
+
+    def wait_for(self, found, seconds=120):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if result := found():
+                return result
+            time.sleep(0.1)
+        return self.fail("nothing within two minutes")
+
+    def test_no_jax(self):
+        """A Python without the package, beside a copy of the program."""
+        tree = self.dir / "tree"
+        (tree / "build").mkdir(parents=True)
+        (tree / ".venv" / "bin").mkdir(parents=True)
+        shutil.copy(HONE, tree / "build" / "hone")
+        (tree / "build" / "hone-xla").symlink_to(BUILD / "hone-xla")
+        python = tree / ".venv" / "bin" / "python"
+        python.write_text("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'jax'\" >&2\nexit 1\n")
+        python.chmod(0o755)
+        done = subprocess.run(
+            [
+                tree / "build" / "hone",
+                "run",
+                self.dir / "dot.hlo",
+                "--compare",
+                "--against",
+                "jaxlib",
+                "--budget",
+                "1s",
+                "-q",
+            ],
+            env=own_environment(self.dir),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertIn("No module named 'jax'", done.stderr)
+        self.assertEqual(done.stdout, "")
+
+
+if __name__ == "__main__":
+    unittest.main()
