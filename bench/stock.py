@@ -5,6 +5,9 @@ In the process of a program hone.jit tunes with an empty cache and database, the
 call is timed until its result is ready: what the process computed, on which other processes have little influence, and
 by the clock. Rows are JSON, one a line; programs that the file has are not measured again.
 At the end a Markdown table is printed.
+
+--export measures the examples' files instead: stock jaxlib, what `hone tune` found in Hone (`hone run --against
+jaxlib`), and what of it `hone export --to jax` carries to stock jaxlib, each in processes by turns.
 """
 
 import argparse
@@ -19,9 +22,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts"), str(ROOT / "python")]
 
-from harness import append_row, commit, geometric_mean, machine, markdown_table, read_jsonl  # noqa: E402
+from harness import (  # noqa: E402
+    HoneError,
+    append_row,
+    call_hone,
+    commit,
+    example_programs,
+    geometric_mean,
+    machine,
+    markdown_table,
+    read_jsonl,
+)
 
 FEWEST_ROUNDS = 20
+HONE = ROOT / "build" / "hone"
+LIMIT_S = 900  # of one command
 
 
 def interleaved(sides: tuple, seconds: float) -> dict:
@@ -103,17 +118,61 @@ def table(rows: list[dict]) -> str:
     return markdown_table(head, cells)
 
 
+def measure_export(name: str, budget: float, seconds: float) -> dict:
+    """The row of one example: tuned with an empty database and cache, then beside stock jaxlib, then exported."""
+    program = next(program for program in example_programs() if program.name == name)
+    with tempfile.TemporaryDirectory() as folder:
+        package, common = f"{folder}/{name}.hone", ["--cache", f"{folder}/objects", "--quiet"]
+        tuning = ["--budget", f"{budget}s", "--threads", "1", "--db", f"{folder}/hone.db", "-o", package]
+        weights = ["--weights", program.weights] if program.weights else []
+        tuned = call_hone(HONE, ["tune", program.path, *weights, *tuning, *common], LIMIT_S)
+        duel = ["--budget", f"{seconds}s", *common]
+        against = call_hone(HONE, ["run", package, "--compare", "--against", "jaxlib", *duel], LIMIT_S)["against"]
+        row = {"program": name, "tuned": tuned["speedup"], "against": against, "export": None, "note": ""}
+        try:
+            row["export"] = call_hone(HONE, ["export", package, "-o", f"{folder}/out", *duel], LIMIT_S)
+        except HoneError as error:  # no decision that stock JAX can take
+            row["note"] = str(error)
+    return row | {"budget_s": budget, "commit": commit()}
+
+
+def export_table(rows: list[dict]) -> str:
+    """Markdown of the rows; speed-ups are over stock jaxlib."""
+
+    def cell(found: dict) -> str:
+        return "{:.2f} [{:.2f}, {:.2f}]".format(found["speedup"], *found["speedup_interval"])
+
+    cells = []
+    for row in rows:
+        made, stock = row["export"], f"{row['against']['stock_ns'] / 1e3:.1f}"
+        carried = f"{made['carried']} of {len(made['decisions'])}" if made else "none"
+        exported = cell(made["duel"]) if made else "-"
+        cells.append([row["program"], stock, cell(row["against"]), exported, carried])
+    for what, of in (("geometric mean", geometric_mean), ("worst", min)):
+        tuned = of([row["against"]["speedup"] for row in rows])
+        exported = of([row["export"]["duel"]["speedup"] if row["export"] else 1.0 for row in rows])
+        cells.append([what, "", f"{tuned:.2f}", f"{exported:.2f}", ""])
+    head = ["program", "stock jaxlib, us", "tuned, in Hone", "exported, in stock jaxlib", "decisions carried"]
+    return markdown_table(head, cells)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--budget", type=float, default=10, help="seconds of each search (default 10)")
     parser.add_argument("--seconds", type=float, default=3, help="of each comparison (default 3)")
     parser.add_argument("--programs", help="names, separated by commas (default: all)")
-    parser.add_argument("--out", type=Path, default=ROOT / "build" / "bench" / "stock.jsonl", help="file of the rows")
+    parser.add_argument("--export", action="store_true", help="what hone export --to jax carries to stock jaxlib")
+    parser.add_argument(
+        "--out", type=Path, help="file of the rows (default build/bench/stock.jsonl, stock-export.jsonl)"
+    )
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(measure(options.one, options.budget, options.seconds)))
+        row = (measure_export if options.export else measure)(options.one, options.budget, options.seconds)
+        print(json.dumps(row))
         return 0
+    file = "stock-export.jsonl" if options.export else "stock.jsonl"
+    options.out = options.out or ROOT / "build" / "bench" / file
     names = [row["name"] for row in json.loads((ROOT / "examples" / "examples.json").read_text())]
     names = options.programs.split(",") if options.programs else names
     options.out.parent.mkdir(parents=True, exist_ok=True)
@@ -121,12 +180,13 @@ def main() -> int:
     cpu = str(min(os.sched_getaffinity(0)))
     for name in [name for name in names if name not in done]:
         command = ["taskset", "-c", cpu, sys.executable, __file__, "--one", name]
-        command += ["--budget", str(options.budget), "--seconds", str(options.seconds)]
+        command += ["--budget", str(options.budget), "--seconds", str(options.seconds)] + ["--export"] * options.export
         answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
         append_row(options.out, json.loads(answer.splitlines()[-1]))
         print(answer.splitlines()[-1], file=sys.stderr)
     print(machine())
-    print(table([row for row in read_jsonl(options.out) if row["program"] in names]))
+    rows = [row for row in read_jsonl(options.out) if row["program"] in names]
+    print((export_table if options.export else table)(rows))
     return 0
 
 
