@@ -58,6 +58,7 @@ int export_command(ExportCommand& command) {
 Runner declare_export(CLI::App& app) {
   const auto command = std::make_shared<ExportCommand>();
   command->program = add_program_options(app);
+  app.get_option("PROGRAM")->description("tuned program, NAME.hone");
   app.add_option("--to", command->to, "what the program is for: jax, any stock JAX without Hone (default jax)")
       ->check(one_of({"jax"}))
       ->type_name("TARGET");

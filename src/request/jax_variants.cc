@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -58,22 +60,26 @@ class Processes {
 JaxVariants jax_variants(tune::Session& session, const Decisions& decisions) {
   const wire::ExportReplyT reply = session.exported(decisions);
   JaxVariants found;
-  Decisions everything, program, own;
+  Decisions everything, program, own, without_flags;
   for (size_t i = 0; i < decisions.size() && i < reply.carried.size(); ++i) {
     const wire::CarriedT& row = *reply.carried[i];
-    const bool another = row.by == kAnotherForm, setting = row.by == "options" || row.by == "flags";
+    const bool another = row.by == kAnotherForm, flag = row.by == "flags", setting = flag || row.by == "options";
     found.carried.push_back({decisions[i], row.by, another ? "" : row.why, another ? row.why : ""});
     if (row.by.empty()) continue;
     everything.push_back(decisions[i]);
     if (!setting) program.push_back(decisions[i]);
     if (!another) own.push_back(decisions[i]);
+    if (!flag) without_flags.push_back(decisions[i]);
   }
   if (everything.empty()) return found;
   found.variants.push_back(variant_of("everything", everything, reply));
-  if (!program.empty() && program != everything)
-    found.variants.push_back(variant_of("program alone", program, session.exported(program)));
-  if (!own.empty() && own != everything)
-    found.variants.push_back(variant_of("own forms alone", own, session.exported(own)));
+  const std::pair<const char*, Decisions> others[] = {
+      {"without flags", without_flags}, {"program alone", program}, {"own forms alone", own}};
+  for (const auto& [name, subset] : others) {
+    const bool known = std::any_of(found.variants.begin(), found.variants.end(),
+                                   [&](const JaxVariant& variant) { return variant.decisions == subset; });
+    if (!subset.empty() && !known) found.variants.push_back(variant_of(name, subset, session.exported(subset)));
+  }
   return found;
 }
 

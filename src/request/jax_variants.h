@@ -13,7 +13,7 @@ namespace hone::request {
 
 // The program under some of the package's decisions, for stock JAX.
 struct JaxVariant {
-  std::string name;  // "everything", "program alone" or "own forms alone"
+  std::string name;  // "everything", "without flags", "program alone" or "own forms alone"
   Decisions decisions;
   std::string stablehlo;
   nlohmann::json compiler_options = nlohmann::json::object();
@@ -32,7 +32,7 @@ struct JaxVariants {
   std::vector<Carried> carried;      // as in the first variant
   std::vector<JaxVariant> variants;  // the first one has all that can be carried; empty where nothing can
 };
-// Further variants leave out settings, and other forms of operations than the tuned ones, where there are any.
+// Further variants leave out flags, all settings, and other forms of operations than the tuned ones, where there are any.
 JaxVariants jax_variants(tune::Session& session, const Decisions& decisions);
 
 // The original program against the fastest variant, in stock jaxlib.
