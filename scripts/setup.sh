@@ -9,6 +9,9 @@
 #   scripts/setup.sh --test       also the Debian packages that only tests need, if they are available
 #   scripts/setup.sh --gym        as --train, and Gymnasium and Stable-Baselines3 (environments in Python)
 #   scripts/setup.sh --fleet      also Ray (hone tune --engine ray)
+#   scripts/setup.sh --torch      as --train, and torch-mlir (PyTorch models)
+#   scripts/setup.sh --onnx       as --examples, and what reads ONNX models
+#   scripts/setup.sh --tensorflow as --examples, and what `import tensorflow` needs
 #   scripts/setup.sh --bench      as --gym, and matplotlib (figures of bench/pass_order)
 #   scripts/setup.sh --wheel      also what makes the wheel (make wheel)
 #   scripts/setup.sh --dev        also the formatters and linters
@@ -80,6 +83,9 @@ for option in "$@"; do
     --wheel) lists+=(requirements-wheel.txt) ;;
     --gym) lists+=(requirements-train.txt requirements-gym.txt) ;;
     --fleet) lists+=(requirements-fleet.txt) ;;
+    --torch) lists+=(requirements-train.txt requirements-torch.txt) ;;
+    --onnx) lists+=(requirements-examples.txt requirements-onnx.txt) ;;
+    --tensorflow) lists+=(requirements-examples.txt requirements-tensorflow.txt) ;;
     --bench) lists+=(requirements-train.txt requirements-gym.txt requirements-bench.txt) ;;
     --dev) lists+=(requirements-dev.txt) ;;
     *) say "unknown option $option"; exit 2 ;;
