@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jaxlib import lapack
 
 from . import trees
 from .errors import Error
@@ -35,7 +36,7 @@ def export(function: Any, args: Sequence[Any], weights: Sequence[int]) -> tuple[
 
     flat.__name__ = name_of(function)
     jitted = jax.jit(flat, keep_unused=True)
-    exported = jax.export.export(jitted, platforms=["cpu"])(*leaves)
+    exported = exported_for_cpu(jitted, leaves)
     module = exported.mlir_module_serialized
     if exporting and any(map(jax.export.is_symbolic_dim, (size for aval in function.in_avals for size in aval.shape))):
         module = refined(jitted.trace(*leaves).lower(lowering_platforms=("cpu",))).encode()
@@ -45,6 +46,17 @@ def export(function: Any, args: Sequence[Any], weights: Sequence[int]) -> tuple[
         return module, signature, None
     inputs = [np.asarray(leaf, aval.dtype) for leaf, aval in zip(leaves, exported.in_avals, strict=True)]
     return module, signature, inputs
+
+
+def exported_for_cpu(jitted: Any, examples: Sequence[Any]) -> Any:
+    """jax.export of a function at the shapes of `examples`.
+
+    JAX refuses to export some of its calls of LAPACK, since a later JAX may compute them otherwise; here they stay with
+    the Hone that computes them.
+    """
+    targets = [target for target, *_ in lapack.registrations()["cpu"]]
+    unchecked = [jax.export.DisabledSafetyCheck.custom_call(target) for target in targets]
+    return jax.export.export(jitted, platforms=["cpu"], disabled_checks=unchecked)(*examples)
 
 
 def name_of(function: Any) -> str:

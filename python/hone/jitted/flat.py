@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from jax.extend.core import jaxpr_as_fun
 
-from ..jax_export import is_key, refined
+from ..jax_export import exported_for_cpu, is_key, refined
 
 
 class Unsuitable(Exception):
@@ -51,7 +51,7 @@ class Flat:
         """The program as a file for `hone tune`: the ending of its name and its contents."""
         if "tensor<?" in self.text:  # calls a jax.export object with symbolic shapes
             return ".mlir", refined(self._lowered()).encode()
-        exported = jax.export.export(self._jitted, platforms=["cpu"])(*self._examples)
+        exported = exported_for_cpu(self._jitted, self._examples)
         return ".mlirbc", exported.mlir_module_serialized
 
     def leaves(self) -> list:

@@ -4,6 +4,7 @@
 #include "decisions/host_kernels.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/text_format.h"
+#include "service/lapack_calls.h"
 #include "service/stablehlo_text.h"
 #include "status.h"
 #include "xla/hlo/builder/xla_computation.h"
@@ -129,12 +130,19 @@ LoadedModule recognise(const std::string& bytes) {
   if (auto bytecode = jax_export_bytecode(bytes); !bytecode.empty()) return from_mlir(bytecode, "jax-export");
   const bool text = looks_like_text(bytes);
   const bool function = bytes.find("func.func") != std::string::npos || bytes.find("func @") != std::string::npos;
-  if (text && function) return from_mlir(clean_stablehlo(bytes), "mlir-text");
+  if (text && function) {
+    const CleanText clean = clean_stablehlo(bytes);
+    LoadedModule loaded = from_mlir(clean.text, "mlir-text");
+    loaded.left_out = clean.left_out;
+    loaded.left_out_parameters = clean.parameters;
+    return loaded;
+  }
   if (text && bytes.find("HloModule") != std::string::npos) {
     LoadedModule loaded;
     auto parsed = take(xla::ParseAndReturnUnverifiedModule(bytes), "cannot parse HLO text", true);
     loaded.module = module_from_proto(parsed->ToProto());
     loaded.format = "hlo-text";
+    loaded.left_out = occurrences(bytes, "constant({...})");  // XLA's parser invents them
     return loaded;
   }
   if (auto loaded = from_protos(bytes, text)) return std::move(*loaded);
@@ -170,6 +178,7 @@ std::unique_ptr<xla::HloModule> module_from_proto(const xla::HloModuleProto& pro
 
 LoadedModule load_module(const std::string& bytes, const std::string& name) {
   if (bytes.empty()) throw Error("the program is empty", name);
+  register_lapack_calls();
   LoadedModule loaded = recognise(bytes);
   // Our kernels trust the sizes that rewrites give them.
   for (const auto* computation : loaded.module->computations())

@@ -13,6 +13,9 @@ struct LoadedModule {
   std::unique_ptr<xla::HloModule> module;
   std::string format;                // "hlo-text", "hlo-module-proto", "mlir-text", "jax-export", ...
   std::vector<xla::Literal> inputs;  // of a snapshot; else empty
+  // Constants whose values the file leaves out, as printers do with large ones; others take their place. The last parameters stand for
+  // so many of them.
+  int64_t left_out = 0, left_out_parameters = 0;
 };
 
 // Recognises the format by content. Throws Error when the bytes are not a program. XLA may abort on some inputs: call

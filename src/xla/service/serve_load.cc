@@ -3,6 +3,7 @@
 #include "decisions/fingerprints.h"
 #include "decisions/quantized_weights.h"
 #include "service/handlers.h"
+#include "service/lapack_calls.h"
 #include "service/load.h"
 #include "service/to_wire.h"
 #include "xla/service/hlo_cost_analysis.h"
@@ -42,6 +43,14 @@ wire::LoadReplyT Handlers::load(const wire::LoadRequestT& request) {
       [&](const xla::ShapeIndex&, const xla::HloInputOutputAliasConfig::Alias& alias) {
         reply.donated.push_back(alias.parameter_number);
       });
+  reply.left_out = loaded.left_out;
+  reply.left_out_parameters = loaded.left_out_parameters;
+  for (const auto& [target, calls] : calls_without_handler(*loaded.module)) {
+    reply.unknown_calls.push_back(std::make_unique<wire::CountT>());
+    reply.unknown_calls.back()->name = target;
+    reply.unknown_calls.back()->count = calls;
+  }
+  reply.lapack = lapack_of(*loaded.module);
   reply.module_proto = to_wire_proto(*loaded.module);
   auto& slot = programs[reply.program];
   if (!slot) slot = std::make_unique<Program>(std::move(loaded.module), code.get());

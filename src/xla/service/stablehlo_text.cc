@@ -1,9 +1,11 @@
 #include "service/stablehlo_text.h"
 
+#include <algorithm>
 #include <cctype>
-#include <iostream>
+#include <map>
 #include <regex>
 #include <set>
+#include <string_view>
 
 namespace hone::xla_side {
 namespace {
@@ -16,29 +18,60 @@ const std::set<std::string>& known_dialects() {
 
 bool ident(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// dense_resource<__elided__> : tensor<4xf32>  ->  dense<0.0> : tensor<4xf32>
-std::string splat_resources(const std::string& text) {
-  static const std::string kStart = "dense_resource<";
+constexpr char kResource[] = "dense_resource<";
+constexpr char kSection[] = "{-#", kSectionEnd[] = "#-}";
+
+// The values that a file keeps at its end, `name: "0x04000000..."`, as they are written: four bytes about alignment before them.
+using Resources = std::map<std::string, std::string_view, std::less<>>;
+
+Resources resources_of(std::string_view section) {
+  constexpr std::string_view kStart = ": \"0x";
+  constexpr size_t kAlignment = 8;
+  Resources found;
+  for (size_t at = section.find(kStart); at != std::string_view::npos; at = section.find(kStart, at)) {
+    size_t name = at;
+    while (name > 0 &&
+           (ident(section[name - 1]) || std::string_view(".-$").find(section[name - 1]) != std::string::npos))
+      --name;
+    const size_t value = at + kStart.size(), end = section.find('"', value);
+    if (end == std::string_view::npos) break;
+    if (end - value >= kAlignment)
+      found.emplace(section.substr(name, at - name), section.substr(value + kAlignment, end - value - kAlignment));
+    at = end;
+  }
+  return found;
+}
+
+// Zero of the element type of "tensor<2xf32>".
+const char* zero_of(const std::string& type) {
+  const std::string element = type.substr(type.find_last_of("x<") + 1);
+  if (element.rfind("i1>", 0) == 0) return "false";
+  if (type.find("complex") != std::string::npos) return "(0.0,0.0)";
+  return element[0] == 'f' || element.rfind("bf", 0) == 0 ? "0.0" : "0";
+}
+
+// dense_resource<name> : tensor<4xf32>  ->  dense<"0x..."> : tensor<4xf32>, or dense<0.0> where the file lacks the values, which is counted.
+// Truths are kept in another form there than in resources, and count as lacking.
+std::string with_values(const std::string& text, const Resources& resources, int64_t& lacking) {
   std::string out;
   size_t at = 0;
-  for (size_t hit; (hit = text.find(kStart, at)) != std::string::npos;) {
-    const size_t colon = text.find("> : tensor<", hit);
+  for (size_t hit; (hit = text.find(kResource, at)) != std::string::npos;) {
+    const size_t name = hit + sizeof kResource - 1, colon = text.find("> : tensor<", hit);
     const size_t end = colon == std::string::npos ? colon : text.find('>', colon + 11);
     if (end == std::string::npos) break;
     const std::string type = text.substr(colon + 4, end - colon - 3);
-    const size_t last = type.find_last_of("x<");
-    const std::string element = type.substr(last + 1);
-    const char* zero = "0";
-    if (element.rfind("i1>", 0) == 0)
-      zero = "false";
-    else if (type.find("complex") != std::string::npos)
-      zero = "(0.0,0.0)";
-    else if (element[0] == 'f' || element.rfind("bf", 0) == 0)
-      zero = "0.0";
-    out += text.substr(at, hit - at) + "dense<" + zero + "> : " + type;
+    const auto value = resources.find(std::string_view(text).substr(name, colon - name));
+    const bool known = value != resources.end() && type.find("i1>") == std::string::npos;
+    out.append(text, at, hit - at);
+    if (known)
+      out.append("dense<\"0x").append(value->second).append("\"");
+    else
+      out.append("dense<").append(zero_of(type));
+    out.append("> : ").append(type);
+    lacking += !known;
     at = end + 1;
   }
-  return out + text.substr(at);
+  return out.append(text, at);
 }
 
 // End of an attribute value that starts at i: the comma or closing bracket of the enclosing list.
@@ -70,7 +103,7 @@ size_t value_end(const std::string& s, size_t i) {
 constexpr char kElided[] = " = stablehlo.constant dense_resource<__elided__> : ";
 
 // Constants of @main without their values become its last parameters: `%0 = constant` is then the identity of one.
-std::string parameters_for_elided(const std::string& text) {
+std::string parameters_for_elided(const std::string& text, int64_t& count) {
   const size_t main = text.find("@main(");
   if (main == std::string::npos) return text;
   const size_t open = main + 5;
@@ -79,7 +112,6 @@ std::string parameters_for_elided(const std::string& text) {
   const size_t next = text.find("func.func", close), end = next == std::string::npos ? text.size() : next;
   if (close == text.size()) return text;
   std::string parameters, body;
-  int count = 0;
   size_t at = close;
   for (size_t hit; (hit = text.find(kElided, at)) < end; ++count) {
     const size_t type_at = hit + sizeof kElided - 1;
@@ -91,8 +123,6 @@ std::string parameters_for_elided(const std::string& text) {
     at = after;
   }
   if (count == 0) return text;
-  std::cerr << "hone-xla: " << count << " constants were left out of the file: the last " << count
-            << " parameters take their place, with values from the seed\n";
   return text.substr(0, close) + parameters + body + text.substr(at);
 }
 
@@ -152,12 +182,24 @@ void name_main(std::string& text) {
 
 }  // namespace
 
-std::string clean_stablehlo(const std::string& text) {
-  std::string s = drop_foreign_attributes(splat_resources(parameters_for_elided(text)));
+int64_t occurrences(std::string_view text, std::string_view part) {
+  int64_t count = 0;
+  for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size())) ++count;
+  return count;
+}
+
+CleanText clean_stablehlo(const std::string& text) {
+  const size_t section = std::min(text.find(kSection), text.size()), end = text.find(kSectionEnd, section);
+  const size_t after = end == std::string::npos ? text.size() : end + sizeof kSectionEnd - 1;
+  CleanText clean;
+  std::string& s = clean.text;
+  s = drop_foreign_attributes(parameters_for_elided(text.substr(0, section) + text.substr(after), clean.parameters));
   static const std::regex separator("(^|\n)-{4,}[^\n]*");
   s = std::regex_replace(s, separator, "\n");
   name_main(s);
-  return s;
+  clean.left_out = clean.parameters;
+  s = with_values(s, resources_of(std::string_view(text).substr(section, after - section)), clean.left_out);
+  return clean;
 }
 
 }  // namespace hone::xla_side
