@@ -6,9 +6,10 @@ import re
 # Modules that users import, in the order of the page, and the names shown of each; None: all public names. `hone` shows
 # the names in its __all__.
 MODULES = {"hone": None, "hone.jitted.function": ("Jitted",), "hone.gym": None, "hone.arrays": ("empty",)}
+MODULES |= {"hone.torch_model": None, "hone.tensorflow_model": None, "hone.model_files": ("ModelFile", "TunedModel")}
 # What an object of a class is called; by default the class's name in lower case.
-INSTANCES = {"XlaPassOrder": "env", "Jitted": "f"}
-NOT_CONSTRUCTED = {"Jitted"}  # by users
+INSTANCES = {"XlaPassOrder": "env", "Jitted": "f", "TunedModel": "fast", "ModelFile": "file"}
+NOT_CONSTRUCTED = {"Jitted", "TunedModel"}  # by users
 CONSTANTS = {"__version__": "The version of this package and of the program `hone`, as text.\n"}
 PARAMETER = re.compile(r"^(\w[\w, *]*?) {2,}(\S.*)$")
 

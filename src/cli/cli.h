@@ -14,6 +14,7 @@
 
 namespace hone::cli {
 
+using request::check_runs;
 using request::database_path;
 using request::open_database;
 using request::open_existing_database;

@@ -144,6 +144,7 @@ int go_fuse(const GoFuseCommand& command) {
   report::check_replaceable(path, command.force);
   if (command.place.policy.empty()) shipped_go_policy(command.place.models);
   OpenedProgram opened = open_program(*command.program, budget_s);
+  check_runs(opened);
   tune::Session& session = *opened.session;
   session.begin_confirmation();  // the budget is for the measurements alone
   const Proposals proposals = propose(command, session);

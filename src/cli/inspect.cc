@@ -107,6 +107,9 @@ json to_json(const Inspection& i) {
           {"parameters", i.program.parameters},
           {"results", i.program.results},
           {"donated", i.program.donated},
+          {"constants_left_out", i.program.left_out},
+          {"unknown_calls", counts(i.program.unknown_calls)},
+          {"lapack", i.program.lapack.empty() ? json(nullptr) : json(i.program.lapack)},
           {"spaces", spaces}};
 }
 
@@ -117,6 +120,9 @@ void print_table(const Inspection& i) {
              human_bytes(i.program.bytes_accessed));
   fmt::print("  {} parameters, {} results\n", i.program.parameters.size(), i.program.results.size());
   if (!i.max_isa.empty()) fmt::print("  compiled for at most {}\n", i.max_isa);
+  if (!i.program.lapack.empty()) fmt::print("  linear algebra by {}\n", i.program.lapack);
+  if (!i.program.unknown_calls.empty())
+    fmt::print("  CANNOT RUN: nothing here computes its custom calls {}\n", request::unknown_calls_text(i.program));
   fmt::print("\n  opcodes\n");
   std::vector<const wire::CountT*> opcodes;
   for (const auto& count : i.program.opcodes) opcodes.push_back(count.get());

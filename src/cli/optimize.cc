@@ -295,6 +295,7 @@ int optimize_command(OptimizeCommand& c) {
   const tune::Calibration gains = gains_of_model(c, machine);
   const auto ranker = option_ranker(c);
   OpenedProgram opened = open_program(*c.program);
+  check_runs(opened);
   optimize::OptimizeReport result = optimize_opened(c, opened, *ranker, gains);
   if (gains.kernels == 0)
     result.note += fmt::format("{}no gains of kernels are known on this class of machines ({}): they stay as they are",

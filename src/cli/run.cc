@@ -181,6 +181,7 @@ int run_command(const RunOptions& options) {
   if (!options.against.empty() && !options.compare)
     throw Error("it is part of a comparison", "--against", "add --compare");
   OpenedProgram opened = open_program(*options.program);
+  check_runs(opened);
   warn_if_foreign(opened);
   if (options.profile) return profile_program(options, opened);
   return options.compare ? compare_with_default(options, opened) : run_program(options, opened);

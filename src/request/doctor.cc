@@ -32,6 +32,14 @@ ENTRY e {
 }
 )";
 
+constexpr char kLinearAlgebraProbe[] = R"(HloModule linear_algebra
+ENTRY e {
+  a = f32[2,2]{0,1} parameter(0)
+  ROOT c = (f32[2,2]{0,1}, s32[]) custom-call(a), custom_call_target="lapack_spotrf_ffi",
+    operand_layout_constraints={f32[2,2]{0,1}}, api_version=API_VERSION_TYPED_FFI, backend_config={uplo = 76 : ui8}
+}
+)";
+
 // A fixed number of rounds: a duel that stops at a narrow interval underestimates the spread.
 constexpr tune::Duel kProbeDuel{.min_rounds = 40, .max_rounds = 40, .budget_ms = 2000, .precision = 0};
 constexpr int kDuels = 3;  // a 95 % interval excludes the true ratio in one duel of 20, in three in a row hardly ever
@@ -83,6 +91,16 @@ tune::Measurement duel_with_itself(tune::Session& session) {
   return duel;
 }
 
+Check linear_algebra_check(tune::Session& session) {
+  return checked("linear algebra", "see hone worker", [&]() -> Check {
+    session.load(kLinearAlgebraProbe, "doctor");
+    const std::string& library = session.program().lapack;
+    if (!library.empty()) return {"linear algebra", CheckStatus::Ok, library};
+    return {"linear algebra", CheckStatus::Warning, "no library of LAPACK is found",
+            "programs with jnp.linalg cannot run: install numpy, or Debian's libopenblas0-pthread"};
+  });
+}
+
 void check_worker(const DoctorRequest& request, Diagnosis& diagnosis) {
   std::optional<tune::Session> session;
   const char* hint = "run 'make build'; the libraries in .venv must not be moved afterwards";
@@ -104,6 +122,7 @@ void check_worker(const DoctorRequest& request, Diagnosis& diagnosis) {
     diagnosis.duel = duel_with_itself(*session);
     return timing_check(*diagnosis.duel);
   }));
+  diagnosis.checks.push_back(linear_algebra_check(*session));
 }
 
 // Only training and networks need the library, so that its absence is no failure.

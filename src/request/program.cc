@@ -1,12 +1,13 @@
 #include "request/program.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/object_store.h"
 #include "base/text.h"
 #include "data/npz.h"
@@ -35,6 +36,22 @@ void check_precision(const ProgramOptions& options, const OpenedProgram& opened)
   if (!opened.session->program().snapshot_inputs.empty())
     throw Error("the program's snapshot has inputs in the types of the original", "--precision",
                 "give a program without a snapshot, and --inputs");
+}
+
+std::string counted(int64_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+void warn_of_left_out(const wire::LoadReplyT& program, const std::string& file) {
+  if (program.left_out == 0) return;
+  const std::string parameters =
+      program.left_out_parameters == 0
+          ? ""
+          : fmt::format(" ({} of them are the last parameters now)", program.left_out_parameters);
+  spdlog::warn(
+      "{}: {} were left out of the file, and made-up values take their place{}: outputs mean nothing, times "
+      "and rounding may differ",
+      file, counted(program.left_out, "constant"), parameters);
 }
 
 }  // namespace
@@ -68,6 +85,7 @@ OpenedProgram open_program(const ProgramOptions& options, double budget_s, bool 
   if (!options.no_cache) session.worker.cache_folder = cache_folder(options.cache);
   opened.session = std::make_unique<tune::Session>(session);
   opened.session->load(opened.file.bytes, opened.file.name);
+  warn_of_left_out(opened.session->program(), opened.file.name);
   if (!options.precision.empty()) {
     check_precision(options, opened);
     if (!inputs.empty()) opened.session->set_inputs(inputs);  // of the original, which is compared with
@@ -78,6 +96,22 @@ OpenedProgram open_program(const ProgramOptions& options, double budget_s, bool 
   opened.inputs = !options.inputs.empty() ? options.inputs : snapshot.empty() ? "generated" : "snapshot";
   if (!options.inputs.empty()) opened.session->set_inputs(std::move(inputs));
   return opened;
+}
+
+std::string unknown_calls_text(const wire::LoadReplyT& program) {
+  std::vector<std::string> calls;
+  for (const auto& call : program.unknown_calls)
+    calls.push_back(fmt::format("{} ({})", call->name, counted(call->count, "call")));
+  return fmt::format("{}", fmt::join(calls, ", "));
+}
+
+void check_runs(const OpenedProgram& opened) {
+  const wire::LoadReplyT& program = opened.session->program();
+  if (program.unknown_calls.empty()) return;
+  const bool lapack = program.unknown_calls.front()->name.starts_with("lapack_");
+  throw Error("nothing here computes its custom calls " + unknown_calls_text(program), opened.file.name,
+              lapack ? "install numpy, or Debian's libopenblas0-pthread: no library of LAPACK was found"
+                     : "Hone runs XLA's own operations and JAX's calls of LAPACK");
 }
 
 }  // namespace hone::request

@@ -40,6 +40,12 @@ struct OpenedProgram {
 
 // Reads the program, starts a worker and loads the program and its inputs into it. `budget_s`, `prepare`: tune::SessionOptions.
 // Throws Error for what cannot be read, RunError when the worker cannot be started.
+// Warns of constants that the file leaves out.
 OpenedProgram open_program(const ProgramOptions& options, double budget_s = 0, bool prepare = false);
+
+// Throws Error where the program has custom calls that nothing computes.
+void check_runs(const OpenedProgram& opened);
+// Their targets with the number of calls: "foo (3 calls), bar (1 call)".
+std::string unknown_calls_text(const wire::LoadReplyT& program);
 
 }  // namespace hone::request

@@ -145,6 +145,7 @@ void Tuning::open() {
   work_ = std::make_unique<Work>();
   const double allowance_s = request_.kernels.empty() ? 0 : kStartAllowanceS;
   work_->opened = open_program(request_.program, request_.budget_s + allowance_s, !request_.no_prepare);
+  check_runs(work_->opened);
   tune::Session& session = work_->session();
   options_.fusion_plan.model = fusion_model_.get();
   options_.fusion_plan.budget_s = request_.fusion_budget_s;

@@ -12,8 +12,8 @@ from cli_case import HONE, WithWorker, own_environment
 from test_reference import documented_keys
 
 KEYS_OF_CHECK = {"name", "status", "detail", "hint"}
-NAMES = ["cores", "memory", "instruction set", "speed of a core", "worker", "seams", "timing", "learning library"]
-NAMES += ["models", "known gains", "database"]
+NAMES = ["cores", "memory", "instruction set", "speed of a core", "worker", "seams", "timing", "linear algebra"]
+NAMES += ["learning library", "models", "known gains", "database"]
 
 
 class DoctorTest(WithWorker):
