@@ -50,7 +50,7 @@ train-tools: setup-train
 
 # Tunes one example and prints the gain.
 demo: build
-	$(BUILD)/hone tune $(DEMO) --weights $(DEMO_WEIGHTS) --budget $(DEMO_BUDGET) --seed 0 --db $(BUILD)/demo.db -o $(BUILD)/demo.hone
+	$(BUILD)/hone tune $(DEMO) --weights $(DEMO_WEIGHTS) --threads 1 --budget $(DEMO_BUDGET) --seed 0 --db $(BUILD)/demo.db -o $(BUILD)/demo.hone
 
 test: setup-test
 	$(CONFIGURE) -DHONE_TRAIN=ON -DHONE_TESTS=ON >/dev/null

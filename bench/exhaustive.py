@@ -48,7 +48,7 @@ def compare(hone: Path, program, options: argparse.Namespace, folder: Path) -> l
     """One row per kernel of a program that both searches finished."""
     weights = ["--weights", program.weights] if program.weights else []
     package = folder / f"{program.name}.hone"
-    arguments = ["tune", program.path, *weights, "--seed", options.seed, "-o", package, "--force"]
+    arguments = ["tune", program.path, *weights, "--threads", 1, "--seed", options.seed, "-o", package, "--force"]
     arguments += isa_words(options)
     if options.generated:  # the kernels of XLA's own fusion are the subject, and all of the budget is theirs
         arguments.append("--no-fusion")

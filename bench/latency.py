@@ -32,7 +32,7 @@ def start_ms(hone: Path, repeats: int) -> list[float]:
 
 def first_candidate_s(hone: Path, program: Path, folder: Path, limit_s: float) -> float:
     """Wall seconds from the start of `hone tune` to the first candidate measured; infinite when none came in time."""
-    arguments = ["tune", program, "--budget", f"{limit_s:.0f}s", "--verbose", "--fresh", "--force"]
+    arguments = ["tune", program, "--threads", 1, "--budget", f"{limit_s:.0f}s", "--verbose", "--fresh", "--force"]
     arguments += ["--db", folder / "first.db", "-o", folder / "first.hone"]
     begin = time.perf_counter()
     process = subprocess.Popen(
@@ -58,6 +58,8 @@ def candidate_gaps(hone: Path, program: Path, folder: Path, budget: str) -> list
     arguments = [
         "tune",
         program,
+        "--threads",
+        1,
         "--budget",
         budget,
         "--fresh",

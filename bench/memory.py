@@ -63,7 +63,7 @@ def peaks_of(command: list[str]) -> tuple[float, float, str]:
 
 def measure(hone: Path, program: Program, budget: str, folder: Path) -> dict:
     """Peaks of a plain run and of a search, and the worker's size after each candidate."""
-    weights = ["--weights", program.weights] if program.weights else []
+    weights = ["--threads", "1", *(["--weights", program.weights] if program.weights else [])]
     _, plain, _ = peaks_of([str(hone), "run", str(program.path), "--repeat", "20", *weights])
     database = folder / f"{program.name}.db"
     main, worker, log = peaks_of(

@@ -125,7 +125,9 @@ def verify(hone: Path, path: Path) -> dict:
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         outputs = Path(folder) / "outputs.npz"
-        run = hone_json(hone, "run", str(path), "--repeat", "1", "--outputs", str(outputs), timeout_s=180)
+        run = hone_json(
+            hone, "run", str(path), "--threads", "1", "--repeat", "1", "--outputs", str(outputs), timeout_s=180
+        )
         seconds = time.perf_counter() - start
         not_finite = bad_outputs(outputs)
     inspect = hone_json(hone, "inspect", str(path), timeout_s=180)

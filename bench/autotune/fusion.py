@@ -20,7 +20,16 @@ KEYS = ("name", "start", "hardware", "model", "seed")
 def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
     hardware_s, model_s = seconds_of(row["hardware"]), seconds_of(row["model"]) if row["model"] else 0
     arguments = ["tune", program.path, "--fusion-only", "--fusion-start", row["start"], "--seed", row["seed"]]
-    arguments += ["--budget", f"{hardware_s + model_s}s", "--db", options.db, "--quiet", *isa_words(options)]
+    arguments += [
+        "--threads",
+        1,
+        "--budget",
+        f"{hardware_s + model_s}s",
+        "--db",
+        options.db,
+        "--quiet",
+        *isa_words(options),
+    ]
     if model_s:
         arguments += ["--fusion-model", options.fusion_model, "--fusion-budget", row["model"]]
     else:

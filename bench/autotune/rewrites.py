@@ -115,7 +115,7 @@ def measure(row: dict, options: argparse.Namespace) -> None:
         source, package = Path(folder) / "operation.hlo", Path(folder) / "o.hone"
         source.write_text(OPERATIONS[row["name"]])
         arguments = ["tune", source, "--decide", "rewrite", "--budget", row["budget"], "--seed", row["seed"], "--quiet"]
-        arguments += isa_words(options)
+        arguments += ["--threads", 1, *isa_words(options)]
         try:
             call_hone(options.hone, [*arguments, "--db", Path(folder) / "o.db", "-o", package], 1800)
             report = json.loads((package / "report.json").read_text())

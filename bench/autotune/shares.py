@@ -28,7 +28,7 @@ KEYS = ("set", "name", "repeat")
 
 
 def measure(row: dict, program, options: argparse.Namespace) -> None:
-    arguments = ["run", program.path, "--profile", "--repeat", row["repeat"], *isa_words(options)]
+    arguments = ["run", program.path, "--threads", 1, "--profile", "--repeat", row["repeat"], *isa_words(options)]
     if program.weights:
         arguments += ["--weights", program.weights]
     try:

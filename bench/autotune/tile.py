@@ -41,7 +41,7 @@ def measured_ratios(database: Path, fingerprint: str) -> dict[str, float]:
 
 def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
     weights = ["--weights", program.weights] if program.weights else []
-    common = [program.path, *weights, "--seed", row["seed"], "--quiet", *isa_words(options)]
+    common = [program.path, *weights, "--threads", 1, "--seed", row["seed"], "--quiet", *isa_words(options)]
     with tempfile.TemporaryDirectory(prefix="hone-bench-") as folder:
         package = Path(folder) / "exhaustive.hone"
         try:

@@ -31,7 +31,7 @@ ARMS = {
 
 def tune(program: Program, budget: str, seed: int, database: Path, options: argparse.Namespace, more: list) -> dict:
     arguments = ["tune", program.path, "--budget", budget, "--seed", seed, "--db", database, "--quiet", *more]
-    arguments += isa_words(options)
+    arguments += ["--threads", 1, *isa_words(options)]
     if program.weights:
         arguments += ["--weights", program.weights]
     with tempfile.TemporaryDirectory(prefix="hone-bench-") as folder:

@@ -24,7 +24,7 @@ FIELDS = ("speedup", "speedup_interval", "candidates", "failed", "rejected", "se
 
 
 def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
-    arguments = ["tune", program.path, "--decide", "layout", *WAYS[row["way"]]]
+    arguments = ["tune", program.path, "--threads", 1, "--decide", "layout", *WAYS[row["way"]]]
     arguments += ["--budget", row["budget"], "--seed", row["seed"], "--quiet", *isa_words(options)]
     if program.weights:
         arguments += ["--weights", program.weights]

@@ -15,6 +15,7 @@ import numpy as np
 
 from . import arrays, command
 from . import options as known
+from .machine import usable_cores
 from .signature import Signature
 from .tuned import SIGNATURE_FILE, Tuned
 
@@ -26,7 +27,7 @@ def tune(
     *example_args: Any,
     budget: float | str = 60,
     weights: int | Sequence[int] | None = None,
-    threads: int | None = 1,
+    threads: int | None = None,
     seed: int = 0,
     db: str | Path | None = None,
     name: str | None = None,
@@ -45,7 +46,8 @@ def tune(
     budget        seconds, or text like "2m"
     weights       position(s) of the arguments that are constant between calls, so that they may be stored in another
                   layout; never assumed
-    threads       how many the result may use; None: as many as there are CPUs that the process may run on
+    threads       how many the result may use; by default as many as the process has cores (its affinity mask, at most
+                  its control group's quota), as in JAX
     seed, db      as in `hone tune`
     name          of the program in reports; by default the function's or the file's
     output        the NAME.hone folder to write; by default a temporary one, see Tuned.save
@@ -55,7 +57,7 @@ def tune(
     Progress is shown on standard error. Ctrl-C ends the search and returns the best program so far.
     """
     known.check(options, known.TUNE, "hone.tune", _PARAMETERS)
-    threads = threads or len(os.sched_getaffinity(0))
+    threads = threads or usable_cores()
     positions = _positions(weights, None if isinstance(program, (str, os.PathLike)) else len(example_args))
     with contextlib.ExitStack() as stack:
         work = stack.enter_context(tempfile.TemporaryDirectory(prefix="hone-"))

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
+#include <limits>
 #include <set>
 #include <sstream>
 
@@ -66,6 +68,20 @@ void read_memory(const fs::path& root, Machine& machine) {
   machine.available_bytes = std::min(machine.available_bytes, limit);
 }
 
+// Cores that the control group (container) may use, rounded up.
+int cores_of_group(const fs::path& root) {
+  double quota = 0, period = 0;                                        // microseconds
+  const fs::path first = root / "sys/fs/cgroup/cpu/cpu.cfs_quota_us";  // of the first version; -1 without a limit
+  if (std::istringstream(first_line(root / "sys/fs/cgroup/cpu.max")) >> quota >>
+      period) {  // "max 100000" without a limit
+  } else if (!(std::istringstream(first_line(first)) >> quota) ||
+             !(std::istringstream(first_line(first.parent_path() / "cpu.cfs_period_us")) >> period)) {
+    return std::numeric_limits<int>::max();
+  }
+  if (quota <= 0 || period <= 0) return std::numeric_limits<int>::max();
+  return std::max(1, static_cast<int>(std::ceil(quota / period)));
+}
+
 }  // namespace
 
 int64_t data_cache_bytes(int level, const fs::path& root) {
@@ -107,6 +123,7 @@ Machine this_machine(const fs::path& root) {
   machine.usable_cores = machine.logical_cores;
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) machine.usable_cores = CPU_COUNT(&allowed);
+  machine.usable_cores = std::min(machine.usable_cores, cores_of_group(root));
   return machine;
 }
 

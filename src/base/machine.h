@@ -12,7 +12,8 @@ struct Machine {
   std::string cpu = "unknown CPU";  // model of the first processor
   int logical_cores = 1;            // online processors
   int physical_cores = 1;           // distinct cores of these
-  int usable_cores = 1;             // processors in the affinity mask of this process
+  int usable_cores =
+      1;  // processors in the affinity mask of this process, at most its control group's share, rounded up
   // Total and currently available memory, at most the limit of the control group (container); 0 = unknown.
   int64_t memory_bytes = 0, available_bytes = 0;
 };

@@ -65,7 +65,9 @@ std::string command_line();                // of this process
 cost::LearnHost learn_host(const OutputOptions& output);
 
 // PROGRAM, --threads and the other options for compiling and running a program, for every command that opens one.
-std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app);
+// `threads`: how many there are by default. Commands whose models know programs of one thread alone take one.
+enum class Threads : int8_t { One, AllCores };
+std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app, Threads threads = Threads::One);
 
 // --max-isa: every command that compiles programs; of those that open one it is among the options above.
 void add_max_isa_option(CLI::App& app, std::string& max_isa);

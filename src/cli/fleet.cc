@@ -26,6 +26,8 @@ const std::set<std::string>& fleet_only() {
   return names;
 }
 
+bool was_given(const CLI::App& command, const std::string& name) { return command.get_option(name)->count() > 0; }
+
 // The options given by the user, for hone on the nodes: [["--threads", "2"], ["--no-fusion"], ...].
 nlohmann::json given_options(const CLI::App& command) {
   nlohmann::json given = nlohmann::json::array();
@@ -39,10 +41,10 @@ nlohmann::json given_options(const CLI::App& command) {
       if (takes_value) words.push_back(value);
     given.push_back(words);
   }
+  // Nodes differ in cores, and a result is for a number of threads.
+  if (!was_given(command, "--threads")) given.push_back({"--threads", "1"});
   return given;
 }
-
-bool was_given(const CLI::App& command, const std::string& name) { return command.get_option(name)->count() > 0; }
 
 }  // namespace
 

@@ -74,14 +74,20 @@ cost::LearnHost learn_host(const OutputOptions& output) {
   return {interrupted, output.quiet ? 0 : output.verbose ? 2 : 1};
 }
 
-std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app) {
+std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app, Threads threads) {
   auto options = std::make_shared<ProgramOptions>();
+  options->all_cores = threads == Threads::AllCores;
   app.add_option("PROGRAM", options->program,
                  "program: a file of HLO or StableHLO (text, binary, .gz), a JAX export, an XLA dump folder, a .hone "
                  "package, or - for standard input")
       ->required()
       ->type_name("");
-  app.add_option("--threads", options->threads, "threads of one run of the program (default 1)");
+  app.add_option("--threads", options->threads,
+                 options->all_cores
+                     ? "threads of one run of the program (default: as many as this process has cores, of a "
+                       "package those it was tuned for, on a cluster 1)"
+                     : "threads of one run of the program (default 1: the models that choose here know programs "
+                       "of one thread alone)");
   app.add_option("--seed", options->seed, "seed for generated inputs and for the search (default 0)");
   app.add_option("--weights", options->weights, "parameters that stay constant between calls, by number: 0,3-9")
       ->type_name("LIST");

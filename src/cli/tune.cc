@@ -217,7 +217,7 @@ void add_advanced_options(CLI::App& app, TuneCommand& command) {
 Runner declare_tune(CLI::App& app) {
   const auto command = std::make_shared<TuneCommand>();
   begin_group(app, "Program");
-  command->program = add_program_options(app);
+  command->program = add_program_options(app, Threads::AllCores);
   add_search_options(app, *command);
   add_tune_model_options(app, *command);
   begin_group(app, "Database");

@@ -7,7 +7,9 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/isa.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "base/object_store.h"
 #include "base/text.h"
 #include "data/npz.h"
@@ -56,14 +58,18 @@ void warn_of_left_out(const wire::LoadReplyT& program, const std::string& file) 
 
 }  // namespace
 
+int ProgramOptions::threads_used() const { return threads.value_or(all_cores ? this_machine().usable_cores : 1); }
+
 tune::Target ProgramOptions::target(const std::optional<report::LoadedPackage>& package) const {
   tune::Target target = package ? package->target : tune::Target{};
-  if (threads) target.threads = *threads;
+  if (threads || !package) target.threads = threads_used();
   if (seed) target.seed = *seed;
   if (weights) target.weights = parse_index_list(*weights, "--weights");
   if (allow_fast_math) target.allow_fast_math = true;
   if (!precision.empty()) target.precision = precision;
   target.exact = exact;
+  // A package from a machine with more: use_package() says what then runs.
+  if (isa_vector_bits(target.max_isa) > isa_vector_bits(cpu_isa())) target.max_isa.clear();
   if (!max_isa.empty()) target.max_isa = max_isa;
   target.validate();
   return target;

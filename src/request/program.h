@@ -15,6 +15,7 @@ namespace hone::request {
 struct ProgramOptions {
   std::string program;  // see report::read_program()
   std::optional<int> threads;
+  bool all_cores = false;  // without `threads`: as many as the cores given to this process; else 1
   std::optional<uint64_t> seed;
   std::optional<std::string> weights;  // parameters that stay constant between calls, "0,3-9"
   bool allow_fast_math = false;
@@ -27,6 +28,8 @@ struct ProgramOptions {
   std::string cache;      // folder of compiled code; empty = hone/objects in the user's cache folder
   bool no_cache = false;  // compile everything
 
+  // `threads`, or the default.
+  int threads_used() const;
   // A package has its own target; explicit options take precedence. Throws Error.
   tune::Target target(const std::optional<report::LoadedPackage>& package) const;
 };

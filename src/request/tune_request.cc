@@ -23,7 +23,7 @@ constexpr double kStartAllowanceS = 120;
 
 // The machine that kernels are predicted for.
 features::Cpu target_cpu(const TuneRequest& request) {
-  return features::this_cpu(request.program.threads.value_or(1), request.program.max_isa);
+  return features::this_cpu(request.program.threads_used(), request.program.max_isa);
 }
 
 // Null without a model: none was requested, or none is shipped with this build.
@@ -128,7 +128,7 @@ Tuning::Tuning(TuneRequest request) : request_(std::move(request)), start_(std::
   options_.budget_s = request_.budget_s;
   options_.strategy = request_.strategy;
   options_.kernel.ranker = ranker_.get();
-  operation_ranker_ = cost::OperationRanker::open(request_.operation_model, request_.program.threads.value_or(1),
+  operation_ranker_ = cost::OperationRanker::open(request_.operation_model, request_.program.threads_used(),
                                                   request_.program.max_isa, request_.models);
   options_.operation_ranker = operation_ranker_.get();
   options_.kernel.top_k = request_.top_k;

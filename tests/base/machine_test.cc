@@ -41,6 +41,23 @@ TEST_CASE("the machine is read from proc and sys", "[base]") {
   CHECK(machine.available_bytes == 1048576);
 }
 
+TEST_CASE("usable cores are at most those of the control group, rounded up", "[base]") {
+  const TempDir root;
+  const int all = this_machine(root.path()).usable_cores;
+  const auto with = [&](const char* file, const std::string& text) {
+    put(root.path() / "sys/fs/cgroup" / file, text);
+    return this_machine(root.path()).usable_cores;
+  };
+  CHECK(with("cpu/cpu.cfs_quota_us", "-1\n") == all);
+  CHECK(with("cpu/cpu.cfs_period_us", "100000\n") == all);
+  CHECK(with("cpu/cpu.cfs_quota_us", "50000\n") == 1);
+  CHECK(with("cpu.max", "max 100000\n") == 1);  // both versions: what limits
+  CHECK(with("cpu/cpu.cfs_quota_us", "-1\n") == all);
+  CHECK(with("cpu.max", "20000 100000\n") == 1);
+  CHECK(with("cpu.max", std::to_string(100000 * all - 1) + " 100000\n") == all);
+  CHECK(with("cpu.max", "nonsense\n") == all);
+}
+
 TEST_CASE("spare CPUs share no core with the one that measures", "[base]") {
   const TempDir root;
   for (int cpu = 0; cpu < 6; ++cpu)

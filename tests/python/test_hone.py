@@ -184,7 +184,14 @@ class TestTuning(unittest.TestCase):
         cls.function = staticmethod(lambda x, y: x.T * y + y)
         cls.expected = np.asarray(jax.jit(cls.function)(cls.x, cls.y))
         cls.tuned = hone.tune(
-            cls.function, cls.x, cls.y, budget=8, name="transposed", build=BUILD, db=f"{cls.database.name}/hone.db"
+            cls.function,
+            cls.x,
+            cls.y,
+            budget=8,
+            threads=1,
+            name="transposed",
+            build=BUILD,
+            db=f"{cls.database.name}/hone.db",
         )
 
     def test_results_equal_jax_s(self):
@@ -234,7 +241,7 @@ class TestWeights(unittest.TestCase):
             return jax.nn.relu(x @ params["w"] + params["b"]), jnp.max(x)
 
         with tempfile.TemporaryDirectory() as folder:
-            tuned = hone.tune(layer, params, x, budget=8, weights=0, build=BUILD, db=f"{folder}/hone.db")
+            tuned = hone.tune(layer, params, x, budget=8, threads=1, weights=0, build=BUILD, db=f"{folder}/hone.db")
         expected = layer(params, x)
         for result in (tuned(params, x), tuned(None, x), jax.jit(lambda x: tuned.jax(None, x))(x)):
             self.assertIsInstance(result, tuple)
@@ -246,7 +253,7 @@ class TestWeights(unittest.TestCase):
         x, weight = aligned(random.standard_normal((2, 256))), aligned(random.standard_normal((256, 64)))
         with tempfile.TemporaryDirectory() as folder:
             options = {"weights": 0, "build": BUILD, "db": f"{folder}/hone.db", "precision": "bf16"}
-            tuned = hone.tune(lambda w, x: x @ w, weight, x, budget=2, **options)
+            tuned = hone.tune(lambda w, x: x @ w, weight, x, budget=2, threads=1, **options)
         self.assertEqual(tuned.report["precision"]["weights"], 1)
         result = tuned(weight, x)
         self.assertEqual(result.dtype, np.float32)
@@ -259,7 +266,7 @@ class TestWeights(unittest.TestCase):
         x, weight = aligned(random.standard_normal((1, 256))), aligned(random.standard_normal((256, 128)))
         with tempfile.TemporaryDirectory() as folder:
             options = {"weights": 0, "build": BUILD, "db": f"{folder}/hone.db", "precision": "int8-weights"}
-            tuned = hone.tune(lambda w, x: x @ w, weight, x, budget=2, **options)
+            tuned = hone.tune(lambda w, x: x @ w, weight, x, budget=2, threads=1, **options)
         self.assertEqual(tuned.report["precision"]["weights"], 1)
         other = aligned(random.standard_normal((256, 128)))
         for weights in (weight, other):
@@ -272,7 +279,9 @@ class TestWeights(unittest.TestCase):
         random = np.random.default_rng(2)
         x, first = aligned(random.standard_normal((4, 256))), aligned(random.standard_normal((256, 128)))
         with tempfile.TemporaryDirectory() as folder:
-            tuned = hone.tune(lambda w, x: x @ w, first, x, budget=2, weights=0, build=BUILD, db=f"{folder}/hone.db")
+            tuned = hone.tune(
+                lambda w, x: x @ w, first, x, budget=2, threads=1, weights=0, build=BUILD, db=f"{folder}/hone.db"
+            )
             tuned.save(f"{folder}/packed.hone")
             file = Path(folder) / "packed.hone" / "decisions.json"
             changed = json.loads(file.read_text())
@@ -293,7 +302,9 @@ class TestWeights(unittest.TestCase):
         x, first = aligned(random.standard_normal((16, 256))), aligned(random.standard_normal((256, 128)))
         key = "dot:f32[16,256]*f32[256,128]->f32[16,128]:lhs_contracting_dims={1}, rhs_contracting_dims={0}"
         with tempfile.TemporaryDirectory() as folder:
-            tuned = hone.tune(lambda w, x: x @ w, first, x, budget=2, weights=0, build=BUILD, db=f"{folder}/hone.db")
+            tuned = hone.tune(
+                lambda w, x: x @ w, first, x, budget=2, threads=1, weights=0, build=BUILD, db=f"{folder}/hone.db"
+            )
             tuned.save(f"{folder}/kept.hone")
             file = Path(folder) / "kept.hone" / "decisions.json"
             changed = json.loads(file.read_text())

@@ -5,13 +5,16 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+import tomllib
 import unittest
+from pathlib import Path
 
 from fake_build import BUILD, ROOT, FakeBuild
 
 # isort: split
 import hone
-from hone import files, options
+from hone import files, machine, options
 
 PACKAGE = ROOT / "python" / "hone"
 NO_PROGRAM = "" if (BUILD / files.PROGRAM).is_file() else f"NOT TESTED, missing: {files.PROGRAM}"
@@ -83,10 +86,24 @@ class TheOptions(FakeBuild):
         with self.assertRaisesRegex(TypeError, r"weights \[1\]: there are 1 arguments"):
             hone.tune(lambda w: w, self.w, weights=1, build=self.build)
 
-    def test_threads_may_be_all_that_there_are(self):
-        tuned = hone.tune("x.hlo", build=self.build, threads=None)
-        given = tuned.report["arguments"]
-        self.assertEqual(given[given.index("--threads") + 1], str(len(os.sched_getaffinity(0))))
+    def test_threads_are_all_cores_by_default(self):
+        for given in ({}, {"threads": None}):
+            words = hone.tune("x.hlo", build=self.build, **given).report["arguments"]
+            self.assertEqual(words[words.index("--threads") + 1], str(machine.usable_cores()))
+
+    def test_usable_cores_are_at_most_those_of_the_control_group(self):
+        cores = len(os.sched_getaffinity(0))
+        with tempfile.TemporaryDirectory() as root:
+            self.assertEqual(machine.usable_cores(root), cores)
+            group = Path(root) / "sys/fs/cgroup"
+            (group / "cpu").mkdir(parents=True)
+            for quota, usable in (("-1", cores), ("50000", 1), (str(100000 * cores + 1), cores)):
+                (group / "cpu/cpu.cfs_quota_us").write_text(quota)
+                (group / "cpu/cpu.cfs_period_us").write_text("100000")
+                self.assertEqual(machine.usable_cores(root), usable)
+            for limit, usable in (("max 100000", cores), ("20000 100000", 1), ("nonsense", cores)):
+                (group / "cpu.max").write_text(limit)
+                self.assertEqual(machine.usable_cores(root), usable)
 
 
 if __name__ == "__main__":
