@@ -2,7 +2,7 @@
 
 import ctypes
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,8 @@ _FUNCTIONS = {  # name: (result, arguments)
     "hone_program_load": (c_void_p, [c_char_p, c_int]),
     "hone_program_load_default": (c_void_p, [c_char_p, c_int]),
     "hone_program_free": (None, [c_void_p]),
+    "hone_program_as_tuned": (c_int, [c_void_p]),
+    "hone_program_warning": (c_char_p, [c_void_p]),
     "hone_program_num_inputs": (c_int, [c_void_p]),
     "hone_program_num_outputs": (c_int, [c_void_p]),
     "hone_program_input_info": (c_int, [c_void_p, c_int, POINTER(c_int), POINTER(c_int), POINTER(c_int64)]),
@@ -57,7 +59,7 @@ class Spec:
 
 
 class Program:
-    """One compiled program. Calls are serialised; see runtime_api.h."""
+    """One compiled program. Calls may come from several threads; see runtime_api.h."""
 
     def __init__(
         self, library: ctypes.CDLL, package: str | os.PathLike, threads: int = 1, default: bool = False
@@ -77,7 +79,14 @@ class Program:
 
     def __del__(self):
         if self._handle:
-            self._library.hone_program_free(self._handle)
+            self._free()
+
+    def give_away(self, release: Callable[[], None]) -> None:
+        """From now on the program is freed by someone else, after `release`, which ends with this object."""
+        self._free = release
+
+    def _free(self):
+        self._library.hone_program_free(self._handle)
 
     @property
     def handle(self) -> int:
@@ -88,6 +97,19 @@ class Program:
     def package(self) -> Path:
         """The folder that it was loaded from."""
         return self._package
+
+    @property
+    def as_tuned(self) -> bool:
+        """Whether the tuned program runs; else default XLA does, as the package was made for something else."""
+        return bool(self._checked(self._library.hone_program_as_tuned(self._handle)))
+
+    @property
+    def warning(self) -> str:
+        """What differs from where the package was made, and decisions that match nothing; empty without any."""
+        text = self._library.hone_program_warning(self._handle)
+        if text is None:
+            raise self._error(str(self._package))
+        return text.decode(errors="replace")
 
     @property
     def library(self) -> ctypes.CDLL:

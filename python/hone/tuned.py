@@ -5,6 +5,7 @@ import shutil
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import arrays, command, files, runtime
-from .errors import Error
+from .errors import Error, outside
 from .signature import Signature
 
 # A file in the NAME.hone folder that only Python needs.
@@ -27,6 +28,13 @@ def load(path: str | Path, threads: int | None = None, build: str | Path | None 
     `threads`: how many it may use; by default as many as it was tuned for. Programs tuned from a JAX function whose
     arguments are tuples, lists and dicts take and return the same structures; others, such as those tuned on the
     command line, take one array per input and return one array or a tuple of them.
+
+    A package records where and with what it was made. Where this CPU lacks what the program was tuned for, or XLA or a
+    library that it calls is of another version, default XLA's program runs in its place (Tuned.as_tuned). One
+    RuntimeWarning says what differs, and which decisions match nothing in the program.
+
+    Compiled machine code is kept in the package's folder `code`, where that can be written, so that later processes
+    need not compile: load packages only from those whose programs you would run.
     """
     if not (Path(path) / DECISIONS_FILE).is_file():
         raise Error(f"not a tuned program: it has no {DECISIONS_FILE}", str(path))
@@ -58,11 +66,17 @@ class Tuned:
         self._weight_inputs = sorted({*self._program.weights, *self._signature.weight_inputs()})
         self._weights, self._in_jax = {}, False  # input -> (the user's array, the same aligned)
         self._lock = threading.Lock()
+        self._warned = ""
+        self._unseen = bool(self._program.weights)  # with weights folded in, decisions are met at the first run
+        self._warn()
 
     def __call__(self, *args: Any) -> Any:
         leaves = self._signature.flatten(args)
         library = next((arrays.library_of(leaf) for leaf in leaves if leaf is not None), "numpy")
         results = self._program.run(self._tuned_values(leaves))
+        if self._unseen:
+            self._unseen = False
+            self._warn()
         return self._signature.results.unflatten([arrays.to_library(result, library) for result in results])
 
     def set_weights(self, *weights: Any) -> None:
@@ -98,6 +112,11 @@ class Tuned:
     def decisions(self) -> list[dict[str, str]]:
         """How the tuned program differs from default XLA: a list of {"kind", "key", "value"}."""
         return self._stored(DECISIONS_FILE)["decisions"]
+
+    @property
+    def as_tuned(self) -> bool:
+        """Whether the tuned program runs; False where default XLA does, since the package does not fit this machine."""
+        return self._program.as_tuned
 
     @property
     def path(self) -> Path:
@@ -154,6 +173,12 @@ class Tuned:
     def _original_values(self, values):
         """The inputs of the original program, from those of the tuned one."""
         return [self._weights[i][1] if i in self._weights else value for i, value in enumerate(values)]
+
+    def _warn(self):
+        said = self._program.warning
+        if said and said != self._warned:
+            self._warned = said
+            warnings.warn_explicit(f"{self._package.name}: {said}", RuntimeWarning, *outside())
 
     def _call_in_jax(self, *args):
         from . import jax_call

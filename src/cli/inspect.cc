@@ -1,4 +1,4 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +7,7 @@
 #include "base/isa.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "request/package_use.h"
 
 namespace hone::cli {
 
@@ -140,19 +141,33 @@ void print_table(const Inspection& i) {
                  fmt::format("10^{:.1f} choices", space.log10_size), decision_traits(kind).words);
 }
 
+void print_made(const request::PackageUse& used) {
+  const MadeWith& made = used.made;
+  fmt::print("\n  package{}\n", used.fit.as_tuned ? "" : ", not run as tuned here");
+  if (made.hone.empty()) return fmt::print("    does not say where it was made\n");
+  fmt::print("    {:<28} Hone {}, XLA of {}\n", "made with", made.hone, made.xla);
+  for (const auto& [name, version] : made.libraries) fmt::print("    {:<28} {}\n", name, version);
+  fmt::print("    {:<28} {}, {} cores, {}\n", "made on", made.cpu, made.cores, made.isa);
+  fmt::print("    {:<28} {}\n", "may use", fmt::join(made.cpu_features, " "));
+}
+
 }  // namespace
 
 Runner declare_inspect(CLI::App& app) {
-  const auto program = add_program_options(app);
+  const auto program = add_program_options(app, Threads::AllCores);
   const auto output = add_output_options(app);
   return [output, program] {
     OpenedProgram opened = open_program(*program);
-    const auto& package = opened.file.package;
-    const Inspection inspection = inspect(*opened.session, package ? package->decisions : Decisions());
-    if (output->json)
-      print(to_json(inspection));
-    else
+    const std::optional<request::PackageUse> used = request::use_package(opened);
+    const Inspection inspection = inspect(*opened.session, request::decisions_of(used));
+    if (output->json) {
+      json object = to_json(inspection);
+      if (used) object["package"] = used->json();
+      print(object);
+    } else {
       print_table(inspection);
+      if (used) print_made(*used);
+    }
     return 0;
   };
 }

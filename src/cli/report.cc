@@ -16,6 +16,7 @@
 #include "graph/hlo_reader.h"
 #include "report/html_report.h"
 #include "report/perfetto_trace.h"
+#include "request/package_use.h"
 
 namespace hone::cli {
 
@@ -28,6 +29,7 @@ struct ReportCommand {
   std::shared_ptr<std::string> db;
   std::string package, out, trace, model_file, analytical;
   bool profile = false, no_graph = false, force = false;
+  nlohmann::json used = nullptr;  // out: what of the package runs here; null where XLA is not started
 };
 
 report::TuneReport read_report(const std::string& package, const report::LoadedPackage& loaded) {
@@ -128,7 +130,7 @@ void add_predictions(const Predict& predict, tune::Session& session, report::Rep
 
 // Lowers the program twice, by default XLA and under the decisions. If this fails, for example because this machine's
 // XLA cannot read the program, the report shows the failure instead of the drawings.
-void add_graphs(const ReportCommand& c, const Predict& predict, report::ReportInput& input) {
+void add_graphs(ReportCommand& c, const Predict& predict, report::ReportInput& input) {
   if (c.no_graph) {
     input.no_graphs = "It was left out by --no-graph.";
     return;
@@ -136,7 +138,13 @@ void add_graphs(const ReportCommand& c, const Predict& predict, report::ReportIn
   try {
     ProgramOptions program;
     program.program = c.package;
-    const OpenedProgram opened = open_program(program);
+    OpenedProgram opened = open_program(program);
+    const std::optional<request::PackageUse> used = request::use_package(opened);
+    c.used = used->json();
+    if (!used->fit.as_tuned) {
+      input.no_graphs = fmt::format("The tuned program does not run on this machine: {}.", fit_text(used->fit));
+      return;
+    }
     const wire::LowerReplyT before = opened.session->lower_reply({}, false);
     const wire::LowerReplyT after = opened.session->lower_reply(input.report.decisions, false);
     // Packages of older versions do not have XLA's default tile.
@@ -161,7 +169,7 @@ void add_graphs(const ReportCommand& c, const Predict& predict, report::ReportIn
   }
 }
 
-int report_command(const ReportCommand& c, const std::string& version) {
+int report_command(ReportCommand& c, const std::string& version) {
   const report::LoadedPackage package = report::read_package(c.package);
   report::ReportInput input;
   input.report = read_report(c.package, package);
@@ -189,7 +197,8 @@ int report_command(const ReportCommand& c, const std::string& version) {
            {"candidates", input.report.timeline.size()},
            {"graphs", input.before.has_value()},
            {"predictions", input.predictions.size()},
-           {"profiled", input.before_profile && !input.before_profile->slices.empty()}});
+           {"profiled", input.before_profile && !input.before_profile->slices.empty()},
+           {"package", c.used}});
   } else {
     fmt::print("written to {} ({})\n", path, human_bytes(static_cast<double>(page.size())));
     if (!c.trace.empty()) fmt::print("trace written to {}: open it at ui.perfetto.dev\n", c.trace);

@@ -10,6 +10,7 @@
 #include "graph/hlo_reader.h"
 #include "report/run_profile.h"
 #include "request/against.h"
+#include "request/package_use.h"
 
 namespace hone::cli {
 
@@ -27,20 +28,15 @@ struct RunOptions {
   std::string outputs;         // .npz to write
 };
 
-Decisions decisions_of(const OpenedProgram& opened) {
-  return opened.file.package ? opened.file.package->decisions : Decisions{};
+using Used = std::optional<request::PackageUse>;
+
+// An object of the run's result, with what is known about a package.
+void print_with(json object, const Used& used) {
+  if (used) object["package"] = used->json();
+  print(object);
 }
 
-void warn_if_foreign(OpenedProgram& opened) {
-  if (!opened.file.package) return;
-  const report::LoadedPackage& package = *opened.file.package;
-  if (package.fingerprint != opened.session->program().program)
-    throw Error("program.pb is not the program that was tuned", opened.file.name, "tune the program again");
-  if (package.xla_version != opened.session->worker_info().xla_version)
-    spdlog::warn("tuned for XLA of {}, this is {}", package.xla_version, opened.session->worker_info().xla_version);
-  if (package.host != opened.session->host())
-    spdlog::warn("tuned on {}, this is {}", package.host, opened.session->host());
-}
+std::string threads_text(int threads) { return fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"); }
 
 void write_run_outputs(const std::string& path, const std::vector<std::unique_ptr<wire::ArrayT>>& outputs) {
   std::vector<NamedArray> arrays;
@@ -49,8 +45,8 @@ void write_run_outputs(const std::string& path, const std::vector<std::unique_pt
   write_npz(path, arrays);
 }
 
-int run_program(const RunOptions& options, OpenedProgram& opened) {
-  const wire::RunReplyT reply = opened.session->run(decisions_of(opened), options.repeat, !options.outputs.empty());
+int run_program(const RunOptions& options, OpenedProgram& opened, const Used& used) {
+  const wire::RunReplyT reply = opened.session->run(decisions_of(used), options.repeat, !options.outputs.empty());
   if (reply.times_ns.empty()) throw RunError("the worker reported no run", opened.file.name);
   if (!options.outputs.empty()) write_run_outputs(options.outputs, reply.outputs);
   const double middle = median(reply.times_ns);
@@ -64,10 +60,10 @@ int run_program(const RunOptions& options, OpenedProgram& opened) {
               {"seed", target.seed},         {"threads", target.threads},
               {"inputs", opened.inputs},     {"isa", isa_in_effect(target.max_isa)}};
     j["outputs"] = options.outputs.empty() ? json(nullptr) : json(options.outputs);
-    print(j);
+    print_with(std::move(j), used);
   } else {
-    fmt::print("{}: {} median of {} runs, {} least, middle half {} to {}\n", opened.file.name, human_ns(middle),
-               reply.times_ns.size(), human_ns(least), human_ns(low), human_ns(high));
+    fmt::print("{}: {} median of {} runs, {} least, middle half {} to {}, {}\n", opened.file.name, human_ns(middle),
+               reply.times_ns.size(), human_ns(least), human_ns(low), human_ns(high), threads_text(target.threads));
   }
   return 0;
 }
@@ -99,7 +95,7 @@ void print_against(const request::AgainstJaxlib& a, int threads) {
       a.outputs.ok() ? "outputs verified" : "jaxlib's outputs NOT verified: " + a.outputs.note);
 }
 
-int compare_with_default(const RunOptions& options, OpenedProgram& opened) {
+int compare_with_default(const RunOptions& options, OpenedProgram& opened, const Used& used) {
   const double budget_s = parse_duration_s(options.budget, "--budget");
   const tune::Duel duel{.min_rounds = 15,
                         .max_rounds = 200,
@@ -108,14 +104,14 @@ int compare_with_default(const RunOptions& options, OpenedProgram& opened) {
                         .abandon_ratio = 0,
                         .limit_s = 600 + 3 * budget_s};
   opened.session->begin_confirmation();  // the session's budget does not end a duel that the user asked for
-  const tune::Measurement m = opened.session->measure_program(decisions_of(opened), {}, duel);
+  const tune::Measurement m = opened.session->measure_program(decisions_of(used), {}, duel);
   if (!m.ok() && !m.rejected())
     throw RunError(fmt::format("the duel failed ({}): {}", tune::outcome_name(m.outcome), m.note), opened.file.name);
   if (!options.outputs.empty())
-    write_run_outputs(options.outputs, opened.session->run(decisions_of(opened), 1, true).outputs);
+    write_run_outputs(options.outputs, opened.session->run(decisions_of(used), 1, true).outputs);
   std::optional<request::AgainstJaxlib> against;
   if (!options.against.empty())
-    against = request::run_against_jaxlib(*opened.session, decisions_of(opened), budget_s, options.output->quiet);
+    against = request::run_against_jaxlib(*opened.session, decisions_of(used), budget_s, options.output->quiet);
   const tune::Target& target = opened.session->target();
   if (options.output->json) {
     json j = {{"program", opened.file.name},
@@ -131,21 +127,21 @@ int compare_with_default(const RunOptions& options, OpenedProgram& opened) {
               {"isa", isa_in_effect(target.max_isa)}};
     if (!m.note.empty()) j["note"] = m.note;
     if (against) j["against"] = to_json(*against);
-    print(j);
+    print_with(std::move(j), used);
   } else {
-    fmt::print("{}: default {}, tuned {}, {:.3f}x [{:.3f}, {:.3f}], {} rounds, {}\n", opened.file.name,
+    fmt::print("{}: default {}, tuned {}, {:.3f}x [{:.3f}, {:.3f}], {} rounds, {}, {}\n", opened.file.name,
                human_ns(m.baseline_ns), human_ns(m.candidate_ns), m.ratio, m.ratio_low, m.ratio_high, m.rounds,
-               m.ok() ? "outputs verified" : "outputs NOT verified: " + m.note);
+               threads_text(target.threads), m.ok() ? "outputs verified" : "outputs NOT verified: " + m.note);
     if (against) print_against(*against, target.threads);
   }
   return m.ok() && (!against || against->outputs.ok()) ? 0 : 1;
 }
 
 // Where the time goes, by opcode of the lowered program.
-int profile_program(const RunOptions& options, OpenedProgram& opened) {
-  const report::RunProfile profile = report::profile_runs(*opened.session, decisions_of(opened), options.repeat);
+int profile_program(const RunOptions& options, OpenedProgram& opened, const Used& used) {
+  const report::RunProfile profile = report::profile_runs(*opened.session, decisions_of(used), options.repeat);
   if (profile.slices.empty()) throw RunError("XLA has no profiler here", opened.file.name);
-  const auto lowered = opened.session->lower_reply(decisions_of(opened), /*want_fusion=*/false);
+  const auto lowered = opened.session->lower_reply(decisions_of(used), /*want_fusion=*/false);
   const std::string_view proto(reinterpret_cast<const char*>(lowered.module_proto.data()), lowered.module_proto.size());
   const std::vector<report::TimeShare> shares = report::time_by_opcode(profile, read_hlo_graph(proto));
   double all = 0, library = 0;
@@ -157,11 +153,12 @@ int profile_program(const RunOptions& options, OpenedProgram& opened) {
     json rows = json::array();
     for (const report::TimeShare& s : shares)
       rows.push_back({{"opcode", s.opcode}, {"instructions", s.instructions}, {"ns", s.ns}, {"library", s.library}});
-    print({{"program", opened.file.name},
-           {"run_ns", profile.run_ns},
-           {"runs", profile.runs},
-           {"library_share", all > 0 ? library / all : 0},
-           {"opcodes", std::move(rows)}});
+    print_with({{"program", opened.file.name},
+                {"run_ns", profile.run_ns},
+                {"runs", profile.runs},
+                {"library_share", all > 0 ? library / all : 0},
+                {"opcodes", std::move(rows)}},
+               used);
     return 0;
   }
   fmt::print("{}: {} least of {} runs without the profiler\n", opened.file.name, human_ns(profile.run_ns),
@@ -182,16 +179,16 @@ int run_command(const RunOptions& options) {
     throw Error("it is part of a comparison", "--against", "add --compare");
   OpenedProgram opened = open_program(*options.program);
   check_runs(opened);
-  warn_if_foreign(opened);
-  if (options.profile) return profile_program(options, opened);
-  return options.compare ? compare_with_default(options, opened) : run_program(options, opened);
+  const Used used = request::use_package(opened);
+  if (options.profile) return profile_program(options, opened, used);
+  return options.compare ? compare_with_default(options, opened, used) : run_program(options, opened, used);
 }
 
 }  // namespace
 
 Runner declare_run(CLI::App& app) {
   const auto options = std::make_shared<RunOptions>();
-  options->program = add_program_options(app);
+  options->program = add_program_options(app, Threads::AllCores);
   app.add_option("--repeat", options->repeat, "number of timed runs (default 10)");
   app.add_flag("--compare", options->compare, "compare with default XLA in an interleaved duel");
   app.add_option("--against", options->against,

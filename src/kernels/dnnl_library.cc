@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include "kernels/dnnl_version.h"
+
 namespace hone {
 namespace {
 
@@ -28,6 +30,11 @@ bool fill(DnnlLibrary& library) {
 std::string DnnlLibrary::version_text() const {
   const dnnl_version_t* v = version();
   return std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
+}
+
+std::string dnnl_version() {
+  const DnnlLibrary* library = dnnl_library();
+  return library ? library->version_text() : "";
 }
 
 const DnnlLibrary* dnnl_library() {

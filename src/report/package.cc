@@ -26,6 +26,7 @@ json decisions_json(const Package& package) {
           {"tuned_fingerprint", r.tuned_fingerprint},
           {"xla_version", r.xla_version},
           {"host", r.host},
+          {"made_with", hone::to_json(r.made_with)},
           {"target", to_json(r.target)},
           {"decisions", decisions_list(r.decisions)},
           {"default_ns", r.default_ns},
@@ -141,6 +142,7 @@ LoadedPackage read_package(const std::string& path) {
   loaded.tuned_fingerprint = field<std::string>(object, "tuned_fingerprint", where);
   loaded.xla_version = field<std::string>(object, "xla_version", where);
   loaded.host = field<std::string>(object, "host", where);
+  loaded.made_with = made_with_from_json(object);
   loaded.speedup = field<double>(object, "speedup", where);
   const json target = field<json>(object, "target", where);
   loaded.target.threads = field<int>(target, "threads", where);

@@ -1,7 +1,8 @@
 // NAME.hone/: a tuned program with everything needed to run it again.
 //   program.pb      the program as loaded (HloModuleProto)
 //   tuned.hlo       the lowered module under the chosen decisions, as text
-//   decisions.json  the decisions to apply and their gain
+//   decisions.json  the decisions to apply, their gain, and where and with what they were found (graph/made_with.h)
+//   code/           machine code of earlier loads by the runtime library (src/xla/service/runtime_program.h), if any
 //   report.json     the whole report; report.txt, the same as the terminal's table
 #pragma once
 
@@ -22,6 +23,7 @@ struct Package {
 struct LoadedPackage {
   std::string program_bytes, name, file;
   std::string fingerprint, tuned_fingerprint, xla_version, host;
+  MadeWith made_with;  // of older versions at most XLA's version
   tune::Target target;
   Decisions decisions;
   double speedup = 1;

@@ -171,6 +171,7 @@ TuneReport make_report(tune::Session& session, const tune::ProgramResult& result
   report.xla_version = session.worker_info().xla_version;
   report.host = session.host();
   report.isa = isa_in_effect(session.target().max_isa);
+  report.made_with = session.made_with(session.target().max_isa);
   report.decisions = result.decisions;
   const tune::Measurement& m = result.measurement;
   report.default_ns = m.baseline_ns;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/decision.h"
+#include "graph/made_with.h"
 #include "tune/program/confirm.h"
 #include "tune/session/session.h"
 #include "tune/session/timeline.h"
@@ -20,6 +21,7 @@ struct TuneReport {
   tune::Target target;
   std::string inputs = "generated";    // or the file they came from
   std::string xla_version, host, isa;  // isa: the instruction set in effect; empty in packages of older versions
+  MadeWith made_with;                  // written to decisions.json
   Decisions decisions;                 // empty = default XLA
   double default_ns = 0, tuned_ns = 0;
   double speedup = 1, speedup_low = 1, speedup_high = 1;  // default over tuned

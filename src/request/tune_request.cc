@@ -185,6 +185,11 @@ TuneAnswer Tuning::run(const TuneProgress& on_progress) {
     result = request_.setup.layouts_alone() ? search_layouts(on_progress, timeline) : search(on_progress, timeline);
   }
 
+  // What nothing in the lowered program is about changes nothing, and would be a warning wherever the package is loaded.
+  std::erase_if(result->decisions, [&](const Decision& d) {
+    const Decisions& unmatched = result->lowered.unmatched;
+    return std::find(unmatched.begin(), unmatched.end(), d) != unmatched.end();
+  });
   report::Package package;
   package.report = report::make_report(session, *result);
   package.report.known = known;

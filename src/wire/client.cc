@@ -228,15 +228,15 @@ void Worker::Process::wait(short events) {
         throw;
       }
     }
-    if (deadline && now >= *deadline)
-      fail(Kind::TimedOut, fmt::format("the worker did not answer within {:g} s and was killed", limit_s));
     Clock::duration pause = std::chrono::hours(1);
     if (poll) pause = std::min(pause, next_poll - now);
-    if (deadline) pause = std::min(pause, *deadline - now);
+    if (deadline) pause = std::clamp(*deadline - now, Clock::duration(0), pause);
     pollfd descriptors[2] = {{child->socket(), events, 0}, {child->errors(), POLLIN, 0}};
     ::poll(descriptors, 2, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(pause).count()));
     if (descriptors[1].revents != 0) child->drain_errors();
-    if (descriptors[0].revents != 0) return;
+    if (descriptors[0].revents != 0) return;  // also when it is late, since this process may have stood still
+    if (deadline && now >= *deadline)
+      fail(Kind::TimedOut, fmt::format("the worker did not answer within {:g} s and was killed", limit_s));
   }
 }
 

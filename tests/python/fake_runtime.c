@@ -1,5 +1,6 @@
 // A runtime without a compiler, for the tests of the Python side: the program of a folder is result = scale * x + w on
-// f32[n]. The folder's fake.txt holds "n scale w_is_weight". Says what it was given through the fake_ functions.
+// f32[n]. The folder's fake.txt holds "n scale w_is_weight"; where there is a
+// fake_warning.txt, the program does not run as tuned, and this says why. Says what it was given through the fake_ functions.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 typedef struct {
   int n, w_is_weight;
+  char warning[256];
   float scale;
   float* w;
 } Program;
@@ -39,6 +41,10 @@ static Program* load(const char* package_dir, int with_weights) {
     fail("no fake program there");
     return NULL;
   }
+  snprintf(path, sizeof path, "%s/fake_warning.txt", package_dir);
+  file = fopen(path, "r");
+  if (file && !fgets(p->warning, sizeof p->warning, file)) p->warning[0] = 0;
+  if (file) fclose(file);
   p->w_is_weight &= with_weights;
   ++programs;
   return p;
@@ -46,6 +52,9 @@ static Program* load(const char* package_dir, int with_weights) {
 
 void* hone_program_load(const char* package_dir, int threads) { return load(package_dir, 1); }
 void* hone_program_load_default(const char* package_dir, int threads) { return load(package_dir, 0); }
+
+int hone_program_as_tuned(void* program) { return ((Program*)program)->warning[0] == 0; }
+const char* hone_program_warning(void* program) { return ((Program*)program)->warning; }
 
 void hone_program_free(void* program) {
   if (program == NULL) return;

@@ -27,6 +27,7 @@ Package a_package() {
   r.target = {.threads = 2, .seed = 7, .weights = {0, 3, 4, 5}, .allow_fast_math = true};
   r.xla_version = "2.21.0";
   r.host = "a CPU, 2 cores";
+  r.made_with = {"a CPU", 2, "avx2", {"avx", "avx2"}, "0.2.0", "2.21.0", {{"onednn", "3.9.0"}}};
   r.decisions = {{DecisionKind::Codegen, "k1", "tile=8,8"}, {DecisionKind::Option, "vector_width", "512"}};
   r.default_ns = 2e6;
   r.tuned_ns = 1.6e6;
@@ -74,6 +75,7 @@ TEST_CASE("a package reads back what was written", "[tune]") {
   CHECK(loaded.target.allow_fast_math);
   CHECK(loaded.target.max_isa.empty());
   CHECK(loaded.speedup == 1.25);
+  CHECK(loaded.made_with == wrote.report.made_with);
 
   const ProgramFile file = read_program(path);
   REQUIRE(file.package);

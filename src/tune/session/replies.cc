@@ -86,6 +86,7 @@ Lowered lowered_of(const wire::LowerReplyT& reply) {
   std::erase_if(lowered.kernels, [](const Kernel& k) { return k.dimension.options.empty(); });
   for (const auto& dimension : reply.dimensions) lowered.dimensions.push_back(wire::from_wire(*dimension));
   lowered.of_weights = reply.of_weights;
+  lowered.unmatched = wire::from_wire(reply.unmatched);
   return lowered;
 }
 

@@ -127,6 +127,12 @@ const wire::HelloReplyT& Session::worker_info() {
   return *info_;
 }
 
+MadeWith Session::made_with(const std::string& max_isa) {
+  std::map<std::string, std::string> libraries;
+  for (const auto& library : worker_info().libraries) libraries[library->name] = library->version;
+  return made_here(max_isa, worker_info().xla_version, libraries);
+}
+
 std::string Session::host() { return host_text(worker_info().cpu, worker_info().cores, options_.target.max_isa); }
 
 void Session::load(const std::string& bytes, const std::string& name) {

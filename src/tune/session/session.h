@@ -11,6 +11,7 @@
 
 #include "data/database.h"
 #include "data/npz.h"
+#include "graph/made_with.h"
 #include "graph/run_slice.h"
 #include "tune/session/measurer.h"
 #include "tune/session/precision.h"
@@ -83,6 +84,7 @@ class Session : public Measurer {
   const std::string& name() const { return name_; }  // as given to load()
   const wire::HelloReplyT& worker_info();            // requested at the first call
   std::string host();                                // host_text(), as records name it
+  MadeWith made_with(const std::string& max_isa);    // this machine and build, under a limit of the instruction set
   const Target& target() const { return options_.target; }
   const Counters& counters() const { return counters_; }
   // Of given or snapshot inputs; empty when they are generated.

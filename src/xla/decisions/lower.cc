@@ -1,5 +1,7 @@
 #include "decisions/lower.h"
 
+#include <unordered_set>
+
 #include "base/clock.h"
 #include "decisions/dnnl_calls.h"
 #include "decisions/fingerprints.h"
@@ -86,11 +88,23 @@ void run_hlo_passes(std::unique_ptr<xla::HloModule> module, Lowered& out) {
   out.reductions = seam_table().reductions;
 }
 
+// While the table of the run is there. XLA asks about every edge and reduction that it comes by.
+void add_unmatched_at_fusion(const Decisions& decisions, Lowered& out) {
+  const SeamTable& table = seam_table();
+  for (const Decision& d : of_stage(decisions, DecisionStage::Fusion)) {
+    const auto edge = table.fusion.find(d.key);
+    const bool met = d.kind == DecisionKind::Fusion ? edge != table.fusion.end() && edge->second.met
+                                                    : out.reductions.contains(d.key);
+    if (!met) out.unmatched.push_back(d);
+  }
+}
+
 void finish(Lowered& out, const CompileTarget& used, const Decisions& decisions) {
   out.huge_pages = wants_huge_pages(decisions);
   out.threads = used.threads;
   mark_packed(*out.module, out.storage);
-  mark_kernels(*out.module, decisions);
+  out.unmatched = mark_kernels(*out.module, decisions);
+  add_unmatched_at_fusion(decisions, out);
 }
 
 }  // namespace
@@ -99,7 +113,7 @@ void fill_fusion_table(const Decisions& at_fusion, const Decisions& options, boo
   SeamTable& table = seam_table();
   table.record_edges = record_edges;
   for (const Decision& d : at_fusion)
-    if (d.kind == DecisionKind::Fusion) table.fusion[d.key] = d.value == "fuse";
+    if (d.kind == DecisionKind::Fusion) table.fusion[d.key].fuse = d.value == "fuse";
   for (const Decision& d : options)
     if (d.kind == DecisionKind::Option && d.key == "fusion_duplication") table.forbid_duplication = d.value == "forbid";
 }
@@ -180,19 +194,25 @@ std::unique_ptr<xla::HloModule> copy_with_names(const xla::HloModule& module) {
   return std::move(copy);
 }
 
-void mark_kernels(xla::HloModule& module, const Decisions& decisions,
-                  std::unordered_map<std::string, std::string>* known) {
+Decisions mark_kernels(xla::HloModule& module, const Decisions& decisions,
+                       std::unordered_map<std::string, std::string>* known) {
+  Decisions unmatched = of_stage(decisions, DecisionStage::Kernels);
   std::unordered_map<std::string, std::string> values;
-  for (const Decision& d : of_stage(decisions, DecisionStage::Kernels)) values[d.key] = d.value;
-  if (values.empty()) return;
+  for (const Decision& d : unmatched) values[d.key] = d.value;
+  if (values.empty()) return {};
+  std::unordered_set<std::string> met;
   std::unordered_map<std::string, std::string> own;
   std::unordered_map<std::string, std::string>& fingerprints = known ? *known : own;
   for (auto* kernel : kernels_of(module)) {
     std::string& fingerprint = fingerprints[std::string(kernel->name())];
     if (fingerprint.empty()) fingerprint = kernel_fingerprint(*kernel);
     const auto it = values.find(fingerprint);
-    if (it != values.end()) annotate(*kernel, it->second);
+    if (it == values.end()) continue;
+    annotate(*kernel, it->second);
+    met.insert(fingerprint);
   }
+  std::erase_if(unmatched, [&](const Decision& d) { return met.contains(d.key); });
+  return unmatched;
 }
 
 void annotate(xla::HloInstruction& kernel, const std::string& value) {

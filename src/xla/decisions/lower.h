@@ -20,6 +20,7 @@ struct Lowered {
   std::vector<FusionEdge> edges;                // legal fusion edges, when recorded
   std::map<std::string, Reduction> reductions;  // by key: those that YNNPACK can run
   std::vector<Storage> storage;                 // per entry parameter
+  Decisions unmatched;                          // edges, reductions and kernels that XLA did not come by
   bool huge_pages = false;
   int threads = 1;  // that run it: the target's, or fewer by the decisions
   double pass_ms = 0;
@@ -63,9 +64,9 @@ std::unique_ptr<xla::HloModule> copy_with_names(const xla::HloModule& module);
 std::unique_ptr<xla::HloModule> copy_to_resume(const xla::HloModule& module);
 
 // The kernel decisions alone, on a module lowered under the others. `known`: fingerprints by instruction name, filled where
-// one is missing; may be null.
-void mark_kernels(xla::HloModule& module, const Decisions& decisions,
-                  std::unordered_map<std::string, std::string>* known = nullptr);
+// one is missing; may be null. Returns those that match no kernel.
+Decisions mark_kernels(xla::HloModule& module, const Decisions& decisions,
+                       std::unordered_map<std::string, std::string>* known = nullptr);
 
 // Applies one kernel's decision value ("loop", "tile=8,8;unroll=0", "eigen") to its instruction.
 void annotate(xla::HloInstruction& kernel, const std::string& value);

@@ -41,8 +41,12 @@ using EdgeAnswers = absl::flat_hash_map<std::string, uint8_t>;
 
 // One module compiles at a time in a process; the table is filled before and cleared after (see SeamScope).
 struct SeamTable {
-  std::unordered_map<std::string, bool> fusion;  // edge key -> fuse
-  bool forbid_duplication = false;               // a producer with several users is not fused
+  struct DecidedEdge {
+    bool fuse = false;
+    bool met = false;  // out: the fusion pass asked about it
+  };
+  std::unordered_map<std::string, DecidedEdge> fusion;  // by edge key
+  bool forbid_duplication = false;                      // a producer with several users is not fused
   bool record_edges = false;
   std::vector<FusionEdge> edges;   // out: legal edges queried, with the first answer for each
   EdgeAnswers* answers = nullptr;  // out, if not null: the answers given to the fusion pass

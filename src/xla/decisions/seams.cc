@@ -228,7 +228,10 @@ FusionDecision CpuInstructionFusion::ShouldFuse(HloInstruction* consumer, int64_
                           consumer->operand(operand_index)->opcode() != HloOpcode::kConstant;
   const bool apart = duplicates || barrier;
   bool fuse = by_default && !apart;
-  if (it != table.fusion.end()) fuse = it->second && (by_default || legal_to_fuse(this, consumer, operand_index));
+  if (it != table.fusion.end()) {
+    it->second.met = true;
+    fuse = it->second.fuse && (by_default || legal_to_fuse(this, consumer, operand_index));
+  }
   if (table.record_edges && (by_default || legal_to_fuse(this, consumer, operand_index)))
     table.edges.push_back({key, by_default});
   if (answers) {

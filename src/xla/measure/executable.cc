@@ -164,31 +164,41 @@ std::vector<Leaf> leaves_of(const xla::Shape& shape, int parameter) {
 
 }  // namespace
 
-Executable::Executable(Compiled compiled, int threads, bool huge_pages) : compiled_(std::move(compiled)) {
+std::shared_ptr<Executable::Pool> Executable::pool_of(int threads) {
+  static std::mutex mutex;
   static std::unordered_map<int, std::shared_ptr<Pool>> pools;  // one per thread count and process
+  const std::lock_guard lock(mutex);
   auto& pool = pools[threads];
   if (!pool) pool = std::make_shared<Pool>(threads);
-  pool_ = pool;  // libraries need a pool even for one thread
+  return pool;  // libraries need a pool even for one thread
+}
+
+Executable::Executable(std::shared_ptr<xla::cpu::CpuExecutable> compiled, int threads, bool huge_pages)
+    : compiled_(std::move(compiled)), threads_(threads), huge_pages_(huge_pages), pool_(pool_of(threads)) {
   const auto& layout = module().entry_computation_layout();
   for (int i = 0; i < layout.parameter_count(); ++i)
     for (Leaf& leaf : leaves_of(layout.parameter_shape(i), i)) inputs_.push_back(std::move(leaf));
   outputs_ = leaves_of(layout.result_shape(), 0);
-  allocate(huge_pages);
+  allocate();
   find_outputs();
+}
+
+std::unique_ptr<Executable> Executable::another() const {
+  return std::make_unique<Executable>(compiled_, threads_, huge_pages_);
 }
 
 Executable::~Executable() = default;
 
 const xla::HloModule& Executable::module() const { return compiled_->module(); }
 
-void Executable::allocate(bool huge_pages) {
+void Executable::allocate() {
   const auto& allocations = compiled_->buffer_assignment().Allocations();
   addresses_.assign(allocations.size(), nullptr);
   input_allocation_.assign(inputs_.size(), -1);
   for (const auto& allocation : allocations) {
     if (allocation.is_constant() || allocation.is_thread_local()) continue;
     if (!allocation.is_entry_computation_parameter()) {
-      owned_.emplace_back(allocation.size(), huge_pages);
+      owned_.emplace_back(allocation.size(), huge_pages_);
       addresses_[allocation.index()] = owned_.back().data();
       continue;
     }
@@ -198,7 +208,7 @@ void Executable::allocate(bool huge_pages) {
         continue;
       input_allocation_[leaf] = allocation.index();
       if (allocation.maybe_live_out()) {  // the program writes here: give it its own copy
-        owned_.emplace_back(allocation.size(), huge_pages);
+        owned_.emplace_back(allocation.size(), huge_pages_);
         addresses_[allocation.index()] = owned_.back().data();
         donated_.push_back({leaf, owned_.back().data()});
       }

@@ -50,7 +50,7 @@ struct Leaf {
 // Not thread-safe. Inputs that XLA writes into (donated) are copied before every run.
 class Executable {
  public:
-  Executable(Compiled compiled, int threads, bool huge_pages);
+  Executable(std::shared_ptr<xla::cpu::CpuExecutable> compiled, int threads, bool huge_pages);
   ~Executable();
 
   const std::vector<Leaf>& inputs() const { return inputs_; }
@@ -66,18 +66,23 @@ class Executable {
   xla::Literal output_literal(size_t leaf) const;
   const xla::HloModule& module() const;
   size_t owned_bytes() const;  // beside the code and the caller's inputs
+  // The same code with memory of its own, so that both may run at once where the code keeps no state; no inputs are set.
+  std::unique_ptr<Executable> another() const;
 
  private:
   struct Pool;
+  static std::shared_ptr<Pool> pool_of(int threads);
   struct Donated {
     size_t leaf;
     void* target;
     const void* source = nullptr;
   };
-  void allocate(bool huge_pages);
+  void allocate();
   void find_outputs();
 
-  Compiled compiled_;
+  std::shared_ptr<xla::cpu::CpuExecutable> compiled_;
+  int threads_;
+  bool huge_pages_;
   std::shared_ptr<Pool> pool_;
   std::vector<Leaf> inputs_, outputs_;
   std::vector<AlignedBuffer> owned_;

@@ -2,7 +2,8 @@
 //
 // Arrays are dense and row-major; element types are XLA's PrimitiveType numbers (F32 = 11, BF16 = 16, ...). Functions
 // that can fail return NULL, a negative number or a non-zero number, as documented below; hone_last_error() gives the
-// reason. Handles may be used from several threads; runs of one handle are serialised.
+// reason. Handles may be used from several threads; runs of one handle go side by side, each in memory of its own, or take turns
+// where the program has weights that libraries pack or kernels of Hone's own.
 #pragma once
 
 #include <stdint.h>
@@ -18,13 +19,20 @@ extern "C" {
 HONE_API const char* hone_last_error(void);
 
 // Compiles the program of a NAME.hone folder under its tuned decisions, for `threads` threads (at least 1). NULL on
-// error.
+// error. Where this machine or XLA is not what the package was made for, default XLA's program is loaded in its place: see
+// hone_program_as_tuned. Machine code is kept in the package's folder "code" where that can be written, and found there by later loads.
 HONE_API void* hone_program_load(const char* package_dir, int threads);
 // The same program as default XLA compiles it, for comparisons. It declares no weights but those that the program stores as bytes
 // (--precision int8-weights): they are set once, as in the tuned program.
 HONE_API void* hone_program_load_default(const char* package_dir, int threads);
 // Frees a handle; no run may be in progress. NULL is allowed.
 HONE_API void hone_program_free(void* program);
+
+// 1 if the program runs under its tuned decisions, 0 if default XLA runs in its place, negative on error.
+HONE_API int hone_program_as_tuned(void* program);
+// What differs from where the package was made, and decisions that match nothing in the program, as one line; empty without any, NULL
+// on error. Where weights are folded into the program, decisions are known after the first run. Valid until this thread's next call.
+HONE_API const char* hone_program_warning(void* program);
 
 // Negative on error. A program that returns a tuple has one output for each of its leaves.
 HONE_API int hone_program_num_inputs(void* program);

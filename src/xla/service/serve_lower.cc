@@ -46,6 +46,7 @@ wire::LowerReplyT Handlers::lower(const wire::LowerRequestT& request) {
   reply.instructions = lowered.module->instruction_count();
   reply.pass_ms = lowered.pass_ms;
   reply.opcodes = count_opcodes(*lowered.module);
+  reply.unmatched = wire::to_wire(lowered.unmatched);
   if (request.want_hlo) {
     reply.hlo = lowered.module->ToString();
     reply.module_proto = to_wire_proto(*lowered.module);

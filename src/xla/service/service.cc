@@ -9,6 +9,7 @@
 #include "decisions/seam_state.h"
 #include "passes/pass_states.h"
 #include "service/handlers.h"
+#include "service/versions.h"
 #include "status.h"
 #include "wire/client.h"
 #include "xla_pch.h"
@@ -17,13 +18,18 @@ namespace hone::xla_side {
 namespace {
 
 constexpr size_t kShareOfFreed = 8;  // of the machine's memory: what executables that are gone leave to the next ones
-constexpr char kXlaVersion[] = "tensorflow-cpu 2.21.0";
 
 }  // namespace
 
 wire::HelloReplyT Handlers::hello() {
   wire::HelloReplyT reply;
-  reply.xla_version = kXlaVersion;
+  reply.xla_version = xla_version();
+  for (const auto& [name, version] : library_versions()) {
+    auto library = std::make_unique<wire::LibraryT>();
+    library->name = name;
+    library->version = version;
+    reply.libraries.push_back(std::move(library));
+  }
   reply.cpu = this_machine().cpu;
   reply.cores = std::thread::hardware_concurrency();
   for (const SeamState& seam : seam_states()) {
