@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,17 @@ from . import files
 from .errors import Error
 
 _behind: set[subprocess.Popen] = set()  # what runs gently
-os.register_at_fork(after_in_child=_behind.clear)
+_pausing = threading.Lock()
+_paused = False  # whether what runs gently stands still
+
+
+def _forked() -> None:
+    global _pausing, _paused
+    _pausing, _paused = threading.Lock(), False
+    _behind.clear()
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def run(arguments: Sequence[object], build: str | Path | None = None, gently: bool = False) -> dict[str, Any]:
@@ -36,7 +47,7 @@ def run(arguments: Sequence[object], build: str | Path | None = None, gently: bo
             process_group=0,
         )
         if gently:
-            _behind.add(process)
+            _begin_gently(process)
         try:
             _wait(process)
         finally:
@@ -48,11 +59,35 @@ def run(arguments: Sequence[object], build: str | Path | None = None, gently: bo
         return _parse(answer.read(), process.returncode, arguments[0])
 
 
+def pause_gentle(paused: bool) -> None:
+    """Makes what runs gently stand still, and what begins meanwhile; or lets it go on.
+
+    Its workers end what they were asked for, a measurement or a compilation, and get nothing else to do.
+    """
+    global _paused
+    with _pausing:
+        if paused != _paused:
+            _paused = paused
+            for process in list(_behind):
+                _signal(process, signal.SIGSTOP if paused else signal.SIGCONT)
+
+
 def end_gentle() -> None:
     """Ends what runs gently, with its workers; its callers get an Error."""
     for process in list(_behind):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        _signal(process, signal.SIGKILL)
+
+
+def _begin_gently(process: subprocess.Popen) -> None:
+    with _pausing:
+        _behind.add(process)
+        if _paused:
+            _signal(process, signal.SIGSTOP)
+
+
+def _signal(process: subprocess.Popen, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
 
 
 def options(values: Mapping[str, object]) -> list[str]:

@@ -188,6 +188,7 @@ class Tuned:
             raise Error("weights are traced by JAX", hint="close over them, or pass None for those set before")
         values = self._tuned_values(leaves)
         self._in_jax = True
+        jax_call.keep(self._program)  # functions may be compiled later
         return self._signature.results.unflatten(jax_call.call(self._program, values, self._build))
 
     def _tuned_values(self, leaves):

@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import re
-import sys
 import threading
 import time
 import types
@@ -15,11 +14,16 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..errors import outside
 from . import background, context, program
 from .flat import Flat, Unsuitable
 from .parameters import Parameters, concrete, describe, describe_shape
 
 TUNING, READY, FALLBACK = "tuning", "ready", "fallback"
+_CROWDED_OUT = program.Outcome(
+    reason=f"more than {background.MOST_WAITING} signatures were waiting to be tuned (clear_cache() begins anew)",
+    warn=True,
+)
 
 
 @dataclass
@@ -60,6 +64,7 @@ class Jitted:
         self._traced_outside = False  # whether other transformations of JAX have traced the function
         self._array: type | None = None  # of JAX's arrays; set with the first call, as JAX's devices are then
         self._several, self._never = False, ""
+        background.tell_of_forks(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._plain:
@@ -193,8 +198,15 @@ class Jitted:
             with self._given_up(entry):
                 traced = self._stock.trace(*args, **kwargs)  # where the call traces it: under its settings
                 given = self._lasting_arguments(args, kwargs, copy=True)
-            background.submit(functools.partial(self._tune_behind, entry, context.Captured(), key, traced, *given))
+            task = functools.partial(self._tune_behind, entry, context.Captured(), key, traced, *given)
+            background.submit(task, functools.partial(self._tune, entry, lambda: _CROWDED_OUT))
         return entry
+
+    def forked(self) -> None:
+        """In a forked process, which has no thread that tunes: what was not done begins anew with the next call."""
+        self._lock = threading.Lock()
+        unfinished = {key: entry for key, entry in self._entries.items() if not entry.done.is_set()}
+        self._entries = {key: entry for key, entry in self._entries.items() if key not in unfinished}
 
     def _tune_behind(self, entry: Entry, settings: context.Captured, key: Any, traced: Any, *given: Any) -> None:
         with settings.entered() as same:
@@ -206,7 +218,7 @@ class Jitted:
             entry = self._entries.get(key)
             if entry is not None:
                 return entry, False
-            entry = self._entries[key] = Entry(", ".join(map(str, key[1])), _outside())
+            entry = self._entries[key] = Entry(", ".join(map(str, key[1])), outside())
             self._plain = False
             return entry, True
 
@@ -302,15 +314,6 @@ class Jitted:
 
     def _label(self) -> str:
         return f"hone.jit({self._settings.name})"
-
-
-def _outside() -> tuple:
-    """The user's line, as warnings.warn_explicit takes it: that of the first caller outside this package."""
-    frame = sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "hone":
-        frame = frame.f_back
-    registry = frame.f_globals.setdefault("__warningregistry__", {})
-    return frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", ""), registry
 
 
 def _types(avals: Any) -> list[tuple]:

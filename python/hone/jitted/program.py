@@ -20,18 +20,8 @@ import numpy as np
 from .. import command, files, jax_call, runtime, tuner
 from ..errors import Error
 from ..version import __version__
-from . import duel, store
+from . import background, duel, store, turns
 from .flat import Adapter, Flat, data_of
-
-_measuring = threading.Lock()  # one search at a time in this process: they would disturb each other's measurements
-
-
-def _forked() -> None:
-    global _measuring
-    _measuring = threading.Lock()  # the thread that may have held it is not in this process
-
-
-os.register_at_fork(after_in_child=_forked)
 
 
 @dataclass(frozen=True)
@@ -78,6 +68,7 @@ class Call:
         self._rest = [i for i in range(len(program.inputs)) if i not in set(program.weights)]
         self._held: list = [object()] * len(self._weights)
         self._lock = threading.Lock()
+        background.tell_of_forks(self)
 
         def run(*rest):
             values: list = [None] * len(program.inputs)
@@ -89,7 +80,10 @@ class Call:
 
     def __call__(self, leaves: list) -> Any:
         if not self._weights:
-            return self._run(*leaves)
+            result = self._run(*leaves)
+            if any(isinstance(output, jax.core.Tracer) for output in jax.tree_util.tree_leaves(result)[-1:]):
+                jax_call.keep(self._program)  # part of a function that JAX compiles later
+            return result
         with self._lock:
             given = [leaves[i] for i in self._weights]
             if not all(map(operator.is_, given, self._held)):
@@ -100,6 +94,10 @@ class Call:
                     raise TracedError
                 output.block_until_ready()
             return result
+
+    def forked(self) -> None:
+        """The thread that may have held the lock is not in this process."""
+        self._lock = threading.Lock()
 
     def _set(self, given: list) -> None:
         for at, (i, leaf) in enumerate(zip(self._weights, given, strict=True)):
@@ -198,7 +196,7 @@ def _tuned(
             "db": None if settings.cache else Path(work) / "tune.db",
             "no_cache": settings.cache is None,
         }
-        with _measuring:
+        with turns.take(settings.gently):
             report = command.run(
                 ["tune", path, *command.options(given | settings.options)], settings.build, settings.gently
             )
@@ -218,7 +216,7 @@ def _judged(
     if not off <= 1:
         reason = f"its results differ from jax.jit's by {off:.3g} times the tolerance of their types"
         return {"state": "differs", "reason": f"{reason} (fresh=True tunes again)", "error": str(off)}
-    with _measuring:
+    with turns.take(settings.gently):
         alone = settings.threads == 1 and not settings.gently
         measured = duel.race(lambda: stock(args, kwargs), lambda: tuned(call, args, kwargs), alone)
     if measured["speedup"] < duel.LEAST_GAIN:
@@ -237,6 +235,8 @@ def _outcome(entry: dict, call: Call | None, unkept: str = "") -> Outcome:
 def _load(package: str | Path, flat: Flat, settings: Settings) -> Call:
     library = runtime.open_library(files.find(files.RUNTIME, settings.build))
     program = runtime.Program(library, package, settings.threads)
+    if not program.as_tuned:
+        raise Error(program.warning, str(package))
     for what, specs, avals in (("inputs", program.inputs, flat.in_avals), ("results", program.outputs, flat.out_avals)):
         if [(spec.shape, spec.dtype) for spec in specs] != [(aval.shape, aval.dtype) for aval in avals]:
             raise Error(f"the tuned program has other {what} than the function", str(package), "report this")

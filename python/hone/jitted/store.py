@@ -22,6 +22,8 @@ from typing import Any
 
 ENTRY, PACKAGE = "entry.json", "program.hone"
 FORMAT = 1
+LIMIT_BYTES = 2 << 30  # of all entries; beyond it those that were loaded longest ago go
+_LEFT = 0.8  # of the limit, after making room
 
 
 def default_folder() -> Path:
@@ -88,6 +90,8 @@ class Store:
                 return None
         except (OSError, ValueError, KeyError, TypeError):
             return None
+        with contextlib.suppress(OSError):
+            os.utime(folder / ENTRY)  # loading is use
         return entry | ({"path": str(folder / PACKAGE)} if entry["files"] else {})
 
     def save(self, key: str, entry: dict, package: Path | None) -> dict:
@@ -103,9 +107,29 @@ class Store:
             if target.exists():
                 target.rename(Path(aside) / "old")  # renames replace no folder with files in it
             made.rename(target)
+        self._make_room(key)
         return stored | ({"path": str(target / PACKAGE)} if stored["files"] else {})
+
+    def _make_room(self, key: str) -> None:
+        """Removes the entries that were loaded longest ago, but not `key`, if there is more than the limit."""
+        found = []
+        for entry in self._folder.glob(f"*/{ENTRY}"):
+            with contextlib.suppress(OSError):  # another process has removed it
+                size = sum(file.stat().st_size for file in entry.parent.rglob("*"))
+                found.append((entry.stat().st_mtime_ns, size, entry.parent))
+        total = sum(size for _, size, _ in found)
+        if total <= LIMIT_BYTES:
+            return
+        for _, size, folder in sorted(found):
+            if total <= _LEFT * LIMIT_BYTES:
+                return
+            if folder.name != key:
+                with contextlib.suppress(OSError), temporary(dir=self._folder, prefix=".old-") as aside:
+                    folder.rename(Path(aside) / folder.name)  # at once for readers
+                    total -= size
 
 
 def _digests(package: Path) -> dict[str, str]:
-    files = sorted(package.iterdir()) if package.is_dir() else []
+    # Compiled code in a folder of its own has digests of its own, and later loads may add some.
+    files = sorted(file for file in package.iterdir() if file.is_file()) if package.is_dir() else []
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}

@@ -1,0 +1,243 @@
+"""hone.jit against a fake build: what is freed, bounded, paused, and begun anew after a fork."""
+
+import gc
+import os
+import threading
+import time
+import unittest
+import unittest.mock
+import warnings
+from pathlib import Path
+
+import numpy as np
+from fake_build import HAS_JAX, set_up_module
+from jit_case import JitCase, scaled
+
+# isort: split
+import hone
+
+if HAS_JAX:
+    import jax
+    from hone import jax_call
+    from hone.jitted import background, store, turns
+
+
+def setUpModule():
+    if not HAS_JAX:
+        raise unittest.SkipTest("NOT TESTED, missing: jax")
+    set_up_module("test_jit_limits")
+
+
+def state_of(process: int) -> str:
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def wait_until(condition, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("waited in vain")
+        time.sleep(0.01)
+
+
+class TestPrograms(JitCase):
+    def registered(self):
+        gc.collect()
+        return jax_call._registered[0].hone_ffi_registered()
+
+    def test_are_freed_with_their_function(self):
+        f = self.jit()
+        f(self.x, self.w)
+        before, programs = self.registered(), self.fake.fake_programs()
+        answer = f(self.x, self.w)
+        self.race.reset_mock()  # it remembers what it was called with
+        del f
+        self.assertEqual(self.registered(), before - 1)
+        self.assertEqual(self.fake.fake_programs(), programs - 1)
+        self.assert_scaled(answer)
+
+    def test_are_freed_when_they_are_cleared(self):
+        f = self.jit()
+        f(self.x, self.w)
+        before = self.registered()
+        f.clear_cache()
+        self.race.reset_mock()
+        self.assertEqual(self.registered(), before - 1)
+        self.assert_scaled(f(self.x, self.w))
+        self.assertEqual(self.registered(), before)
+
+    def test_live_as_long_as_compiled_code_that_calls_them(self):
+        x, w = self.x, self.w
+        inner = [self.jit()]
+        inner[0](x, w)
+        outer = jax.jit(lambda y: y + inner[0](x, w))
+        package = self.package()
+        loading = jax.jit(lambda x, w: hone.load(package, build=self.build).jax(x, w))
+        self.assert_scaled(outer(np.float32(0)))
+        self.assert_scaled(loading(x, w))
+        self.race.reset_mock()
+        inner.clear()
+        gc.collect()
+        self.assert_scaled(outer(np.float32(0)))
+        self.assert_scaled(loading(x, w))
+
+    def test_of_one_package_keep_their_own_weights(self):
+        package, ones = self.package(weight=1), np.ones(8, np.float32)
+        for factor in (1, 3, 5):
+            tuned = hone.load(package, build=self.build)
+            tuned.set_weights(factor * ones)
+            result = jax.jit(lambda x, tuned=tuned: tuned.jax(x, None))(self.x)
+            np.testing.assert_array_equal(result, 2 * self.x + factor)
+
+    def test_clear_caches_of_jax_leaves_them(self):
+        f = self.jit()
+        f(self.x, self.w)
+        jax.clear_caches()
+        self.assertEqual(self.states(f), ["ready"])
+        self.assert_scaled(f(self.x, self.w))
+        self.assertEqual(self.tunes(), 1)
+
+
+class TestTheQueue(JitCase):
+    def test_drops_what_waits_longest(self):
+        begun, let_go, run = threading.Event(), threading.Event(), hone.command.run
+
+        def wait_and_run(*arguments):
+            begun.set()
+            let_go.wait(60)
+            return run(*arguments)
+
+        with (
+            unittest.mock.patch("hone.command.run", wait_and_run),
+            unittest.mock.patch.object(background, "MOST_WAITING", 2),
+        ):
+
+            def g(x, w, kind):
+                return scaled(x, w)
+
+            f = self.jit(g, mode="background", static_argnames="kind")
+            f(self.x, self.w, kind=0)
+            self.assertTrue(begun.wait(60))
+            with self.assertWarnsRegex(RuntimeWarning, "signatures were waiting") as told:
+                for kind in range(1, 6):
+                    self.assert_scaled(f(self.x, self.w, kind=kind))
+            self.assertEqual(len(told.warnings), 1)
+            let_go.set()
+            self.assertTrue(f.wait(60))
+        states = ["ready", "fallback", "fallback", "fallback", "ready", "ready"]
+        self.assertEqual(self.states(f), states)
+        self.assert_scaled(f(self.x, self.w, kind=1))
+
+
+class TestTurns(JitCase):
+    def test_a_call_in_the_foreground_pauses_what_runs_behind(self):
+        pid = Path(str(self.cache) + ".pid")
+        self.enterContext(unittest.mock.patch.dict(os.environ, FAKE_HONE=str(pid)))
+        behind = self.jit(mode="background", strategy="hang")
+        self.addCleanup(lambda: (hone.command.end_gentle(), behind.wait(60)))
+        behind(self.x, self.w)
+        wait_until(lambda: pid.exists() and pid.read_text())
+        tuner, seen = int(pid.read_text()), []
+
+        def race(*_):
+            wait_until(lambda: state_of(tuner) == "T")
+            seen.append(state_of(tuner))
+            return {"stock_ns": 2.0, "tuned_ns": 1.0, "speedup": 2.0}
+
+        self.race.side_effect = race
+        f = self.jit(lambda x, w: scaled(x, w) + 0.0)
+        self.assert_scaled(f(self.x, self.w))
+        self.assertEqual((self.states(f), seen, self.states(behind)), (["ready"], ["T"], ["tuning"]))
+        wait_until(lambda: state_of(tuner) != "T")
+
+    def test_what_begins_behind_waits(self):
+        order, both, inside = [], turns.Turns(), threading.Event()
+
+        def later():
+            inside.wait(60)
+            with both.take(gently=True):
+                order.append("behind")
+
+        thread = threading.Thread(target=later)
+        thread.start()
+        with both.take(gently=False):
+            inside.set()
+            time.sleep(0.05)
+            order.append("front")
+        thread.join(60)
+        self.assertEqual(order, ["front", "behind"])
+
+
+class TestForks(JitCase):
+    def test_unfinished_signatures_begin_anew(self):
+        let_go, run = threading.Event(), hone.command.run
+
+        def wait_and_run(*arguments):
+            let_go.wait(60)
+            return run(*arguments)
+
+        with unittest.mock.patch("hone.command.run", wait_and_run):
+            f = self.jit(mode="background")
+            f(self.x, self.w)
+            reader, writer = os.pipe()
+            with warnings.catch_warnings(action="ignore"):  # of JAX: the child does not compute
+                child = os.fork()
+            if child == 0:
+                os.write(writer, f"{f.wait(0.01)} {f.status()}".encode())
+                os._exit(0)
+            os.close(writer)
+            with os.fdopen(reader) as said:
+                self.assertEqual(said.read(), "True []")
+            os.waitpid(child, 0)
+            self.assertEqual(self.states(f), ["tuning"])
+            let_go.set()
+            self.assertTrue(f.wait(60))
+        self.assertEqual(self.states(f), ["ready"])
+
+
+class TestTheCache(JitCase):
+    def test_removes_what_was_loaded_longest_ago(self):
+        def call(zeros):  # another program for each number
+            f = self.jit(lambda x, w: x * 2.0 + w + sum(w * 0.0 for _ in range(zeros)))
+            f(self.x, self.w)
+            return f
+
+        paths = [Path(call(zeros).status()[0]["path"]).parent for zeros in (1, 2, 3)]
+        for age, path in enumerate(paths):
+            os.utime(path / store.ENTRY, (age + 1, age + 1))
+        call(1)  # loads it: now the second is the oldest
+        size = sum(file.stat().st_size for file in paths[0].rglob("*"))
+        with unittest.mock.patch.object(store, "LIMIT_BYTES", int(3.5 * size)):
+            new = Path(call(4).status()[0]["path"]).parent
+        self.assertEqual([path.exists() for path in [*paths, new]], [True, False, False, True])
+        self.assertEqual(self.tunes(), 4)
+        self.assertEqual([path.name for path in self.cache.iterdir() if path.name.startswith(".")], [])
+
+    def test_code_that_later_loads_add_is_no_damage(self):
+        f = self.jit()
+        f(self.x, self.w)
+        code = Path(f.status()[0]["path"]) / "code"
+        code.mkdir()
+        (code / "ab").write_bytes(b"machine code")
+        self.jit()(self.x, self.w)
+        self.assertEqual(self.tunes(), 1)
+
+    def test_a_package_that_does_not_run_as_tuned_is_tuned_again(self):
+        f = self.jit()
+        f(self.x, self.w)
+        package = Path(f.status()[0]["path"])
+        entry = package.parent / store.ENTRY
+        (package / "fake_warning.txt").write_text("it was tuned for another CPU")
+        entry.write_text(
+            entry.read_text().replace('"files": {', f'"files": {{"fake_warning.txt": "{digest(package)}",')
+        )
+        self.jit()(self.x, self.w)
+        self.assertEqual(self.tunes(), 2)
+
+
+def digest(package: Path) -> str:
+    return store._digests(package)["fake_warning.txt"]
+
+
+if __name__ == "__main__":
+    unittest.main()
