@@ -43,10 +43,16 @@ class Command:
 
 def read(hone, words=()):
     """The command `hone WORDS` and all its subcommands, from the program's help texts."""
-    done = subprocess.run([hone, *words, "--help"], check=True, capture_output=True, text=True)
-    command = parse(" ".join(["hone", *words]), done.stdout)
+    text = _help(hone, words, "--help")
+    if "--help-all" in text:
+        text = _help(hone, words, "--help-all")
+    command = parse(" ".join(["hone", *words]), text)
     command.subcommands = [read(hone, (*words, row.name)) for row in command.subcommands]
     return command
+
+
+def _help(hone, words, flag):
+    return subprocess.run([hone, *words, flag], check=True, capture_output=True, text=True).stdout
 
 
 def parse(name, text):

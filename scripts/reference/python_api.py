@@ -3,14 +3,17 @@
 import ast
 import re
 
-# Modules that users import, in the order of the page, and the names shown of each; None: all public names. `hone` shows
-# the names in its __all__.
+# Modules that users import, in the order of the page, and the names shown of each; None: all public names, or those of
+# __all__ where there is one.
 MODULES = {"hone": None, "hone.jitted.function": ("Jitted",), "hone.gym": None, "hone.arrays": ("empty",)}
 MODULES |= {"hone.torch_model": None, "hone.tensorflow_model": None, "hone.model_files": ("ModelFile", "TunedModel")}
 # What an object of a class is called; by default the class's name in lower case.
-INSTANCES = {"XlaPassOrder": "env", "Jitted": "f", "TunedModel": "fast", "ModelFile": "file"}
+INSTANCES = {"XlaPassOrder": "env", "XlaPassOrderVector": "envs", "Jitted": "f", "TunedModel": "fast", "ModelFile": "file"}
 NOT_CONSTRUCTED = {"Jitted", "TunedModel"}  # by users
-CONSTANTS = {"__version__": "The version of this package and of the program `hone`, as text.\n"}
+CONSTANTS = {
+    "__version__": "The version of this package and of the program `hone`, as text.\n",
+    "IDS": "The names of the environments, a tuple of text.\n",
+}
 PARAMETER = re.compile(r"^(\w[\w, *]*?) {2,}(\S.*)$")
 
 
@@ -27,7 +30,7 @@ def page(package):
         tree = ast.parse(path.read_text())
         parts.append(f"## {module}\n")
         parts += _documentation(tree)
-        public = _exported(package, tree) if module == "hone" else _public(tree.body)
+        public = list(_exported(package, tree)) or _public(tree.body)
         parts += [part for what, node in public if not shown or what in shown for part in _item(module, what, node)]
     return "\n".join(parts)
 

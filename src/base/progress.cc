@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace hone {
@@ -63,7 +64,7 @@ std::string progress_text(const std::string& label, double done, const ProgressO
   if (elapsed_s > 0 && done > 0) text += fmt::format(" · {:.3g}/s", done / elapsed_s);
   const double left = left_s(done, options, elapsed_s);
   if (left >= 0) text += left < 60 ? fmt::format(" · {:.0f} s left", left) : " · " + human_ns(left * 1e9) + " left";
-  if (!note.empty()) text += " · " + note;
+  if (!note.empty()) text += " · " + printable(note, 200);
   return text;
 }
 

@@ -18,6 +18,7 @@ namespace {
 
 constexpr uint64_t kMul1 = 0x87c37b91114253d5ull, kMul2 = 0x4cf5ad432745937full;
 constexpr int64_t kMaxIndices = 1'000'000;
+constexpr double kLongest_s = 1e9;  // thirty years
 
 uint64_t avalanche(uint64_t h) {
   h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdull;
@@ -98,7 +99,7 @@ double parse_duration_s(const std::string& text, const std::string& where) {
   double number = 0;
   if (take_number(rest, number)) {
     for (const auto& [unit, seconds] : kUnits)
-      if (rest == unit && std::isfinite(number * seconds)) return number * seconds;
+      if (rest == unit && number * seconds <= kLongest_s) return number * seconds;
   }
   throw Error(fmt::format("'{}' is not a duration", text), where, "write it like 60s, 2m or 500ms");
 }

@@ -8,26 +8,21 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "cli/help.h"
+#include "cli/version.h"
 
 namespace hone::cli {
 
 namespace {
 
-// Joins the lines of a message, since XLA's messages may have several.
-std::string one_line(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  constexpr size_t kLongest = 1000;
-  return text.size() > kLongest ? text.substr(0, kLongest) + " ..." : text;
-}
-
+// The only place where errors are shown. Messages of XLA may have several lines, and names of files any bytes.
 int fail(int code, const std::string& message, const std::string& where, const std::string& hint, bool json) {
-  if (json) print({{"error", {{"message", one_line(message)}, {"where", one_line(where)}, {"hint", one_line(hint)}}}});
-  std::string line = "hone: error: " + one_line(message);
-  if (!where.empty()) line += " (" + one_line(where) + ")";
-  if (!hint.empty()) line += ": " + one_line(hint);
+  const std::string what = printable(message), place = printable(where), advice = printable(hint);
+  if (json) print({{"error", {{"message", what}, {"where", place}, {"hint", advice}}}});
+  std::string line = "hone: error: " + what;
+  if (!place.empty()) line += " (" + place + ")";
+  if (!advice.empty()) line += ": " + advice;
   fmt::print(stderr, "{}\n", line);
   return code;
 }
@@ -76,11 +71,14 @@ const std::vector<Command>& commands() {
       {"db", "inspect, export, merge and check the database of measured candidates", declare_db},
       {"doctor", "check whether hone works on this machine, and suggest fixes", declare_doctor},
       {"worker", "start a worker and show what its XLA offers", declare_worker},
+      {"completion", "print a script that lets a shell complete commands, options and values", declare_completion,
+       true},
+      {"man", "write manual pages", declare_man, true},
   };
   return table;
 }
 
-int run(int argc, const char* const* argv, const std::string& version) {
+int run(int argc, const char* const* argv) {
   std::signal(SIGPIPE, SIG_IGN);
   bool json = false;  // read before parsing, since parsing can fail
   for (int i = 1; i < argc; ++i) json = json || std::string(argv[i]) == "--json";
@@ -88,12 +86,16 @@ int run(int argc, const char* const* argv, const std::string& version) {
   CLI::App app("Finds faster ways to compile XLA programs, and verifies them.", "hone");
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_help_flag("-h,--help", "print this help and exit");
-  app.set_version_flag("--version", "hone " + version, "print the version and exit");
+  app.set_version_flag(
+      "--version", [json] { return version_text(json); },
+      "print the version, with the commit and XLA's, and exit; with --json as an object");
+  app.footer("hone completion bash prints what lets bash complete all of this; zsh and fish are known as well.");
   app.require_subcommand(1);
   app.fallthrough(false);
   Runner chosen;
   for (const Command& command : commands()) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
+    if (command.hidden) sub->group("");
     Runner runner = command.declare(*sub);
     sub->final_callback([&chosen, runner = std::move(runner)] { chosen = runner; });
   }

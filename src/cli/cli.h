@@ -29,12 +29,13 @@ struct Command {
   const char* name;
   const char* summary;
   Runner (*declare)(CLI::App& app);  // adds the options and returns the command's function
+  bool hidden = false;               // not listed by --help
 };
 const std::vector<Command>& commands();
 
 // Parses, runs one command, and turns every exception into one line and an exit code: 0 fine, 1 failed, 2 bad input.
 // Results go to standard output, everything else to standard error. With --json errors are an object on standard output.
-int run(int argc, const char* const* argv, const std::string& version);
+int run(int argc, const char* const* argv);
 
 // An option may have several names, "-o,--output,--out": the further long names are old spellings, which work but are
 // not shown (help.h). An option means the same in every command that has it:
@@ -46,16 +47,19 @@ inline constexpr char kOutput[] = "-o,--output,--out";  // of commands that once
 inline constexpr char kModelFile[] = "--model-file,--weights";
 inline constexpr char kPolicyFile[] = "--policy-file,--policy";
 
-// Options added after this call are listed under the heading in the help text.
+// Options added after this call are listed under the heading in the help text. Output, Advanced and kMaintainers (help.h)
+// come last.
 void begin_group(CLI::App& app, const std::string& heading);
 
 // Checks of an option's value. Help texts state the allowed values.
 CLI::Validator above_zero();
+CLI::Validator above_zero(double most);
 CLI::Validator not_negative();
 CLI::Validator within(int64_t least, int64_t most);
 CLI::Validator one_of(const std::vector<std::string>& words);
 
-// --json, -v, -q and --help: every command, best added last.
+// --json, -v, -q and --help, in the group Output, to which -o and --force are moved: every command, added last but for the
+// groups Advanced and kMaintainers.
 struct OutputOptions {
   bool json = false, verbose = false, quiet = false;
 };
@@ -99,5 +103,7 @@ Runner declare_place(CLI::App& app);
 Runner declare_tpugraphs(CLI::App& app);
 Runner declare_doctor(CLI::App& app);
 Runner declare_worker(CLI::App& app);
+Runner declare_completion(CLI::App& app);
+Runner declare_man(CLI::App& app);
 
 }  // namespace hone::cli

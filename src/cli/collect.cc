@@ -246,9 +246,6 @@ int export_command(const CollectCommand& command) {
 }
 
 int known_command(const CollectCommand& command) {
-  const std::vector<std::string> isas = max_isa_names();
-  if (!command.isa.empty() && std::find(isas.begin(), isas.end(), command.isa) == isas.end())
-    throw Error("there is no instruction set '" + command.isa + "'", "--isa", fmt::format("{}", fmt::join(isas, ", ")));
   const Split split = Split::read(command.split);
   collect::KnownWinnersOptions options;
   options.isa = command.isa.empty() ? cpu_isa() : command.isa;
@@ -277,7 +274,7 @@ void add_collected_programs(CLI::App& app, CollectCommand& command) {
   app.add_option("--manifest", command.manifest, "JSON list of programs: [{\"name\", \"file\", \"family\"}, ...]")
       ->type_name("FILE");
   app.add_option("--budget", command.budget, "time, as 90s, 30m or 2h, 0 = until all is done (default 30m)")
-      ->type_name("TIME");
+      ->type_name("DURATION");
   app.add_option("--threads", command.options.threads, "threads of one run (default 1)");
   add_max_isa_option(app, command.options.max_isa);
 }
@@ -310,7 +307,8 @@ void add_export_options(CLI::App& app, CollectCommand& command) {
   app.add_option(kOutput, command.out, "folder for the data set; it may not hold one already")
       ->required()
       ->type_name("FOLDER");
-  app.add_option("--kind", command.kind, "kind of data set: tile or fusion (default tile)");
+  app.add_option("--kind", command.kind, "kind of data set: tile or fusion (default tile)")
+      ->check(one_of({"tile", "fusion"}));
   app.add_option("--threads", command.options.threads, "number of threads whose measurements are taken (default 1)");
   app.add_option("--host", command.host, "host whose measurements are taken (default: the one with most)");
   app.add_flag("--each-host", command.each_host, "one data set for each host, in folders of their names");
@@ -322,6 +320,7 @@ void add_known_options(CLI::App& app, CollectCommand& command) {
       ->required()
       ->type_name("FILE");
   app.add_option("--isa", command.isa, "instruction set of the machine that measured (default: this machine's)")
+      ->check(one_of(max_isa_names()))
       ->type_name("ISA");
   app.add_option("--threads", command.options.threads, "number of threads whose measurements are taken (default 1)");
   app.add_option("--host", command.host, "host whose measurements are taken (default: the one with most)");

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "cli/cli.h"
+#include "cli/version.h"
 
 namespace hone::cli {
 
@@ -65,9 +66,8 @@ Runner declare_doctor(CLI::App& app) {
   const auto database = add_database_option(app);
   add_models_option(app, wanted->models);
   const auto output = add_output_options(app);
-  return [wanted, database, output, program = app.get_parent()] {
-    const std::string shown = program->version();  // "hone 0.2.0"
-    const std::string version = shown.substr(shown.find(' ') + 1);
+  return [wanted, database, output] {
+    const std::string version = this_version().hone;
     wanted->database = *database;
     const request::Diagnosis diagnosis = request::diagnose(*wanted);
     if (output->json)

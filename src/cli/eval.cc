@@ -217,7 +217,8 @@ Runner declare_eval(CLI::App& app) {
     sub->add_option("--part", c->part, "part of the split: train, validation or test (default test)")
         ->check(one_of({"train", "validation", "test"}));
     if (c->task == "fusion")
-      sub->add_option("--min-us", c->min_us, "run time, in us, below which kernels do not count (default 5)");
+      sub->add_option("--min-us", c->min_us, "run time, in us, below which kernels do not count (default 5)")
+          ->type_name("US");
     sub->add_option("--threads", c->threads, "threads of the network (default 1)")->check(above_zero());
     c->output = add_output_options(*sub);
     sub->final_callback([chosen, c] { *chosen = [c] { return run_eval(*c); }; });

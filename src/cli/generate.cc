@@ -53,8 +53,10 @@ Runner declare_generate(CLI::App& app) {
   app.add_option("--count", command->count, "number of programs, 1 to 100000 (default 100)");
   app.add_option("--seed", command->options.seed, "seed: the same one makes the same programs (default 0)");
   app.add_option("--kind", command->kind,
-                 "kind of program: kernel (small graphs) or program (several layers) (default kernel)");
-  app.add_option("--max-elements", command->options.max_elements, "most elements of one array (default 2097152)");
+                 "kind of program: kernel (small graphs) or program (several layers) (default kernel)")
+      ->check(one_of({"kernel", "program"}));
+  app.add_option("--max-elements", command->options.max_elements, "most elements of one array (default 2097152)")
+      ->type_name("N");
   app.add_option("-o,--output", command->out, "folder for the programs and their manifest")
       ->required()
       ->type_name("FOLDER");

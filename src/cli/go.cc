@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "cli/command_tree.h"
 #include "cli/struct_options.h"
 #include "cost/shipped.h"
 #include "options/go_options.h"
@@ -173,13 +174,17 @@ int run_go_place(const GoCommand& c) {
   return 0;
 }
 
+const std::vector<std::string> kTasks = {"placement", "schedule", "fusion"};
+
 void add_subject_options(CLI::App& app, GoCommand& c, bool train) {
   auto* programs = app.add_option("PROGRAM", c.programs, "programs, or task graphs of hone place --graph (.json)");
   programs->required()->type_name("");
   if (!train) programs->expected(1);
-  app.add_option("--devices", c.devices,
-                 "topology: a file (TOML) or one of " + device_presets() +
-                     (train ? "; or several, separated by commas, one for each program" : ""))
+  const std::string presets = fmt::format("{}", fmt::join(device_presets(), ", "));
+  offer(app.add_option("--devices", c.devices,
+                       "topology: a file (TOML) or one of " + presets +
+                           (train ? "; or several, separated by commas, one for each program" : "")),
+        device_presets())
       ->required()
       ->delimiter(',')
       ->type_name("LIST");
@@ -203,6 +208,7 @@ void add_go_train_options(CLI::App& app, GoCommand& c) {
   app.add_option("--also", c.also,
                  "tasks, separated by commas: train on every program a second time, deciding only these")
       ->delimiter(',')
+      ->check(one_of(kTasks))
       ->type_name("LIST");
   begin_group(app, "Network");
   c.network.add_to(app);
@@ -221,6 +227,7 @@ void add_go_train_options(CLI::App& app, GoCommand& c) {
 void add_go_place_options(CLI::App& app, GoCommand& c) {
   app.add_option("--tasks", c.tasks, "tasks that are decided, of the policy's, separated by commas (default: all)")
       ->delimiter(',')
+      ->check(one_of(kTasks))
       ->type_name("LIST");
   app.add_option(kPolicyFile, c.place.policy, "policy of hone go train (default: the one that comes with hone)")
       ->type_name("FILE");
@@ -240,12 +247,12 @@ sim::Topology load_devices(const std::string& name) {
   return sim::load_topology(name, cost::shipped_folder("topologies"));
 }
 
-std::string device_presets() {
+std::vector<std::string> device_presets() {
   std::set<std::string> names;
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(cost::shipped_folder("topologies"), none))
     if (entry.path().extension() == ".toml") names.insert(entry.path().stem().string());
-  return fmt::format("{}", fmt::join(names, ", "));
+  return {names.begin(), names.end()};
 }
 
 std::string shipped_go_policy(const std::string& models) {

@@ -34,7 +34,7 @@ sim::Plan plan_with_policy(const sim::TaskGraph& graph, const sim::Topology& top
 std::string shipped_go_policy(const std::string& models);
 // A file, or a preset that comes with hone. Throws Error that lists the presets.
 sim::Topology load_devices(const std::string& name);
-std::string device_presets();  // their names, separated by commas
+std::vector<std::string> device_presets();  // their names
 
 // hone go fuse PROGRAM: the policy's fusion on the real compiler.
 void declare_go_fuse(CLI::App& app, const std::shared_ptr<Runner>& chosen);

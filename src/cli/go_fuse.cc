@@ -1,6 +1,7 @@
 // hone go fuse PROGRAM: a policy proposes fusions, the simulator selects the best plans, and those are compiled by
 // XLA:CPU, verified and measured against default XLA, which is the result if nothing is surely faster.
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <set>
@@ -8,6 +9,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/text.h"
+#include "cli/command_tree.h"
 #include "cli/go.h"
 #include "cli/place_costs.h"
 #include "report/package.h"
@@ -208,10 +210,14 @@ void declare_go_fuse(CLI::App& app, const std::shared_ptr<Runner>& chosen) {
   sub->add_option("--candidates", c->candidates,
                   "plans that are measured, 1 to 8, the best by the simulator (default 4)")
       ->check(within(1, 8));
-  sub->add_option("--devices", c->devices,
-                  "topology of the simulated machine, with one device: a file (TOML) or a preset (default cpu1)");
+  offer(sub->add_option("--devices", c->devices,
+                        fmt::format("topology of the simulated machine, with one device: a file (TOML) or one of {} "
+                                    "(default cpu1)",
+                                    fmt::join(device_presets(), ", ")))
+            ->type_name("FILE"),
+        device_presets());
   add_cost_options(*sub, c->costs, c->weights);
-  sub->add_option("--budget", c->budget, "time of the measurements, as 90s or 2m (default 60s)")->type_name("TIME");
+  sub->add_option("--budget", c->budget, "time of the measurements, as 90s or 2m (default 60s)")->type_name("DURATION");
   sub->add_option("-o,--output", c->out, "package to write (default NAME.hone)")->type_name("FOLDER");
   sub->add_flag("--force", c->force, "replace the output even if it is not a package");
   c->output = add_output_options(*sub);

@@ -192,16 +192,19 @@ Runner declare_gym_eval(CLI::App& app) {
          "--strategy", c->strategies,
          "search to compare with: random or greedy; or beam, anneal or genetic, which begin with XLA's own order; may "
          "be given several times")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(one_of({"random", "greedy", "beam", "anneal", "genetic"}));
   app.add_option(
-      "--start", c->options.start,
-      "where walks start: untouched (the program as it is), default (after XLA's own order) or both (default "
-      "untouched)");
+         "--start", c->options.start,
+         "where walks start: untouched (the program as it is), default (after XLA's own order) or both (default "
+         "untouched)")
+      ->check(one_of({"untouched", "default", "both"}));
   app.add_option("--walks", c->options.walks, "orders to try; the first is the policy's best guess (default 10)");
   app.add_option("--length", c->options.length, "passes run in one walk (default 45)");
   app.add_option("--seed", c->options.seed, "seed for the draws (default 0)");
   app.add_option("--measure-ms", c->options.measure_ms,
-                 "time, in ms, for running each result as well (default 0: not run)");
+                 "time, in ms, for running each result as well (default 0: not run)")
+      ->type_name("MS");
   app.add_option("--threads", c->threads, "threads of a measured run (default 1)")->check(within(1, 1024));
   add_max_isa_option(app, c->max_isa);
   add_models_option(app, c->models);

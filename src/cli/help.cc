@@ -1,32 +1,16 @@
 #include "cli/help.h"
 
 #include <algorithm>
-#include <limits>
 #include <sstream>
+
+#include "base/suggest.h"
+#include "cli/command_tree.h"
 
 namespace hone::cli {
 
 namespace {
 
 constexpr size_t kNameColumns = 30, kColumns = 120;
-
-// Letters to insert, delete, replace or swap with their neighbour (the restricted distance of Damerau and Levenshtein).
-size_t edits(const std::string& a, const std::string& b) {
-  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
-  for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
-  for (size_t i = 1; i <= a.size(); ++i)
-    for (size_t j = 1; j <= b.size(); ++j) {
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-    }
-  return d[a.size()][b.size()];
-}
-
-std::string shown_name(const CLI::Option& option) {
-  return option.get_lnames().empty() ? "" : "--" + option.get_lnames().front();
-}
 
 std::vector<std::string> shown_options(const CLI::App& app) {
   std::vector<std::string> names;
@@ -38,7 +22,7 @@ std::vector<std::string> shown_options(const CLI::App& app) {
 std::vector<std::string> subcommands_of(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(sub->get_name());
+    if (!sub->get_group().empty()) names.push_back(sub->get_name());
   return names;
 }
 
@@ -46,15 +30,45 @@ std::string calls(const CLI::App& app) {
   return app.get_parent() ? calls(*app.get_parent()) + " " + app.get_name() : app.get_name();
 }
 
-std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
-  const std::optional<std::string> near = nearest(word, candidates);
-  return near ? ", did you mean '" + *near + "'?" : "";
-}
-
 // The command that was reached before parsing failed.
 const CLI::App& reached(const CLI::App& app) {
   const std::vector<CLI::App*> parsed = app.get_subcommands();
   return parsed.empty() ? app : reached(*parsed.front());
+}
+
+// The groups that follow those of the command's own options, in this order; 0 for the others.
+int place_of_group(const std::string& group) {
+  const std::vector<std::string> last = {"Output", "Advanced", kMaintainers};
+  const auto found = std::find(last.begin(), last.end(), group);
+  return found == last.end() ? 0 : 1 + static_cast<int>(found - last.begin());
+}
+
+// CLI11's "Could not convert: --threads = abc" in words.
+std::string conversion_fault(const CLI::App& command, const std::string& message) {
+  const std::string before = "Could not convert: ";
+  const size_t equals = message.find(" = ");
+  if (!message.starts_with(before) || equals == message.npos) return message;
+  const std::string name = message.substr(before.size(), equals - before.size()), value = message.substr(equals + 3);
+  const CLI::Option* option = command.get_option_no_throw(name);
+  const std::string type = option ? option->get_type_name() : "";
+  return name + ": '" + value + "' is not a " + (type == "INT" || type == "UINT" ? "whole number" : "number") +
+         ", or out of range";
+}
+
+// The options by group; `format` writes one group.
+template <class Format>
+std::string groups_of(const CLI::App* app, CLI::AppFormatMode mode, Format&& format) {
+  std::vector<std::string> groups = app->get_groups();
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const auto& a, const auto& b) { return place_of_group(a) < place_of_group(b); });
+  std::string text;
+  for (const std::string& group : groups) {
+    if (group.empty() || (group == kMaintainers && mode != CLI::AppFormatMode::All)) continue;
+    const std::vector<const CLI::Option*> options = app->get_options(
+        [&](const CLI::Option* option) { return option->get_group() == group && option->nonpositional(); });
+    if (!options.empty()) text += (text.empty() ? "" : "\n") + format(group, options);
+  }
+  return text;
 }
 
 }  // namespace
@@ -68,7 +82,11 @@ HelpFormatter::HelpFormatter() {
 }
 
 std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
-  return CLI::detail::find_and_replace(Formatter::make_help(app, std::move(name), mode), "\n\n\n", "\n\n");
+  const std::string groups = groups_of(
+      app, mode, [this](const auto& group, const auto& options) { return make_group(group, false, options); });
+  const std::string text = make_description(app) + make_usage(app, std::move(name)) + make_positionals(app) + groups +
+                           make_subcommands(app, mode) + "\n" + make_footer(app);
+  return CLI::detail::find_and_replace(text, "\n\n\n", "\n\n");
 }
 
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
@@ -98,19 +116,6 @@ std::string HelpFormatter::make_option_name(const CLI::Option* option, bool is_p
   return name + shown_name(*option);
 }
 
-std::optional<std::string> nearest(const std::string& word, const std::vector<std::string>& candidates) {
-  std::optional<std::string> best;
-  size_t least = std::numeric_limits<size_t>::max();
-  for (const std::string& candidate : candidates) {
-    const bool begins = word.size() >= 3 && candidate.starts_with(word);
-    const size_t distance = begins ? 1 : edits(word, candidate);
-    if (distance > std::max<size_t>(1, std::min(word.size(), candidate.size()) / 3) || distance >= least) continue;
-    least = distance;
-    best = candidate;
-  }
-  return best;
-}
-
 ParseFault explain(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = reached(app);
   const std::string hint = "see " + calls(command) + " --help";
@@ -128,7 +133,7 @@ ParseFault explain(const CLI::App& app, const CLI::ParseError& error) {
     return {"unknown command '" + argument + "'" + did_you_mean(argument, subcommands), hint};
   if (needs_command && command.get_subcommands().empty()) return {"no command is given", hint};
   if (!argument.empty()) return {"unexpected argument '" + argument + "'", hint};
-  return {error.what(), hint};
+  return {conversion_fault(command, error.what()), hint};
 }
 
 }  // namespace hone::cli

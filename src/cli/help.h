@@ -18,14 +18,14 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_option_name(const CLI::Option* option, bool is_positional) const override;
 };
 
+// Options of this group, which make what comes with hone, are shown by --help-all alone.
+inline constexpr char kMaintainers[] = "For maintainers";
+
 struct ParseFault {
   std::string message, hint;
 };
 // The error in the command line that `app` failed to parse: an unknown command or option with the most similar known
 // one, or CLI11's own message.
 ParseFault explain(const CLI::App& app, const CLI::ParseError& error);
-
-// The candidate that `word` is probably a misspelling of: few letters differ, or the candidate begins with the word.
-std::optional<std::string> nearest(const std::string& word, const std::vector<std::string>& candidates);
 
 }  // namespace hone::cli

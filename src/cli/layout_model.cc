@@ -143,9 +143,10 @@ void declare_train_layout(CLI::App& app, const std::shared_ptr<Runner>& chosen) 
   sub->add_option("--log-dir", c->log_dir, "folder for TensorBoard events")->type_name("FOLDER");
   begin_group(*sub, "Network");
   sub->add_option(
-      "--model", c->model,
-      "kind of model: tgraph (the paper's equations), tgraph-code (as its authors published it), sage, linear, or "
-      "frequent (no network: the most frequent layout) (default tgraph)");
+         "--model", c->model,
+         "kind of model: tgraph (the paper's equations), tgraph-code (as its authors published it), sage, linear, or "
+         "frequent (no network: the most frequent layout) (default tgraph)")
+      ->check(one_of({"tgraph", "tgraph-code", "sage", "linear", "frequent"}));
   sub->add_option("--preset", c->preset, "width of the network: small (64) or paper (256, for a GPU) (default small)")
       ->check(one_of({"small", "paper"}));
   c->network.add_to(*sub);

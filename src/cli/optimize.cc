@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/progress.h"
 #include "cli/cli.h"
+#include "cli/help.h"
 #include "features/machine_record.h"
 #include "optimize/calibrate.h"
 #include "report/report.h"
@@ -342,7 +343,8 @@ Runner declare_optimize(CLI::App& app) {
       ->type_name("FILE");
   app.add_flag("--force", c->force, "replace the output even if it is not a package");
   c->output = add_output_options(app);
-  begin_group(app, "For maintainers");
+  begin_group(app, kMaintainers);
+  app.set_help_all_flag("--help-all", "print this help with options for maintainers and exit")->group("Output");
   app.add_option("--calibrate", c->calibrate,
                  "data sets of hone collect, of a machine each: measure the gains of the model's choices on them")
       ->type_name("FOLDER");

@@ -8,31 +8,43 @@
 #include "base/isa.h"
 #include "base/log.h"
 #include "base/processes.h"
+#include "base/suggest.h"
 #include "cli/cli.h"
+#include "cli/command_tree.h"
 #include "cli/struct_options.h"
 
 namespace hone::cli {
 
 void begin_group(CLI::App& app, const std::string& heading) { app.option_defaults()->group(heading); }
 
-CLI::Validator above_zero() {
-  return {[](const std::string& text) {
+namespace {
+
+// A check whose message says what is wrong with the number: `wrong` answers what it is not, or nothing.
+CLI::Validator of_number(std::function<std::string(double)> wrong) {
+  return {[wrong = std::move(wrong)](const std::string& text) {
             double value = 0;
-            return CLI::detail::lexical_cast(text, value) && value > 0 && std::isfinite(value)
-                       ? ""
-                       : text + " is not above 0";
+            if (!CLI::detail::lexical_cast(text, value) || !std::isfinite(value))
+              return "'" + text + "' is not a number";
+            const std::string fault = wrong(value);
+            return fault.empty() ? "" : text + " is not " + fault;
           },
           ""};
 }
 
+}  // namespace
+
+CLI::Validator above_zero() {
+  return of_number([](double value) { return value > 0 ? "" : "above 0"; });
+}
+
+CLI::Validator above_zero(double most) {
+  return of_number([most](double value) {
+    return value > 0 && value <= most ? "" : fmt::format("above 0 and at most {:.0f}", most);
+  });
+}
+
 CLI::Validator not_negative() {
-  return {[](const std::string& text) {
-            double value = 0;
-            return CLI::detail::lexical_cast(text, value) && value >= 0 && std::isfinite(value)
-                       ? ""
-                       : text + " is not 0 or more";
-          },
-          ""};
+  return of_number([](double value) { return value >= 0 ? "" : "0 or more"; });
 }
 
 CLI::Validator within(int64_t least, int64_t most) { return CLI::Validator(CLI::Range(least, most)).description(""); }
@@ -40,13 +52,18 @@ CLI::Validator within(int64_t least, int64_t most) { return CLI::Validator(CLI::
 CLI::Validator one_of(const std::vector<std::string>& words) {
   return {[words](const std::string& text) {
             const bool known = std::find(words.begin(), words.end(), text) != words.end();
-            return known ? "" : fmt::format("'{}' is none of {}", text, fmt::join(words, ", "));
+            if (known) return std::string();
+            const std::string near = did_you_mean(text, words);
+            return fmt::format("'{}' is none of {}{}", text, fmt::join(words, ", "), near);
           },
-          ""};
+          "", fmt::format("{}{}", kOffers, fmt::join(words, ","))};
 }
 
 std::shared_ptr<OutputOptions> add_output_options(CLI::App& app) {
   auto options = std::make_shared<OutputOptions>();
+  begin_group(app, "Output");
+  for (const char* name : {"--output", "--force"})
+    if (CLI::Option* option = app.get_option_no_throw(name)) option->group("Output");
   app.add_flag("--json", options->json, "print the result as one JSON object");
   app.add_flag("-v,--verbose", options->verbose, "log every candidate");
   app.add_flag("-q,--quiet", options->quiet, "show no progress, only errors");
@@ -77,6 +94,7 @@ cost::LearnHost learn_host(const OutputOptions& output) {
 std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app, Threads threads) {
   auto options = std::make_shared<ProgramOptions>();
   options->all_cores = threads == Threads::AllCores;
+  begin_group(app, "Program");
   app.add_option("PROGRAM", options->program,
                  "program: a file of HLO or StableHLO (text, binary, .gz), a JAX export, an XLA dump folder, a .hone "
                  "package, or - for standard input")
@@ -98,7 +116,7 @@ std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app, Threads threa
       ->type_name("FILE");
   app.add_option("--memory-limit", options->memory_gib,
                  "memory a worker may use, in GiB (default: four fifths of the machine's memory)")
-      ->check(above_zero())
+      ->check(above_zero(1 << 20))
       ->type_name("GIB");
   app.add_option(
          "--cache", options->cache,
@@ -108,6 +126,7 @@ std::shared_ptr<ProgramOptions> add_program_options(CLI::App& app, Threads threa
   app.add_flag("--no-cache", options->no_cache, "compile everything, and keep no compiled code");
   app.add_flag("--allow-fast-math", options->allow_fast_math, "let XLA trade floating-point accuracy for speed");
   add_max_isa_option(app, options->max_isa);
+  begin_group(app, "Options");
   return options;
 }
 

@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/command_tree.h"
 #include "data/npz.h"
 #include "passorder/pass_order.h"
 
@@ -142,16 +143,18 @@ Runner declare_order(CLI::App& app) {
   app.add_option("PROGRAM", command->program, "program, in any format that hone inspect reads")
       ->required()
       ->type_name("");
-  app.add_option(
-      "--strategy", command->strategy,
-      "strategy: ppo (a trained policy), random, greedy, beam, anneal or genetic (default ppo, without a policy "
-      "genetic)");
+  offer(
+      app.add_option("--strategy", command->strategy,
+                     "strategy: ppo (a trained policy), random, greedy, beam, anneal or genetic (default ppo, without "
+                     "a policy genetic)"),
+      {"ppo", "random", "greedy", "beam", "anneal", "genetic"});
   app.add_option(kPolicyFile, command->policy, "policy of hone gym train (default: the one that comes with hone)")
       ->type_name("FILE");
   add_models_option(app, command->models);
   app.add_option("--metric", command->metric,
-                 "what is minimised: operations, cost (FLOPs + 2 transcendentals) or run-time (default operations)");
-  app.add_option("--budget", command->budget, "time of the search, as 90s or 2m (default 30s)")->type_name("TIME");
+                 "what is minimised: operations, cost (FLOPs + 2 transcendentals) or run-time (default operations)")
+      ->check(one_of({"operations", "cost", "run-time"}));
+  app.add_option("--budget", command->budget, "time of the search, as 90s or 2m (default 30s)")->type_name("DURATION");
   app.add_option("--max-applications", command->options.max_applications,
                  "most passes that are run in all (default: no limit)");
   app.add_option("--length", command->options.length, "most passes of one order (default 45)");

@@ -1,6 +1,7 @@
 // hone place PROGRAM: a strategy decides the device, the order and the fusion of a program's operations, and is
 // compared with the baselines in the simulator; with --measure the fusion plans also run on this CPU.
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +16,7 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/command_tree.h"
 #include "cli/go.h"
 #include "cli/place_costs.h"
 #include "place/place_program.h"
@@ -341,14 +343,22 @@ int place(const PlaceCommand& command) {
 Runner declare_place(CLI::App& app) {
   const auto command = std::make_shared<PlaceCommand>();
   command->program = add_program_options(app);
-  std::string names;
-  for (const sim::StrategyRow& row : sim::strategies()) names += (names.empty() ? "" : ", ") + std::string(row.name);
-  app.add_option("--devices", command->devices, "topology: a file (TOML) or one of " + device_presets())->required();
-  app.add_option("--tasks", command->tasks,
-                 "tasks that are decided, separated by commas: placement, fusion, schedule (default placement)")
-      ->type_name("LIST");
-  app.add_option("--strategy", command->strategy,
-                 "strategy: " + names + ", or go (the learned policy) (default anneal)");
+  std::vector<std::string> names;
+  for (const sim::StrategyRow& row : sim::strategies()) names.emplace_back(row.name);
+  const std::string strategies = fmt::format("{}", fmt::join(names, ", "));
+  names.emplace_back("go");
+  offer(app.add_option("--devices", command->devices,
+                       fmt::format("topology: a file (TOML) or one of {}", fmt::join(device_presets(), ", "))),
+        device_presets())
+      ->required()
+      ->type_name("FILE");
+  offer(app.add_option("--tasks", command->tasks,
+                       "tasks that are decided, separated by commas: placement, fusion, schedule (default placement)")
+            ->type_name("LIST"),
+        {"placement", "fusion", "schedule"});
+  offer(app.add_option("--strategy", command->strategy,
+                       "strategy: " + strategies + ", or go (the learned policy) (default anneal)"),
+        names);
   app.add_option(kPolicyFile, command->policy,
                  "policy of hone go train, for --strategy go (default: the one that comes with hone)")
       ->type_name("FILE");

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/version.h"
 #include "cost/ensemble.h"
 #include "cost/kernel_ranker.h"
 #include "cost/learn_library.h"
@@ -228,7 +229,7 @@ Runner declare_report(CLI::App& app) {
   app.add_option("-o,--output", c->out, "page to write (default NAME.html)")->type_name("FILE");
   app.add_flag("--force", c->force, "replace the output even if it is not a report");
   c->output = add_output_options(app);
-  return [c, &app] { return report_command(*c, app.get_parent()->version()); };
+  return [c] { return report_command(*c, "hone " + this_version().hone); };
 }
 
 }  // namespace hone::cli

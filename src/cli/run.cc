@@ -196,7 +196,7 @@ Runner declare_run(CLI::App& app) {
       ->check(one_of({"jaxlib"}))
       ->type_name("RUNTIME");
   app.add_flag("--profile", options->profile, "run under XLA's profiler and show where the time goes, by opcode");
-  app.add_option("--budget", options->budget, "time of the duel, as 10s or 1m (default 10s)")->type_name("TIME");
+  app.add_option("--budget", options->budget, "time of the duel, as 10s or 1m (default 10s)")->type_name("DURATION");
   app.add_option("--outputs", options->outputs, "file for the program's outputs (.npz)")->type_name("FILE");
   options->output = add_output_options(app);
   return [options] { return run_command(*options); };

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/command_tree.h"
 #include "cli/fleet.h"
+#include "cli/help.h"
 #include "request/tune_request.h"
 #include "search/strategies.h"
 
@@ -103,7 +106,7 @@ std::string kinds_in_words() {
 void add_search_options(CLI::App& app, TuneCommand& command) {
   request::TuneRequest& r = command.request;
   begin_group(app, "Search");
-  app.add_option("--budget", command.budget, "time of the search, as 90s or 2m (default 60s)")->type_name("TIME");
+  app.add_option("--budget", command.budget, "time of the search, as 90s or 2m (default 60s)")->type_name("DURATION");
   app.add_option(
          "--decide", r.setup.decide,
          fmt::format(
@@ -112,11 +115,14 @@ void add_search_options(CLI::App& app, TuneCommand& command) {
              "its result is kept out of the database (default all)",
              kinds_in_words()))
       ->type_name("LIST");
-  app.add_option(
-      "--strategy", r.strategy,
-      fmt::format("search strategy for the program's own decisions: {} (default: groups of decisions, then one "
-                  "decision at a time)",
-                  fmt::join(strategy_names(), ", ")));
+  std::vector<std::string> kinds = {"all"};
+  for (const auto& kind : decision_kinds()) kinds.emplace_back(kind.name);
+  offer(app.get_option("--decide"), kinds);
+  app.add_option("--strategy", r.strategy,
+                 fmt::format("search strategy for the program's own decisions: {} (default: groups of decisions, then "
+                             "one decision at a time)",
+                             fmt::join(strategy_names(), ", ")))
+      ->check(one_of(strategy_names()));
   app.add_option(
       "--top-k", r.top_k,
       "options of each kernel that are measured, the best by the model (default: all that seem worth it, the "
@@ -169,7 +175,7 @@ void add_advanced_options(CLI::App& app, TuneCommand& command) {
   begin_group(app, "Advanced");
   app.add_option("--fusion-budget", command.fusion_budget,
                  "time of the fusion model's search, within --budget (default: three tenths of what is left by then)")
-      ->type_name("TIME");
+      ->type_name("DURATION");
   app.add_option("--fusion-chains", r.fusion_chains,
                  "random walks of the fusion model's search, one after the other on each worker (default 4)")
       ->check(above_zero());
@@ -180,11 +186,6 @@ void add_advanced_options(CLI::App& app, TuneCommand& command) {
                  "where searches over fusion begin: default (XLA's own fusion) or random (default: default)")
       ->check(one_of({"default", "random"}))
       ->type_name("START");
-  app.add_flag("--fusion-only", r.fusion_only,
-               "decide nothing but fusion: a reference for other searches, kept out of the database's results");
-  app.add_flag("--exhaustive", r.exhaustive,
-               "measure every option of every kernel with care and decide nothing else: a slow reference for other "
-               "searches");
   app.add_option("--layouts-measured", r.setup.layouts_measured,
                  "layouts that are measured, of those the model ranks best (default 16)")
       ->check(above_zero());
@@ -212,6 +213,17 @@ void add_advanced_options(CLI::App& app, TuneCommand& command) {
                "do not adapt the ranking to this machine's measurements, and learn nothing from new ones");
 }
 
+void add_reference_options(CLI::App& app, TuneCommand& command) {
+  request::TuneRequest& r = command.request;
+  begin_group(app, kMaintainers);
+  app.set_help_all_flag("--help-all", "print this help with options for maintainers and exit")->group("Output");
+  app.add_flag("--fusion-only", r.fusion_only,
+               "decide nothing but fusion: a reference for other searches, kept out of the database's results");
+  app.add_flag("--exhaustive", r.exhaustive,
+               "measure every option of every kernel with care and decide nothing else: a slow reference for other "
+               "searches");
+}
+
 }  // namespace
 
 Runner declare_tune(CLI::App& app) {
@@ -225,6 +237,7 @@ Runner declare_tune(CLI::App& app) {
   add_tune_output_options(app, *command);
   add_advanced_options(app, *command);
   command->fleet = add_fleet_options(app);
+  add_reference_options(app, *command);
   return [command] { return tune_command(*command); };
 }
 

@@ -18,6 +18,7 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/rng.h"
+#include "base/suggest.h"
 #include "base/text.h"
 #include "graph/kernel_option.h"
 #include "report/program_file.h"
@@ -287,7 +288,7 @@ class Collection {
 CollectKind collect_kind_from_name(const std::string& name) {
   if (name == "tile") return CollectKind::Tile;
   if (name == "fusion") return CollectKind::Fusion;
-  throw Error("unknown kind of data set '" + name + "'", "--kind", "tile or fusion");
+  throw unknown_word("kind of data set", name, {"tile", "fusion"}, "--kind");
 }
 
 std::vector<CollectProgram> read_manifest(const std::string& path) {

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "base/suggest.h"
 #include "base/text.h"
 #include "collect/generate_layers.h"
 
@@ -227,7 +228,7 @@ std::string generate_kernel(const std::string& name, const GenerateOptions& opti
 GenerateKind generate_kind_from_name(const std::string& name) {
   for (GenerateKind kind : {GenerateKind::Kernel, GenerateKind::Program})
     if (name == generate_kind_name(kind)) return kind;
-  throw Error("unknown kind of program '" + name + "'", "--kind", "kernel or program");
+  throw unknown_word("kind of program", name, {"kernel", "program"}, "--kind");
 }
 
 const char* generate_kind_name(GenerateKind kind) { return kind == GenerateKind::Kernel ? "kernel" : "program"; }

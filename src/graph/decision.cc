@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/suggest.h"
 
 namespace hone {
 namespace {
@@ -71,9 +72,9 @@ const char* decision_kind_name(DecisionKind kind) { return decision_traits(kind)
 
 DecisionKind decision_kind_from_name(const std::string& name) {
   if (const DecisionTraits* kind = kind_named(name)) return kind->kind;
-  std::string names;
-  for (const DecisionTraits& row : kKinds) names += (names.empty() ? "" : ", ") + std::string(row.name);
-  throw Error(fmt::format("'{}' is not a kind of decision", name), "", "one of " + names);
+  std::vector<std::string> names;
+  for (const DecisionTraits& row : kKinds) names.emplace_back(row.name);
+  throw unknown_word("kind of decision", name, names, "");
 }
 
 Choice Space::default_choice() const {

@@ -1,6 +1,7 @@
 #include "options/agent_options.h"
 
 #include "base/error.h"
+#include "base/suggest.h"
 #include "options/option_json.h"
 #include "options/require.h"
 
@@ -9,12 +10,12 @@ namespace hone::options {
 namespace {
 
 void require_agent(const std::string& agent) {
-  std::string names;
+  std::vector<std::string> names;
   for (const AgentName& row : agent_names()) {
     if (agent == row.name) return;
-    names += (names.empty() ? "" : ", ") + std::string(row.name);
+    names.emplace_back(row.name);
   }
-  throw Error("no such agent: " + agent, "", names);
+  throw unknown_word("agent", agent, names, "--agent");
 }
 
 }  // namespace

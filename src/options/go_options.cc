@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/suggest.h"
 #include "options/option_json.h"
 
 namespace hone::options {
@@ -24,7 +25,7 @@ const char* go_task_name(GoTask task) { return kTaskNames[static_cast<int>(task)
 GoTask go_task_from_name(const std::string& name) {
   for (int task = 0; task < kGoTasks; ++task)
     if (name == kTaskNames[task]) return static_cast<GoTask>(task);
-  throw Error("no such task: " + name, "tasks", "placement, schedule, fusion");
+  throw unknown_word("task", name, {"placement", "schedule", "fusion"}, "tasks");
 }
 
 int64_t GoOptions::actions(GoTask task) const {

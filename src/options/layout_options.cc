@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/suggest.h"
 #include "options/option_json.h"
 
 namespace hone::options {
@@ -19,9 +20,8 @@ void require_between(double value, double low, double high, const char* option) 
 }  // namespace
 
 void LayoutModelOptions::validate() const {
-  constexpr const char* kNames[] = {"tgraph", "tgraph-code", "sage", "linear", "frequent"};
-  if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
-    throw Error("no such model: " + name, "--model", "one of tgraph, tgraph-code, sage, linear, frequent");
+  const std::vector<std::string> names = {"tgraph", "tgraph-code", "sage", "linear", "frequent"};
+  if (std::find(names.begin(), names.end(), name) == names.end()) throw unknown_word("model", name, names, "--model");
   require_between(static_cast<double>(hidden), 8, 4096, "hidden");
   if (hidden % 8 != 0) throw Error("must be a multiple of 8", "--hidden");
   require_between(static_cast<double>(blocks), 1, 16, "blocks");

@@ -1,6 +1,7 @@
 #include "options/model_options.h"
 
 #include "base/error.h"
+#include "base/suggest.h"
 #include "options/option_json.h"
 #include "options/require.h"
 
@@ -32,12 +33,12 @@ const std::vector<ModelName>& model_names() {
 }
 
 const ModelName& find_model(const std::string& name) {
-  std::string known;
+  std::vector<std::string> known;
   for (const ModelName& row : model_names()) {
     if (name == row.name || (row.late_fusion && name == kOldLateFusion)) return row;
-    known += (known.empty() ? "" : ", ") + std::string(row.name);
+    known.emplace_back(row.name);
   }
-  throw Error("no such model: " + name, "--model", "one of " + known);
+  throw unknown_word("model", name, known, "--model");
 }
 
 const char* join_name(Join join) {
@@ -55,7 +56,7 @@ const char* join_name(Join join) {
 Join join_from_name(const std::string& name) {
   for (Join join : {Join::None, Join::Node, Join::Kernel})
     if (name == join_name(join)) return join;
-  throw Error("kernel features cannot be joined at: " + name, "", "one of none, node, kernel");
+  throw unknown_word("place for kernel features", name, {"none", "node", "kernel"}, "");
 }
 
 // Called by nlohmann::json.

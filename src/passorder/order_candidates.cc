@@ -1,6 +1,7 @@
 #include "passorder/order_candidates.h"
 
 #include "base/error.h"
+#include "base/suggest.h"
 #include "graph/strategy.h"
 
 namespace hone::passorder {
@@ -18,7 +19,7 @@ const char* order_metric_name(OrderMetric metric) {
 OrderMetric order_metric_from_name(const std::string& name) {
   for (const OrderMetric metric : {OrderMetric::Operations, OrderMetric::Cost, OrderMetric::RunTime})
     if (name == order_metric_name(metric)) return metric;
-  throw Error("there is no metric '" + name + "'", "--metric", "operations, cost or run-time");
+  throw unknown_word("metric", name, {"operations", "cost", "run-time"}, "--metric");
 }
 
 double metric_of(const Ordered& ordered, OrderMetric metric) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/suggest.h"
 
 namespace hone::passorder {
 namespace {
@@ -61,7 +62,7 @@ void OrderTrialOptions::validate() const {
   if (walks < 1) throw Error(fmt::format("{} walks", walks), "--walks", "at least 1");
   if (length < 1 || length > 1000) throw Error(fmt::format("orders of {} passes", length), "--length", "1 to 1000");
   if (start != "untouched" && start != "default" && start != "both")
-    throw Error("there is no start '" + start + "'", "--start", "untouched, default or both");
+    throw unknown_word("start", start, {"untouched", "default", "both"}, "--start");
   if (!(measure_ms >= 0)) throw Error(fmt::format("{} ms to measure", measure_ms), "--measure-ms", "0 or more");
   OrderOptions order;
   order.strategy = strategy;

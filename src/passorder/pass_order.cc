@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/suggest.h"
 #include "search/strategies.h"
 
 namespace hone::passorder {
@@ -182,11 +183,10 @@ void OrderOptions::validate() const {
   if (!(budget_s > 0)) throw Error(fmt::format("a budget of {:g} s", budget_s), "--budget", "give more than 0");
   if (length < 1 || length > 1000) throw Error(fmt::format("orders of {} passes", length), "--length", "1 to 1000");
   if (!(measure_ms > 0)) throw Error("the time to measure must be above 0 ms");
-  std::string names = "ppo";
-  for (const std::string& name : strategy_names()) names += ", " + name;
-  const std::vector<std::string> known = strategy_names();
-  if (strategy != "ppo" && std::find(known.begin(), known.end(), strategy) == known.end())
-    throw Error("there is no strategy '" + strategy + "'", "--strategy", names);
+  std::vector<std::string> known = strategy_names();
+  known.insert(known.begin(), "ppo");
+  if (std::find(known.begin(), known.end(), strategy) == known.end())
+    throw unknown_word("strategy", strategy, known, "--strategy");
 }
 
 OrderReport search_orders(PassSession& session, const std::string& program, const OrderOptions& options,

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/isa.h"
+#include "base/suggest.h"
 #include "features/encode.h"
 #include "features/encoded.h"
 #include "graph/hlo_reader.h"
@@ -79,9 +80,12 @@ std::vector<std::string> PassSession::default_passes() {
 }
 
 void PassSession::check_pass(const std::string& name) {
-  for (const PassInfo& pass : passes())
+  std::vector<std::string> known;
+  for (const PassInfo& pass : passes()) {
     if (pass.name == name) return;
-  throw Error("there is no pass '" + name + "'", "", "hone passes lists them");
+    known.push_back(pass.name);
+  }
+  throw Error("there is no pass '" + name + "'" + did_you_mean(name, known), "--passes", "hone passes lists them");
 }
 
 wire::ApplyReplyT PassSession::apply(wire::ApplyRequestT request, double limit_s) {

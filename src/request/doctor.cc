@@ -15,6 +15,7 @@
 #include "data/postgres.h"
 #include "options/safetensors.h"
 #include "request/database_file.h"
+#include "request/program.h"
 #include "tune/kernel/calibration.h"
 
 namespace hone::request {
@@ -117,6 +118,9 @@ void check_worker(const DoctorRequest& request, Diagnosis& diagnosis) {
   }));
   if (diagnosis.checks.back().status == CheckStatus::Failed) return;  // the checks below need a worker
   diagnosis.checks.push_back(seams_check(session->worker_info()));
+  const std::string site = folder_of_wheels();
+  for (Check (*check)(const std::string&) : {wheel_check, onednn_check, jax_check})
+    diagnosis.checks.push_back(check(site));
   diagnosis.checks.push_back(checked("timing", "see hone worker", [&] {
     session->load(kProbe, "doctor");
     diagnosis.duel = duel_with_itself(*session);
@@ -285,6 +289,7 @@ Diagnosis diagnose(const DoctorRequest& request) {
   diagnosis.checks.push_back(models_check(request.models));
   diagnosis.checks.push_back(gains_check(request.models, features::machine_class(diagnosis.record)));
   diagnosis.checks.push_back(database_check(request.database));
+  diagnosis.checks.push_back(cache_check(cache_folder("")));
   return diagnosis;
 }
 

@@ -55,4 +55,12 @@ Check timing_check(const tune::Measurement& duel);
 Check models_check(const std::string& models);
 Check database_check(const std::string& given);
 
+// The folder of Python packages (site-packages) from which the running worker has its XLA; empty if it cannot be told.
+std::string folder_of_wheels();
+// Checks of `site`, which folder_of_wheels() returned, and of the default folder of compiled code.
+Check wheel_check(const std::string& site);
+Check onednn_check(const std::string& site);
+Check jax_check(const std::string& site);
+Check cache_check(const std::string& folder);
+
 }  // namespace hone::request

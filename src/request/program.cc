@@ -20,15 +20,6 @@ namespace {
 
 int64_t machine_memory_bytes() { return static_cast<int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGE_SIZE); }
 
-// One that was named must be fit for use; without a home folder workers keep what they compile to themselves.
-std::string cache_folder(const std::string& given) {
-  if (!given.empty()) return ObjectStore({given}).folder();
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  if (cache && *cache) return (std::filesystem::path(cache) / "hone" / "objects").string();
-  return home && *home ? (std::filesystem::path(home) / ".cache" / "hone" / "objects").string() : "";
-}
-
 void check_precision(const ProgramOptions& options, const OpenedProgram& opened) {
   if (options.precision != kBf16Weights && options.precision != kInt8Weights)
     throw Error(fmt::format("unknown precision '{}'", options.precision), "--precision",
@@ -57,6 +48,14 @@ void warn_of_left_out(const wire::LoadReplyT& program, const std::string& file) 
 }
 
 }  // namespace
+
+std::string cache_folder(const std::string& given) {
+  if (!given.empty()) return ObjectStore({given}).folder();
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  if (cache && *cache) return (std::filesystem::path(cache) / "hone" / "objects").string();
+  return home && *home ? (std::filesystem::path(home) / ".cache" / "hone" / "objects").string() : "";
+}
 
 int ProgramOptions::threads_used() const { return threads.value_or(all_cores ? this_machine().usable_cores : 1); }
 

@@ -50,5 +50,8 @@ OpenedProgram open_program(const ProgramOptions& options, double budget_s = 0, b
 void check_runs(const OpenedProgram& opened);
 // Their targets with the number of calls: "foo (3 calls), bar (1 call)".
 std::string unknown_calls_text(const wire::LoadReplyT& program);
+// The folder of compiled code: the one given, which must be fit for use (throws Error), or hone/objects in the user's cache
+// folder; empty without a home folder, where workers keep what they compile to themselves.
+std::string cache_folder(const std::string& given);
 
 }  // namespace hone::request

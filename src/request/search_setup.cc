@@ -47,8 +47,7 @@ std::set<DecisionKind> SearchSetupOptions::kinds() const {
     try {
       kinds.insert(decision_kind_from_name(name));
     } catch (const Error& unknown) {
-      throw Error("there is no kind of decision '" + name + "'", "--decide",
-                  "all, or " + unknown.hint() + ", separated by commas");
+      throw Error(unknown.what(), "--decide", "all, or " + unknown.hint() + ", separated by commas");
     }
   }
   return kinds;

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "base/suggest.h"
 
 namespace hone {
 namespace {
@@ -34,12 +35,9 @@ std::vector<std::string> strategy_names() {
 }
 
 std::unique_ptr<Strategy> make_strategy(const std::string& name) {
-  std::string known;
-  for (const Row& row : table()) {
+  for (const Row& row : table())
     if (name == row.name) return row.make();
-    known += (known.empty() ? "" : ", ") + std::string(row.name);
-  }
-  throw Error("unknown search strategy '" + name + "'", "strategy", "one of: " + known);
+  throw unknown_word("search strategy", name, strategy_names(), "--strategy");
 }
 
 }  // namespace hone

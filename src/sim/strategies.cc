@@ -1,6 +1,7 @@
 #include "sim/strategies.h"
 
 #include "base/error.h"
+#include "base/suggest.h"
 #include "sim/planners.h"
 
 namespace hone::sim {
@@ -52,12 +53,12 @@ const std::vector<StrategyRow>& strategies() {
 }
 
 const StrategyRow& strategy(const std::string& name) {
-  std::string names;
+  std::vector<std::string> names;
   for (const StrategyRow& row : strategies()) {
     if (name == row.name) return row;
-    names += (names.empty() ? "" : ", ") + std::string(row.name);
+    names.emplace_back(row.name);
   }
-  throw Error("no strategy is called '" + name + "'", "--strategy", names);
+  throw unknown_word("strategy", name, names, "--strategy");
 }
 
 }  // namespace hone::sim

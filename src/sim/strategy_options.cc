@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/suggest.h"
 
 namespace hone::sim {
 
@@ -18,7 +19,7 @@ Tasks parse_tasks(const std::string& text) {
     else if (word == "schedule")
       tasks.schedule = true;
     else
-      throw Error("unknown task '" + word + "'", "--tasks", "placement, fusion and schedule, separated by commas");
+      throw unknown_word("task", word, {"placement", "fusion", "schedule"}, "--tasks");
     begin = end + 1;
   }
   return tasks;

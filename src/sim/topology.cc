@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/suggest.h"
 
 namespace hone::sim {
 
@@ -249,13 +250,11 @@ Topology load_topology(const std::string& path, const std::string& presets) {
   const fs::path preset = fs::path(presets) / (path + ".toml");
   if (is_name && !fs::exists(path)) {
     if (fs::exists(preset)) return parse_topology(read_file(preset.string()), path);
-    std::string names;
     std::set<std::string> found;
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(presets, none))
       if (entry.path().extension() == ".toml") found.insert(entry.path().stem().string());
-    for (const std::string& name : found) names += (names.empty() ? "" : ", ") + name;
-    throw Error("no such topology", path, names.empty() ? "name a .toml file" : "a .toml file, or one of " + names);
+    throw unknown_word("topology", path, {found.begin(), found.end()}, "--devices", "name a .toml file, or");
   }
   return parse_topology(read_file(path), path);
 }

@@ -12,8 +12,8 @@ from cli_case import HONE, WithWorker, own_environment
 from test_reference import documented_keys
 
 KEYS_OF_CHECK = {"name", "status", "detail", "hint"}
-NAMES = ["cores", "memory", "instruction set", "speed of a core", "worker", "seams", "timing", "linear algebra"]
-NAMES += ["learning library", "models", "known gains", "database"]
+NAMES = ["cores", "memory", "instruction set", "speed of a core", "worker", "seams", "XLA wheel", "oneDNN", "JAX"]
+NAMES += ["timing", "linear algebra", "learning library", "models", "known gains", "database", "cache"]
 
 
 class DoctorTest(WithWorker):
@@ -47,9 +47,10 @@ class DoctorTest(WithWorker):
         before = sorted(self.dir.iterdir())
         found, checks = self.doctor()
         self.assertEqual(list(checks), NAMES)
-        for name in set(NAMES) - {"timing", "cores", "memory", "instruction set", "known gains"}:
+        for name in set(NAMES) - {"timing", "cores", "memory", "instruction set", "known gains", "oneDNN", "JAX"}:
             self.assertEqual(checks[name]["status"], "ok", checks[name])
-        self.assertEqual("hone " + found["hone_version"], self.hone("--version").stdout.decode().strip())
+        self.assertEqual(found["hone_version"], json.loads(self.hone("--version", "--json").stdout)["version"])
+        self.assertIn(found["xla_version"], checks["XLA wheel"]["detail"])
         hello = self.json("worker")
         for key in ("xla_version", "cpu", "isa"):
             self.assertEqual(found[key], hello[key])

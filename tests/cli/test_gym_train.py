@@ -120,7 +120,7 @@ class GymTrain(unittest.TestCase):
         broken = self.dir / "broken.hlo"
         broken.write_text("HloModule nothing\n")
         for words, expected in (
-            ((self.program, "--agent", "sarsa"), "no such agent: sarsa"),
+            ((self.program, "--agent", "sarsa"), "there is no agent 'sarsa'"),
             ((self.program, "--passes", "nonsense"), "nonsense"),
             ((self.program, "--environment", "hone/Nothing-v0"), "hone/Nothing-v0"),
             ((self.program, "--rollout", "50", "--environments", "8"), "rollout must be a multiple of environments"),

@@ -160,7 +160,7 @@ TEST_CASE("weights come back through a file; those of another version or model a
     return message_of([&] { load_weights(path + ".bad"); });
   };
   CHECK(refused("feature_version", "999").find("feature version 999") != std::string::npos);
-  CHECK(refused("model", R"({"name":"sage+gru"})").find("no such model") != std::string::npos);
+  CHECK(refused("model", R"({"name":"sage+gru"})").find("there is no model 'sage+gru'") != std::string::npos);
   CHECK(refused("model", R"({"name":"gat+lstm","hidden":16})").find("do not fit") != std::string::npos);
   CHECK(refused("scaler", "{}") != "");
   CHECK(refused("target", "{}") != "");

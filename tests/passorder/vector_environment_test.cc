@@ -113,7 +113,7 @@ TEST_CASE("agent options are unchanged by JSON, and errors name the option") {
     }
     return std::string();
   };
-  CHECK(message({{"agent", "sarsa"}}) == "no such agent: sarsa");
+  CHECK(message({{"agent", "sarsa"}}) == "there is no agent 'sarsa'");
   CHECK(message({{"agent", 3}}) == "agent option of a wrong type: agent");
   CHECK(message({{"speed", 3}}) == "unknown agent option");
   CHECK(message({{"steps", "many"}}) == "agent option of a wrong type: steps");

@@ -1,3 +1,3 @@
 #include "cli/cli.h"
 
-int main(int argc, char** argv) { return hone::cli::run(argc, argv, HONE_VERSION); }
+int main(int argc, char** argv) { return hone::cli::run(argc, argv); }

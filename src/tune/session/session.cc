@@ -70,7 +70,7 @@ void append_content(std::string& content, const std::string& type, const std::ve
 }  // namespace
 
 void Target::validate() const {
-  if (threads < 1 || threads > 1024) throw Error(fmt::format("{} is no valid thread count", threads), "--threads");
+  if (threads < 1 || threads > 1024) throw Error(fmt::format("{} threads", threads), "--threads", "1 to 1024");
   check_max_isa(max_isa, cpu_isa());
 }
 

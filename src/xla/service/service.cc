@@ -6,6 +6,7 @@
 
 #include "base/machine.h"
 #include "base/stage.h"
+#include "base/xla_version.h"
 #include "decisions/seam_state.h"
 #include "passes/pass_states.h"
 #include "service/handlers.h"
