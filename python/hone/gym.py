@@ -5,11 +5,10 @@ import hone.gym  # registers the environments
 env = gymnasium.make("hone/XlaPassOrder-v0", programs=["model.mlir"])
 """
 
-import ctypes
 import json
 import os
 from collections.abc import Sequence
-from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_uint8, c_uint64, c_void_p
+from ctypes import byref, c_double, c_float, c_int, c_int32, c_int64, c_uint8
 from typing import Any
 
 import gymnasium
@@ -17,55 +16,22 @@ import numpy as np
 from gymnasium import spaces
 
 from . import files
+from .gym_benchmarks import Results, benchmark, benchmarks
+from .gym_library import (
+    LIBRARY,
+    TERMINATED,
+    TRUNCATED,
+    observation_space,
+    open_library,
+    options_of,
+    pointer,
+    raise_error,
+)
+from .gym_vector import XlaPassOrderVector
 
-LIBRARY = "libhone_gym.so"
-WORKER = "hone-xla"
+__all__ = ["IDS", "Results", "XlaPassOrder", "XlaPassOrderVector", "benchmark", "benchmarks"]
+
 IDS = tuple(f"hone/XlaPassOrder{kind}-v0" for kind in ("", "Shaped", "Costs", "Graph", "ActionHistory", "RunTime"))
-
-_HIGH = 1e9  # upper bound of counts and costs: more instructions than any module has
-_FUNCTIONS = {  # name: (result, arguments); see src/passorder/gym_api.h
-    "hone_gym_error": (c_char_p, []),
-    "hone_env_make": (c_void_p, [c_char_p]),
-    "hone_env_clone": (c_void_p, [c_void_p]),
-    "hone_env_free": (None, [c_void_p]),
-    "hone_env_spec": (c_char_p, [c_void_p]),
-    "hone_env_info": (c_char_p, [c_void_p]),
-    "hone_env_render": (c_char_p, [c_void_p]),
-    "hone_env_reset": (c_int, [c_void_p, c_uint64, c_char_p, POINTER(c_float), POINTER(c_float)]),
-    "hone_env_step": (
-        c_int,
-        [c_void_p, c_int64, POINTER(c_float), POINTER(c_float), POINTER(c_double), POINTER(c_int)],
-    ),
-    "hone_env_graph_size": (None, [c_void_p, POINTER(c_int64), POINTER(c_int64)]),
-    "hone_env_graph": (None, [c_void_p, POINTER(c_uint8), POINTER(c_float), POINTER(c_int32)]),
-}
-_TERMINATED, _TRUNCATED, _FAILED = 1, 2, 4
-
-_libraries = {}
-
-
-def _open_library(path):
-    """The environments' library; calls release the GIL, since it is not a PyDLL."""
-    path = os.path.realpath(path)
-    if path not in _libraries:
-        library = ctypes.CDLL(path, mode=os.RTLD_LOCAL | os.RTLD_NOW)
-        for name, (result, arguments) in _FUNCTIONS.items():
-            function = getattr(library, name)
-            function.restype, function.argtypes = result, arguments
-        _libraries[path] = library
-    return _libraries[path]
-
-
-def _raise(library):
-    """Bad input is a ValueError, everything else a RuntimeError."""
-    error = json.loads(library.hone_gym_error())
-    text = f"{error['where']}: {error['message']}" if error.get("where") else error.get("message", "failed")
-    text += f" ({error['hint']})" if error.get("hint") else ""
-    raise (ValueError if error.get("kind") == "input" else RuntimeError)(text)
-
-
-def _pointer(array, kind):
-    return None if array is None else array.ctypes.data_as(POINTER(kind))
 
 
 class XlaPassOrder(gymnasium.Env):
@@ -74,7 +40,7 @@ class XlaPassOrder(gymnasium.Env):
     programs: a file or a list of files; the seed of an episode selects one, or `reset(options={"program": NAME})`.
     passes: names of the actions; None is the default action set. Further options are those of PassEnvOptions
     (src/passorder/pass_env.h): traj_limit, reward_scale, gamma, shaping_scale, log_counts, action_history,
-    failure_penalty, measure_ms, threads, max_isa.
+    failure_penalty, probe_masks, measure_ms, threads, max_isa.
     """
 
     metadata = {"render_modes": ["ansi", "human"], "render_fps": 4}
@@ -91,58 +57,41 @@ class XlaPassOrder(gymnasium.Env):
         **options: Any,
     ) -> None:
         self.render_mode, self._want_info, self._build = render_mode, info, build
-        self._library = _open_library(files.find(LIBRARY, build))
+        self._library = open_library(files.find(LIBRARY, build))
         self._handle = _handle
         if _handle is None:
-            programs = [programs] if isinstance(programs, (str, os.PathLike)) else programs
-            options |= {
-                "id": kind,
-                "programs": [os.fspath(p) for p in programs],
-                "worker": str(files.find(WORKER, build)),
-            }
-            if passes is not None:
-                options["passes"] = list(passes)
-            self._handle = self._library.hone_env_make(json.dumps(options).encode())
+            text = json.dumps(options_of(kind, programs, passes, build, options))
+            self._handle = self._library.hone_env_make(text.encode())
         if not self._handle:
-            _raise(self._library)
+            raise_error(self._library)
         layout = json.loads(self._library.hone_env_spec(self._handle))
         self.passes, self.programs = layout["actions"], layout["programs"]
         self.action_space = spaces.Discrete(len(self.passes))
         width, costs, self._node_width = layout["observation_width"], layout["cost_width"], layout["node_width"]
         self._values = np.zeros(width, np.float32) if width else None
         self._costs = np.zeros(costs, np.float32) if costs else None
-        self.observation_space = self._space(width, costs)
-
-    def _space(self, width, costs):
-        if self._node_width:
-            high = np.finfo(np.float32).max
-            nodes, edges = (self._node_width + 1,), (1,)
-            return spaces.Graph(spaces.Box(-high, high, nodes, np.float32), spaces.Box(0, 1, edges, np.float32))
-        counts = spaces.Box(0, _HIGH, (width,), np.float32)
-        if not costs:
-            return counts
-        return spaces.Dict({"counts": counts, "costs": spaces.Box(0, _HIGH, (costs,), np.float32)})
+        self.observation_space = observation_space(width, costs, self._node_width)
 
     def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
         super().reset(seed=seed)
         program = (options or {}).get("program", "")
         draw = int(self.np_random.integers(np.iinfo(np.int64).max))
-        values, costs = _pointer(self._values, c_float), _pointer(self._costs, c_float)
+        values, costs = pointer(self._values, c_float), pointer(self._costs, c_float)
         if not self._library.hone_env_reset(self._open(), draw, os.fsencode(program), values, costs):
-            _raise(self._library)
+            raise_error(self._library)
         return self._observation(), self._info()
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict]:
         if not self.action_space.contains(action):
             raise ValueError(f"action {action!r} is out of range (0 to {len(self.passes) - 1})")
         reward, flags = c_double(), c_int()
-        values, costs = _pointer(self._values, c_float), _pointer(self._costs, c_float)
+        values, costs = pointer(self._values, c_float), pointer(self._costs, c_float)
         done = self._library.hone_env_step(self._open(), int(action), values, costs, byref(reward), byref(flags))
         if not done:
-            _raise(self._library)
+            raise_error(self._library)
         if self.render_mode == "human":
             print(self._text())
-        terminated, truncated = bool(flags.value & _TERMINATED), bool(flags.value & _TRUNCATED)
+        terminated, truncated = bool(flags.value & TERMINATED), bool(flags.value & TRUNCATED)
         return self._observation(), reward.value, terminated, truncated, self._info()
 
     def render(self) -> str | None:
@@ -152,23 +101,67 @@ class XlaPassOrder(gymnasium.Env):
             print(self._text())
         return None
 
+    def action_masks(self) -> np.ndarray:
+        """Bools [passes], False for passes that are known to leave the present state as it is.
+
+        The convention of sb3-contrib's MaskablePPO. Known are passes that changed nothing in this state earlier in
+        this episode; with `probe_masks=True` those of every pass, at the cost of running each once in every new
+        state. Where no pass would change anything, all are True.
+        """
+        mask = np.empty(len(self.passes), np.uint8)
+        if not self._library.hone_env_mask(self._open(), pointer(mask, c_uint8)):
+            raise_error(self._library)
+        return mask.astype(bool)
+
+    def save(self) -> dict[str, Any]:
+        """The state of the episode as an object for JSON: the program, the passes, and the generator of seeds."""
+        info = self.info()
+        if not info:
+            raise ValueError("no episode has begun: reset first")
+        return {
+            "format": "hone-gym-state-1",
+            "program": info["program"],
+            "passes": info["passes"],
+            "fingerprint": info["fingerprint"],
+            "random": self.np_random.bit_generator.state,
+        }
+
+    def restore(self, state: dict[str, Any]) -> tuple[Any, dict]:
+        """Continues from `save`, also in another process: replays the passes. Returns the observation and the info.
+
+        Raises ValueError for a state of another program, of passes that are no actions here, or of another XLA, whose
+        passes lead elsewhere.
+        """
+        if state.get("format") != "hone-gym-state-1":
+            raise ValueError("not a saved state of this environment")
+        missing = sorted(set(state["passes"]) - set(self.passes))
+        if missing:
+            raise ValueError(f"passes of the state are no actions here: {', '.join(missing)}")
+        observation, _ = self.reset(options={"program": state["program"]})
+        for name in state["passes"]:
+            observation, *_ = self.step(self.passes.index(name))
+        if self.info()["fingerprint"] != state["fingerprint"]:
+            raise ValueError(f"{state['program']}: the passes of the state lead to another program here")
+        self.np_random.bit_generator.state = state["random"]
+        return observation, self._info()
+
     def clone(self) -> "XlaPassOrder":
         """An independent environment in the same state; shares the worker process."""
         copy = XlaPassOrder(
             render_mode=self.render_mode,
             build=self._build,
             info=self._want_info,
-            _handle=self._library.hone_env_clone(self._open()) or _raise(self._library),
+            _handle=self._library.hone_env_clone(self._open()) or raise_error(self._library),
         )
         return copy
 
     def info(self) -> dict[str, Any]:
         """The info that `step` returns, regardless of the option `info`."""
-        return json.loads(self._library.hone_env_info(self._open()) or _raise(self._library))
+        return json.loads(self._library.hone_env_info(self._open()) or raise_error(self._library))
 
     def counters(self) -> dict[str, Any]:
         """Counters of the worker's session: steps, cached steps, changes, failures; ms in passes and in calls."""
-        return json.loads(self._library.hone_env_spec(self._open()) or _raise(self._library))["counters"]
+        return json.loads(self._library.hone_env_spec(self._open()) or raise_error(self._library))["counters"]
 
     def close(self) -> None:
         if getattr(self, "_handle", None):
@@ -184,7 +177,7 @@ class XlaPassOrder(gymnasium.Env):
         return self._handle
 
     def _text(self):
-        return (self._library.hone_env_render(self._open()) or _raise(self._library)).decode()
+        return (self._library.hone_env_render(self._open()) or raise_error(self._library)).decode()
 
     def _info(self):
         return self.info() if self._want_info else {}
@@ -207,7 +200,7 @@ class XlaPassOrder(gymnasium.Env):
         features = np.empty((nodes.value, self._node_width), np.float32)
         links = np.empty((edges.value, 2), np.int32)
         self._library.hone_env_graph(
-            self._open(), _pointer(opcodes, c_uint8), _pointer(features, c_float), _pointer(links, c_int32)
+            self._open(), pointer(opcodes, c_uint8), pointer(features, c_float), pointer(links, c_int32)
         )
         nodes = np.column_stack([opcodes.astype(np.float32), features])
         return spaces.GraphInstance(nodes, np.ones((len(links), 1), np.float32), links)
@@ -216,4 +209,10 @@ class XlaPassOrder(gymnasium.Env):
 FORMER_IDS = ("hone/XlaPassOrderTaken-v0",)  # XlaPassOrderActionHistory-v0 before version 0.2
 
 for _id in IDS + FORMER_IDS:
-    gymnasium.register(_id, entry_point="hone.gym:XlaPassOrder", kwargs={"kind": _id}, order_enforce=True)
+    gymnasium.register(
+        _id,
+        entry_point="hone.gym:XlaPassOrder",
+        vector_entry_point="hone.gym:XlaPassOrderVector",
+        kwargs={"kind": _id},
+        order_enforce=True,
+    )

@@ -2,11 +2,13 @@
 #include "cli/gym.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <thread>
 
 #include "base/error.h"
+#include "cli/command_tree.h"
 #include "cli/struct_options.h"
 #include "options/agent_options.h"
 #include "passorder/pass_env.h"
@@ -77,9 +79,10 @@ int run_gym_train(const GymTrainCommand& c) {
 void add_environment_options(CLI::App& app, GymTrainCommand& c) {
   app.add_option("PROGRAM", c.programs, "programs; every episode orders the passes of one")->required()->type_name("");
   begin_group(app, "Environment");
-  app.add_option(
-      "--environment", c.environment,
-      fmt::format("environment: {} (default hone/XlaPassOrder-v0)", fmt::join(passorder::pass_env_ids(), ", ")));
+  offer(app.add_option(
+            "--environment", c.environment,
+            fmt::format("environment: {} (default hone/XlaPassOrder-v0)", fmt::join(passorder::pass_env_ids(), ", "))),
+        passorder::pass_env_ids());
   app.add_option("--passes", c.passes, "passes to choose from, separated by commas (default: the default action set)")
       ->delimiter(',')
       ->type_name("LIST");
@@ -92,11 +95,11 @@ void add_environment_options(CLI::App& app, GymTrainCommand& c) {
 }
 
 void add_agent_options(CLI::App& app, GymTrainCommand& c) {
-  std::string names;
-  for (const options::AgentName& row : options::agent_names())
-    names += (names.empty() ? "" : ", ") + std::string(row.name);
+  std::vector<std::string> names;
+  for (const options::AgentName& row : options::agent_names()) names.emplace_back(row.name);
   begin_group(app, "Agent");
-  app.add_option("--agent", c.agent, "learning algorithm: " + names + " (default ppo)");
+  offer(app.add_option("--agent", c.agent, fmt::format("learning algorithm: {} (default ppo)", fmt::join(names, ", "))),
+        names);
   c.given.add_to(app);
 }
 
@@ -124,7 +127,13 @@ Runner declare_gym(CLI::App& app) {
   CLI::App* evaluate =
       app.add_subcommand("eval", "compare how many instructions policies and searches remove from programs");
   const Runner run_gym_eval = declare_gym_eval(*evaluate);
-  return [c, evaluate, run_gym_eval] { return evaluate->parsed() ? run_gym_eval() : run_gym_train(*c); };
+  CLI::App* leaderboard =
+      app.add_subcommand("leaderboard", "compare agents by their files of results, whose claims are checked");
+  const Runner run_leaderboard = declare_gym_leaderboard(*leaderboard);
+  return [=] {
+    if (leaderboard->parsed()) return run_leaderboard();
+    return evaluate->parsed() ? run_gym_eval() : run_gym_train(*c);
+  };
 }
 
 }  // namespace hone::cli

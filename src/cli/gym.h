@@ -5,6 +5,7 @@
 
 namespace hone::cli {
 
-Runner declare_gym_eval(CLI::App& app);  // gym_eval.cc
+Runner declare_gym_eval(CLI::App& app);         // gym_eval.cc
+Runner declare_gym_leaderboard(CLI::App& app);  // gym_leaderboard.cc
 
 }  // namespace hone::cli

@@ -61,6 +61,9 @@ class Environment {
   // Gymnasium's info of the present state; computed on demand, since it may take longer than a step.
   virtual nlohmann::json info() const = 0;
   virtual std::string render() const = 0;  // as text
+  // [actions]: false for those that are known to leave the present state as it is; all true if none would change it.
+  // A function of the episode so far, not of others.
+  virtual std::vector<bool> action_mask() const { return std::vector<bool>(spec().actions, true); }
   // An independent environment in the same state; cheap.
   virtual std::unique_ptr<Environment> clone() const = 0;
 };

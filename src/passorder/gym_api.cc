@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/error.h"
+#include "passorder/gym_api_errors.h"
 #include "passorder/pass_env_json.h"
 
+using hone::passorder::guarded;
 using hone::passorder::Observation;
 using hone::passorder::PassEnv;
 using nlohmann::json;
@@ -17,30 +18,6 @@ struct hone_env {
 };
 
 namespace {
-
-thread_local std::string last_error = "{}";
-
-void fail(const char* kind, const std::string& message, const std::string& where = "", const std::string& hint = "") {
-  last_error = json({{"kind", kind}, {"message", message}, {"where", where}, {"hint", hint}})
-                   .dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-// Converts exceptions to errors: none may leave the library.
-bool guarded(const std::function<void()>& work) {
-  try {
-    work();
-    return true;
-  } catch (const hone::RunError& e) {
-    fail("run", e.what(), e.where(), e.hint());
-  } catch (const hone::Error& e) {
-    fail("input", e.what(), e.where(), e.hint());
-  } catch (const json::exception& e) {
-    fail("input", e.what(), "options");
-  } catch (const std::exception& e) {
-    fail("internal", e.what());
-  }
-  return false;
-}
 
 void put(hone_env& handle, const Observation& observation, float* values, float* costs) {
   handle.graph = observation.graph;
@@ -56,7 +33,7 @@ const char* answer(hone_env* handle, const std::function<std::string()>& make) {
 
 extern "C" {
 
-const char* hone_gym_error(void) { return last_error.c_str(); }
+const char* hone_gym_error(void) { return hone::passorder::last_error_text(); }
 
 hone_env* hone_env_make(const char* options) {
   hone_env* made = nullptr;
@@ -117,6 +94,13 @@ int hone_env_step(hone_env* env, int64_t action, float* values, float* costs, do
     put(*env, step.observation, values, costs);
     *reward = step.reward;
     *flags = (step.terminated ? 1 : 0) | (step.truncated ? 2 : 0) | (step.error.empty() ? 0 : 4);
+  });
+}
+
+int hone_env_mask(hone_env* env, uint8_t* mask) {
+  return guarded([&] {
+    const std::vector<bool> allowed = env->env->action_mask();
+    std::copy(allowed.begin(), allowed.end(), mask);
   });
 }
 

@@ -31,10 +31,33 @@ HONE_GYM_API int hone_env_reset(hone_env* env, uint64_t seed, const char* progra
 /* flags: bit 0 terminated, bit 1 truncated, bit 2 the action failed. */
 HONE_GYM_API int hone_env_step(hone_env* env, int64_t action, float* values, float* costs, double* reward, int* flags);
 
+/* mask: [actions], 0 for passes known to leave the state as it is (PassEnvOptions::probe_masks). */
+HONE_GYM_API int hone_env_mask(hone_env* env, uint8_t* mask);
+
 /* The graph of the last observation; sizes are 0 without one. opcodes [nodes], features [nodes, node_width], edges
    [edges, 2]: producer, user. */
 HONE_GYM_API void hone_env_graph_size(hone_env* env, int64_t* nodes, int64_t* edges);
 HONE_GYM_API void hone_env_graph(hone_env* env, uint8_t* opcodes, float* features, int32_t* edges);
+
+/* Several environments without graphs that are stepped together; in the step in which an episode ends the next one begins
+   (VectorEnvironment). Arrays have one row per environment. */
+typedef struct hone_vec hone_vec;
+
+/* options: as of hone_env_make, with "count" (environments) and "workers" (processes that run XLA, at most "count"). */
+HONE_GYM_API hone_vec* hone_vec_make(const char* options);
+HONE_GYM_API void hone_vec_free(hone_vec* vec);
+HONE_GYM_API const char* hone_vec_spec(hone_vec* vec); /* of each environment, as hone_env_spec without counters */
+HONE_GYM_API int hone_vec_reset(hone_vec* vec, uint64_t seed, float* values, float* costs);
+/* actions: [count]; rewards: [count]; flags: [count], as of hone_env_step. last_values and last_costs get the last
+   observations of the episodes that ended. */
+HONE_GYM_API int hone_vec_step(hone_vec* vec, const int64_t* actions, float* values, float* costs, double* rewards,
+                               int* flags, float* last_values, float* last_costs);
+HONE_GYM_API const char* hone_vec_info(hone_vec* vec, int64_t index);      /* of the present state */
+HONE_GYM_API const char* hone_vec_last_info(hone_vec* vec, int64_t index); /* of the state in which the episode ended */
+HONE_GYM_API int hone_vec_mask(hone_vec* vec, uint8_t* mask);              /* [count, actions] */
+/* The seed, and the episode and actions of each environment, as JSON; restoring replays the actions. */
+HONE_GYM_API const char* hone_vec_save(hone_vec* vec);
+HONE_GYM_API int hone_vec_restore(hone_vec* vec, const char* state, float* values, float* costs);
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/rng.h"
+#include "base/suggest.h"
 #include "base/text.h"
 #include "features/encoded.h"
 #include "passorder/pass_observation.h"
@@ -87,6 +88,7 @@ Observation PassEnv::reset(uint64_t seed, const ResetOptions& options) {
   taken_.clear();
   seen_.clear();
   seen_[state_->fingerprint].resize(options_.passes.size());
+  idle_.clear();
   done_ = revisited_ = false;
   last_ = {};
   duel_ = {};
@@ -126,7 +128,10 @@ Step PassEnv::step(int64_t action) {
   taken_.push_back(action);
   const bool first = seen_.try_emplace(state_->fingerprint, options_.passes.size()).second;
   revisited_ = last_.changed && !first;
-  if (last_.changed) history_.push_back(options_.passes[action]);
+  if (last_.changed)
+    history_.push_back(options_.passes[action]);
+  else
+    idle_.try_emplace(before->fingerprint, options_.passes.size()).first->second[action] = true;
   Step step;
   step.error = last_.error;
   step.reward = reward_of(*before, *state_);
@@ -141,6 +146,20 @@ Step PassEnv::step(int64_t action) {
   }
   step.observation = observe();
   return step;
+}
+
+std::vector<bool> PassEnv::action_mask() const {
+  std::vector<bool> mask(options_.passes.size(), true);
+  if (!state_) return mask;
+  const auto idle = idle_.find(state_->fingerprint);
+  for (size_t action = 0; action < mask.size(); ++action) {
+    if (options_.probe_masks)
+      mask[action] = session_->step(program_, state_, history_, options_.passes[action]).changed;
+    else if (idle != idle_.end())
+      mask[action] = !idle->second[action];
+  }
+  if (std::find(mask.begin(), mask.end(), true) == mask.end()) mask.assign(mask.size(), true);
+  return mask;
 }
 
 nlohmann::json PassEnv::info() const {
@@ -196,7 +215,7 @@ PassEnvOptions pass_env_options(const std::string& name) {
     kind.set(options);
     return options;
   }
-  throw Error("there is no environment '" + id + "'");
+  throw unknown_word("environment", id, pass_env_ids(), "--environment");
 }
 
 std::vector<std::string> pass_env_ids() {

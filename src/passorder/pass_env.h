@@ -33,6 +33,9 @@ struct PassEnvOptions {
   bool run_time = false;
   double measure_ms = 200;
   double failure_penalty = 0.1;  // of a failed action, times reward_scale
+  // The mask of actions has the effect of every pass, which is found by running those that were not run on a state yet.
+  // Otherwise only actions of this episode that changed nothing are masked, which costs nothing.
+  bool probe_masks = false;
   PassSessionOptions session;
 
   void validate() const;  // throws Error
@@ -52,6 +55,7 @@ class PassEnv : public Environment {
   nlohmann::json info() const override;
   std::string render() const override;
   std::unique_ptr<Environment> clone() const override;  // shares the worker and the known steps
+  std::vector<bool> action_mask() const override;
 
   const std::vector<std::string>& actions() const { return options_.passes; }
   const std::vector<std::string>& programs() const { return names_; }
@@ -76,6 +80,7 @@ class PassEnv : public Environment {
   std::vector<int64_t> taken_;  // every action of the episode
   std::unordered_map<std::string, std::vector<bool>>
       seen_;  // states of the episode by fingerprint: the actions taken there
+  std::unordered_map<std::string, std::vector<bool>> idle_;  // those of them that changed nothing
   bool done_ = true, revisited_ = false;
   PassStep last_;
   PassDuel duel_;

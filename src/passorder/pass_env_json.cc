@@ -40,6 +40,7 @@ PassEnvOptions pass_env_options_from_json(nlohmann::json from) {
   take(from, "run_time", options.run_time);
   take(from, "measure_ms", options.measure_ms);
   take(from, "failure_penalty", options.failure_penalty);
+  take(from, "probe_masks", options.probe_masks);
   take(from, "worker", options.session.worker.program);
   take(from, "step_limit_s", options.session.step_limit_s);
   take(from, "threads", options.session.threads);

@@ -117,7 +117,15 @@ const std::vector<Observation>& VectorEnvironment::observations() {
   return observations_;
 }
 
-std::vector<VectorStep> VectorEnvironment::step(std::span<const int64_t> actions) {
+const std::vector<Observation>& VectorEnvironment::restart(uint64_t seed) {
+  seed_ = seed;
+  observations_.clear();
+  return observations();
+}
+
+const Environment& VectorEnvironment::environment(int64_t index) const { return *slots_.at(index).environment; }
+
+std::vector<VectorStep> VectorEnvironment::step(std::span<const int64_t> actions, bool last_info) {
   if (static_cast<int64_t>(actions.size()) != count()) throw InternalError("there must be one action per environment");
   observations();
   std::vector<VectorStep> steps(slots_.size());
@@ -133,6 +141,7 @@ std::vector<VectorStep> VectorEnvironment::step(std::span<const int64_t> actions
     }
     out.return_ = slot.return_;
     out.length = static_cast<int64_t>(slot.actions.size());
+    if (last_info) out.info = slot.environment->info();
     out.next = begin(i, slot.episode + 1);
   });
   for (size_t i = 0; i < steps.size(); ++i) observations_[i] = steps[i].next;

@@ -17,10 +17,11 @@ namespace hone::passorder {
 using EnvironmentFactory = std::function<std::unique_ptr<Environment>(int64_t index)>;
 
 struct VectorStep {
-  Step step;           // if the episode ended, its observation is the last one of it
-  Observation next;    // input of the next action: the first of a new episode if the last one ended
-  double return_ = 0;  // undiscounted sum of rewards if the episode ended
-  int64_t length = 0;  // actions of the episode if it ended
+  Step step;            // if the episode ended, its observation is the last one of it
+  Observation next;     // input of the next action: the first of a new episode if the last one ended
+  double return_ = 0;   // undiscounted sum of rewards if the episode ended
+  int64_t length = 0;   // actions of the episode if it ended
+  nlohmann::json info;  // of the last state of the episode if it ended and `last_info` was asked for
 };
 
 // The next episode begins when one ends. The seed of an episode is a function of the run's seed, the environment's index and
@@ -36,7 +37,10 @@ class VectorEnvironment {
   // The inputs of the next actions, [count]; the first call begins the first episodes.
   const std::vector<Observation>& observations();
   // One action per environment. An exception is rethrown after all environments have finished.
-  std::vector<VectorStep> step(std::span<const int64_t> actions);
+  std::vector<VectorStep> step(std::span<const int64_t> actions, bool last_info = false);
+  // Begins the first episodes of a run with another seed.
+  const std::vector<Observation>& restart(uint64_t seed);
+  const Environment& environment(int64_t index) const;
 
   // The state of every environment: its episode and the actions so far.
   nlohmann::json save() const;
