@@ -319,7 +319,7 @@ std::vector<NamedArray> tpu_graph_arrays(const TpuGraph& graph) {
   const auto splits = static_cast<int64_t>(graph.node_splits.size());
   out.push_back(array_of<float>("node_config_feat", "f32", {c, nc, kLayoutConfigFeatures}, graph.config_feat));
   out.push_back(array_of<int64_t>("node_config_ids", "s64", {nc}, graph.node_config_ids));
-  out.push_back(array_of<int64_t>("node_splits", "s64", {splits}, graph.node_splits));
+  out.push_back(array_of<int64_t>("node_splits", "s64", {1, splits}, graph.node_splits));
   out.push_back(array_of<int64_t>("config_runtime", "s64", {c}, graph.runtime_ns));
   return out;
 }
