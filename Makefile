@@ -19,7 +19,7 @@ setup-models:
 	@scripts/setup.sh --models
 
 setup-test:
-	@scripts/setup.sh --examples --test --train --gym --wheel --torch --onnx --tensorflow
+	@scripts/setup.sh --examples --test --train --gym --fleet --wheel --torch --onnx --tensorflow
 
 setup-train:
 	@scripts/setup.sh --train

@@ -9,16 +9,17 @@
 #include "data/database.h"
 #include "tests/data/postgres_server.h"
 #include "tests/data/records.h"
+#include "tests/skip.h"
 
 namespace hone {
 namespace {
 
 constexpr char kHost[] = "cpu x 2", kVersion[] = "2.21.0";
 
-// The server, or null with a warning, after which the test returns.
+// The server, or null, after which the test returns: it is skipped.
 PostgresServer* server() {
   PostgresServer* found = PostgresServer::shared();
-  if (found == nullptr) WARN("skipped: Debian's postgresql is not installed, or does not start here");
+  if (found == nullptr) skip_case("Debian's postgresql is not installed, or does not start here");
   return found;
 }
 

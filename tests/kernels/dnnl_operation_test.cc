@@ -8,6 +8,7 @@
 #include "kernels/dnnl_library.h"
 #include "kernels/kept_weights.h"
 #include "tests/kernels/in_threads.h"
+#include "tests/skip.h"
 
 namespace hone {
 namespace {
@@ -16,7 +17,7 @@ using Sizes = std::vector<int64_t>;
 
 bool no_dnnl() {
   if (dnnl_library() != nullptr) return false;
-  WARN("skipped: oneDNN is not installed");
+  skip_case("oneDNN is not installed");
   return true;
 }
 

@@ -16,6 +16,7 @@
 #include "options/layout_parts.h"
 #include "tests/learn/layout_graphs.h"
 #include "tests/learn/torch_catch.h"
+#include "tests/skip.h"
 
 using namespace hone;
 using namespace hone::learn;
@@ -340,10 +341,7 @@ TEST_CASE("the shipped layouts are those of the split's programs") {
 
 TEST_CASE("public layout files are read") {
   const std::string path = corpus_file("xla/random/valid/unet_3d.4x4.bf16.npz");
-  if (!std::filesystem::exists(path)) {
-    WARN("skipped: no corpus at " << path);
-    return;
-  }
+  if (!std::filesystem::exists(path)) return skip_case("no corpus at " + path);
   const options::ConfigGraph graph = options::read_layout_npz(path);
   CHECK(graph.nodes() == 3163);
   CHECK(graph.configurable() == 62);

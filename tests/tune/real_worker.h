@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/skip.h"
 #include "tune/session/session.h"
 
 namespace hone::tune {
@@ -19,7 +20,7 @@ inline SessionOptions with_worker() {
 inline bool no_worker() {
   const std::string program = with_worker().worker.program;
   if (::access(program.c_str(), X_OK) == 0) return false;
-  WARN("skipped: no worker at " << program);
+  skip_case("no worker at " + program);
   return true;
 }
 

@@ -6,6 +6,7 @@
 
 #include "graph/operation_key.h"
 #include "kernels/dnnl_library.h"
+#include "tests/skip.h"
 #include "tests/tune/program/other_form.h"
 #include "tune/session/decision_list.h"
 
@@ -126,7 +127,7 @@ std::string lowered(Session& session, const std::string& program) {
 bool no_onednn() {
   if (no_worker()) return true;
   if (dnnl_library() != nullptr) return false;
-  WARN("skipped: oneDNN is not installed");
+  skip_case("oneDNN is not installed");
   return true;
 }
 

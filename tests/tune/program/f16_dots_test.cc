@@ -4,6 +4,7 @@
 #include "graph/operation_key.h"
 #include "kernels/dnnl_library.h"
 #include "kernels/few_rows.h"
+#include "tests/skip.h"
 #include "tests/tune/program/other_form.h"
 
 namespace hone::tune {
@@ -85,7 +86,7 @@ ENTRY main {{
   CHECK(forms_of(session, of_bytes(4)) == std::vector<std::string>{kFewRows});
   CHECK_FALSE(offers(session, of_bytes(4), FamilyId::FloatDot));
   CHECK_FALSE(offers(session, of_bytes(9), FamilyId::HalfDot));
-  if (dnnl_library() == nullptr) return;
+  if (dnnl_library() == nullptr) return skip_case("oneDNN is not installed");
   const Decisions decisions = other_form(session, of_bytes(9), FamilyId::FloatDot);
   CHECK(decisions[0].value == kOneDnn);
   const Measurement m = session.measure_program(decisions, {}, kOnce);

@@ -3,6 +3,7 @@
 
 #include "graph/operation_key.h"
 #include "kernels/dnnl_library.h"
+#include "tests/skip.h"
 #include "tests/tune/program/other_form.h"
 #include "tune/session/decision_list.h"
 
@@ -12,7 +13,7 @@ namespace {
 bool no_onednn() {
   if (no_worker()) return true;
   if (dnnl_library() != nullptr) return false;
-  WARN("skipped: oneDNN is not installed");
+  skip_case("oneDNN is not installed");
   return true;
 }
 

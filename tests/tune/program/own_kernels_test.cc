@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "kernels/highway_sort.h"
+#include "tests/skip.h"
 #include "tests/tune/program/other_form.h"
 
 namespace hone::tune {
@@ -81,10 +82,7 @@ std::string dot(const std::string& left, const std::string& right, const std::st
 
 TEST_CASE("sorts by Highway give what XLA's give", "[tune]") {
   if (no_worker()) return;
-  if (!has_highway_sort()) {
-    WARN("skipped: libhwy1 is not installed");
-    return;
-  }
+  if (!has_highway_sort()) return skip_case("libhwy1 is not installed");
   Session session(with_worker());
   struct Case {
     std::string comparator;
@@ -126,7 +124,8 @@ TEST_CASE("programs from elsewhere cannot call our kernels", "[tune]") {
 }
 
 TEST_CASE("sorts by something else than one key stay", "[tune]") {
-  if (no_worker() || !has_highway_sort()) return;
+  if (no_worker()) return;
+  if (!has_highway_sort()) return skip_case("libhwy1 is not installed");
   Session session(with_worker());
   const std::string two_keys = R"(  e = pred[] compare(a, b), direction=EQ
   l = pred[] compare(a, b), direction=LT
