@@ -89,7 +89,6 @@ int run(int argc, const char* const* argv) {
   app.set_version_flag(
       "--version", [json] { return version_text(json); },
       "print the version, with the commit and XLA's, and exit; with --json as an object");
-  app.footer("hone completion bash prints what lets bash complete all of this; zsh and fish are known as well.");
   app.require_subcommand(1);
   app.fallthrough(false);
   Runner chosen;
@@ -99,6 +98,8 @@ int run(int argc, const char* const* argv) {
     Runner runner = command.declare(*sub);
     sub->final_callback([&chosen, runner = std::move(runner)] { chosen = runner; });
   }
+  // After the commands, which would inherit it.
+  app.footer("hone completion bash prints what lets bash complete all of this; zsh and fish are known as well.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

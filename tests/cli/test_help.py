@@ -112,6 +112,10 @@ class HelpTest(unittest.TestCase):
                 for name in ("--json", "--quiet", "--help"):
                     self.assertIn(name, output)
 
+    def test_only_the_program_itself_speaks_of_completion(self):
+        self.assertIn("hone completion bash", self.help())
+        self.assertNotIn("completion", self.help("inspect"))
+
     def test_maintainers_ask_for_their_options(self):
         for command, option in (("optimize", "--calibrate"), ("tune", "--exhaustive")):
             text = self.help(command)
