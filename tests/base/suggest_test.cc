@@ -14,6 +14,7 @@ TEST_CASE("the nearest word is a misspelling's", "[base]") {
   CHECK(nearest("", words) == std::nullopt);
   CHECK(nearest(std::string(100'000, 'a'), words) == std::nullopt);
   CHECK(nearest("x", {}) == std::nullopt);
+  CHECK(nearest("--budgte", {"--budget", "--seed"}) == "--budget");
 }
 
 TEST_CASE("an unknown word is told with the known ones", "[base]") {

@@ -58,17 +58,6 @@ TEST_CASE("widths are numbers separated by commas, or none", "[cli]") {
   CHECK_THROWS_AS(parse_widths("wide", "--layers"), CLI::ValidationError);
 }
 
-TEST_CASE("a word is near others that differ in few letters", "[cli]") {
-  const std::vector<std::string> words = {"tune", "train", "run", "--budget", "--fusion-model"};
-  CHECK(nearest("tume", words) == "tune");
-  CHECK(nearest("tnue", words) == "tune");
-  CHECK(nearest("trian", words) == "train");
-  CHECK(nearest("--budgte", words) == "--budget");
-  CHECK(nearest("--bud", words) == "--budget");
-  CHECK_FALSE(nearest("spell", words));
-  CHECK_FALSE(nearest("x", words));
-}
-
 TEST_CASE("options of training a graph policy survive JSON", "[cli]") {
   options::GoTrainOptions o;
   o.iterations = 3;

@@ -121,6 +121,36 @@ TEST_CASE("checking a database does not change it", "[request]") {
   CHECK(database_check(folder.path().string()).status == CheckStatus::Failed);
 }
 
+TEST_CASE("what lies beside XLA's wheel is found by its versions", "[request]") {
+  const TempDir folder;
+  const fs::path site = folder.path() / "lib" / "python3" / "site-packages";
+  fs::create_directories(site / "tensorflow_cpu-1.2.3.dist-info");
+  CHECK(contains(wheel_check(site.string()).detail, "tensorflow-cpu 1.2.3"));
+  CHECK(jax_check(site.string()).status == CheckStatus::Warning);
+  CHECK(onednn_check(site.string()).status == CheckStatus::Warning);
+  fs::create_directories(site / "jax-0.9.dist-info");
+  fs::create_directories(site / "jaxlib-0.8.dist-info");
+  write_file((folder.path() / "lib" / "libdnnl.so.3").string(), "");
+  CHECK(contains(jax_check(site.string()).detail, "jax 0.9 and jaxlib 0.8"));
+  CHECK(onednn_check(site.string()).status == CheckStatus::Ok);
+  for (const auto check : {wheel_check, onednn_check, jax_check}) {
+    CHECK(check("").status == CheckStatus::Warning);
+    CHECK_FALSE(check("").hint.empty());
+  }
+}
+
+TEST_CASE("the cache is checked without making it", "[request]") {
+  const TempDir folder;
+  const std::string path = (folder.path() / "below" / "objects").string();
+  CHECK(contains(cache_check(path).detail, "does not exist yet"));
+  CHECK(fs::is_empty(folder.path()));
+  fs::create_directories(path);
+  write_file(path + "/one", std::string(2048, 'x'));
+  CHECK(contains(cache_check(path).detail, "2.00 KiB"));
+  CHECK(cache_check(path + "/one/below").status == CheckStatus::Warning);  // below a file
+  CHECK(cache_check("").status == CheckStatus::Warning);
+}
+
 TEST_CASE("one failed check fails the diagnosis", "[request]") {
   Diagnosis diagnosis;
   CHECK_FALSE(diagnosis.failed());
@@ -148,7 +178,7 @@ TEST_CASE("without a worker the other checks are made", "[request]") {
     }
   }
   CHECK(names == std::vector<std::string>{"cores", "memory", "instruction set", "speed of a core", "worker",
-                                          "learning library", "models", "known gains", "database"});
+                                          "learning library", "models", "known gains", "database", "cache"});
 }
 
 }  // namespace hone::request
