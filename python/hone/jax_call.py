@@ -90,6 +90,7 @@ def _register(build: str | Path | None) -> None:
         parts = {name: getattr(library, f"hone_ffi_{name}") for name in ("type_id", "type_info")}
     except (OSError, AttributeError) as error:
         raise Error(f"cannot be loaded: {error}", str(path), "run 'make build'") from error
+    jax.devices("cpu")  # a backend that begins later registers handlers before their types, and fails
     for part in parts.values():
         part.restype = ctypes.c_void_p
     jax.ffi.register_ffi_type(_TARGET, {name: _capsule(part()) for name, part in parts.items()}, platform="cpu")
