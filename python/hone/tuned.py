@@ -33,8 +33,8 @@ def load(path: str | Path, threads: int | None = None, build: str | Path | None 
     library that it calls is of another version, default XLA's program runs in its place (Tuned.as_tuned). One
     RuntimeWarning says what differs, and which decisions match nothing in the program.
 
-    Compiled machine code is kept in the package's folder `code`, where that can be written, so that later processes
-    need not compile: load packages only from those whose programs you would run.
+    Compiled machine code is kept in the user's cache folder, so that later processes need not compile. None is taken
+    from the package.
     """
     if not (Path(path) / DECISIONS_FILE).is_file():
         raise Error(f"not a tuned program: it has no {DECISIONS_FILE}", str(path))

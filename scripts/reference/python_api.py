@@ -8,7 +8,13 @@ import re
 MODULES = {"hone": None, "hone.jitted.function": ("Jitted",), "hone.gym": None, "hone.arrays": ("empty",)}
 MODULES |= {"hone.torch_model": None, "hone.tensorflow_model": None, "hone.model_files": ("ModelFile", "TunedModel")}
 # What an object of a class is called; by default the class's name in lower case.
-INSTANCES = {"XlaPassOrder": "env", "XlaPassOrderVector": "envs", "Jitted": "f", "TunedModel": "fast", "ModelFile": "file"}
+INSTANCES = {
+    "XlaPassOrder": "env",
+    "XlaPassOrderVector": "envs",
+    "Jitted": "f",
+    "TunedModel": "fast",
+    "ModelFile": "file",
+}
 NOT_CONSTRUCTED = {"Jitted", "TunedModel"}  # by users
 CONSTANTS = {
     "__version__": "The version of this package and of the program `hone`, as text.\n",

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -178,6 +179,13 @@ void ObjectStore::make_room() {
     fs::remove(file.path, gone);
     total -= file.bytes;
   }
+}
+
+std::string user_object_folder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  if (cache && *cache) return (fs::path(cache) / "hone" / "objects").string();
+  return home && *home ? (fs::path(home) / ".cache" / "hone" / "objects").string() : "";
 }
 
 }  // namespace hone

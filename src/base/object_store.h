@@ -15,6 +15,9 @@ struct ObjectStoreOptions {
   uint64_t limit_bytes = uint64_t{1} << 30;  // of all files together; the least recently used ones go first
 };
 
+// The folder of compiled code, hone/objects in the user's cache folder; empty without a home folder.
+std::string user_object_folder();
+
 // A value never changes: whoever writes a key writes what anybody else would. Files come by rename, so a reader sees a
 // whole one or none, and carry their key and a digest of both, so one that was cut short, changed or renamed is a miss and
 // is removed. What fails (a full disk, a folder that is gone) makes misses, never errors. Thread-safe.

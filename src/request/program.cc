@@ -50,11 +50,7 @@ void warn_of_left_out(const wire::LoadReplyT& program, const std::string& file) 
 }  // namespace
 
 std::string cache_folder(const std::string& given) {
-  if (!given.empty()) return ObjectStore({given}).folder();
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  if (cache && *cache) return (std::filesystem::path(cache) / "hone" / "objects").string();
-  return home && *home ? (std::filesystem::path(home) / ".cache" / "hone" / "objects").string() : "";
+  return given.empty() ? user_object_folder() : ObjectStore({given}).folder();
 }
 
 int ProgramOptions::threads_used() const { return threads.value_or(all_cores ? this_machine().usable_cores : 1); }

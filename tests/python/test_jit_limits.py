@@ -214,15 +214,6 @@ class TestTheCache(JitCase):
         self.assertEqual(self.tunes(), 4)
         self.assertEqual([path.name for path in self.cache.iterdir() if path.name.startswith(".")], [])
 
-    def test_code_that_later_loads_add_is_no_damage(self):
-        f = self.jit()
-        f(self.x, self.w)
-        code = Path(f.status()[0]["path"]) / "code"
-        code.mkdir()
-        (code / "ab").write_bytes(b"machine code")
-        self.jit()(self.x, self.w)
-        self.assertEqual(self.tunes(), 1)
-
     def test_a_package_that_does_not_run_as_tuned_is_tuned_again(self):
         f = self.jit()
         f(self.x, self.w)

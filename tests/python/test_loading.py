@@ -74,12 +74,10 @@ class TestTheProduct(unittest.TestCase):
         dots = np.tanh(cls.inputs[0].astype(np.float64) @ cls.inputs[1])
         cls.expected = dots, dots.sum(axis=1)
 
-    def package(self, change=None, code=True):
+    def package(self, change=None):
         folder = self.enterContext(tempfile.TemporaryDirectory())
         package = Path(folder) / "m.hone"
         self.tuned.save(package)
-        if not code:
-            shutil.rmtree(package / "code")
         if change:
             decisions = json.loads((package / "decisions.json").read_text())
             change(decisions)
@@ -131,39 +129,55 @@ class TestTheProduct(unittest.TestCase):
         package = self.package(lambda decisions: decisions["decisions"].append(stray))
         self.assertFalse(self.load(package, "its decisions do not fit the program").as_tuned)
 
-    def elsewhere(self, package):
+    def elsewhere(self, package, cache):
         given, found = package.parent / "in.npz", package.parent / "out.npz"
         np.savez(given, *self.inputs)
         words = [sys.executable, "-c", OTHER_PROCESS, package, BUILD, given, found]
-        subprocess.run(words, check=True, env=os.environ | {"PYTHONPATH": str(ROOT / "python")})
+        subprocess.run(
+            words, check=True, env=os.environ | {"PYTHONPATH": str(ROOT / "python"), "XDG_CACHE_HOME": str(cache)}
+        )
         with np.load(found) as results:
             return [results[name] for name in results.files]
 
+    def kept_code(self, cache):
+        return [path for path in (cache / "hone" / "objects").rglob("*") if path.is_file()]
+
     def test_machine_code_is_kept_and_found_by_other_processes(self):
-        package = self.package(code=False)
-        first = self.elsewhere(package)
-        files = [path for path in (package / "code").rglob("*") if path.is_file()]
+        package = self.package()
+        cache, before = package.parent / "cache", set(package.rglob("*"))
+        first = self.elsewhere(package, cache)
+        files = self.kept_code(cache)
         self.assertTrue(files)
         for path in files:
             os.utime(path, (1, 1))
-        second = self.elsewhere(package)
+        second = self.elsewhere(package, cache)
         self.assert_right(second)
         for a, b in zip(first, second, strict=True):
             np.testing.assert_array_equal(a, b)
-        self.assertEqual({path for path in (package / "code").rglob("*") if path.is_file()}, set(files))
+        self.assertEqual(set(self.kept_code(cache)), set(files))
         self.assertTrue(all(path.stat().st_mtime > 1 for path in files))  # reading counts as use
+        self.assertEqual(set(package.rglob("*")), before)
+
+    def test_code_that_comes_with_a_package_is_not_run(self):
+        package = self.package()
+        cache = package.parent / "cache"
+        self.elsewhere(package, cache)
+        shutil.copytree(cache / "hone" / "objects", package / "code")
+        for path in (package / "code").rglob("*"):
+            os.utime(path, (1, 1))
+        self.assert_right(self.elsewhere(package, package.parent / "another"))
+        self.assertTrue(all(path.stat().st_mtime == 1 for path in (package / "code").rglob("*")))
+        self.assertTrue(self.kept_code(package.parent / "another"))
 
     def test_damaged_code_is_compiled_again(self):
-        package = self.package(code=False)
-        self.elsewhere(package)
-        files = [path for path in (package / "code").rglob("*") if path.is_file()]
+        package = self.package()
+        cache = package.parent / "cache"
+        self.elsewhere(package, cache)
+        files = self.kept_code(cache)
         for path in files:
             path.write_bytes(path.read_bytes()[:-7] + b"changed")
-        self.assert_right(self.elsewhere(package))
+        self.assert_right(self.elsewhere(package, cache))
         self.assertTrue(all(not path.read_bytes().endswith(b"changed") for path in files))
-
-    def test_a_tuned_program_has_its_code_at_once(self):
-        self.assertTrue(any((self.package() / "code").rglob("*")))
 
     def test_calls_of_many_threads_have_their_own_results(self):
         for options in ({"threads": 1}, {"threads": 2}):

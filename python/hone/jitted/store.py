@@ -130,6 +130,5 @@ class Store:
 
 
 def _digests(package: Path) -> dict[str, str]:
-    # Compiled code in a folder of its own has digests of its own, and later loads may add some.
     files = sorted(file for file in package.iterdir() if file.is_file()) if package.is_dir() else []
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}

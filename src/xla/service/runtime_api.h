@@ -20,7 +20,7 @@ HONE_API const char* hone_last_error(void);
 
 // Compiles the program of a NAME.hone folder under its tuned decisions, for `threads` threads (at least 1). NULL on
 // error. Where this machine or XLA is not what the package was made for, default XLA's program is loaded in its place: see
-// hone_program_as_tuned. Machine code is kept in the package's folder "code" where that can be written, and found there by later loads.
+// hone_program_as_tuned. Machine code is kept in the user's cache folder, and found there by later loads.
 HONE_API void* hone_program_load(const char* package_dir, int threads);
 // The same program as default XLA compiles it, for comparisons. It declares no weights but those that the program stores as bytes
 // (--precision int8-weights): they are set once, as in the tuned program.

@@ -18,8 +18,6 @@
 namespace hone::xla_side {
 namespace {
 
-constexpr uint64_t kCodeBytes = uint64_t{256} << 20;  // of a package's folder "code"
-
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error("cannot read " + path);
@@ -46,10 +44,12 @@ bool keeps_state(const xla::HloModule& module) {
   return false;
 }
 
-// Of earlier loads of the package; null where the folder can be neither read nor made, or is another user's.
-std::unique_ptr<CodeCache> kept_code(const std::string& folder) {
+// Of this user's earlier loads and searches; null where their folder can be neither read nor made, or is another user's.
+std::unique_ptr<CodeCache> kept_code() {
+  const std::string folder = user_object_folder();
+  if (folder.empty()) return nullptr;
   try {
-    return std::make_unique<CodeCache>(std::make_unique<ObjectStore>(ObjectStoreOptions{folder, kCodeBytes}));
+    return std::make_unique<CodeCache>(std::make_unique<ObjectStore>(ObjectStoreOptions{folder}));
   } catch (const Error&) {
     return nullptr;
   }
@@ -63,7 +63,7 @@ std::mutex& compiling() {
 
 }  // namespace
 
-RuntimeProgram::RuntimeProgram(const std::string& folder, int threads, bool tuned) : code_folder_(folder + "/code") {
+RuntimeProgram::RuntimeProgram(const std::string& folder, int threads, bool tuned) {
   const auto json = nlohmann::json::parse(read_text(folder + "/decisions.json"));
   module_ = load_module(read_text(folder + "/program.pb"), folder).module;
   const auto& target = json.at("target");
@@ -174,7 +174,7 @@ void RuntimeProgram::compile() {
   unmatched_ = lowered.unmatched;
   const bool packed = std::count(storage_.begin(), storage_.end(), Storage::Packed) > 0;
   most_places_ = packed || keeps_state(*lowered.module) ? 1 : std::max(2U, std::thread::hardware_concurrency());
-  const std::unique_ptr<CodeCache> code = as_tuned_ ? kept_code(code_folder_) : nullptr;
+  const std::unique_ptr<CodeCache> code = as_tuned_ ? kept_code() : nullptr;
   auto executable = std::make_unique<Executable>(generate(std::move(lowered.module), lowered.threads, code.get()),
                                                  lowered.threads, lowered.huge_pages);
   free_.clear();

@@ -22,7 +22,8 @@ namespace hone::xla_side {
 class RuntimeProgram {
  public:
   // `tuned`: under the package's decisions, unless it does not fit this machine or the decisions not the program: warning(). Compiled
-  // code is kept in the package's folder "code", where that can be written. Throws Error for what is no package.
+  // code is kept in the user's folder of it (base/object_store.h), never beside the package, which may come from others. Throws Error
+  // for what is no package.
   RuntimeProgram(const std::string& folder, int threads, bool tuned);
 
   // As the user gives them: those of the original program.
@@ -60,7 +61,6 @@ class RuntimeProgram {
   void take_quantized(int i, const void* data);
   void take_weight(int i, xla::Literal literal);
 
-  std::string code_folder_;
   std::unique_ptr<xla::HloModule> module_;
   CompileTarget target_;
   Decisions decisions_, unmatched_;
