@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 _HERE = Path(__file__).resolve().parent
-_FOLDERS = (_HERE / "share" / "benchmarks", _HERE.parent.parent / "data" / "benchmarks")
+_FOLDERS = (_HERE / "share" / "hone" / "benchmarks", _HERE.parent.parent / "data" / "benchmarks")
 RESULT_FORMAT = "hone-gym-result-1"
 
 
