@@ -20,7 +20,7 @@ class PackagesOfOthers(WithWorker):
             self.tune("softmax", "--budget", "4s", "-o", target)
             PackagesOfOthers.kept = {file.name: file.read_bytes() for file in target.iterdir()}
             shutil.rmtree(target)
-        target.mkdir()
+        target.mkdir(exist_ok=True)
         for name, content in PackagesOfOthers.kept.items():
             (target / name).write_bytes(content)
         return target
