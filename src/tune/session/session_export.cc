@@ -8,7 +8,7 @@
 namespace hone::tune {
 namespace {
 
-constexpr double kLimitSeconds = 3600;  // the program may have to run first, to compare with
+constexpr double kExportSeconds = 3600;  // the program may have to run first, to compare with
 
 }  // namespace
 
@@ -18,7 +18,7 @@ wire::ExportReplyT Session::exported(const Decisions& decisions) {
     request.program = program_.program;
     request.target = wire_target();
     request.decisions = wire::to_wire(decisions);
-    return worker_.call<wire::ExportReplyT>(std::move(request), kLimitSeconds);
+    return worker_.call<wire::ExportReplyT>(std::move(request), kExportSeconds);
   });
 }
 
@@ -28,7 +28,7 @@ std::vector<NamedArray> Session::inputs() {
     request.program = program_.program;
     request.target = wire_target();
     request.want_inputs = true;
-    return worker_.call<wire::RunReplyT>(std::move(request), kLimitSeconds);
+    return worker_.call<wire::RunReplyT>(std::move(request), kExportSeconds);
   });
   std::vector<NamedArray> arrays;
   for (size_t i = 0; i < reply.inputs.size(); ++i) {
@@ -48,7 +48,7 @@ Measurement Session::judge_outputs(std::vector<NamedArray> outputs) {
     sent.dims = std::move(array.dims);
     sent.data = std::move(array.bytes);
   }
-  const auto reply = worker_.call<wire::VerifyReplyT>(std::move(request), kLimitSeconds);
+  const auto reply = worker_.call<wire::VerifyReplyT>(std::move(request), kExportSeconds);
   Measurement judged{.outcome = outcome_of(reply.verdict)};
   judged.max_error = reply.max_error;
   judged.note = reply.note;
