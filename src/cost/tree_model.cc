@@ -50,6 +50,8 @@ KernelRows kernel_rows(std::span<const KernelView> kernels, const features::Cpu&
   KernelRows rows;
   const size_t width = features::tile_feature_count();
   for (const KernelView& kernel : kernels) {
+    if (kernel.tiles.size() % width != 0)
+      throw Error("options of a kernel have the wrong width", std::string(kernel.fingerprint));
     const KernelFeatures features(kernel, cpu);
     for (size_t at = 0; at < kernel.tiles.size(); at += width)
       rows.analytical_ns.push_back(features.append(kernel.tiles.subspan(at, width), rows.features));

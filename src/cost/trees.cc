@@ -19,7 +19,7 @@ int32_t depth_of(std::span<const int32_t> left, std::span<const int16_t> feature
   int32_t most = 0;
   for (size_t i = 0; i < left.size(); ++i) {
     if (feature[i] < 0) continue;
-    for (const int32_t child : {left[i], left[i] + 1}) depth[child] = depth[i] + 1;
+    for (const int32_t child : {left[i], left[i] + 1}) depth[child] = std::max(depth[child], depth[i] + 1);
     most = std::max(most, depth[i] + 1);
   }
   return most;
@@ -45,7 +45,7 @@ Trees Trees::from_arrays(const Arrays& arrays, size_t features) {
       const bool leaf = feature[i] < 0;
       const int32_t at = i - root;
       // Children come after their parent, so no path is a circle.
-      if (!leaf && (feature[i] >= static_cast<int32_t>(features) || left[i] <= at || left[i] + 1 >= end - root))
+      if (!leaf && (feature[i] >= static_cast<int32_t>(features) || left[i] <= at || left[i] >= end - root - 1))
         throw Error("a node of a tree has no such feature or child");
       // A leaf reads what follows the features, a number that is below nothing, so its successor is itself.
       all.nodes_.push_back({value[i], static_cast<uint16_t>(leaf ? features : feature[i]),

@@ -65,6 +65,10 @@ class CannotRunTest(CliTest):
             self.assertIn(f"nothing here computes its custom calls {NAMES}", line)
         self.assertEqual(list(self.dir.glob("*.hone")), [])
 
+    def test_calls_of_a_gpu_are_not_taken_for_those_of_xla(self):
+        file = self.write("gpu.hlo", CALLS.replace('"my_kernel"', '"__cublas$gemm"'))
+        self.assertEqual(self.json("inspect", file)["unknown_calls"], {"__cublas$gemm": 2, "other_kernel": 1})
+
     def test_calls_that_xla_removes_are_no_obstacle(self):
         file = self.write("sharding.hlo", SHARDING)
         self.assertEqual(self.json("inspect", file)["unknown_calls"], {})

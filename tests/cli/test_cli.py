@@ -125,6 +125,16 @@ class OnePass(WithWorker):
             self.json("inspect", "-", stdin="\n".join(lines).encode())["parameters"], ["f32[2,4]", "f32[4,4]"]
         )
 
+    def test_complex_constants_left_out_of_a_file_become_parameters(self):
+        text = """module @m {
+          func.func public @main(%arg0: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+            %0 = stablehlo.constant dense_resource<__elided__> : tensor<4xcomplex<f32>>
+            %1 = stablehlo.multiply %arg0, %0 : tensor<4xcomplex<f32>>
+            return %1 : tensor<4xcomplex<f32>>
+          }
+        }"""
+        self.assertEqual(self.json("inspect", "-", stdin=text.encode())["parameters"], ["c64[4]", "c64[4]"])
+
     def test_inspect_of_a_program_that_is_none(self):
         (self.dir / "bad.hlo").write_text("HloModule m\nENTRY main { ROOT r = f32[2] add(x, y) }\n")
         done = self.hone("inspect", "bad.hlo", code=2)

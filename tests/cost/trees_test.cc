@@ -89,6 +89,23 @@ TEST_CASE("walks side by side end where single ones do") {
   }
 }
 
+TEST_CASE("a node that two others lead to is as deep as the longer way") {
+  // 0 -> 1, 2; 1 -> 3, 4; 2 -> 7, 8; 3 -> 5, 6; 5 -> 9, 10; 7 -> 9, 10; 9 -> 11, 12.
+  const std::vector<int32_t> left = {1, 3, 7, 5, 0, 9, 0, 9, 0, 11, 0, 0, 0}, roots = {0};
+  std::vector<int16_t> feature(13, -1);
+  std::vector<float> value(13, 1);
+  for (const int node : {0, 1, 2, 3, 5, 7, 9}) feature[node] = 0;
+  value[11] = 42;
+  CHECK(Trees::from_arrays({0, feature, value, left, roots}, 1).predict(std::vector<float>{0}) == 42);
+}
+
+TEST_CASE("a child beyond all numbers is refused") {
+  const std::vector<int16_t> feature = {0, -1, -1};
+  const std::vector<float> value = {1, 2, 3};
+  const std::vector<int32_t> left = {std::numeric_limits<int32_t>::max(), 0, 0}, roots = {0};
+  CHECK_THROWS_AS(Trees::from_arrays({0, feature, value, left, roots}, 1), Error);
+}
+
 TEST_CASE("what is no tree is refused") {
   for (const char* text :
        {R"({})", R"({"base": 0, "trees": [{"feature": [], "value": [], "left": []}]})",

@@ -97,7 +97,9 @@ bool is_lapack(const std::string& target) {
 
 // Calls that XLA makes and compiles by itself.
 bool is_of_xla(const std::string& target) {
-  return target == "PadToStatic" || target == "SliceToDynamic" || target == "TopK" || absl::StartsWith(target, "__");
+  const bool of_gpu = absl::StartsWith(target, "__cu") || absl::StartsWith(target, "__triton");  // of dumps from there
+  return target == "PadToStatic" || target == "SliceToDynamic" || target == "TopK" ||
+         (absl::StartsWith(target, "__") && !of_gpu);
 }
 
 bool has_handler(const xla::HloInstruction& call) {

@@ -115,7 +115,11 @@ std::string parameters_for_elided(const std::string& text, int64_t& count) {
   size_t at = close;
   for (size_t hit; (hit = text.find(kElided, at)) < end; ++count) {
     const size_t type_at = hit + sizeof kElided - 1;
-    const size_t after = text.find('>', type_at) + 1;
+    const size_t inside = text.find('<', type_at) + 1;
+    if (inside == 0) break;
+    size_t after = inside;  // tensor<4xcomplex<f32>> has brackets within
+    for (int depth = 1; depth > 0 && after < text.size(); ++after)
+      depth += text[after] == '<' ? 1 : text[after] == '>' ? -1 : 0;
     const std::string type = text.substr(type_at, after - type_at), name = "%elided_" + std::to_string(count);
     const bool first = count == 0 && text.find_first_not_of(" \n", open + 1) == close;
     parameters += (first ? "" : ", ") + name + ": " + type;
