@@ -7,6 +7,9 @@ DEMO_BUDGET ?= 20s
 CORPUS ?= ../shared/corpus
 CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'python/*.cc')
 
+# Set-up is several targets, and one at a time writes .venv.
+.NOTPARALLEL:
+
 .PHONY: known tables-perf-model operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev build train-tools demo test wheel bench corpus examples reference lint tidy format clean
 
 setup:
@@ -147,9 +150,11 @@ lint: setup-dev
 	$(PYTHON) scripts/check_layers.py
 	$(PYTHON) scripts/check_size.py
 
-# Slow, and needs a build: static analysis of all code that does not include XLA.
-tidy: setup-dev build
-	.venv/bin/clang-tidy -p $(BUILD) --quiet $(filter-out src/xla/%,$(filter src/%.cc,$(CPP)))
+# Slow: static analysis of all code that does not include XLA, source by source, which needs the headers that a build makes.
+tidy: setup-dev setup-train build
+	@cmake -S . -B $(BUILD)/tidy -G Ninja -DHONE_TRAIN=ON -DHONE_SINGLE_UNITS=ON >/dev/null
+	@cp -r $(BUILD)/generated $(BUILD)/tidy/
+	.venv/bin/clang-tidy -p $(BUILD)/tidy --quiet $(filter-out src/xla/%,$(filter src/%.cc,$(CPP)))
 
 format: setup-dev
 	.venv/bin/clang-format -i $(CPP)

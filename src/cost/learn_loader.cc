@@ -38,7 +38,7 @@ void* open_handle() {
   }
   if (!handle)
     throw RunError(std::string("this needs torch, and there is no ") + kLibrary + " beside the program",
-                   folder.string(), "run 'make train-tools'");
+                   folder.string(), "run 'make train-tools'; of wheels, those of 'make wheel' have it");
   decltype(&hone_learn_abi) abi = nullptr;
   find(handle, "hone_learn_abi", abi);
   if (abi() != kHoneLearnAbi)
