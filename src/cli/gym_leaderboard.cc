@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/printable.h"
@@ -31,6 +32,17 @@ json standing_json(const Standing& s) {
           {"confirmed", s.right}, {"reduction", s.reduction}, {"removed", s.removed}, {"problems", s.problems}};
 }
 
+// The text as plain text of Markdown, which neither ends a cell nor begins code, a link or an element of HTML.
+std::string markdown_text(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (std::string_view("\\|`<[").find(c) != std::string_view::npos) escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+// Names are free text of others: they are escaped, or cut to their column, so that they look like no other column.
 void print_standings(const std::vector<Standing>& standings, bool markdown) {
   if (markdown) fmt::print("| benchmark | agent | reduction | removed | confirmed |\n|---|---|---:|---:|---:|\n");
   if (!markdown)
@@ -39,9 +51,11 @@ void print_standings(const std::vector<Standing>& standings, bool markdown) {
     const std::string agent = printable(s.agent, 60), set = printable(s.benchmark, 60);
     const std::string confirmed = fmt::format("{}/{}", s.right, s.programs);
     if (markdown)
-      fmt::print("| {} | {} | {:.3f} | {:.1f} % | {} |\n", set, agent, s.reduction, 100 * s.removed, confirmed);
+      fmt::print("| {} | {} | {:.3f} | {:.1f} % | {} |\n", markdown_text(set), markdown_text(agent), s.reduction,
+                 100 * s.removed, confirmed);
     else
-      fmt::print("{:<16} {:<28} {:>9.3f}x {:>7.1f} % {:>10}\n", set, agent, s.reduction, 100 * s.removed, confirmed);
+      fmt::print("{:<16.16} {:<28.28} {:>9.3f}x {:>7.1f} % {:>10}\n", set, agent, s.reduction, 100 * s.removed,
+                 confirmed);
   }
 }
 
@@ -89,7 +103,7 @@ int leaderboard(const LeaderboardCommand& c) {
 Runner declare_gym_leaderboard(CLI::App& app) {
   const auto c = std::make_shared<LeaderboardCommand>();
   app.add_option("FILE", c->files, "files of results (docs/reference/gym.md)")->required()->type_name("");
-  app.add_option("--programs", c->programs, "folder of the set's programs (default: the one that comes with hone)")
+  app.add_option("--programs", c->programs, "folder of the programs of sets that come without them")
       ->type_name("FOLDER");
   app.add_option("--sets", c->sets, "folder of the sets (default: data/benchmarks)")->type_name("FOLDER");
   app.add_flag("--markdown", c->markdown, "print the table as Markdown");

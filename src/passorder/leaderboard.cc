@@ -37,11 +37,23 @@ auto read_object(const std::string& path, const std::string& format, const std::
   }
 }
 
+// Conversion would cut numbers with a fraction and take true for 1.
+int64_t whole_number(const json& object, const char* name, const std::string& path) {
+  const json& value = object.at(name);
+  if (!value.is_number_integer())
+    throw Error("the value " + value.dump() + " is no whole number", path, std::string("mend '") + name + "'");
+  return value.get<int64_t>();
+}
+
 // The number of instructions after the passes; a pass that fails leaves the program as it is.
 int64_t instructions_after(const BenchmarkProgram& program, const std::vector<std::string>& passes,
                            PassSession& session) {
   const std::string key = session.load_file(program.file);
   PassStatePtr state = session.initial(key);
+  if (state->instructions != program.instructions)
+    throw Error(fmt::format("{} has {} instructions, not {} as the set says", program.name, state->instructions,
+                            program.instructions),
+                program.file, "mend the set");
   PassHistory history;
   for (const std::string& pass : passes) {
     const PassStep step = session.step(key, state, history, pass);
@@ -68,14 +80,14 @@ std::string fault_of(const OrderClaim& claim, const BenchmarkProgram& program, c
 
 BenchmarkSet read_benchmark(const std::string& path, const std::string& root) {
   return read_object(path, kBenchmarkFormat, "data/benchmarks has the sets", [&](const json& object) {
-    BenchmarkSet set{object.at("name"), object.at("max_passes"), {}};
+    BenchmarkSet set{object.at("name"), whole_number(object, "max_passes", path), {}};
     const std::string own = object.value("root", "");
     if (root.empty() && own.empty())
       throw Error("the programs of " + set.name + " do not come with hone", path, "name their folder with --programs");
-    const fs::path folder = root.empty() ? fs::path(path).parent_path() / own : fs::path(root);
+    const fs::path folder = own.empty() ? fs::path(root) : fs::path(path).parent_path() / own;
     for (const json& row : object.at("programs"))
       set.programs.push_back({row.at("name"), (folder / row.at("file").get<std::string>()).lexically_normal().string(),
-                              row.at("sha256"), row.at("instructions")});
+                              row.at("sha256"), whole_number(row, "instructions", path)});
     if (set.programs.empty() || set.max_passes < 1) throw Error("the set is empty", path);
     return set;
   });
@@ -94,7 +106,7 @@ GymResult read_gym_result(const std::string& path) {
   return read_object(path, kResultFormat, hint, [&](const json& object) {
     GymResult result{path, object.at("agent"), object.at("benchmark"), {}};
     for (const json& entry : object.at("entries"))
-      result.claims.push_back({entry.at("program"), entry.at("passes"), entry.at("instructions")});
+      result.claims.push_back({entry.at("program"), entry.at("passes"), whole_number(entry, "instructions", path)});
     return result;
   });
 }

@@ -21,8 +21,8 @@ struct BenchmarkSet {
   std::vector<BenchmarkProgram> programs;
 };
 
-// `root`: the folder of the programs; empty = the one that the file names, relative to the file. Throws Error for a file that
-// is no set, and for a set without a folder of its own if `root` is empty.
+// `root`: the folder of the programs if the file names none of its own, which is relative to the file. Throws Error for a
+// file that is no set, and for a set without a folder of its own if `root` is empty.
 BenchmarkSet read_benchmark(const std::string& path, const std::string& root);
 // Throws Error if the program's file is missing or has other bytes.
 void check_benchmark_program(const BenchmarkProgram& program);
@@ -48,8 +48,8 @@ struct Standing {
 };
 
 // Runs the passes of every claim. A claim holds if the program is in the set, named once, and its passes are of the default
-// action set, not more than allowed, and lead to the claimed number of instructions. Throws Error for another set's result and
-// for missing programs.
+// action set, not more than allowed, and lead to the claimed number of instructions. Throws Error for another set's result,
+// for missing programs, and where an untouched program has another number of instructions than the set says.
 Standing replay(const GymResult& result, const BenchmarkSet& set, PassSession& session);
 
 }  // namespace hone::passorder
