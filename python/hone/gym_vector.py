@@ -81,9 +81,7 @@ class XlaPassOrderVector(VectorEnv):
         return self._observation(self._values, self._costs), self._infos()
 
     def step(self, actions: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict]:
-        actions = np.ascontiguousarray(actions, np.int64)
-        if actions.shape != (self.num_envs,):
-            raise ValueError(f"actions have shape {actions.shape}, not ({self.num_envs},)")
+        actions = self._checked(actions)
         rewards, flags = np.zeros(self.num_envs, np.float64), np.zeros(self.num_envs, np.int32)
         last = np.zeros_like(self._values)
         last_costs = None if self._costs is None else np.zeros_like(self._costs)
@@ -107,6 +105,18 @@ class XlaPassOrderVector(VectorEnv):
             infos = self._add_info(infos, {"final_obs": final, "final_info": about}, int(i))
         return self._observation(self._values, self._costs), rewards, terminated, truncated, infos
 
+    def _checked(self, actions):
+        """The actions as int64 [num_envs]; ValueError before any environment steps if one of them is none."""
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_envs,):
+            raise ValueError(f"actions have shape {actions.shape}, not ({self.num_envs},)")
+        if actions.dtype.kind not in "iu":
+            raise ValueError(f"actions are of type {actions.dtype}, not integers")
+        outside = actions[(actions < 0) | (actions >= len(self.passes))]
+        if len(outside):
+            raise ValueError(f"action {outside[0]} is out of range (0 to {len(self.passes) - 1})")
+        return np.ascontiguousarray(actions, np.int64)
+
     def action_masks(self) -> np.ndarray:
         """Bools [num_envs, passes], as XlaPassOrder.action_masks of every environment."""
         masks = np.empty((self.num_envs, len(self.passes)), np.uint8)
@@ -115,14 +125,27 @@ class XlaPassOrderVector(VectorEnv):
         return masks.astype(bool)
 
     def save(self) -> dict[str, Any]:
-        """The state as an object for JSON: the seed, and the episode and actions of every environment."""
-        return json.loads(self._library.hone_vec_save(self._open()) or raise_error(self._library))
+        """The state as an object for JSON.
+
+        It has the seed, the episode, actions and fingerprint of every environment, the generator of later seeds, and
+        the passes and programs, which `restore` compares.
+        """
+        state = json.loads(self._library.hone_vec_save(self._open()) or raise_error(self._library))
+        return state | {"random": self.np_random.bit_generator.state}
 
     def restore(self, state: dict[str, Any]) -> tuple[Any, dict]:
-        """Continues from `save` of as many environments with the same options. Returns the observations and infos."""
+        """Continues from `save` of as many environments with the same options. Returns the observations and infos.
+
+        Raises ValueError that names what differs, for a state of other passes, programs or numbers of environments, or
+        of another XLA, whose passes lead elsewhere.
+        """
+        if not isinstance(state, dict) or not isinstance(state.get("random"), dict):
+            raise ValueError("not a saved state of a vector of environments")
+        own = {name: value for name, value in state.items() if name != "random"}
         pointers = pointer(self._values, c_float), pointer(self._costs, c_float)
-        if not self._library.hone_vec_restore(self._open(), json.dumps(state).encode(), *pointers):
+        if not self._library.hone_vec_restore(self._open(), json.dumps(own).encode(), *pointers):
             raise_error(self._library)
+        self.np_random.bit_generator.state = state["random"]
         return self._observation(self._values, self._costs), self._infos()
 
     def close_extras(self, **kwargs: Any) -> None:

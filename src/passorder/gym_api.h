@@ -55,7 +55,8 @@ HONE_GYM_API int hone_vec_step(hone_vec* vec, const int64_t* actions, float* val
 HONE_GYM_API const char* hone_vec_info(hone_vec* vec, int64_t index);      /* of the present state */
 HONE_GYM_API const char* hone_vec_last_info(hone_vec* vec, int64_t index); /* of the state in which the episode ended */
 HONE_GYM_API int hone_vec_mask(hone_vec* vec, uint8_t* mask);              /* [count, actions] */
-/* The seed, and the episode and actions of each environment, as JSON; restoring replays the actions. */
+/* The passes, the programs, the seed, and the episode, actions and fingerprint of each environment, as JSON; restoring
+   compares them and replays the actions. */
 HONE_GYM_API const char* hone_vec_save(hone_vec* vec);
 HONE_GYM_API int hone_vec_restore(hone_vec* vec, const char* state, float* values, float* costs);
 

@@ -15,7 +15,6 @@ struct hone_vec {
   // The first environment of each worker process, which the others of it are clones of.
   std::vector<std::unique_ptr<PassEnv>> first;
   std::unique_ptr<VectorEnvironment> environments;
-  uint64_t seed = 0;
   std::vector<json> last_info;  // [count]
   std::string text;             // of the last result
 };
@@ -23,6 +22,7 @@ struct hone_vec {
 namespace {
 
 constexpr int64_t kMost = 4096;
+constexpr char kStateFormat[] = "hone-gym-vector-state-1";
 
 int64_t take_count(json& options, const char* name, int64_t most) {
   const json value = options.value(name, json());
@@ -43,6 +43,40 @@ void put(const Observation& observation, int64_t row, float* values, float* cost
 
 void put_all(const std::vector<Observation>& observations, float* values, float* costs) {
   for (size_t i = 0; i < observations.size(); ++i) put(observations[i], static_cast<int64_t>(i), values, costs);
+}
+
+// Empty before the first episode.
+std::string fingerprint(const hone_vec* vec, int64_t index) {
+  return vec->environments->environment(index).info().value("fingerprint", "");
+}
+
+json saved(const hone_vec* vec) {
+  json environments = vec->environments->save();
+  for (size_t i = 0; i < environments.size(); ++i)
+    environments[i]["fingerprint"] = fingerprint(vec, static_cast<int64_t>(i));
+  return {{"format", kStateFormat},
+          {"passes", vec->first[0]->actions()},
+          {"programs", vec->first[0]->programs()},
+          {"seed", vec->environments->seed()},
+          {"environments", environments}};
+}
+
+// Changes nothing where the state is of other environments.
+void restore_saved(hone_vec* vec, const json& state) {
+  if (!state.is_object() || state.value("format", "") != kStateFormat)
+    throw hone::Error("not a saved state of a vector of environments", "format", kStateFormat);
+  if (state.at("passes") != json(vec->first[0]->actions()))
+    throw hone::Error("the state is of environments with other passes", "passes");
+  if (state.at("programs") != json(vec->first[0]->programs()))
+    throw hone::Error("the state is of environments with other programs", "programs");
+  const json& environments = state.at("environments");
+  vec->environments->restore(environments, state.at("seed").get<uint64_t>());
+  vec->environments->observations();
+  if (environments.front().at("episode").get<int64_t>() < 0) return;
+  for (int64_t i = 0; i < vec->environments->count(); ++i)
+    if (environments[i].at("fingerprint") != fingerprint(vec, i))
+      throw hone::Error("the passes of environment " + std::to_string(i) + " lead to another program here",
+                        "fingerprint");
 }
 
 const char* answer(hone_vec* handle, const std::function<json()>& make) {
@@ -87,7 +121,6 @@ const char* hone_vec_spec(hone_vec* vec) {
 int hone_vec_reset(hone_vec* vec, uint64_t seed, float* values, float* costs) {
   return guarded([&] {
     put_all(vec->environments->restart(seed), values, costs);
-    vec->seed = seed;
     std::fill(vec->last_info.begin(), vec->last_info.end(), json());
   });
 }
@@ -126,16 +159,12 @@ int hone_vec_mask(hone_vec* vec, uint8_t* mask) {
 }
 
 const char* hone_vec_save(hone_vec* vec) {
-  return answer(vec, [&]() -> json { return {{"seed", vec->seed}, {"environments", vec->environments->save()}}; });
+  return answer(vec, [&] { return saved(vec); });
 }
 
 int hone_vec_restore(hone_vec* vec, const char* text, float* values, float* costs) {
   return guarded([&] {
-    const json state = json::parse(text);
-    const uint64_t seed = state.at("seed").get<uint64_t>();
-    vec->environments->restart(seed);
-    vec->environments->restore(state.at("environments"));
-    vec->seed = seed;
+    restore_saved(vec, json::parse(text));
     put_all(vec->environments->observations(), values, costs);
   });
 }

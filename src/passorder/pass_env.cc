@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <set>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -39,6 +41,15 @@ std::string name_of(const std::string& path) {
   return file.substr(0, file.find('.'));
 }
 
+// One name per program, each of one file only: where those of several files are equal, the paths.
+std::vector<std::string> names_of(const std::vector<std::string>& paths) {
+  std::map<std::string, std::set<std::string>> files;
+  for (const std::string& path : paths) files[name_of(path)].insert(path);
+  std::vector<std::string> names;
+  for (const std::string& path : paths) names.push_back(files[name_of(path)].size() == 1 ? name_of(path) : path);
+  return names;
+}
+
 }  // namespace
 
 void PassEnvOptions::validate() const {
@@ -54,10 +65,9 @@ void PassEnvOptions::validate() const {
 
 PassEnv::PassEnv(PassEnvOptions options) : options_(std::move(options)) {
   options_.validate();
-  for (const std::string& program : options_.programs) {
+  for (const std::string& program : options_.programs)
     if (!std::filesystem::is_regular_file(program)) throw Error("there is no such program", program);
-    names_.push_back(name_of(program));
-  }
+  names_ = names_of(options_.programs);
   session_ = std::make_shared<PassSession>(options_.session);
   for (const std::string& pass : options_.passes) session_->check_pass(pass);
   if (options_.passes.empty()) options_.passes = session_->default_passes();

@@ -72,7 +72,8 @@ class PassEnv : public Environment {
   PassEnvOptions options_;
   EnvironmentSpec spec_;
   std::shared_ptr<PassSession> session_;
-  std::vector<std::string> names_;  // of the programs: file names without folder and extensions
+  // Of the programs: file names without folder and extensions; the paths where those of several files are equal.
+  std::vector<std::string> names_;
 
   std::string name_, program_;  // of the episode; program_ is the session's key
   PassStatePtr initial_, state_;

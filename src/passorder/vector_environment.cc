@@ -95,7 +95,15 @@ int64_t VectorEnvironment::count() const { return static_cast<int64_t>(slots_.si
 
 void VectorEnvironment::for_each(const std::function<void(int64_t)>& work) {
   if (threads_) return threads_->run(work);
-  for (int64_t i = 0; i < count(); ++i) work(i);
+  std::exception_ptr first;
+  for (int64_t i = 0; i < count(); ++i) {
+    try {
+      work(i);
+    } catch (...) {  // rethrown after the others, as with threads
+      if (!first) first = std::current_exception();
+    }
+  }
+  if (first) std::rethrow_exception(first);
 }
 
 Observation VectorEnvironment::begin(int64_t index, int64_t episode) {
@@ -154,9 +162,26 @@ nlohmann::json VectorEnvironment::save() const {
   return state;
 }
 
-void VectorEnvironment::restore(const nlohmann::json& state) {
+void VectorEnvironment::check_state(const nlohmann::json& state) const {
   if (!state.is_array() || static_cast<int64_t>(state.size()) != count())
     throw Error("the saved state has another number of environments");
+  const auto in_range = [&](const nlohmann::json& action) {
+    return action.is_number_integer() && action.get<int64_t>() >= 0 && action.get<int64_t>() < spec().actions;
+  };
+  for (const auto& slot : state) {
+    if (!slot.is_object() || !slot.contains("episode") || !slot["episode"].is_number_integer() ||
+        !slot.contains("actions") || !slot["actions"].is_array())
+      throw Error("the saved state has no episode or actions of an environment");
+    for (const auto& action : slot["actions"])
+      if (!in_range(action)) throw Error("action " + action.dump() + " of the saved state is out of range");
+  }
+}
+
+void VectorEnvironment::restore(const nlohmann::json& state) { restore(state, seed_); }
+
+void VectorEnvironment::restore(const nlohmann::json& state, uint64_t seed) {
+  check_state(state);
+  seed_ = seed;
   observations_.clear();
   if (state.front().at("episode").get<int64_t>() < 0) return;
   std::vector<Observation> now(slots_.size());
@@ -166,6 +191,7 @@ void VectorEnvironment::restore(const nlohmann::json& state) {
       const Step step = slots_[i].environment->step(action.get<int64_t>());
       slots_[i].actions.push_back(action.get<int64_t>());
       slots_[i].return_ += step.reward;
+      if (step.done()) throw Error("an episode of the saved state is longer than those here");
       now[i] = step.observation;
     }
   });

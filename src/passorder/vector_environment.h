@@ -42,16 +42,21 @@ class VectorEnvironment {
   const std::vector<Observation>& restart(uint64_t seed);
   const Environment& environment(int64_t index) const;
 
+  uint64_t seed() const { return seed_; }  // of the run
   // The state of every environment: its episode and the actions so far.
   nlohmann::json save() const;
-  // Replays them. Throws Error for a state of another number of environments.
+  // Replays them. Throws Error for a state of another number of environments or of actions that are none here, which leaves
+  // everything as it was, and for episodes that are longer than those here.
   void restore(const nlohmann::json& state);
+  // The same for a state of a run with another seed.
+  void restore(const nlohmann::json& state, uint64_t seed);
 
  private:
   struct Slot;
   class Threads;
   void for_each(const std::function<void(int64_t)>& work);  // index of an environment
   Observation begin(int64_t index, int64_t episode);
+  void check_state(const nlohmann::json& state) const;
   uint64_t seed_;
   std::vector<Slot> slots_;
   std::vector<Observation> observations_;

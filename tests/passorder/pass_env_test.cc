@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <csignal>
+#include <filesystem>
 #include <set>
 
 #include "base/error.h"
@@ -305,6 +306,25 @@ TEST_CASE("the run time is measured once, at the end", "[rl][passes]") {
   CHECK(last.error.empty());
   CHECK(std::isfinite(last.reward));
   CHECK(env.info()["run_time"]["verified"] == true);
+}
+
+TEST_CASE("programs of equal file names have names of their own", "[rl][passes]") {
+  const Files files;
+  PassEnvOptions options = env_options(files);
+  const auto folder = files.folder.path();
+  const std::string a = (folder / "a" / "model.hlo").string(), b = (folder / "b" / "model.hlo").string();
+  for (const std::string& path : {a, b}) std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  write_file(a, kProgram);
+  write_file(b, kAborts);
+  options.programs = {a, b, files.path, files.path};
+  PassEnv env(options);
+  CHECK(env.programs() == std::vector<std::string>{a, b, "small", "small"});
+  for (const std::string& name : {a, b}) {
+    env.reset(0, {name});
+    CHECK(env.info()["program"] == name);
+    CHECK(env.state().instructions == (name == a ? 10 : 3));
+  }
+  CHECK_THROWS_AS(env.reset(0, {"model"}), Error);  // of which file?
 }
 
 TEST_CASE("bad options are named", "[rl][passes]") {

@@ -88,6 +88,54 @@ TEST_CASE("an error of one environment is rethrown, and no thread is left waitin
   CHECK_THROWS_AS(VectorEnvironment(2, uneven, 7, true), InternalError);
 }
 
+TEST_CASE("an error of one environment stops no other, with and without threads") {
+  for (const bool threads : {false, true}) {
+    INFO(threads);
+    VectorEnvironment environments(3, identity, 7, threads);
+    const std::vector<int64_t> bad = {0, 9, 0};
+    CHECK_THROWS_AS(environments.step(bad), Error);
+    const nlohmann::json state = environments.save();
+    CHECK(state[0]["actions"].size() == 1);
+    CHECK(state[1]["actions"].empty());
+    CHECK(state[2]["actions"].size() == 1);
+  }
+}
+
+TEST_CASE("a state of a run with another seed is restored with it") {
+  VectorEnvironment environments(3, identity, 7, false), copy(3, identity, 8, false);
+  Rng a(1);
+  walk(environments, a, 17);
+  copy.restore(environments.save(), environments.seed());
+  CHECK(copy.seed() == 7);
+  Rng b(2), c(2);
+  CHECK(walk(environments, b, 30) == walk(copy, c, 30));
+}
+
+TEST_CASE("a state that does not fit leaves the environments as they were") {
+  VectorEnvironment environments(2, identity, 7, false);
+  Rng a(1);
+  walk(environments, a, 5);
+  const nlohmann::json before = environments.save();
+  const std::vector<Observation> seen = environments.observations();
+  const auto refused = [&](const nlohmann::json& state) {
+    CHECK_THROWS_AS(environments.restore(state, 8), Error);
+    CHECK(environments.seed() == 7);
+    CHECK(environments.save() == before);
+    CHECK(environments.observations()[1].values == seen[1].values);
+  };
+  refused(nlohmann::json::array());
+  refused({before[0]});
+  for (const nlohmann::json& action :
+       {nlohmann::json(4), nlohmann::json(-1), nlohmann::json(0.5), nlohmann::json("a")}) {
+    nlohmann::json state = before;
+    state[1]["actions"].push_back(action);
+    refused(state);
+  }
+  nlohmann::json longer = before;
+  longer[1]["actions"] = std::vector<int64_t>(10, 0);
+  CHECK_THROWS_AS(environments.restore(longer), Error);
+}
+
 TEST_CASE("agent options are unchanged by JSON, and errors name the option") {
   options::AgentOptions options = options::paper_options("ppo");
   CHECK(options.layers == std::vector<int64_t>{2048, 2048});

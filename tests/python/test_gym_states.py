@@ -1,0 +1,137 @@
+"""Saved states of environments and of vectors: what continues, and what is refused."""
+
+import importlib.util
+import json
+import os
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
+sys.path.insert(0, str(ROOT / "python"))
+
+HAS_GYMNASIUM = importlib.util.find_spec("gymnasium") is not None
+BUILT = (BUILD / "libhone_gym.so").is_file() and (BUILD / "hone-xla").is_file()
+MISSING = "NOT TESTED, missing: gymnasium or the build"
+
+if HAS_GYMNASIUM:
+    from hone.gym import XlaPassOrder, XlaPassOrderVector
+
+PROGRAMS = [str(ROOT / "examples" / f"{name}.mlir") for name in ("llama_block", "lstm_scan")]
+
+
+def vector(count=3, **options):
+    return XlaPassOrderVector(count, **({"programs": PROGRAMS, "build": BUILD, "traj_limit": 4} | options))
+
+
+@unittest.skipUnless(HAS_GYMNASIUM and BUILT, MISSING)
+class SavedStatesTest(unittest.TestCase):
+    def test_a_restored_environment_continues_as_the_saved_one(self):
+        env = XlaPassOrder(programs=PROGRAMS, build=BUILD, traj_limit=6)
+        env.reset(seed=4)
+        for action in (3, 1, 4):
+            env.step(action)
+        state = json.loads(json.dumps(env.save()))
+        other = XlaPassOrder(programs=PROGRAMS, build=BUILD, traj_limit=6)
+        observation, info = other.restore(state)
+        self.assertEqual(info["passes"], env.info()["passes"])
+        for action in (5, 9, 2):
+            mine, theirs = env.step(action), other.step(action)
+            np.testing.assert_array_equal(mine[0], theirs[0])
+            self.assertEqual(mine[1:4], theirs[1:4])
+        self.assertTrue(theirs[3])  # the restored episode is as long
+        self.assertEqual(env.reset()[1]["program"], other.reset()[1]["program"])  # the next ones follow alike
+        env.close()
+        other.close()
+
+    def test_states_that_do_not_fit_are_refused(self):
+        env = XlaPassOrder(programs=PROGRAMS[1:], build=BUILD)
+        with self.assertRaises(ValueError):
+            env.save()
+        env.reset(seed=0)
+        env.step(env.passes.index("algsimp"))
+        state = env.save()
+        for change in ({"format": "x"}, {"program": "bert"}, {"passes": ["nonsense"]}, {"fingerprint": "0" * 32}):
+            with self.subTest(change), self.assertRaises(ValueError):
+                env.restore(state | change)
+        env.close()
+
+    def test_vectors_continue_as_well(self):
+        envs, other = vector(), vector()
+        envs.reset(seed=9)
+        actions = np.random.default_rng(1).integers(len(envs.passes), size=(12, 3))
+        for row in actions[:6]:
+            envs.step(row)
+        other.reset(seed=1)
+        other.restore(json.loads(json.dumps(envs.save())))
+        for row in actions[6:]:
+            mine, theirs = envs.step(row), other.step(row)
+            for a, b in zip(mine[:4], theirs[:4], strict=True):
+                np.testing.assert_array_equal(a, b)
+        with self.assertRaises(ValueError):
+            other.restore({"seed": 1, "environments": []})
+        envs.close()
+        other.close()
+
+    def test_a_later_reset_of_a_vector_continues_as_well(self):
+        envs, other = vector(), vector()
+        envs.reset(seed=9)
+        state = json.loads(json.dumps(envs.save()))
+        other.reset(seed=1)
+        other.restore(state)
+        for each in (envs, other):
+            each.reset()
+        self.assertEqual(envs.save(), other.save())
+        envs.close()
+        other.close()
+
+    def test_states_of_other_vectors_are_refused_and_leave_this_one(self):
+        envs = vector(2)
+        envs.reset(seed=9)
+        envs.step(np.array([3, 1]))
+        state, short = envs.save(), json.loads(json.dumps(envs.save()))
+        envs.reset(seed=4)
+        before = envs.save()
+        short["environments"].pop()
+        faults = {
+            "not a saved state": {"format": "x"},
+            "other passes": {"passes": state["passes"][1:]},
+            "other programs": {"programs": ["bert"]},
+            "number of environments": {"environments": short["environments"]},
+            "out of range": {"environments": [state["environments"][0] | {"actions": [9999]}] * 2},
+        }
+        for message, change in faults.items():
+            with self.subTest(message):
+                with self.assertRaisesRegex(ValueError, message):
+                    envs.restore(state | change)
+                self.assertEqual(envs.save(), before)
+        with self.assertRaisesRegex(ValueError, "not a saved state"):
+            envs.restore({name: value for name, value in state.items() if name != "random"})
+        elsewhere = [row | {"fingerprint": "0" * 32} for row in state["environments"]]
+        with self.assertRaisesRegex(ValueError, "another program"):
+            envs.restore(state | {"environments": elsewhere})
+        envs.close()
+
+    def test_programs_of_equal_file_names_are_told_apart(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = []
+            for program in PROGRAMS:
+                copy = Path(folder) / Path(program).stem / "model.mlir"
+                copy.parent.mkdir()
+                copy.write_bytes(Path(program).read_bytes())
+                paths.append(str(copy))
+            env = XlaPassOrder(programs=paths, build=BUILD)
+            for path in paths:
+                _, before = env.reset(options={"program": path})
+                state = env.save()
+                env.reset(options={"program": paths[1 - paths.index(path)]})
+                self.assertEqual(env.restore(state)[1]["instructions"], before["instructions"])
+            env.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
