@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,13 @@ from .errors import Error
 _behind: set[subprocess.Popen] = set()  # what runs gently
 _pausing = threading.Lock()
 _paused = False  # whether what runs gently stands still
+_paused_since, _paused_s = 0.0, 0.0  # the time of the last change to that; how long it stood still before
+_ended = False  # whether nothing runs gently any more
 
 
 def _forked() -> None:
-    global _pausing, _paused
-    _pausing, _paused = threading.Lock(), False
+    global _pausing, _paused, _ended
+    _pausing, _paused, _ended = threading.Lock(), False, False
     _behind.clear()
 
 
@@ -34,7 +37,8 @@ def run(arguments: Sequence[object], build: str | Path | None = None, gently: bo
 
     Progress goes to this process's standard error. Ctrl-C is forwarded once: the program stops with its best result,
     which is returned as usual. A second Ctrl-C ends it and raises KeyboardInterrupt. It does not outlive the thread
-    that calls. `gently`: at low priority, without progress, and ended by end_gentle() too.
+    that calls. `gently`: at low priority, without progress, and ended by end_gentle() too; the object then has
+    "paused_s" as well, the seconds that pause_gentle() made it stand still.
     """
     command = [str(files.find(files.PROGRAM, build)), *map(str, arguments), "--json"]
     with tempfile.TemporaryFile("w+") as answer:
@@ -46,6 +50,7 @@ def run(arguments: Sequence[object], build: str | Path | None = None, gently: bo
             stderr=subprocess.DEVNULL if gently else None,
             process_group=0,
         )
+        stood_still = _stood_still_s()
         if gently:
             _begin_gently(process)
         try:
@@ -56,7 +61,8 @@ def run(arguments: Sequence[object], build: str | Path | None = None, gently: bo
                 process.kill()
                 process.wait()
         answer.seek(0)
-        return _parse(answer.read(), process.returncode, arguments[0])
+        result = _parse(answer.read(), process.returncode, arguments[0])
+    return result | {"paused_s": _stood_still_s() - stood_still} if gently else result
 
 
 def pause_gentle(paused: bool) -> None:
@@ -64,24 +70,37 @@ def pause_gentle(paused: bool) -> None:
 
     Its workers end what they were asked for, a measurement or a compilation, and get nothing else to do.
     """
-    global _paused
+    global _paused, _paused_since, _paused_s
     with _pausing:
         if paused != _paused:
-            _paused = paused
+            now = time.monotonic()
+            _paused_s += now - _paused_since if _paused else 0.0
+            _paused, _paused_since = paused, now
             for process in list(_behind):
                 _signal(process, signal.SIGSTOP if paused else signal.SIGCONT)
 
 
-def end_gentle() -> None:
-    """Ends what runs gently, with its workers; its callers get an Error."""
-    for process in list(_behind):
-        _signal(process, signal.SIGKILL)
+def end_gentle(for_good: bool = False) -> None:
+    """Ends what runs gently, with its workers; its callers get an Error. `for_good`: also what begins later."""
+    global _ended
+    with _pausing:
+        _ended = _ended or for_good
+        for process in list(_behind):
+            _signal(process, signal.SIGKILL)
+
+
+def _stood_still_s() -> float:
+    """For how many seconds of this process's time what runs gently stood still."""
+    with _pausing:
+        return _paused_s + (time.monotonic() - _paused_since if _paused else 0.0)
 
 
 def _begin_gently(process: subprocess.Popen) -> None:
     with _pausing:
         _behind.add(process)
-        if _paused:
+        if _ended:
+            _signal(process, signal.SIGKILL)
+        elif _paused:
             _signal(process, signal.SIGSTOP)
 
 

@@ -2,7 +2,7 @@
 
 import ctypes
 import functools
-import hashlib
+import os
 import threading
 import weakref
 from collections.abc import Sequence
@@ -23,6 +23,14 @@ _registered: list[ctypes.CDLL] = []  # the handler library once loaded: JAX keep
 _keys: weakref.WeakKeyDictionary[Program, int] = weakref.WeakKeyDictionary()  # of programs that JAX has called
 _taken: set[int] = set()  # those of all programs that there were: JAX may remember them
 _kept: set[Program] = set()
+
+
+def _forked() -> None:
+    global _lock
+    _lock = threading.Lock()  # the thread that may have held it is not in this process
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def call(program: Program, values: Sequence[Any], build: str | Path | None = None) -> list[jax.Array]:
@@ -61,7 +69,7 @@ def _key_of(program: Program, build: str | Path | None) -> int:
         if not _registered:
             _register(build)
         if program not in _keys:
-            key = _digest(program.package)
+            key = program.digest
             while key in _taken:  # another one of the same package: its weights may be others
                 key = (key + 1) % 2**63
             _taken.add(key)
@@ -71,14 +79,6 @@ def _key_of(program: Program, build: str | Path | None) -> int:
             handler.hone_ffi_register(key, *functions, program.handle)
             program.give_away(functools.partial(handler.hone_ffi_release, key))
         return _keys[program]
-
-
-def _digest(package: Path) -> int:
-    digest = hashlib.sha256()
-    for path in sorted(package.iterdir()):
-        if path.is_file() and not path.name.startswith("report"):
-            digest.update(path.name.encode() + path.read_bytes())
-    return int.from_bytes(digest.digest()[:8], "big") % 2**63
 
 
 def _register(build: str | Path | None) -> None:

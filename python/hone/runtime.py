@@ -1,6 +1,7 @@
 """libhone_runtime.so through its C interface (src/xla/service/runtime_api.h)."""
 
 import ctypes
+import hashlib
 import os
 from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
@@ -59,7 +60,10 @@ class Spec:
 
 
 class Program:
-    """One compiled program. Calls may come from several threads; see runtime_api.h."""
+    """One compiled program. Calls may come from several threads; see runtime_api.h.
+
+    `digest`: a number below 2**63 for the contents of the package when it was loaded; the folder may go afterwards.
+    """
 
     def __init__(
         self, library: ctypes.CDLL, package: str | os.PathLike, threads: int = 1, default: bool = False
@@ -76,6 +80,8 @@ class Program:
         self.weights = [
             i for i in range(inputs) if self._checked(library.hone_program_input_is_weight(self._handle, i))
         ]
+
+        self.digest = _digest(self._package)
 
     def __del__(self):
         if self._handle:
@@ -146,6 +152,17 @@ class Program:
     def _error(self, where):
         message = self._library.hone_last_error() or b"failed without a reason"
         return Error(message.decode(errors="replace"), where)
+
+
+def _digest(package: Path) -> int:
+    digest = hashlib.sha256()
+    try:
+        for path in sorted(package.iterdir()):
+            if path.is_file() and not path.name.startswith("report"):
+                digest.update(path.name.encode() + path.read_bytes())
+    except OSError as error:
+        raise Error(f"cannot be read: {error}", str(package)) from error
+    return int.from_bytes(digest.digest()[:8], "big") % 2**63
 
 
 def _pointers(values):

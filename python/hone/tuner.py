@@ -47,7 +47,7 @@ def tune(
     weights       position(s) of the arguments that are constant between calls, so that they may be stored in another
                   layout; never assumed
     threads       how many the result may use; by default as many as the process has cores (its affinity mask, at most
-                  its control group's quota), as in JAX
+                  its control group's quota), as in JAX; with an engine on other machines (engine="ray") one
     seed, db      as in `hone tune`
     name          of the program in reports; by default the function's or the file's
     output        the NAME.hone folder to write; by default a temporary one, see Tuned.save
@@ -57,7 +57,7 @@ def tune(
     Progress is shown on standard error. Ctrl-C ends the search and returns the best program so far.
     """
     known.check(options, known.TUNE, "hone.tune", _PARAMETERS)
-    threads = threads or usable_cores()
+    threads = threads or (usable_cores() if options.get("engine") in (None, "local") else 1)
     positions = _positions(weights, None if isinstance(program, (str, os.PathLike)) else len(example_args))
     with contextlib.ExitStack() as stack:
         work = stack.enter_context(tempfile.TemporaryDirectory(prefix="hone-"))
@@ -129,6 +129,13 @@ def file_name(name: str) -> str:
 def duration(budget: float | str) -> str:
     """A budget in seconds or as text, as the command line takes it."""
     return f"{budget}s" if isinstance(budget, (int, float)) else budget
+
+
+def seconds(budget: float | str) -> float:
+    """The same as a number; 0 for text that the command line does not take."""
+    found = re.fullmatch(r"([\d.]+(?:e[-+]?\d+)?)(|us|ms|s|m|min|h)", duration(budget))
+    units = {"us": 1e-6, "ms": 1e-3, "m": 60.0, "min": 60.0, "h": 3600.0}
+    return float(found[1]) * units.get(found[2], 1.0) if found else 0.0
 
 
 def save_inputs(leaves: Sequence[Any], work: str | Path) -> Path:

@@ -3,6 +3,7 @@
 import dataclasses
 import gc
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -162,6 +163,13 @@ class TestJax(FakeBuild):
         again = hone.load(tuned.path, build=self.build)  # may have other weights
         self.assertNotEqual(jax.jit(lambda x, w: again.jax(x, {"w": w})).lower(self.x, self.w).as_text(), own)
         np.testing.assert_array_equal(again.jax(self.x, {"w": self.w})["y"], 2 * self.x + 1)
+
+    def test_the_folder_may_go_after_loading(self):
+        package = self.package()
+        tuned = hone.load(package, build=self.build)
+        shutil.rmtree(package)
+        np.testing.assert_array_equal(tuned.jax(self.x, self.w), 2 * self.x + 1)
+        os.mkdir(package)  # for the end of the test
 
     def test_weights_in_jit(self):
         import jax

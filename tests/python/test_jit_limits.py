@@ -129,8 +129,43 @@ class TestTheQueue(JitCase):
         self.assertEqual(self.states(f), states)
         self.assert_scaled(f(self.x, self.w, kind=1))
 
+    def test_dropping_does_not_wait_for_a_search(self):
+        f = self.jit(mode="background")
+        with unittest.mock.patch.object(background, "submit") as submit:
+            f(self.x, self.w)
+        (entry,), drop = f._entries.values(), submit.call_args.args[1]
+        with entry.lock:  # as Jitted.tune holds it in another thread
+            dropping = threading.Thread(target=drop, daemon=True)
+            dropping.start()
+            dropping.join(20)
+            self.assertFalse(dropping.is_alive())
+        self.assertEqual(self.states(f), ["tuning"])
+        with self.assertWarnsRegex(RuntimeWarning, "signatures were waiting"):
+            drop()
+        self.assertEqual(self.states(f), ["fallback"])
+
+    def test_nothing_begins_after_the_end(self):
+        pid = Path(str(self.cache) + ".pid")
+        self.enterContext(unittest.mock.patch.dict(os.environ, FAKE_HONE=str(pid)))
+        hang = ["tune", "x.hlo", "--strategy", "hang"]
+        with unittest.mock.patch.object(hone.command, "_ended", False):
+            hone.command.end_gentle(for_good=True)
+            with self.assertRaisesRegex(hone.Error, "ended by signal 9"):
+                hone.command.run(hang, self.build, True)
+
 
 class TestTurns(JitCase):
+    def test_pauses_are_counted(self):
+        before = hone.command._stood_still_s()
+        hone.command.pause_gentle(True)
+        time.sleep(0.02)
+        during = hone.command._stood_still_s()
+        hone.command.pause_gentle(False)
+        self.assertGreaterEqual(during - before, 0.02)
+        after = hone.command._stood_still_s()
+        time.sleep(0.02)
+        self.assertEqual(hone.command._stood_still_s(), after)
+
     def test_a_call_in_the_foreground_pauses_what_runs_behind(self):
         pid = Path(str(self.cache) + ".pid")
         self.enterContext(unittest.mock.patch.dict(os.environ, FAKE_HONE=str(pid)))
@@ -195,8 +230,57 @@ class TestForks(JitCase):
             self.assertTrue(f.wait(PATIENCE_S))
         self.assertEqual(self.states(f), ["ready"])
 
+    def test_do_not_hold_what_their_parent_locked(self):
+        let_go, run = threading.Event(), hone.command.run
+
+        def wait_and_run(*arguments):
+            let_go.wait(PATIENCE_S)
+            return run(*arguments)
+
+        with unittest.mock.patch("hone.command.run", wait_and_run):
+            f = self.jit(mode="background")
+            f(self.x, self.w)
+            wait_until(lambda: any(self.cache.glob("*.lock")))
+            wait_until(lambda: store._locked)
+            reader, writer = os.pipe()
+            with warnings.catch_warnings(action="ignore"):  # of JAX: the child compiles nothing
+                child = os.fork()
+            if child == 0:
+                f(self.x, self.w)  # waits in its thread for the search of its parent, and finds what that has kept
+                os.write(writer, b"called ")
+                os.write(writer, f"{f.wait(60)} {self.states(f)}".encode())
+                os._exit(0)
+            os.close(writer)
+            with os.fdopen(reader) as said:
+                self.assertEqual(said.read(7), "called ")
+                let_go.set()
+                self.assertTrue(f.wait(PATIENCE_S))
+                self.assertEqual(said.read(), "True ['ready']")
+            os.waitpid(child, 0)
+        self.assertEqual((self.states(f), self.tunes()), (["ready"], 1))
+
 
 class TestTheCache(JitCase):
+    def test_verdicts_of_searches_that_stood_still_are_not_kept(self):
+        self.speedup = 0.5
+        for paused_s, kept in ((13.0, 0), (11.0, 1)):
+            run = hone.command.run
+            with unittest.mock.patch("hone.command.run", lambda *a, r=run, p=paused_s: r(*a) | {"paused_s": p}):
+                f = self.jit(mode="background", budget="1m")
+                f(self.x, self.w)
+                self.assertTrue(f.wait(PATIENCE_S))
+            self.assertEqual(self.states(f), ["fallback"])
+            self.assertEqual(len(list(self.cache.glob(f"*/{store.ENTRY}"))), kept)
+
+    def test_a_full_disk_leaves_the_tuned_program(self):
+        full = OSError(28, "No space left on device")
+        with unittest.mock.patch.object(store.Store, "save", side_effect=full):
+            f = self.jit()
+            with self.assertWarnsRegex(RuntimeWarning, "not kept: .*No space left"):
+                self.assert_scaled(f(self.x, self.w))
+        self.assertEqual(self.states(f), ["ready"])
+        self.assertTrue(Path(f.status()[0]["path"]).is_dir())
+
     def test_removes_what_was_loaded_longest_ago(self):
         def call(zeros):  # another program for each number
             f = self.jit(lambda x, w: x * 2.0 + w + sum(w * 0.0 for _ in range(zeros)))

@@ -13,7 +13,7 @@ from fake_build import BUILD, ROOT, FakeBuild
 
 # isort: split
 import hone
-from hone import files, machine, options
+from hone import files, machine, options, tuner
 
 PACKAGE = ROOT / "python" / "hone"
 NO_PROGRAM = "" if (BUILD / files.PROGRAM).is_file() else f"NOT TESTED, missing: {files.PROGRAM}"
@@ -89,6 +89,17 @@ class TheOptions(FakeBuild):
         for given in ({}, {"threads": None}):
             words = hone.tune("x.hlo", build=self.build, **given).report["arguments"]
             self.assertEqual(words[words.index("--threads") + 1], str(machine.usable_cores()))
+
+    def test_an_engine_on_other_machines_gets_one_thread(self):
+        for engine, threads in (("ray", 1), ("local", machine.usable_cores())):
+            words = hone.tune("x.hlo", build=self.build, engine=engine).report["arguments"]
+            self.assertEqual(words[words.index("--threads") + 1], str(threads))
+        words = hone.tune("x.hlo", build=self.build, engine="ray", threads=3).report["arguments"]
+        self.assertEqual(words[words.index("--threads") + 1], "3")
+
+    def test_budgets_are_read_as_the_command_line_reads_them(self):
+        for given, seconds in ((2, 2), ("90", 90), ("1.5m", 90), ("500ms", 0.5), ("2min", 120), ("1h", 3600)):
+            self.assertAlmostEqual(tuner.seconds(given), seconds)
 
     def test_usable_cores_are_at_most_those_of_the_control_group(self):
         cores = len(os.sched_getaffinity(0))

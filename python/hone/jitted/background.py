@@ -38,7 +38,7 @@ class _Worker:
         if os.getpid() != self._process:  # of a fork that knows nothing of this
             return
         self.ending = True
-        command.end_gentle()
+        command.end_gentle(for_good=True)
         with self._change:
             self._change.notify()
         if self._thread is not None:

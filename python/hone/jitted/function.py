@@ -199,7 +199,7 @@ class Jitted:
                 traced = self._stock.trace(*args, **kwargs)  # where the call traces it: under its settings
                 given = self._lasting_arguments(args, kwargs, copy=True)
             task = functools.partial(self._tune_behind, entry, context.Captured(), key, traced, *given)
-            background.submit(task, functools.partial(self._tune, entry, lambda: _CROWDED_OUT))
+            background.submit(task, functools.partial(self._tune, entry, lambda: _CROWDED_OUT, wait=False))
         return entry
 
     def forked(self) -> None:
@@ -233,11 +233,11 @@ class Jitted:
             entry.done.set()
             raise
 
-    def _tune(self, entry: Entry, search: Callable[[], program.Outcome]) -> None:
-        """Finds the program of a signature, by one thread; others wait for it."""
-        if entry.done.is_set():
+    def _tune(self, entry: Entry, search: Callable[[], program.Outcome], wait: bool = True) -> None:
+        """Finds the program of a signature, by one thread; others wait for it, or without `wait` leave it to that."""
+        if entry.done.is_set() or not entry.lock.acquire(blocking=wait):
             return
-        with entry.lock:
+        try:
             if entry.done.is_set():
                 return
             with self._given_up(entry):
@@ -245,6 +245,8 @@ class Jitted:
             entry.call = entry.outcome.call
             entry.state = READY if entry.call else FALLBACK
             entry.done.set()
+        finally:
+            entry.lock.release()
         with self._lock:
             states = {other.state for other in self._entries.values()}
             self._plain = states == {FALLBACK} and not self._traced_outside

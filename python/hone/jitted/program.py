@@ -23,6 +23,8 @@ from ..version import __version__
 from . import background, duel, store, turns
 from .flat import Adapter, Flat, data_of
 
+_MOST_PAUSED = 0.2  # of its budget: a search that stood still longer found little, which says nothing about the program
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -136,10 +138,13 @@ def _find(flat: Flat, weights: list[int], settings: Settings, sides: tuple[Calla
             return found
         entry, package, call = _tuned(flat, weights, settings, sides)
         entry |= {"name": settings.name, "built_for": parts}
-        if kept and not unkept:
-            entry = kept.save(key, entry, package)
-            shutil.rmtree(package.parent)
-            return _outcome(entry, call)
+        if kept and not unkept and not entry.pop("hindered", False):
+            try:
+                entry = kept.save(key, entry, package)
+                shutil.rmtree(package.parent, ignore_errors=True)
+                return _outcome(entry, call)
+            except OSError as error:  # such as a full disk
+                unkept = store.unkept(error)
         weakref.finalize(call, _remove, package.parent, os.getpid())
         return _outcome(entry | {"path": str(package)}, call, unkept)
 
@@ -202,6 +207,9 @@ def _tuned(
             )
         call = _load(package, flat, settings)
         entry = _judged(flat, leaves, call, settings, sides)
+        most_s = _MOST_PAUSED * tuner.seconds(settings.budget)
+        if entry["state"] == "slower" and 0 < most_s < report.get("paused_s", 0.0):
+            entry |= {"hindered": True, "reason": f"{entry['reason']} (its search stood still for others: not kept)"}
         on_failure.pop_all()
     return entry | {"speedup_over_default_xla": report.get("speedup")}, package, call
 

@@ -18,12 +18,24 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 ENTRY, PACKAGE = "entry.json", "program.hone"
 FORMAT = 1
 LIMIT_BYTES = 2 << 30  # of all entries; beyond it those that were loaded longest ago go
 _LEFT = 0.8  # of the limit, after making room
+
+_locked: set[IO] = set()  # files that threads of this process lock, or wait for
+
+
+def _forked() -> None:
+    """A forked process has copies of the open files: as long as one is open, what its parent locked stays locked."""
+    for file in _locked:
+        file.close()
+    _locked.clear()
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def default_folder() -> Path:
@@ -72,14 +84,20 @@ class Store:
             with tempfile.TemporaryFile(dir=self._folder):
                 return ""
         except OSError as error:
-            return f"tuned programs are not kept: {error} (set HONE_CACHE_DIR, or pass cache=FOLDER)"
+            return unkept(error)
 
     @contextlib.contextmanager
     def lock(self, key: str) -> Iterator[None]:
-        """Held by one thread of one process at a time; ends with the process."""
+        """Held by one thread of one process at a time; ends with the process, whatever was forked from it."""
         with (self._folder / f"{key}.lock").open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+            _locked.add(file)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                yield
+            finally:
+                _locked.discard(file)
+                if not file.closed:  # in a fork it is, and the lock is the parent's
+                    fcntl.flock(file, fcntl.LOCK_UN)
 
     def load(self, key: str) -> dict | None:
         """What `save` was given, with "path" of the package added where there is one; None if absent or damaged."""
@@ -127,6 +145,11 @@ class Store:
                 with contextlib.suppress(OSError), temporary(dir=self._folder, prefix=".old-") as aside:
                     folder.rename(Path(aside) / folder.name)  # at once for readers
                     total -= size
+
+
+def unkept(error: OSError) -> str:
+    """Why a tuned program could not be written, in words for the user."""
+    return f"tuned programs are not kept: {error} (set HONE_CACHE_DIR, or pass cache=FOLDER)"
 
 
 def _digests(package: Path) -> dict[str, str]:
