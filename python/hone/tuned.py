@@ -1,11 +1,14 @@
 """Tuned programs as Python functions."""
 
+import contextlib
 import json
+import os
 import shutil
 import tempfile
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,16 @@ from .signature import Signature
 SIGNATURE_FILE = "python.json"
 DECISIONS_FILE = "decisions.json"
 REPORT_FILE = "report.json"
+
+_all: weakref.WeakSet["Tuned"] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for one in list(_all):
+        one._lock = threading.RLock()  # the thread that may have held it is not in this process
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def load(path: str | Path, threads: int | None = None, build: str | Path | None = None) -> "Tuned":
@@ -48,7 +61,8 @@ class Tuned:
     dense and aligned to 64 bytes are read in place. Results are arrays of the first argument's library.
 
     Weights (the arguments declared constant at tuning) are stored in the program's layout when first passed and must
-    not be changed in place afterwards; other arrays replace them, None stands for those of the last call.
+    not be changed in place afterwards; other arrays replace them, None stands for those of the last call. Calls of
+    several threads run side by side, those with weights one after the other: each with the weights that it was given.
     """
 
     def __init__(
@@ -65,7 +79,8 @@ class Tuned:
         self._signature = signature or self._stored_signature()
         self._weight_inputs = sorted({*self._program.weights, *self._signature.weight_inputs()})
         self._weights, self._in_jax = {}, False  # input -> (the user's array, the same aligned)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        _all.add(self)
         self._warned = ""
         self._unseen = bool(self._program.weights)  # with weights folded in, decisions are met at the first run
         self._warn()
@@ -73,7 +88,9 @@ class Tuned:
     def __call__(self, *args: Any) -> Any:
         leaves = self._signature.flatten(args)
         library = next((arrays.library_of(leaf) for leaf in leaves if leaf is not None), "numpy")
-        results = self._program.run(self._tuned_values(leaves))
+        given = any(leaves[i] is not None for i in self._weight_inputs)
+        with self._lock if given else contextlib.nullcontext():  # so that no other thread's weights come between
+            results = self._program.run(self._tuned_values(leaves))
         if self._unseen:
             self._unseen = False
             self._warn()
@@ -186,8 +203,9 @@ class Tuned:
         leaves = self._signature.flatten(args)
         if any(jax_call.is_traced(leaves[i]) for i in self._weight_inputs):
             raise Error("weights are traced by JAX", hint="close over them, or pass None for those set before")
-        values = self._tuned_values(leaves)
-        self._in_jax = True
+        with self._lock:
+            values = self._tuned_values(leaves)
+            self._in_jax = True
         jax_call.keep(self._program)  # functions may be compiled later
         return self._signature.results.unflatten(jax_call.call(self._program, values, self._build))
 

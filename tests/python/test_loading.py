@@ -3,12 +3,16 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
+import unittest.mock
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +56,46 @@ class TestWarnings(FakeBuild):
         self.assertEqual([warning.filename for warning in told], [__file__])
         self.assertEqual(str(told[0].message), f"{package.name}: it was tuned for more")
         self.assertFalse(tuned.as_tuned)
+
+    def test_threads_with_other_weights_have_their_own_results(self):
+        tuned, run, wrong = self.load(weight=1), hone.runtime.Program.run, []
+        begin = threading.Barrier(4)
+
+        def slowly(program, values):
+            time.sleep(0.002)  # for others to set their weights
+            return run(program, values)
+
+        def call(factor):
+            weight = factor * self.w
+            begin.wait(60)
+            for _ in range(10):
+                if not np.array_equal(tuned(self.x, weight), 2 * self.x + factor):
+                    wrong.append(factor)
+
+        with unittest.mock.patch("hone.runtime.Program.run", slowly), ThreadPoolExecutor(4) as pool:
+            for running in [pool.submit(call, factor) for factor in range(1, 5)]:
+                running.result(60)
+        self.assertEqual(wrong, [])
+
+    def test_a_fork_has_its_own_locks(self):
+        tuned = self.load(weight=1)
+        held, let_go = threading.Event(), threading.Event()
+
+        def hold():
+            with tuned._lock:
+                held.set()
+                let_go.wait(60)
+
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(hold)
+            self.assertTrue(held.wait(60))
+            with warnings.catch_warnings(action="ignore"):  # of JAX, where other tests have loaded it
+                child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                os._exit(0 if np.array_equal(tuned(self.x, self.w), 2 * self.x + 1) else 1)
+            let_go.set()
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
 
     def test_nothing_is_said_where_nothing_differs(self):
         with warnings.catch_warnings():
@@ -193,11 +237,9 @@ class TestTheProduct(unittest.TestCase):
                     if not all(map(np.array_equal, results, expected[i])):
                         wrong.append(i)
 
-            threads = [threading.Thread(target=call, args=(i,)) for i in range(8)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join(120)
+            with ThreadPoolExecutor(8) as pool:
+                for running in [pool.submit(call, i) for i in range(8)]:
+                    running.result(120)
             self.assertEqual(wrong, [])
 
 
