@@ -1,5 +1,7 @@
 """hone.stock: StableHLO as what stock JAX calls and stores. Needs jax, and no build."""
 
+import pathlib
+import tempfile
 import unittest
 
 import numpy as np
@@ -9,6 +11,7 @@ try:
     import jax.export
     from hone.stock import folder
     from hone.stock.exported import exported, is_wide
+    from hone.stock.session import Stock
 except ImportError as error:
     raise unittest.SkipTest(f"SKIPPED: {error}") from None
 
@@ -28,6 +31,14 @@ TWO = """module @two {
   }
 }
 """
+# An operation of chlo, as XLA's conversion and JAX write it.
+TOP = """module @top {
+  func.func public @main(%a: tensor<3xf32>) -> (tensor<2xf32>, tensor<2xi32>) {
+    %0:2 = chlo.top_k(%a, k = 2) : tensor<3xf32> -> (tensor<2xf32>, tensor<2xi32>)
+    return %0#0, %0#1 : tensor<2xf32>, tensor<2xi32>
+  }
+}
+"""
 A, B = np.array([1, 2, 3], np.float32), np.array([4, 5, 7], np.float32)
 
 
@@ -43,6 +54,11 @@ class Exported(unittest.TestCase):
     @unittest.skipIf(flatbuffers is None, "SKIPPED: no flatbuffers: jax.export writes no file")
     def test_stored_form(self):
         self.check(jax.export.deserialize(exported(TWO, "two").serialize()))
+
+    def test_other_dialects(self):
+        values, places = jax.jit(exported(TOP, "top").call)(A)
+        np.testing.assert_array_equal(values, [3, 2])
+        np.testing.assert_array_equal(places, [2, 1])
 
     def test_no_gradient(self):
         """Not that of a function that only has the same types."""
@@ -67,6 +83,22 @@ class Exported(unittest.TestCase):
         for text in ("module {", TWO.replace("@main", "@other"), TWO.replace("tensor<3xf32>", "tensor<?xf32>")):
             with self.assertRaises(Error, msg=text):
                 exported(text, "two")
+
+
+class Programs(unittest.TestCase):
+    def test_without_inputs(self):
+        self.addCleanup(jax.config.update, "jax_enable_x64", jax.config.jax_enable_x64)
+        with tempfile.TemporaryDirectory() as folder:
+            text, outputs = pathlib.Path(folder) / "one.mlir", pathlib.Path(folder) / "outputs.npz"
+            text.write_text(
+                "module { func.func public @main() -> tensor<2xf32> {"
+                " %0 = stablehlo.constant dense<1.0> : tensor<2xf32> return %0 : tensor<2xf32> } }"
+            )
+            programs = Stock()
+            programs.open("one", str(text), {})
+            self.assertEqual(len(programs.run("one", 3, cpu=False, outputs=str(outputs))["times_ns"]), 3)
+            with np.load(outputs) as arrays:
+                np.testing.assert_array_equal(arrays["arr_0"], [1, 1])
 
 
 class Folder(unittest.TestCase):

@@ -7,9 +7,9 @@ from typing import Any
 import jax
 import jax.export
 import jax.numpy as jnp
-from jax._src.interpreters import mlir  # its contexts with all of JAX's dialects have no public name
+from jax._src.export import _export  # what JAX stores has no public name, nor have its contexts with all dialects
+from jax._src.interpreters import mlir
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
 
 from ..errors import Error
 from ..signature import Signature
@@ -72,9 +72,8 @@ def _parsed(text: str) -> tuple[bytes, list, list]:
         if main is None:
             raise Error("the module has no function main")
         types = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
-        four_weeks = stablehlo.StablehloCompatibilityRequirement.WEEK_4
-        version = stablehlo.get_version_from_compatibility_requirement(four_weeks)
-        portable = stablehlo.serialize_portable_artifact(module, version)
+        # Other dialects than StableHLO stay what they are: top_k is of chlo.
+        portable = _export._module_to_bytecode(module)
         return portable, [_struct(type_) for type_ in types.inputs], [_struct(type_) for type_ in types.results]
 
 
