@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/rng.h"
 #include "base/stats.h"
 
 namespace hone::request {
@@ -19,12 +22,10 @@ std::vector<double> checked(std::vector<double> times) {
   return times;
 }
 
-bool is_precise(const TurnTimes& times, double precision) {
-  for (size_t i = 1; i < times.median_ns.size(); ++i) {
-    const Speedup found = speedup_of(times, 0, i);
-    if ((found.high - found.low) / 2 > precision * found.ratio) return false;
-  }
-  return true;
+// Fisher and Yates; another order of the same numbers.
+void shuffle(std::vector<size_t>& order, Rng& rng) {
+  for (size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[static_cast<size_t>(rng.below(static_cast<int64_t>(i)))]);
 }
 
 }  // namespace
@@ -37,6 +38,11 @@ Speedup speedup_of(const TurnTimes& times, size_t baseline, size_t candidate) {
   return {median(ratios), interval.low, interval.high};
 }
 
+int turns_within(double left_s, double turn_s, const TurnOptions& options) {
+  const double fitting = left_s / std::max(turn_s, 1e-9);
+  return static_cast<int>(std::clamp<double>(fitting, options.min_turns, options.max_turns));
+}
+
 TurnTimes run_in_turns(const std::vector<Contender>& contenders, const TurnOptions& options) {
   const double start_s = steady_s();
   std::vector<int> runs;
@@ -44,20 +50,29 @@ TurnTimes run_in_turns(const std::vector<Contender>& contenders, const TurnOptio
     const double ns = median(checked(contender.run(2)));
     runs.push_back(std::clamp(static_cast<int>(options.turn_ms * 1e6 / ns), 1, kMostRuns));
   }
-  TurnTimes times;
-  times.median_ns.resize(contenders.size());
-  times.least_ns.assign(contenders.size(), INFINITY);
-  for (int turn = 0; turn < options.max_turns; ++turn) {
-    for (size_t i = 0; i < contenders.size(); ++i) {
+  std::vector<size_t> order(contenders.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  Rng rng(options.seed);
+  const auto take_turn = [&](TurnTimes& times) {
+    shuffle(order, rng);
+    for (const size_t which : order) {
       if (interrupted()) throw Interrupted();
-      const size_t which = (i + static_cast<size_t>(turn)) % contenders.size();
       const std::vector<double> found = checked(contenders[which].run(runs[which]));
       times.median_ns[which].push_back(median(found));
       times.least_ns[which] = std::min(times.least_ns[which], quantile(found, 0));
     }
+  };
+  TurnTimes times;
+  times.median_ns.resize(contenders.size());
+  times.least_ns.assign(contenders.size(), INFINITY);
+  TurnTimes pilot = times;
+  const double pilot_start_s = steady_s();
+  take_turn(pilot);
+  const double now_s = steady_s();
+  const int turns = turns_within(options.budget_s - (now_s - start_s), now_s - pilot_start_s, options);
+  for (int turn = 0; turn < turns; ++turn) {
+    take_turn(times);
     if (options.progress) options.progress(turn + 1);
-    if (turn + 1 < options.min_turns) continue;
-    if (steady_s() - start_s > options.budget_s || is_precise(times, options.precision)) break;
   }
   return times;
 }
