@@ -54,9 +54,11 @@ std::string isa_in_effect(const std::string& max_isa) { return max_isa.empty() ?
 void check_max_isa(const std::string& max_isa, const std::string& cpu) {
   if (max_isa.empty()) return;
   xla_isa_name(max_isa);
-  if (place_of(max_isa) > place_of(cpu))
+  if (!has_isa(cpu, max_isa))
     throw Error(fmt::format("this CPU has no {}", max_isa), "--max-isa", fmt::format("the widest it has is {}", cpu));
 }
+
+bool has_isa(const std::string& cpu, const std::string& isa) { return place_of(isa) <= place_of(cpu); }
 
 std::string xla_isa_name(const std::string& max_isa) {
   const Isa& isa = kIsas[place_of(max_isa)];

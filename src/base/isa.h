@@ -19,6 +19,9 @@ std::string isa_in_effect(const std::string& max_isa);
 // Throws Error for a limit that is none of max_isa_names(), or one beyond `cpu`, a name of cpu_isa(). Empty = no limit.
 void check_max_isa(const std::string& max_isa, const std::string& cpu);
 
+// Whether a CPU with `cpu` (a name of cpu_isa()) has the instruction set `isa`; true for an empty one or another name.
+bool has_isa(const std::string& cpu, const std::string& isa);
+
 // A limit as XLA spells it in its option xla_cpu_max_isa. Throws Error for what is none of max_isa_names().
 std::string xla_isa_name(const std::string& max_isa);
 

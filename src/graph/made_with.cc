@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "base/error.h"
 #include "base/isa.h"
@@ -17,14 +16,12 @@ using nlohmann::json;
 
 constexpr size_t kNamed = 3;  // decisions in a warning
 
-// Whether code that is limited to the vectors of `isa` may use an instruction set that came with that of `with`.
-bool within(const std::string& isa, const char* with) { return isa_vector_bits(with) <= isa_vector_bits(isa); }
-
+// Those that code limited to `isa` may use: each came with an instruction set.
 std::vector<std::string> features_of_cpu(const std::string& isa) {
   std::vector<std::string> features;
 #if defined(__x86_64__)
 #define HONE_FEATURE(name, with) \
-  if (__builtin_cpu_supports(name) && within(isa, with)) features.emplace_back(name)
+  if (__builtin_cpu_supports(name) && has_isa(isa, with)) features.emplace_back(name)
   HONE_FEATURE("sse4.2", "sse4.2");
   HONE_FEATURE("popcnt", "sse4.2");
   HONE_FEATURE("avx", "avx");
@@ -70,7 +67,7 @@ MadeWith made_here(const std::string& max_isa, const std::string& xla,
                    const std::map<std::string, std::string>& libraries) {
   const std::string isa = isa_in_effect(max_isa);
   return {.cpu = this_machine().cpu,
-          .cores = static_cast<int>(std::thread::hardware_concurrency()),
+          .cores = this_machine().usable_cores,
           .isa = isa,
           .cpu_features = features_of_cpu(isa),
           .hone = HONE_VERSION,
@@ -134,6 +131,12 @@ Fit fit_of(const MadeWith& made, const MadeWith& here, const Decisions& decision
     differ(true, fmt::format("it was tuned on {} with {} cores, and this is {} with {}", made.cpu, made.cores, here.cpu,
                              here.cores));
   return fit;
+}
+
+void compare_threads(int threads, const MadeWith& here, Fit& fit) {
+  if (here.cores > 0 && threads > here.cores)
+    fit.differences.push_back(
+        fmt::format("it runs on {} threads, and this process may use {} cores", threads, here.cores));
 }
 
 std::string fit_text(const Fit& fit) {

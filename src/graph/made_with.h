@@ -12,7 +12,7 @@ namespace hone {
 
 struct MadeWith {
   std::string cpu;                        // model; empty = unknown
-  int cores = 0;                          // of the machine
+  int cores = 0;                          // that the process could use (base/machine.h)
   std::string isa;                        // the instruction set in effect (base/isa.h)
   std::vector<std::string> cpu_features;  // that compiled code could use, by the names of /proc/cpuinfo
   std::string hone, xla;                  // versions; an empty one of Hone: an older version, which recorded nothing
@@ -37,6 +37,9 @@ struct Fit {
 // A program with these decisions runs as tuned where the CPU has all features, XLA is of the same version, and so are the libraries
 // that its decisions call. Other differences are named.
 Fit fit_of(const MadeWith& made, const MadeWith& here, const Decisions& decisions);
+
+// Adds to `fit` that a program runs on more threads than there are cores for.
+void compare_threads(int threads, const MadeWith& here, Fit& fit);
 
 // One line for people about what differs and what runs; empty where nothing differs.
 std::string fit_text(const Fit& fit);

@@ -64,7 +64,7 @@ tune::Target ProgramOptions::target(const std::optional<report::LoadedPackage>& 
   if (!precision.empty()) target.precision = precision;
   target.exact = exact;
   // A package from a machine with more: use_package() says what then runs.
-  if (isa_vector_bits(target.max_isa) > isa_vector_bits(cpu_isa())) target.max_isa.clear();
+  if (!has_isa(cpu_isa(), target.max_isa)) target.max_isa.clear();
   if (!max_isa.empty()) target.max_isa = max_isa;
   target.validate();
   return target;

@@ -45,6 +45,15 @@ TEST_CASE("a limit is at most what the CPU has") {
   }
 }
 
+TEST_CASE("a CPU has an instruction set and those before it, whatever their widths") {
+  CHECK(has_isa("avx2", "avx2"));
+  CHECK(has_isa("avx512", "avx2"));
+  CHECK(has_isa("sse2", ""));
+  CHECK_FALSE(has_isa("avx", "avx2"));
+  CHECK_FALSE(has_isa("sse2", "sse4.2"));
+  CHECK_FALSE(has_isa("unknown", "sse2"));
+}
+
 TEST_CASE("the instruction set in effect is the limit, else the CPU's") {
   CHECK(isa_in_effect("avx2") == "avx2");
   CHECK(isa_in_effect("") == cpu_isa());

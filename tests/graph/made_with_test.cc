@@ -1,9 +1,12 @@
 #include "graph/made_with.h"
 
+#include <sched.h>
+
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
 #include "base/isa.h"
+#include "base/machine.h"
 
 namespace hone {
 
@@ -76,6 +79,26 @@ TEST_CASE("other differences are named and run as tuned", "[graph]") {
   CHECK(fit.differences.size() == 2);
   CHECK_THAT(fit_text(fit), Contains("tuned by Hone 1.1.0, and this is 1.2.0") &&
                                 Contains("tuned on another CPU with 2 cores") && Contains("runs as tuned"));
+}
+
+TEST_CASE("more threads than usable cores are named and run as tuned", "[graph]") {
+  Fit fit = fit_of(here(), here(), kPlain);
+  compare_threads(2, here(), fit);
+  CHECK(fit.differences.empty());
+  compare_threads(3, here(), fit);
+  CHECK(fit.as_tuned);
+  CHECK_THAT(fit_text(fit), Contains("it runs on 3 threads, and this process may use 2 cores"));
+}
+
+TEST_CASE("the record counts the cores that this process may use", "[graph]") {
+  cpu_set_t before, one;
+  REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+  CPU_ZERO(&one);
+  CPU_SET(allowed_cpus().front(), &one);
+  REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+  const int cores = made_here("", "x", {}).cores;
+  REQUIRE(sched_setaffinity(0, sizeof before, &before) == 0);
+  CHECK(cores == 1);
 }
 
 TEST_CASE("packages of older versions say that they do not say", "[graph]") {
