@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "request/program.h"
 #include "request/turns.h"
@@ -25,7 +26,11 @@ AgainstJaxlib run_against_jaxlib(tune::Session& session, const Decisions& decisi
 // Contenders in the worker and in stock jaxlib.
 Contender in_worker(tune::Session& session, const Decisions& decisions);
 
-// What `session` runs on, as an .npz file for stock jaxlib. Throws Error for inputs that are not arrays.
-void write_inputs(tune::Session& session, const std::string& path);
+// Writes what `session` runs on as an .npz file for stock jaxlib, to the folder; returns its path, empty where there are no inputs,
+// since NumPy reads no file without arrays. Throws Error as below.
+std::string write_inputs(tune::Session& session, const std::string& folder);
+// Whether values of these shapes, as "f32[2,3]", can be handed to stock jaxlib and back. Throws Error for tuples, types that NumPy's
+// files do not have, and more than a message of the worker holds (just below 2 GiB).
+void check_arrays(const std::vector<std::string>& shapes, const std::string& program);
 
 }  // namespace hone::request

@@ -106,7 +106,7 @@ JaxExport export_to_jax(const ExportRequest& request) {
   choose(exported, variants);
 
   write_file((folder.path / kProgram).string(), exported.variant.stablehlo);
-  StockJax stock({.threads = opened.session->target().threads});
+  StockJax stock({.program = opened.file.name, .threads = opened.session->target().threads});
   exported.python = stock.ask({{"do", "export"},
                                {"name", opened.file.name},
                                {"file", (folder.path / kProgram).string()},

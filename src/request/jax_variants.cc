@@ -38,19 +38,20 @@ JaxVariant variant_of(const std::string& name, const Decisions& decisions, const
 // One process for each list of flags, since these are a process's.
 class Processes {
  public:
-  Processes(int threads, std::string inputs) : threads_(threads), inputs_(std::move(inputs)) {}
+  Processes(StockOptions options, std::string inputs) : options_(std::move(options)), inputs_(std::move(inputs)) {}
 
   StockJax& with(const std::string& flags) {
     std::unique_ptr<StockJax>& found = by_flags_[flags];
     if (!found) {
-      found = std::make_unique<StockJax>(StockOptions{.threads = threads_, .flags = flags});
+      options_.flags = flags;
+      found = std::make_unique<StockJax>(options_);
       found->set_inputs(inputs_);
     }
     return *found;
   }
 
  private:
-  int threads_;
+  StockOptions options_;
   std::string inputs_;
   std::map<std::string, std::unique_ptr<StockJax>> by_flags_;
 };
@@ -88,9 +89,7 @@ ExportDuel duel_in_jaxlib(tune::Session& session, const std::vector<JaxVariant>&
   const int threads = session.target().threads;
   Progress progress("duel in jaxlib", {.budget_s = budget_s, .quiet = quiet});
   const TempDir work;
-  const std::string inputs = (work.path() / "inputs.npz").string();
-  write_inputs(session, inputs);
-  Processes processes(threads, inputs);
+  Processes processes({.program = session.name(), .threads = threads}, write_inputs(session, work.path().string()));
 
   std::vector<Contender> contenders;
   std::vector<double> errors;

@@ -21,22 +21,19 @@ namespace {
 
 using nlohmann::json;
 
-constexpr char kMissing[] = "stock jaxlib does not run";
+constexpr char kMissing[] = "stock jaxlib does not run", kFailed[] = "stock jaxlib cannot run it";
 constexpr int kPollMs = 100;
 constexpr uint32_t kMostAnswerBytes = 64 << 20;
 
 wire::ProcessOptions process_options(const StockOptions& options) {
   const PythonCommand python = python_with_hone();
   wire::ProcessOptions process{.program = python.program, .before = {"-m", "hone.stock"}};
-  std::vector<int> cpus = allowed_cpus();
-  if (static_cast<size_t>(options.threads) < cpus.size()) {  // the size of jaxlib's pool of threads
-    cpus.resize(static_cast<size_t>(options.threads));
-    process.cpus = cpus;
-  }
   std::string flags = options.flags;
   if (const char* inherited = std::getenv("XLA_FLAGS")) flags = std::string(inherited) + " " + flags;
   if (options.threads == 1) flags += " --xla_cpu_multi_thread_eigen=false";
-  process.environment = {"XLA_FLAGS=" + flags, "JAX_PLATFORMS=cpu"};
+  // NPROC is the size of jaxlib's pool of threads, which like the worker's is not bound to CPUs.
+  process.environment = {"XLA_FLAGS=" + flags, "JAX_PLATFORMS=cpu", fmt::format("NPROC={}", options.threads)};
+  if (const std::vector<int> cpus = allowed_cpus(); options.threads == 1 && !cpus.empty()) process.cpus = {cpus[0]};
   if (!python.search_path.empty()) process.environment.push_back("PYTHONPATH=" + python.search_path);
   return process;
 }
@@ -44,7 +41,7 @@ wire::ProcessOptions process_options(const StockOptions& options) {
 }  // namespace
 
 struct StockJax::Process {
-  explicit Process(const StockOptions& options) : child(process_options(options)) {}
+  explicit Process(const StockOptions& options) : program(options.program), child(process_options(options)) {}
 
   // Reads all of the bytes; throws when the process ends before, or Ctrl-C.
   void receive(uint8_t* data, size_t size) {
@@ -65,16 +62,24 @@ struct StockJax::Process {
     constexpr double kPatience_s = 5;
     child.reap(kPatience_s);
     const std::string words = wire::last_words(child.errors_tail());
-    throw RunError(kMissing + (words.empty() ? std::string(": its process ended") : ": " + words),
-                   python_with_hone().program, "it needs Python with jax and hone");
+    fail(words.empty() ? "its process ended" : words, answered ? "" : "it needs Python with jax and hone");
   }
 
+  // Until it answered, the installation is to blame; then the program.
+  [[noreturn]] void fail(const std::string& why, const std::string& hint) const {
+    throw RunError(fmt::format("{}: {}", answered ? kFailed : kMissing, why),
+                   answered ? program : python_with_hone().program, hint);
+  }
+
+  std::string program;
+  bool answered = false;
   wire::ChildProcess child;
 };
 
 StockJax::StockJax(const StockOptions& options)
     : process_(std::make_unique<Process>(options)), cpu_time_(options.threads == 1) {
   jaxlib_ = ask({{"do", "hello"}}).at("jaxlib").get<std::string>();
+  process_->answered = true;
 }
 
 StockJax::~StockJax() = default;
@@ -90,13 +95,13 @@ json StockJax::ask(const json& request) {
   process_->receive(reinterpret_cast<uint8_t*>(answer.data()), length);
   json object = json::parse(answer, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) throw InternalError("stock jaxlib sent a malformed answer");
-  if (object.contains("error"))
-    throw RunError(fmt::format("{}: {}", kMissing, object["error"].get<std::string>()), python_with_hone().program,
-                   object.value("hint", ""));
+  if (object.contains("error")) process_->fail(object["error"].get<std::string>(), object.value("hint", ""));
   return object;
 }
 
-void StockJax::set_inputs(const std::string& npz) { ask({{"do", "inputs"}, {"file", npz}}); }
+void StockJax::set_inputs(const std::string& npz) {
+  if (!npz.empty()) ask({{"do", "inputs"}, {"file", npz}});
+}
 
 double StockJax::open(const std::string& name, const std::string& file, const json& compiler_options) {
   return ask({{"do", "open"}, {"name", name}, {"file", file}, {"options", compiler_options}})

@@ -10,7 +10,7 @@ import sys
 import time
 import unittest
 
-from cli_case import BUILD, HONE, WithWorker, own_environment
+from cli_case import BUILD, HONE, ROOT, WithWorker, own_environment
 from programs import ENDLESS
 from test_reference import documented_keys
 
@@ -28,6 +28,14 @@ ENTRY main {
   k = f32[3,3,1,64] parameter(1)
   ROOT c = f32[1,24,24,64] convolution(x, k), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f,
     feature_group_count=64
+}
+"""
+
+BYTES = """HloModule bytes
+ENTRY main {
+  x = s8[64,128] parameter(0)
+  k = s8[128,64] parameter(1)
+  ROOT d = s32[64,64] dot(x, k), lhs_contracting_dims={1}, rhs_contracting_dims={0}
 }
 """
 
@@ -62,6 +70,44 @@ class Stock(WithWorker):
         (self.dir / "depthwise.hlo").write_text(DEPTHWISE)
         [key] = [row["key"] for row in self.json("inspect", "depthwise.hlo")["operation_list"]]
         return "rewrite", key, "shifted"
+
+    def against(self, program):
+        return "run", self.dir / program, "--compare", "--against", "jaxlib", "--budget", "1s", "--threads", "1", "-q"
+
+    def python_that(self, first):
+        """The text of a program that is Python, which first runs these lines."""
+        wrapper = self.dir / "wrapper.py"
+        wrapper.write_text(
+            f"import runpy, sys\n{first}\nsys.argv = sys.argv[2:]  # of: wrapper.py -m hone.stock --fd N\n"
+            'runpy.run_module("hone.stock", run_name="__main__", alter_sys=True)\n'
+        )
+        return f'#!/bin/sh\nexec "{sys.executable}" "{wrapper}" "$@"\n'
+
+    def wrong_python(self):
+        """Of a jaxlib whose outputs are wrong."""
+        return self.python_that(
+            "import numpy\nright = numpy.savez\n"
+            "numpy.savez = lambda file, *arrays: right(file, *(array + 1 for array in arrays))"
+        )
+
+    def with_python(self, python, *arguments):
+        """Runs a copy of hone beside which this is Python."""
+        tree = self.dir / "tree"
+        (tree / "build").mkdir(parents=True)
+        (tree / ".venv" / "bin").mkdir(parents=True)
+        shutil.copy(HONE, tree / "build" / "hone")
+        (tree / "build" / "hone-xla").symlink_to(BUILD / "hone-xla")
+        (tree / "python").symlink_to(ROOT / "python")
+        (tree / ".venv" / "bin" / "python").write_text(python)
+        (tree / ".venv" / "bin" / "python").chmod(0o755)
+        return subprocess.run(
+            [tree / "build" / "hone", *arguments],
+            cwd=self.dir,
+            env=own_environment(self.dir),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     def use(self):
         """The largest error of the export in a process without Hone, by the largest value."""
@@ -140,6 +186,23 @@ class Export(Stock):
         self.assertNotIn("custom_call", (self.dir / "out.jax" / "program.mlir").read_text())
         self.assertLess(self.use(), 1e-5)
 
+    def test_calls_of_onednn(self):
+        """A call that XLA's own passes write for oneDNN is no plain operation either."""
+        (self.dir / "depthwise.hlo").write_text(BYTES)
+        [key] = [row["key"] for row in self.json("inspect", "depthwise.hlo")["operation_list"]]
+        package = self.package([("rewrite", key, "onednn")], BYTES)
+        error = self.hone("export", package, "-o", "out.jax", "--no-duel", code=1).stderr.decode()
+        self.assertIn("none of the package's 1 decisions can be carried", error)
+
+    def test_wrong_outputs(self):
+        """Where jaxlib's outputs differ, nothing is written."""
+        package = self.package([self.shifted()])
+        done = self.with_python(self.wrong_python(), "export", package, "-o", "out.jax", "--budget", "1s", "-q")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("outputs are not those of default XLA", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertEqual(list(self.dir.glob("*out.jax*")), [])
+
     def test_errors(self):
         package = self.package([("codegen", "0" * 32, "loop")])
         nothing = self.hone("export", package, "-o", "out.jax", "--no-duel", code=1).stderr.decode()
@@ -201,35 +264,44 @@ class Against(Stock):
 
     def test_no_jax(self):
         """A Python without the package, beside a copy of the program."""
-        tree = self.dir / "tree"
-        (tree / "build").mkdir(parents=True)
-        (tree / ".venv" / "bin").mkdir(parents=True)
-        shutil.copy(HONE, tree / "build" / "hone")
-        (tree / "build" / "hone-xla").symlink_to(BUILD / "hone-xla")
-        python = tree / ".venv" / "bin" / "python"
-        python.write_text("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'jax'\" >&2\nexit 1\n")
-        python.chmod(0o755)
-        done = subprocess.run(
-            [
-                tree / "build" / "hone",
-                "run",
-                self.dir / "dot.hlo",
-                "--compare",
-                "--against",
-                "jaxlib",
-                "--budget",
-                "1s",
-                "-q",
-            ],
-            env=own_environment(self.dir),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        python = "#!/bin/sh\necho \"ModuleNotFoundError: No module named 'jax'\" >&2\nexit 1\n"
+        done = self.with_python(python, *self.against("dot.hlo"))
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1)
         self.assertIn("No module named 'jax'", done.stderr)
         self.assertEqual(done.stdout, "")
+
+    def test_wrong_outputs(self):
+        done = self.with_python(self.wrong_python(), *self.against("dot.hlo"))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("jaxlib's outputs NOT verified", done.stdout)
+
+    def test_no_inputs(self):
+        """A program without parameters: NumPy reads no file without arrays."""
+        (self.dir / "none.hlo").write_text(
+            "HloModule none\nENTRY main { ROOT i = f32[8,8] iota(), iota_dimension=0 }\n"
+        )
+        found = self.json(*self.against("none.hlo"))
+        self.assertEqual(found["against"]["verified"], True)
+
+    def test_programs_that_jaxlib_cannot_run(self):
+        """The error names the program, not the installation."""
+        (self.dir / "int4.hlo").write_text(
+            "HloModule int4\nENTRY main { p = s4[8] parameter(0) ROOT c = s8[8] convert(p) }\n"
+        )
+        error = self.hone(*self.against("int4.hlo"), code=2).stderr.decode()
+        self.assertEqual(error.count("\n"), 1, error)
+        self.assertIn("int4", error)
+        self.assertIn("'s4'", error)
+        python = self.python_that(
+            "import hone.stock.session as s\ndef wrong(*_): raise ValueError('too odd')\ns.exported = wrong\n"
+        )
+        done = self.with_python(python, *self.against("dot.hlo"))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("dot", done.stderr)
+        self.assertIn("too odd", done.stderr)
+        self.assertNotIn("pip install", done.stderr)
+        self.assertNotIn("does not run", done.stderr)
 
 
 if __name__ == "__main__":

@@ -74,13 +74,17 @@ Values changed_flags(const xla::DebugOptions& base, const xla::DebugOptions& opt
   return changed;
 }
 
-bool calls_kernels_of_hone(const xla::HloModule& module) {
+// Calls of kernels that only Hone's runtime surely has. XLA's own passes write those of oneDNN after a program was given.
+int kernel_calls(const xla::HloModule& module) {
+  constexpr char kOneDnnPrefix[] = "__onednn$";
+  int calls = 0;
   for (const auto* computation : module.computations())
     for (const auto* instruction : computation->instructions())
       if (instruction->opcode() == xla::HloOpcode::kCustomCall &&
-          absl::StartsWith(instruction->custom_call_target(), kHostKernelPrefix))
-        return true;
-  return false;
+          (absl::StartsWith(instruction->custom_call_target(), kHostKernelPrefix) ||
+           absl::StartsWith(instruction->custom_call_target(), kOneDnnPrefix)))
+        ++calls;
+  return calls;
 }
 
 std::unique_ptr<xla::HloModule> copy_of(const xla::HloModule& program) {
@@ -92,7 +96,7 @@ std::unique_ptr<xla::HloModule> copy_of(const xla::HloModule& program) {
 bool is_plain_rewrite(const xla::HloModule& program, const Decision& decision) {
   auto module = copy_of(program);
   apply_rewrites(*module, {decision});
-  return !calls_kernels_of_hone(*module);
+  return kernel_calls(*module) <= kernel_calls(program);
 }
 
 // Why a decision of this stage has no place in a program and its options.
@@ -109,7 +113,7 @@ std::string why_not(const Decision& decision) {
                                              : "done by Hone in its own process, not by an option of XLA";
     case DecisionStage::Program:
       return decision.kind == DecisionKind::Weights ? "weights are stored by Hone's runtime"
-                                                    : "computed by a kernel of Hone";
+                                                    : "computed by a kernel of Hone or oneDNN";
   }
   return "";
 }
@@ -212,6 +216,9 @@ wire::ExportReplyT Handlers::export_program(const wire::ExportRequestT& request)
   auto module = copy_of(whole);
   const Decisions written = carried_by({kByProgram, kByAnotherForm}, decisions, found);
   apply_rewrites(*module, written);
+  if (kernel_calls(*module) > kernel_calls(whole))
+    throw Error("rewrites that are plain operations alone call kernels of Hone together", whole.name(),
+                "use hone.load(...).jax");
   run_pass_decisions(*module, written);
   reply.stablehlo = stablehlo_of(*module);
 
