@@ -19,6 +19,7 @@ _MAX_RANK = 16
 _FUNCTIONS = {  # name: (result, arguments)
     "hone_last_error": (c_char_p, []),
     "hone_program_load": (c_void_p, [c_char_p, c_int]),
+    "hone_program_load_unkept": (c_void_p, [c_char_p, c_int]),
     "hone_program_load_default": (c_void_p, [c_char_p, c_int]),
     "hone_program_free": (None, [c_void_p]),
     "hone_program_as_tuned": (c_int, [c_void_p]),
@@ -62,14 +63,21 @@ class Spec:
 class Program:
     """One compiled program. Calls may come from several threads; see runtime_api.h.
 
+    `keep`: whether machine code is read from and kept in the user's cache folder; default XLA's never is.
     `digest`: a number below 2**63 for the contents of the package when it was loaded; the folder may go afterwards.
     """
 
     def __init__(
-        self, library: ctypes.CDLL, package: str | os.PathLike, threads: int = 1, default: bool = False
+        self,
+        library: ctypes.CDLL,
+        package: str | os.PathLike,
+        threads: int = 1,
+        default: bool = False,
+        keep: bool = True,
     ) -> None:
         self._library, self._handle, self._package = library, None, Path(package)
-        load = library.hone_program_load_default if default else library.hone_program_load
+        kept = library.hone_program_load if keep else library.hone_program_load_unkept
+        load = library.hone_program_load_default if default else kept
         self._handle = load(os.fsencode(package), threads)
         if not self._handle:
             raise self._error(str(package))

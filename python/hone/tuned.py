@@ -35,7 +35,7 @@ def _forked() -> None:
 os.register_at_fork(after_in_child=_forked)
 
 
-def load(path: str | Path, threads: int | None = None, build: str | Path | None = None) -> "Tuned":
+def load(path: str | Path, threads: int | None = None, build: str | Path | None = None, cache: bool = True) -> "Tuned":
     """The tuned program in a NAME.hone folder.
 
     `threads`: how many it may use; by default as many as it was tuned for. Programs tuned from a JAX function whose
@@ -46,12 +46,12 @@ def load(path: str | Path, threads: int | None = None, build: str | Path | None 
     library that it calls is of another version, default XLA's program runs in its place (Tuned.as_tuned). One
     RuntimeWarning says what differs, and which decisions match nothing in the program.
 
-    Compiled machine code is kept in the user's cache folder, so that later processes need not compile. None is taken
-    from the package.
+    Compiled machine code is kept in the user's cache folder, so that later processes need not compile; not with
+    cache=False, which compiles everything. None is taken from the package.
     """
     if not (Path(path) / DECISIONS_FILE).is_file():
         raise Error(f"not a tuned program: it has no {DECISIONS_FILE}", str(path))
-    return Tuned(Path(path), threads, build)
+    return Tuned(Path(path), threads, build, cache=cache)
 
 
 class Tuned:
@@ -71,11 +71,13 @@ class Tuned:
         threads: int | None = None,
         build: str | Path | None = None,
         signature: Signature | None = None,
+        cache: bool = True,
     ) -> None:
         self._package, self._build = Path(package), build
+        self._no_cache = [] if cache else ["--no-cache"]  # of commands that compile it
         self._threads = threads or self._stored(DECISIONS_FILE)["target"]["threads"]
         library = runtime.open_library(files.find(files.RUNTIME, build))
-        self._program = runtime.Program(library, package, self._threads)
+        self._program = runtime.Program(library, package, self._threads, keep=cache)
         self._signature = signature or self._stored_signature()
         self._weight_inputs = sorted({*self._program.weights, *self._signature.weight_inputs()})
         self._weights, self._in_jax = {}, False  # input -> (the user's array, the same aligned)
@@ -157,7 +159,8 @@ class Tuned:
         if against:
             return self._compare_against(against, args)
         if not args:
-            return command.run(["run", self._package, "--compare", "--threads", self._threads], self._build)
+            words = ["run", self._package, "--compare", "--threads", self._threads, *self._no_cache]
+            return command.run(words, self._build)
         values = self._tuned_values(self._signature.flatten(args))
         default_values = self._original_values(values)
         default = runtime.Program(self._program.library, self._package, self._threads, default=True)
@@ -180,6 +183,7 @@ class Tuned:
 
     def _compare_against(self, against, args):
         command_line = ["run", self._package, "--compare", "--against", against, "--threads", self._threads]
+        command_line += self._no_cache
         with tempfile.TemporaryDirectory(prefix="hone-") as work:
             if args:
                 inputs = Path(work) / "inputs.npz"

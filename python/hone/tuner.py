@@ -52,7 +52,8 @@ def tune(
     name          of the program in reports; by default the function's or the file's
     output        the NAME.hone folder to write; by default a temporary one, see Tuned.save
     build         the folder of `hone` and its libraries, if not the installed one or the repository's build/
-    options       further options of `hone tune`: allow_fast_math=True is --allow-fast-math, max_isa="avx2" --max-isa
+    options       further options of `hone tune`: allow_fast_math=True is --allow-fast-math, max_isa="avx2" --max-isa;
+                  no_cache=True keeps no machine code, of the result either
 
     Progress is shown on standard error. Ctrl-C ends the search and returns the best program so far.
     """
@@ -75,7 +76,7 @@ def tune(
         stored = signature.to_json() if signature else None
         if stored:
             (package / SIGNATURE_FILE).write_text(json.dumps(stored) + "\n")
-        tuned = Tuned(package, threads, build, signature)
+        tuned = Tuned(package, threads, build, signature, cache=not options.get("no_cache"))
         if example_args and positions and (signature is None or leaves):
             tuned.set_weights(*[example_args[position] for position in positions])
         on_failure.pop_all()

@@ -16,10 +16,11 @@ typedef struct {
 
 static char error[256];
 static const void* last_inputs[2];
-static int weights_set, programs;
+static int weights_set, programs, unkept;
 
 HONE_API const void* fake_last_input(int i) { return last_inputs[i]; }
 HONE_API int fake_weights_set(void) { return weights_set; }
+HONE_API int fake_unkept(void) { return unkept; }
 HONE_API int fake_programs(void) { return programs; }
 
 const char* hone_last_error(void) { return error; }
@@ -51,6 +52,10 @@ static Program* load(const char* package_dir, int with_weights) {
 }
 
 void* hone_program_load(const char* package_dir, int threads) { return load(package_dir, 1); }
+void* hone_program_load_unkept(const char* package_dir, int threads) {
+  ++unkept;
+  return load(package_dir, 1);
+}
 void* hone_program_load_default(const char* package_dir, int threads) { return load(package_dir, 0); }
 
 int hone_program_as_tuned(void* program) { return ((Program*)program)->warning[0] == 0; }

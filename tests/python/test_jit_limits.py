@@ -231,17 +231,17 @@ class TestForks(JitCase):
         self.assertEqual(self.states(f), ["ready"])
 
     def test_do_not_hold_what_their_parent_locked(self):
-        let_go, run = threading.Event(), hone.command.run
+        begun, let_go, run = threading.Event(), threading.Event(), hone.command.run
 
         def wait_and_run(*arguments):
+            begun.set()
             let_go.wait(PATIENCE_S)
             return run(*arguments)
 
         with unittest.mock.patch("hone.command.run", wait_and_run):
             f = self.jit(mode="background")
             f(self.x, self.w)
-            wait_until(lambda: any(self.cache.glob("*.lock")))
-            wait_until(lambda: store._locked)
+            self.assertTrue(begun.wait(PATIENCE_S))  # by the thread that holds the lock
             reader, writer = os.pipe()
             with warnings.catch_warnings(action="ignore"):  # of JAX: the child compiles nothing
                 child = os.fork()
@@ -271,6 +271,13 @@ class TestTheCache(JitCase):
                 self.assertTrue(f.wait(PATIENCE_S))
             self.assertEqual(self.states(f), ["fallback"])
             self.assertEqual(len(list(self.cache.glob(f"*/{store.ENTRY}"))), kept)
+
+    def test_nor_is_machine_code_without_a_cache(self):
+        before = self.fake.fake_unkept()
+        self.jit()(self.x, self.w)
+        self.assertEqual(self.fake.fake_unkept(), before)
+        self.jit(cache=False)(self.x, self.w)
+        self.assertEqual(self.fake.fake_unkept(), before + 1)
 
     def test_a_full_disk_leaves_the_tuned_program(self):
         full = OSError(28, "No space left on device")

@@ -97,6 +97,15 @@ class TestWarnings(FakeBuild):
             let_go.set()
             self.assertEqual(os.waitpid(child, 0)[1], 0)
 
+    def test_machine_code_is_not_kept_if_told_so(self):
+        before = self.fake.fake_unkept()
+        hone.load(self.package(), build=self.build)
+        hone.tune("x.hlo", build=self.build)
+        self.assertEqual(self.fake.fake_unkept(), before)
+        hone.load(self.package(), build=self.build, cache=False)
+        hone.tune("x.hlo", build=self.build, no_cache=True)
+        self.assertEqual(self.fake.fake_unkept(), before + 2)
+
     def test_nothing_is_said_where_nothing_differs(self):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -173,6 +182,20 @@ class TestTheProduct(unittest.TestCase):
         package = self.package(lambda decisions: decisions["decisions"].append(stray))
         self.assertFalse(self.load(package, "its decisions do not fit the program").as_tuned)
 
+    def test_so_do_those_that_are_met_with_the_weights(self):
+        def change(package):
+            package["target"]["weights"] = [1]
+            package["decisions"] = [
+                {"kind": "weights", "key": "all", "value": "constant"},
+                {"kind": "rewrite", "key": "sort:no such", "value": "highway"},
+            ]
+
+        tuned = self.load(self.package(change), "its decisions do not fit the program")
+        self.assertFalse(tuned.as_tuned)
+        x, w = self.inputs
+        np.testing.assert_allclose(tuned(x, 2 * w)[0], np.tanh(x @ (2 * w)), rtol=1e-4, atol=1e-4)
+        self.assert_right(tuned(x, w.copy()))
+
     def elsewhere(self, package, cache):
         given, found = package.parent / "in.npz", package.parent / "out.npz"
         np.savez(given, *self.inputs)
@@ -212,6 +235,14 @@ class TestTheProduct(unittest.TestCase):
         self.assert_right(self.elsewhere(package, package.parent / "another"))
         self.assertTrue(all(path.stat().st_mtime == 1 for path in (package / "code").rglob("*")))
         self.assertTrue(self.kept_code(package.parent / "another"))
+
+    def test_no_code_is_kept_if_told_so(self):
+        cache = self.enterContext(tempfile.TemporaryDirectory())
+        with unittest.mock.patch.dict(os.environ, XDG_CACHE_HOME=cache):
+            self.assert_right(hone.load(self.package(), build=BUILD, cache=False)(*self.inputs))
+            self.assertEqual(list(Path(cache).rglob("*")), [])
+            hone.load(self.package(), build=BUILD)
+            self.assertTrue(self.kept_code(Path(cache)))
 
     def test_damaged_code_is_compiled_again(self):
         package = self.package()

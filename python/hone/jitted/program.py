@@ -242,7 +242,7 @@ def _outcome(entry: dict, call: Call | None, unkept: str = "") -> Outcome:
 
 def _load(package: str | Path, flat: Flat, settings: Settings) -> Call:
     library = runtime.open_library(files.find(files.RUNTIME, settings.build))
-    program = runtime.Program(library, package, settings.threads)
+    program = runtime.Program(library, package, settings.threads, keep=settings.cache is not None)
     if not program.as_tuned:
         raise Error(program.warning, str(package))
     for what, specs, avals in (("inputs", program.inputs, flat.in_avals), ("results", program.outputs, flat.out_avals)):

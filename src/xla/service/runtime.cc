@@ -25,8 +25,9 @@ RuntimeProgram& program_of(void* handle) {
   return *static_cast<RuntimeProgram*>(handle);
 }
 
-void* load(const char* folder, int threads, bool tuned) {
-  return guarded(static_cast<void*>(nullptr), [&]() -> void* { return new RuntimeProgram(folder, threads, tuned); });
+void* load(const char* folder, int threads, bool tuned, bool keep_code = true) {
+  return guarded(static_cast<void*>(nullptr),
+                 [&]() -> void* { return new RuntimeProgram(folder, threads, tuned, keep_code); });
 }
 
 int describe(const std::vector<xla::Shape>& shapes, int i, int* type, int* rank, int64_t* dims) {
@@ -48,6 +49,7 @@ extern "C" {
 
 const char* hone_last_error(void) { return last_error.c_str(); }
 void* hone_program_load(const char* folder, int threads) { return load(folder, threads, true); }
+void* hone_program_load_unkept(const char* folder, int threads) { return load(folder, threads, true, false); }
 void* hone_program_load_default(const char* folder, int threads) { return load(folder, threads, false); }
 void hone_program_free(void* handle) { delete static_cast<RuntimeProgram*>(handle); }
 int hone_program_num_inputs(void* handle) {

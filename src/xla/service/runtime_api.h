@@ -22,6 +22,8 @@ HONE_API const char* hone_last_error(void);
 // error. Where this machine or XLA is not what the package was made for, default XLA's program is loaded in its place: see
 // hone_program_as_tuned. Machine code is kept in the user's cache folder, and found there by later loads.
 HONE_API void* hone_program_load(const char* package_dir, int threads);
+// The same, but machine code is neither kept nor found there.
+HONE_API void* hone_program_load_unkept(const char* package_dir, int threads);
 // The same program as default XLA compiles it, for comparisons. It declares no weights but those that the program stores as bytes
 // (--precision int8-weights): they are set once, as in the tuned program.
 HONE_API void* hone_program_load_default(const char* package_dir, int threads);
@@ -31,7 +33,8 @@ HONE_API void hone_program_free(void* program);
 // 1 if the program runs under its tuned decisions, 0 if default XLA runs in its place, negative on error.
 HONE_API int hone_program_as_tuned(void* program);
 // What differs from where the package was made, and decisions that match nothing in the program, as one line; empty without any, NULL
-// on error. Where weights are folded into the program, decisions are known after the first run. Valid until this thread's next call.
+// on error. Where weights are folded into the program, decisions are known after the first run, also to
+// hone_program_as_tuned. Valid until this thread's next call.
 HONE_API const char* hone_program_warning(void* program);
 
 // Negative on error. A program that returns a tuple has one output for each of its leaves.

@@ -55,7 +55,12 @@ std::unique_ptr<CodeCache> kept_code() {
   }
 }
 
-// The tables of decisions and of code are one module's at a time.
+std::string do_not_fit(const Error& why) {
+  return std::string("its decisions do not fit the program (") + why.what() + ")";
+}
+
+// The tables of decisions and of code are one module's at a time. A process that is forked while another thread compiles finds it
+// locked for ever: it may run what was loaded before, and load what it needs in a process of its own.
 std::mutex& compiling() {
   static auto* mutex = new std::mutex;
   return *mutex;
@@ -63,7 +68,8 @@ std::mutex& compiling() {
 
 }  // namespace
 
-RuntimeProgram::RuntimeProgram(const std::string& folder, int threads, bool tuned) {
+RuntimeProgram::RuntimeProgram(const std::string& folder, int threads, bool tuned, bool keep_code)
+    : keep_code_(keep_code) {
   const auto json = nlohmann::json::parse(read_text(folder + "/decisions.json"));
   module_ = load_module(read_text(folder + "/program.pb"), folder).module;
   const auto& target = json.at("target");
@@ -91,11 +97,12 @@ RuntimeProgram::RuntimeProgram(const std::string& folder, int threads, bool tune
   try {
     read_decisions(json);
     fit_ = fit_of(made, here, decisions_);
+    compare_threads(target_.threads, here, fit_);
     if (!fit_.as_tuned) fall_back("");
     prepare();
   } catch (const Error& failed) {
     if (!as_tuned_) throw;
-    fall_back(std::string("its decisions do not fit the program (") + failed.what() + ")");
+    fall_back(do_not_fit(failed));
     prepare();
   }
 }
@@ -118,13 +125,18 @@ void RuntimeProgram::fall_back(const std::string& why) {
   target_.weights.clear();
   for (const auto& [weight, q] : quantized_)
     target_.weights.push_back(q.weight);  // converted once, as in the tuned one
-  if (isa_vector_bits(target_.max_isa) > isa_vector_bits(cpu_isa())) target_.max_isa.clear();
+  if (!has_isa(cpu_isa(), target_.max_isa)) target_.max_isa.clear();
 }
 
 void RuntimeProgram::prepare() {
   storage_ = weight_storage(*module_, target_.weights, decisions_);
   const bool needs_values = std::count(storage_.begin(), storage_.end(), Storage::Constant) > 0;
   if (!needs_values) compile();
+}
+
+bool RuntimeProgram::as_tuned() const {
+  const std::shared_lock lock(mutex_);
+  return as_tuned_;
 }
 
 bool RuntimeProgram::is_weight(int i) const {
@@ -174,7 +186,7 @@ void RuntimeProgram::compile() {
   unmatched_ = lowered.unmatched;
   const bool packed = std::count(storage_.begin(), storage_.end(), Storage::Packed) > 0;
   most_places_ = packed || keeps_state(*lowered.module) ? 1 : std::max(2U, std::thread::hardware_concurrency());
-  const std::unique_ptr<CodeCache> code = as_tuned_ ? kept_code() : nullptr;
+  const std::unique_ptr<CodeCache> code = as_tuned_ && keep_code_ ? kept_code() : nullptr;
   auto executable = std::make_unique<Executable>(generate(std::move(lowered.module), lowered.threads, code.get()),
                                                  lowered.threads, lowered.huge_pages);
   free_.clear();
@@ -182,6 +194,20 @@ void RuntimeProgram::compile() {
   free_.push_back(place_of(std::move(executable)));
   places_ = 1;
   compiled_ = true;
+}
+
+// With weights folded in, it is known only now whether the decisions fit. If not, the weights stay declared and as they were set.
+void RuntimeProgram::compile_late() {
+  try {
+    compile();
+  } catch (const Error& failed) {
+    if (!as_tuned_) throw;
+    const std::vector<int> weights = target_.weights;
+    fall_back(do_not_fit(failed));
+    target_.weights = weights;
+    storage_ = weight_storage(*module_, target_.weights, decisions_);
+    compile();
+  }
 }
 
 void RuntimeProgram::run(const void* const* inputs, void* const* outputs) {
@@ -192,7 +218,7 @@ void RuntimeProgram::run(const void* const* inputs, void* const* outputs) {
     lock.unlock();
     {
       const std::lock_guard alone(mutex_);
-      if (!compiled_) compile();
+      if (!compiled_) compile_late();
     }
     lock.lock();
   }

@@ -24,15 +24,16 @@ class RuntimeProgram {
   // `tuned`: under the package's decisions, unless it does not fit this machine or the decisions not the program: warning(). Compiled
   // code is kept in the user's folder of it (base/object_store.h), never beside the package, which may come from others. Throws Error
   // for what is no package.
-  RuntimeProgram(const std::string& folder, int threads, bool tuned);
+  // `keep_code`: whether compiled code is read from and kept in that folder.
+  RuntimeProgram(const std::string& folder, int threads, bool tuned, bool keep_code = true);
 
   // As the user gives them: those of the original program.
   const std::vector<xla::Shape>& inputs() const { return given_; }
   const std::vector<xla::Shape>& outputs() const { return outputs_; }
   bool is_weight(int i) const;
 
-  // False where default XLA runs though the tuned program was asked for.
-  bool as_tuned() const { return as_tuned_; }
+  // False where default XLA runs though the tuned program was asked for. May change with the first run, as warning().
+  bool as_tuned() const;
   // One line about what differs from where the package was made, and decisions that match nothing; empty without any. May change
   // with the first run.
   std::string warning() const;
@@ -52,6 +53,7 @@ class RuntimeProgram {
   void fall_back(const std::string& why);
   void prepare();
   void compile();
+  void compile_late();
   void use(Place& place, const void* const* inputs, void* const* outputs);
   std::unique_ptr<Place> take_place();
   void give_back(std::unique_ptr<Place> place);
@@ -65,7 +67,7 @@ class RuntimeProgram {
   CompileTarget target_;
   Decisions decisions_, unmatched_;
   Fit fit_;
-  bool as_tuned_ = true;
+  bool as_tuned_ = true, keep_code_ = true;
   std::vector<xla::Shape> given_, inputs_, outputs_;
   std::map<int, QuantizedWeight> quantized_;  // by parameter
   std::vector<Storage> storage_;
