@@ -52,8 +52,7 @@ def tune(
     name          of the program in reports; by default the function's or the file's
     output        the NAME.hone folder to write; by default a temporary one, see Tuned.save
     build         the folder of `hone` and its libraries, if not the installed one or the repository's build/
-    options       further options of `hone tune`: allow_fast_math=True is --allow-fast-math, max_isa="avx2" --max-isa;
-                  no_cache=True keeps no machine code, of the result either
+    options       further options of `hone tune`: max_isa="avx2" is --max-isa avx2, no_cache=True keeps no machine code
 
     Progress is shown on standard error. Ctrl-C ends the search and returns the best program so far.
     """
