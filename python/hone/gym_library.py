@@ -3,7 +3,9 @@
 import ctypes
 import json
 import os
+from collections.abc import Iterable, Mapping
 from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_uint8, c_uint64, c_void_p
+from typing import Any, NoReturn
 
 import numpy as np
 from gymnasium import spaces
@@ -58,7 +60,7 @@ TERMINATED, TRUNCATED, FAILED = 1, 2, 4
 _libraries = {}
 
 
-def open_library(path):
+def open_library(path: str | os.PathLike) -> ctypes.CDLL:
     """The environments' library; calls release the GIL, since it is not a PyDLL."""
     path = os.path.realpath(path)
     if path not in _libraries:
@@ -70,7 +72,7 @@ def open_library(path):
     return _libraries[path]
 
 
-def raise_error(library):
+def raise_error(library: ctypes.CDLL) -> NoReturn:
     """Bad input is a ValueError, everything else a RuntimeError."""
     error = json.loads(library.hone_gym_error())
     text = f"{error['where']}: {error['message']}" if error.get("where") else error.get("message", "failed")
@@ -78,14 +80,20 @@ def raise_error(library):
     raise (ValueError if error.get("kind") == "input" else RuntimeError)(text)
 
 
-def pointer(array, kind):
+def pointer(array: np.ndarray | None, kind: type) -> Any:
     return None if array is None else array.ctypes.data_as(POINTER(kind))
 
 
-def options_of(kind, programs, passes, build, options):
+def options_of(
+    kind: str,
+    programs: str | os.PathLike | Iterable[str | os.PathLike],
+    passes: Iterable[str] | None,
+    build: str | os.PathLike | None,
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
     """The JSON object of the C interface for the arguments of an environment."""
     programs = [programs] if isinstance(programs, (str, os.PathLike)) else programs
-    options = options | {
+    options = dict(options) | {
         "id": kind,
         "programs": [os.fspath(p) for p in programs],
         "worker": str(files.find(WORKER, build)),
@@ -93,7 +101,7 @@ def options_of(kind, programs, passes, build, options):
     return options | ({} if passes is None else {"passes": list(passes)})
 
 
-def observation_space(width, costs, node_width=0):
+def observation_space(width: int, costs: int, node_width: int = 0) -> spaces.Space:
     """The space of one environment's observations."""
     if node_width:
         high = np.finfo(np.float32).max

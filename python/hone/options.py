@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 # What hone.tune and hone.jit set by parameters of their own, and what makes no sense there.
 OWN = frozenset(["budget", "db", "inputs", "json", "output", "quiet", "seed", "threads", "weights"])
-UNSUITED = frozenset(["help", "kernels"])  # `kernels` writes no package
+UNSUITED = frozenset(["help", "help_all", "kernels"])  # `kernels` writes no package
 _TUNE = """
 address allow_fast_math cache decide engine exact exhaustive force fresh fusion_budget fusion_chains fusion_model
 fusion_only fusion_start fusion_workers layout_model layouts_measured max_isa memory_limit models no_adaption

@@ -52,7 +52,7 @@ class ThePackage(unittest.TestCase):
     @unittest.skipIf(NO_PROGRAM, NO_PROGRAM)
     def test_has_the_version_of_the_program(self):
         said = subprocess.run([BUILD / files.PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
-        self.assertEqual(said.split()[-1], hone.__version__)
+        self.assertEqual(said.split()[1], hone.__version__)
 
     def test_importing_it_imports_no_framework(self):
         code = "import sys, hone; print([m for m in ('jax', 'keras', 'torch', 'tensorflow') if m in sys.modules])"
@@ -65,7 +65,7 @@ class ThePackage(unittest.TestCase):
 class TheOptions(FakeBuild):
     @unittest.skipIf(NO_PROGRAM, NO_PROGRAM)
     def test_are_those_of_the_command(self):
-        text = subprocess.run([BUILD / files.PROGRAM, "tune", "--help"], capture_output=True, text=True).stdout
+        text = subprocess.run([BUILD / files.PROGRAM, "tune", "--help-all"], capture_output=True, text=True).stdout
         given = {name.replace("-", "_") for name in re.findall(r"^ +(?:-\w,)?-?-?,?--([\w-]+)", text, re.MULTILINE)}
         self.assertEqual(given, options.TUNE | options.OWN | options.UNSUITED)
         self.assertFalse(options.TUNE & (options.OWN | options.UNSUITED))
