@@ -105,7 +105,11 @@ int run(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // help and version
     const ParseFault fault = explain(app, e);
-    return fail(2, fault.message, "command line", fault.hint, json);
+    // Of a value: "--kind: 'wrong' is none of ...".
+    const size_t colon = fault.message.starts_with("--") ? fault.message.find(": ") : std::string::npos;
+    const bool of_option = colon < fault.message.find(' ');
+    return fail(2, of_option ? fault.message.substr(colon + 2) : fault.message,
+                of_option ? fault.message.substr(0, colon) : "command line", fault.hint, json);
   }
   install_interrupt_handler();
   const int code = guarded(chosen, json);

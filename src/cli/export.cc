@@ -61,7 +61,7 @@ Runner declare_export(CLI::App& app) {
   app.get_option("PROGRAM")->description("tuned program, NAME.hone");
   app.add_option("--to", command->to, "what the program is for: jax, any stock JAX without Hone (default jax)")
       ->check(one_of({"jax"}))
-      ->type_name("TARGET");
+      ->type_name("NAME");
   app.add_option(kOutput, command->request.output, "folder to write (default NAME.jax)")->type_name("FOLDER");
   app.add_flag("--force", command->request.force, "replace an older export");
   app.add_option("--budget", command->budget,

@@ -194,7 +194,7 @@ Runner declare_run(CLI::App& app) {
   app.add_option("--against", options->against,
                  "with --compare: compare with another runtime as well, in a process of its own and by turns: jaxlib")
       ->check(one_of({"jaxlib"}))
-      ->type_name("RUNTIME");
+      ->type_name("NAME");
   app.add_flag("--profile", options->profile, "run under XLA's profiler and show where the time goes, by opcode");
   app.add_option("--budget", options->budget, "time of the duel, as 10s or 1m (default 10s)")->type_name("DURATION");
   app.add_option("--outputs", options->outputs, "file for the program's outputs (.npz)")->type_name("FILE");

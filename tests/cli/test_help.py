@@ -188,7 +188,9 @@ class HelpTest(unittest.TestCase):
         self.assertNotIn("did you mean", self.refused("spell"))
 
     def test_values_out_of_range_are_told_so(self):
-        self.assertIn("--memory-limit: 0 is not above 0", self.refused("tune", "x.hlo", "--memory-limit", "0"))
+        self.assertRegex(
+            self.refused("tune", "x.hlo", "--memory-limit", "0"), r": 0 is not above 0 .*\(--memory-limit\)"
+        )
         self.assertIn("'hard' is none of expectation, score", self.refused("tune", "x.hlo", "--pick", "hard"))
         self.assertIn("cpu2-sockets", self.refused("place", "x.hlo", "--devices", "foo"))
         for limit in ("1e400", "99999999999999999999999", "nan"):
