@@ -66,7 +66,7 @@ Runner declare_export(CLI::App& app) {
   app.add_flag("--force", command->request.force, "replace an older export");
   app.add_option("--budget", command->budget,
                  "time of the duel with the original program in stock jaxlib, as 10s or 1m (default 10s)")
-      ->type_name("TIME");
+      ->type_name("DURATION");
   app.add_flag("--no-duel", command->no_duel, "write the folder without the duel, and compare no outputs");
   command->output = add_output_options(app);
   return [command] { return export_command(*command); };
