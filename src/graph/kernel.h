@@ -33,7 +33,7 @@ struct Lowered {
   std::vector<Kernel> kernels;
   std::vector<Dimension> dimensions;    // of the whole program
   std::vector<std::string> of_weights;  // instructions that compute the same on every run: of declared weights alone
-  Decisions unmatched;                // of those lowered under: what nothing in the program was about
+  Decisions unmatched;                  // of those lowered under: what nothing in the program was about
 };
 
 }  // namespace hone
