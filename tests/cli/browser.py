@@ -15,6 +15,11 @@ import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 LIMIT_S = 60
+STARTS = 3
+
+
+class Ended(RuntimeError):
+    """Chromium is gone; the text has its last words."""
 
 
 def program():
@@ -26,24 +31,40 @@ class Browser:
     """One Chromium with one page. `requests` has all its network requests, `errors` its script errors."""
 
     def __init__(self):
+        """A Chromium that ends before it shows a page says nothing about the page: it is started again, STARTS times."""
+        for left in reversed(range(STARTS)):
+            self.start()
+            try:
+                return self.attach()
+            except Ended:
+                self.close()
+                if left == 0:
+                    raise
+
+    def start(self):
         self.folder = tempfile.TemporaryDirectory(prefix="hone-browser-", ignore_cleanup_errors=True)
         to_browser, self.send_to = os.pipe()
         self.read_from, from_browser = os.pipe()
         flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
         flags += ["--disable-background-networking", "--disable-component-update", "--remote-debugging-pipe"]
         flags += [f"--user-data-dir={self.folder.name}", "--host-resolver-rules=MAP * ~NOTFOUND", "about:blank"]
+        self.log = pathlib.Path(self.folder.name) / "stderr"
         # The protocol's pipes are descriptors 3 and 4.
-        self.process = subprocess.Popen(
-            ["sh", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "sh", program(), *flags],
-            pass_fds=(to_browser, from_browser),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env=dict(os.environ, HOME=self.folder.name, TMPDIR=self.folder.name),
-        )
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(
+                ["sh", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "sh", program(), *flags],
+                pass_fds=(to_browser, from_browser),
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                env=dict(os.environ, HOME=self.folder.name, TMPDIR=self.folder.name),
+            )
         os.close(to_browser)
         os.close(from_browser)
         self.number, self.buffer, self.session = 0, b"", None
         self.requests, self.errors, self.loaded = [], [], False
+
+    def attach(self):
+        """Takes the one page of a Chromium just started."""
         targets = self.call("Target.getTargets")["targetInfos"]
         page = next(target["targetId"] for target in targets if target["type"] == "page")
         self.session = self.call("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
@@ -71,10 +92,15 @@ class Browser:
                 raise TimeoutError("Chromium does not answer")
             part = os.read(self.read_from, 1 << 20)
             if not part:
-                raise RuntimeError("Chromium ended")
+                raise self.ended()
             self.buffer += part
         text, self.buffer = self.buffer.split(b"\0", 1)
         return json.loads(text)
+
+    def ended(self):
+        status = self.process.wait()
+        words = self.log.read_text(errors="replace").strip().splitlines()[-3:]
+        return Ended(f"Chromium ended with status {status}: {' | '.join(words)}")
 
     def note(self, event):
         method, values = event.get("method"), event.get("params", {})
@@ -93,7 +119,10 @@ class Browser:
         request = {"id": self.number, "method": method, "params": values}
         if self.session:
             request["sessionId"] = self.session
-        os.write(self.send_to, json.dumps(request).encode() + b"\0")
+        try:
+            os.write(self.send_to, json.dumps(request).encode() + b"\0")
+        except BrokenPipeError:
+            raise self.ended() from None
         while True:
             message = self.message()
             if message.get("id") == self.number:
