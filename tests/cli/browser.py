@@ -31,7 +31,7 @@ class Browser:
     """One Chromium with one page. `requests` has all its network requests, `errors` its script errors."""
 
     def __init__(self):
-        """A Chromium that ends before it shows a page says nothing about the page: it is started again, STARTS times."""
+        """A Chromium that ends before it has a page says nothing about the page: it is started up to STARTS times."""
         for left in reversed(range(STARTS)):
             self.start()
             try:
@@ -49,10 +49,10 @@ class Browser:
         flags += ["--disable-background-networking", "--disable-component-update", "--remote-debugging-pipe"]
         flags += [f"--user-data-dir={self.folder.name}", "--host-resolver-rules=MAP * ~NOTFOUND", "about:blank"]
         self.log = pathlib.Path(self.folder.name) / "stderr"
-        # The protocol's pipes are descriptors 3 and 4.
+        # The protocol's pipes are descriptors 3 and 4. bash, since dash knows no descriptor above 9.
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
-                ["sh", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "sh", program(), *flags],
+                ["bash", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "bash", program(), *flags],
                 pass_fds=(to_browser, from_browser),
                 stdout=subprocess.DEVNULL,
                 stderr=log,
