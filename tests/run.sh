@@ -7,7 +7,7 @@ build=$(realpath "${BUILD:-build}")
 python=$PWD/.venv/bin/python
 passed=0 failed=0 skipped=0
 log=$(mktemp) failures=$(mktemp)
-trap 'rm -f "$log" "$failures"' EXIT
+trap 'kill $(jobs -p) 2>/dev/null; rm -f "$log" "$failures"' EXIT
 
 # The number before `words` in the log's last line that has them; 0 when none does.
 number_before() { grep -oE "[0-9]+ $1" "$log" | tail -n 1 | grep -oE '^[0-9]+' || echo 0; }
@@ -48,17 +48,40 @@ run_catch2() {
   count "C++ ($1)" "$status" "$((ok - skip))" "$bad" "$skip"
 }
 
-# run_unittests NAME FOLDER
-run_unittests() {
+# unittests FOLDER: its output and exit status.
+unittests() {
   PYTHONPATH="$PWD/python:$build${PYTHONPATH:+:$PYTHONPATH}" HONE_BUILD_DIR=$build \
-    "$python" -m unittest discover -s "$2" 2>&1 | tee "$log"
-  local status=${PIPESTATUS[0]}
+    "$python" -m unittest discover -s "$1" 2>&1
+}
+
+# count_unittests NAME STATUS, of the log
+count_unittests() {
   local ran bad skip
   ran=$(grep -oE '^Ran [0-9]+ tests?' "$log" | tail -n 1 | grep -oE '[0-9]+' || echo 0)
   bad=$(($(number_after failures) + $(number_after errors) + $(number_after 'unexpected successes')))
   skip=$(number_after skipped)
   local ok=$((ran - bad - skip))
-  count "$1" "$status" "$((ok > 0 ? ok : 0))" "$bad" "$skip"
+  count "$1" "$2" "$((ok > 0 ? ok : 0))" "$bad" "$skip"
+}
+
+# run_unittests NAME FOLDER
+run_unittests() {
+  unittests "$2" | tee "$log"
+  count_unittests "$1" "${PIPESTATUS[0]}"
+}
+
+# run_unittests_beside NAME FOLDER NAME FOLDER: two suites at once, since each keeps about one core busy. The first is shown when both are done.
+run_unittests_beside() {
+  local beside pid
+  beside=$(mktemp)
+  unittests "$2" >"$beside" &
+  pid=$!
+  run_unittests "$3" "$4"
+  wait "$pid"
+  local status=$?
+  cat "$beside"
+  mv "$beside" "$log"
+  count_unittests "$1" "$status"
 }
 
 # run_script NAME COMMAND...: a script that ends with `N passed, N failed`, or is one test case itself.
@@ -82,8 +105,7 @@ run_unittests "layers (unit tests)" tests/layers
 run_unittests "fuzz (unit tests)" tests/fuzz
 run_catch2 hone_tests
 run_catch2 hone_learn_tests
-if has 'tests/python/test_*.py'; then run_unittests "Python" tests/python; fi
-if has 'tests/cli/test_*.py'; then run_unittests "command line" tests/cli; fi
+run_unittests_beside "Python" tests/python "command line" tests/cli
 for script in tests/cli/*.sh; do
   if [[ -e $script ]]; then run_script "command line ($(basename "$script"))" bash "$script"; fi
 done

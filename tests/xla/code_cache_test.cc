@@ -117,7 +117,7 @@ class Compiled {
 };
 
 // The same code under another list of decisions.
-const Decisions kSame = {{DecisionKind::Option, "huge_pages", "on"}};
+const Decisions kSame = {{DecisionKind::Option, "huge_pages", "on"}, {DecisionKind::Option, "wait_policy", "active"}};
 
 std::vector<fs::path> files_of(const fs::path& folder) {
   std::vector<fs::path> files;

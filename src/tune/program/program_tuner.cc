@@ -56,6 +56,7 @@ constexpr Move kMoves[] = {
     {"fusion_duplication", "forbid", {.kept = 0.052, .gain = 0.064}},
     {"huge_pages", "on", {.kept = 0.1, .gain = 0.02}},
     {"vector_width", "128", {.kept = 0.048, .gain = 0.063}},
+    {kWaitPolicy, "active", {.kept = 0.6, .gain = 0.1}},
     {kIntraOpThreads, "1", {.kept = 0.1, .gain = 0.2}},
     {kIntraOpThreads, "half", {.kept = 0.1, .gain = 0.1}},
 };

@@ -318,7 +318,8 @@ double TuneState::share_of(const Dimension& dimension) const {
 // of the program change the code that XLA generates, and small dots and convolutions are such code, too.
 double TuneState::share_of_broad(const Dimension& dimension) const {
   constexpr double kOfGenerated = 0.5;
-  if (dimension.kind == DecisionKind::Weights || dimension.key == kIntraOpThreads) return 1;
+  if (dimension.kind == DecisionKind::Weights || dimension.key == kIntraOpThreads || dimension.key == kWaitPolicy)
+    return 1;
   if (dimension.kind == DecisionKind::Library) return std::max(1 - outside_libraries_, kLeastOutside);
   return outside_libraries_ + kOfGenerated * (1 - outside_libraries_);
 }

@@ -54,10 +54,15 @@ xla::cpu::CpuCompiler& compiler() {
   return *instance;
 }
 
-bool wants_huge_pages(const Decisions& options) {
-  return std::any_of(options.begin(), options.end(), [](const Decision& d) {
-    return d.kind == DecisionKind::Option && d.key == "huge_pages" && d.value == "on";
+bool has_option(const Decisions& options, const std::string& key, const std::string& value) {
+  return std::any_of(options.begin(), options.end(), [&](const Decision& d) {
+    return d.kind == DecisionKind::Option && d.key == key && d.value == value;
   });
+}
+
+void set_buffers_and_waits(RunSettings& run, const Decisions& options) {
+  run.huge_pages = has_option(options, "huge_pages", "on");
+  run.active_wait = has_option(options, kWaitPolicy, "active");
 }
 
 // The target with the threads that the decisions leave it.
@@ -100,8 +105,8 @@ void add_unmatched_at_fusion(const Decisions& decisions, Lowered& out) {
 }
 
 void finish(Lowered& out, const CompileTarget& used, const Decisions& decisions) {
-  out.huge_pages = wants_huge_pages(decisions);
-  out.threads = used.threads;
+  set_buffers_and_waits(out.run, decisions);
+  out.run.threads = used.threads;
   mark_packed(*out.module, out.storage);
   out.unmatched = mark_kernels(*out.module, decisions);
   add_unmatched_at_fusion(decisions, out);
@@ -183,7 +188,7 @@ void set_code_options(Lowered& lowered, const CompileTarget& target, const Decis
   SeamScope scope;
   fill_reduce_table(debug, of_stage(decisions, DecisionStage::Fusion));
   lowered.module->mutable_config().set_debug_options(debug);
-  lowered.huge_pages = wants_huge_pages(options);
+  set_buffers_and_waits(lowered.run, options);
 }
 
 std::unique_ptr<xla::HloModule> copy_with_names(const xla::HloModule& module) {

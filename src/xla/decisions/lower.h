@@ -8,6 +8,7 @@
 #include "decisions/code_cache.h"
 #include "decisions/compile_target.h"
 #include "decisions/compiled.h"
+#include "decisions/run_settings.h"
 #include "decisions/seam_table.h"
 #include "graph/decision.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -21,8 +22,7 @@ struct Lowered {
   std::map<std::string, Reduction> reductions;  // by key: those that YNNPACK can run
   std::vector<Storage> storage;                 // per entry parameter
   Decisions unmatched;                          // edges, reductions and kernels that XLA did not come by
-  bool huge_pages = false;
-  int threads = 1;  // that run it: the target's, or fewer by the decisions
+  RunSettings run;                              // the target's threads, or fewer by the decisions
   double pass_ms = 0;
 };
 

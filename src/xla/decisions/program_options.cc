@@ -123,6 +123,7 @@ std::vector<Dimension> program_dimensions(const xla::HloModule& program, const C
       if (target.threads == 1) continue;
       if (threads_of("half", target.threads) == 1) std::erase(dimension.options, "half");
     }
+    if (option.key == std::string(kWaitPolicy) && target.threads == 1) continue;
     dimensions.push_back(std::move(dimension));
   }
   for (const auto& [key, operation] : rewritable_operations(program)) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "kernels/kept_weights.h"
+#include "measure/active_run.h"
 #include "status.h"
 #include "xla_pch.h"
 #define EIGEN_USE_THREADS
@@ -173,8 +174,19 @@ std::shared_ptr<Executable::Pool> Executable::pool_of(int threads) {
   return pool;  // libraries need a pool even for one thread
 }
 
-Executable::Executable(std::shared_ptr<xla::cpu::CpuExecutable> compiled, int threads, bool huge_pages)
-    : compiled_(std::move(compiled)), threads_(threads), huge_pages_(huge_pages), pool_(pool_of(threads)) {
+std::shared_ptr<ActiveThreads> Executable::active_threads(int threads) {
+  static std::mutex mutex;
+  // Never freed, since a process that was forked has none of the threads that would have to end.
+  static auto& of_count = *new std::unordered_map<int, std::shared_ptr<ActiveThreads>>;
+  const std::lock_guard lock(mutex);
+  auto& active = of_count[threads];
+  if (!active) active = std::make_shared<ActiveThreads>(threads);
+  return active;
+}
+
+Executable::Executable(std::shared_ptr<xla::cpu::CpuExecutable> compiled, const RunSettings& settings)
+    : compiled_(std::move(compiled)), settings_(settings), pool_(pool_of(settings.threads)) {
+  if (settings.active_wait && settings.threads > 1) active_ = active_threads(settings.threads);
   const auto& layout = module().entry_computation_layout();
   for (int i = 0; i < layout.parameter_count(); ++i)
     for (Leaf& leaf : leaves_of(layout.parameter_shape(i), i)) inputs_.push_back(std::move(leaf));
@@ -184,7 +196,7 @@ Executable::Executable(std::shared_ptr<xla::cpu::CpuExecutable> compiled, int th
 }
 
 std::unique_ptr<Executable> Executable::another() const {
-  return std::make_unique<Executable>(compiled_, threads_, huge_pages_);
+  return std::make_unique<Executable>(compiled_, settings_);
 }
 
 Executable::~Executable() = default;
@@ -198,7 +210,7 @@ void Executable::allocate() {
   for (const auto& allocation : allocations) {
     if (allocation.is_constant() || allocation.is_thread_local()) continue;
     if (!allocation.is_entry_computation_parameter()) {
-      owned_.emplace_back(allocation.size(), huge_pages_);
+      owned_.emplace_back(allocation.size(), settings_.huge_pages);
       addresses_[allocation.index()] = owned_.back().data();
       continue;
     }
@@ -208,7 +220,7 @@ void Executable::allocate() {
         continue;
       input_allocation_[leaf] = allocation.index();
       if (allocation.maybe_live_out()) {  // the program writes here: give it its own copy
-        owned_.emplace_back(allocation.size(), huge_pages_);
+        owned_.emplace_back(allocation.size(), settings_.huge_pages);
         addresses_[allocation.index()] = owned_.back().data();
         donated_.push_back({leaf, owned_.back().data()});
       }
@@ -279,7 +291,8 @@ void Executable::run() {
   xla::ExecutableRunOptions options;
   options.set_device_ordinal(0);
   options.set_intra_op_thread_pool(&pool_->device);
-  const absl::Status status = compiled_->ExecuteThunks(&options, buffers_);
+  const absl::Status status =
+      active_ ? active_->run(*compiled_, buffers_) : compiled_->ExecuteThunks(&options, buffers_);
   if (!status.ok()) throw StageError(Stage::Run, "run: " + one_line(status.message()));
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "decisions/compiled.h"
+#include "decisions/run_settings.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/literal.h"
 
@@ -40,6 +41,8 @@ class AlignedBuffer {
   size_t size_ = 0, rounded_ = 0, alignment_ = 64;
 };
 
+class ActiveThreads;
+
 // One leaf array of the program's parameters or result.
 struct Leaf {
   xla::Shape shape;
@@ -50,7 +53,7 @@ struct Leaf {
 // Not thread-safe. Inputs that XLA writes into (donated) are copied before every run.
 class Executable {
  public:
-  Executable(std::shared_ptr<xla::cpu::CpuExecutable> compiled, int threads, bool huge_pages);
+  Executable(std::shared_ptr<xla::cpu::CpuExecutable> compiled, const RunSettings& settings);
   ~Executable();
 
   const std::vector<Leaf>& inputs() const { return inputs_; }
@@ -72,6 +75,7 @@ class Executable {
  private:
   struct Pool;
   static std::shared_ptr<Pool> pool_of(int threads);
+  static std::shared_ptr<ActiveThreads> active_threads(int threads);
   struct Donated {
     size_t leaf;
     void* target;
@@ -81,9 +85,9 @@ class Executable {
   void find_outputs();
 
   std::shared_ptr<xla::cpu::CpuExecutable> compiled_;
-  int threads_;
-  bool huge_pages_;
+  RunSettings settings_;
   std::shared_ptr<Pool> pool_;
+  std::shared_ptr<ActiveThreads> active_;  // null where threads wait as XLA's do
   std::vector<Leaf> inputs_, outputs_;
   std::vector<AlignedBuffer> owned_;
   std::vector<void*> addresses_;                  // per allocation

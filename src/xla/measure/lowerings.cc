@@ -101,7 +101,7 @@ Lowered Lowerings::lower(const CompileTarget& target, const Decisions& decisions
   Lowered lowered;
   lowered.module = copy_with_names(*kept->lowered.module);
   lowered.storage = kept->lowered.storage;
-  lowered.threads = kept->lowered.threads;
+  lowered.run.threads = kept->lowered.run.threads;
   lowered.pass_ms = kept->lowered.pass_ms;
   set_code_options(lowered, target, decisions);
   mark_kernels(*lowered.module, decisions, &kept->fingerprints);

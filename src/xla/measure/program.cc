@@ -179,8 +179,8 @@ Variant& Program::variant(const CompileTarget& target, const Decisions& decision
   Variant variant;
   variant.fingerprint = module_fingerprint(*lowered.module);
   variant.storage = lowered.storage;
-  auto compiled = at_stage(Stage::Codegen, [&] { return generate(std::move(lowered.module), lowered.threads, code_); });
-  variant.executable = std::make_unique<Executable>(std::move(compiled), lowered.threads, lowered.huge_pages);
+  auto compiled = at_stage(Stage::Codegen, [&] { return generate(std::move(lowered.module), lowered.run.threads, code_); });
+  variant.executable = std::make_unique<Executable>(std::move(compiled), lowered.run);
   variant.compile_ms = ms_since(start_s);
   bind(variant);
   variants_.emplace_front(key, std::move(variant));
@@ -197,7 +197,7 @@ Variant& Program::variant(const CompileTarget& target, const Decisions& decision
 double Program::compile(const CompileTarget& target, const Decisions& decisions) {
   const double start_s = steady_s();
   Lowered lowered = lower_again(target, decisions);
-  at_stage(Stage::Codegen, [&] { return generate(std::move(lowered.module), lowered.threads, code_); });
+  at_stage(Stage::Codegen, [&] { return generate(std::move(lowered.module), lowered.run.threads, code_); });
   return ms_since(start_s);
 }
 

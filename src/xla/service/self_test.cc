@@ -98,7 +98,7 @@ std::vector<xla::Literal> run(Executable& executable, const std::vector<xla::Lit
 
 std::vector<xla::Literal> run_lowered(Lowered lowered, const std::vector<xla::Literal>& inputs,
                                       CodeCache* code = nullptr) {
-  Executable executable(generate(std::move(lowered.module), 1, code), 1, false);
+  Executable executable(generate(std::move(lowered.module), 1, code), RunSettings{});
   return run(executable, inputs);
 }
 
@@ -161,7 +161,7 @@ void test_packing(const xla::HloModule& program, const std::vector<xla::Literal>
   CompileTarget target;
   target.weights = {1};
   Lowered lowered = lower(program, target, {{DecisionKind::Weights, "1", kPackedWeights}});
-  Executable executable(generate(std::move(lowered.module), 1), 1, false);
+  Executable executable(generate(std::move(lowered.module), 1), RunSettings{});
   std::vector<xla::Literal> own;
   for (const xla::Literal& input : inputs) own.push_back(input.Clone());
   if (!compare(expected, run(executable, own)).equal) return turn_off("ynn-thunk", "packing changed results");

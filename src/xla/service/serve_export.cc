@@ -109,7 +109,8 @@ std::string why_not(const Decision& decision) {
     case DecisionStage::Kernels:
       return "decided about one kernel within XLA's code generation";
     case DecisionStage::Options:
-      return decision.key == kIntraOpThreads ? "threads are those of the whole process in JAX"
+      return decision.key == kIntraOpThreads || decision.key == kWaitPolicy
+                 ? "threads are those of the whole process in JAX"
                                              : "done by Hone in its own process, not by an option of XLA";
     case DecisionStage::Program:
       return decision.kind == DecisionKind::Weights ? "weights are stored by Hone's runtime"

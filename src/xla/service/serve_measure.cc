@@ -68,7 +68,7 @@ std::unique_ptr<Executable> compile_kernel(const std::string& hlo, const std::st
     if (!value.empty()) annotate(*root, value);
     return generate(std::move(module), target.threads, code);
   });
-  return std::make_unique<Executable>(std::move(compiled), target.threads, false);
+  return std::make_unique<Executable>(std::move(compiled), RunSettings{.threads = target.threads});
 }
 
 // What the cache did for one request, from what it had done before.

@@ -12,13 +12,13 @@ namespace {
 
 constexpr char kDivided[] = R"("outer_dimension_partitions":[")";  // lists are printed where they are empty, too
 
-std::vector<std::string> offered(int threads) {
+std::vector<std::string> offered(int threads, const std::string& key) {
   SessionOptions options = with_worker();
   options.target.threads = threads;
   Session session(options);
   session.load(kChain, "chain.hlo");
   for (const Dimension& d : session.lower({}, false).dimensions)
-    if (d.kind == DecisionKind::Option && d.key == kIntraOpThreads) return d.options;
+    if (d.kind == DecisionKind::Option && d.key == key) return d.options;
   return {};
 }
 
@@ -26,9 +26,9 @@ std::vector<std::string> offered(int threads) {
 
 TEST_CASE("fewer threads are an option where there are several", "[tune]") {
   if (no_worker()) return;
-  CHECK(offered(1).empty());
-  CHECK(offered(2) == std::vector<std::string>{"all", "1"});
-  CHECK(offered(4) == std::vector<std::string>{"all", "half", "1"});
+  CHECK(offered(1, kIntraOpThreads).empty());
+  CHECK(offered(2, kIntraOpThreads) == std::vector<std::string>{"all", "1"});
+  CHECK(offered(4, kIntraOpThreads) == std::vector<std::string>{"all", "half", "1"});
 }
 
 TEST_CASE("a program for two threads may be lowered and run for one", "[tune]") {
@@ -48,6 +48,46 @@ TEST_CASE("a program for two threads may be lowered and run for one", "[tune]") 
   };
   CHECK(threads_of(one) <= 1);  // 0: XLA has no profiler
   const Measurement measured = session.measure_program(one, {}, {.min_rounds = 2, .max_rounds = 2});
+  CHECK(measured.ok());
+}
+
+TEST_CASE("how threads wait is an option where there are several", "[tune]") {
+  if (no_worker()) return;
+  CHECK(offered(1, kWaitPolicy).empty());
+  CHECK(offered(2, kWaitPolicy) == std::vector<std::string>{"passive", "active"});
+}
+
+// Loops in parts and dots of YNNPACK; dots and a loop over steps; a convolution of Eigen. Also with more threads than there are cores.
+TEST_CASE("programs compute the same while their threads wait actively", "[tune]") {
+  if (no_worker()) return;
+  const Decisions active = {{DecisionKind::Option, kWaitPolicy, "active"}};
+  for (const std::string name : {"llama_block", "lstm_scan", "conv_block"})
+    for (int threads : {2, 5}) {
+      INFO(name << " with " << threads << " threads");
+      SessionOptions options = with_worker();
+      options.target.threads = threads;
+      Session session(options);
+      session.load(read_file(HONE_SOURCE_DIR "/examples/" + name + ".mlir"), name);
+      const auto expected = session.run({}, 1, true), computed = session.run(active, 40, true);
+      REQUIRE(!expected.outputs.empty());
+      REQUIRE(computed.outputs.size() == expected.outputs.size());
+      CHECK(computed.times_ns.size() == 40);
+      for (size_t i = 0; i < expected.outputs.size(); ++i)
+        CHECK(computed.outputs[i]->data == expected.outputs[i]->data);
+    }
+}
+
+// The threads sleep between the runs; the second program's are those of the first.
+TEST_CASE("two programs run by turns with threads that wait actively", "[tune]") {
+  if (no_worker()) return;
+  SessionOptions options = with_worker();
+  options.target.threads = 2;
+  Session session(options);
+  session.load(read_file(HONE_SOURCE_DIR "/examples/softmax_gelu_chain.mlir"), "softmax_gelu_chain");
+  const Decisions active = {{DecisionKind::Option, kWaitPolicy, "active"}};
+  Decisions both = active;
+  both.push_back({DecisionKind::Option, "vector_width", "128"});
+  const Measurement measured = session.measure_program(both, active, {.min_rounds = 5, .max_rounds = 5});
   CHECK(measured.ok());
 }
 
