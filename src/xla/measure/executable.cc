@@ -195,9 +195,7 @@ Executable::Executable(std::shared_ptr<xla::cpu::CpuExecutable> compiled, const 
   find_outputs();
 }
 
-std::unique_ptr<Executable> Executable::another() const {
-  return std::make_unique<Executable>(compiled_, settings_);
-}
+std::unique_ptr<Executable> Executable::another() const { return std::make_unique<Executable>(compiled_, settings_); }
 
 Executable::~Executable() = default;
 

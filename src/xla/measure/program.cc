@@ -179,7 +179,8 @@ Variant& Program::variant(const CompileTarget& target, const Decisions& decision
   Variant variant;
   variant.fingerprint = module_fingerprint(*lowered.module);
   variant.storage = lowered.storage;
-  auto compiled = at_stage(Stage::Codegen, [&] { return generate(std::move(lowered.module), lowered.run.threads, code_); });
+  auto compiled =
+      at_stage(Stage::Codegen, [&] { return generate(std::move(lowered.module), lowered.run.threads, code_); });
   variant.executable = std::make_unique<Executable>(std::move(compiled), lowered.run);
   variant.compile_ms = ms_since(start_s);
   bind(variant);

@@ -187,8 +187,8 @@ void RuntimeProgram::compile() {
   const bool packed = std::count(storage_.begin(), storage_.end(), Storage::Packed) > 0;
   most_places_ = packed || keeps_state(*lowered.module) ? 1 : std::max(2U, std::thread::hardware_concurrency());
   const std::unique_ptr<CodeCache> code = as_tuned_ && keep_code_ ? kept_code() : nullptr;
-  auto executable = std::make_unique<Executable>(generate(std::move(lowered.module), lowered.run.threads, code.get()),
-                                                 lowered.run);
+  auto executable =
+      std::make_unique<Executable>(generate(std::move(lowered.module), lowered.run.threads, code.get()), lowered.run);
   free_.clear();
   first_ = executable.get();
   free_.push_back(place_of(std::move(executable)));

@@ -111,7 +111,7 @@ std::string why_not(const Decision& decision) {
     case DecisionStage::Options:
       return decision.key == kIntraOpThreads || decision.key == kWaitPolicy
                  ? "threads are those of the whole process in JAX"
-                                             : "done by Hone in its own process, not by an option of XLA";
+                 : "done by Hone in its own process, not by an option of XLA";
     case DecisionStage::Program:
       return decision.kind == DecisionKind::Weights ? "weights are stored by Hone's runtime"
                                                     : "computed by a kernel of Hone or oneDNN";

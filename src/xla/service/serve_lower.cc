@@ -65,7 +65,8 @@ wire::LowerReplyT Handlers::lower(const wire::LowerRequestT& request) {
       reply.dimensions.push_back(
           to_wire_dimension({DecisionKind::Fusion, edge.key, {"keep", "fuse"}, edge.default_fuse, 0}));
   KernelMemory& memory = described[{lowered.run.threads, target.max_isa, kMaxTiles, request.want_protos}];
-  for (KernelInfo& kernel : distinct_kernels(*lowered.module, lowered.run.threads, kMaxTiles, request.want_protos, &memory))
+  for (KernelInfo& kernel :
+       distinct_kernels(*lowered.module, lowered.run.threads, kMaxTiles, request.want_protos, &memory))
     reply.kernels.push_back(to_wire_kernel(std::move(kernel)));
   return reply;
 }
