@@ -1,6 +1,7 @@
 #include "cost/kernel_nodes.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "base/error.h"
@@ -45,17 +46,19 @@ KernelNodes::KernelNodes(const KernelView& kernel) : kernel_(kernel), width_(fea
       kernel.static_features.size() != static_cast<size_t>(features::static_feature_count()))
     throw Error("a kernel's features have the wrong width", std::string(kernel.fingerprint),
                 "collect the data set again");
-  users_.resize(kernel.nodes());
-  for (size_t e = 0; e < kernel.edge_from.size(); ++e) users_[kernel.edge_from[e]].push_back(kernel.edge_to[e]);
+  ranks_.resize(kernel.nodes());
+  const int layout = columns().layout;
+  for (int64_t n = 0; n < kernel.nodes(); ++n)
+    while (ranks_[n] < kRank && at(n, layout + ranks_[n]) >= 0) ++ranks_[n];
+  first_user_.resize(kernel.nodes() + 1);
+  for (const int32_t from : kernel.edge_from) ++first_user_[from + 1];
+  std::partial_sum(first_user_.begin(), first_user_.end(), first_user_.begin());
+  users_.resize(kernel.edge_from.size());
+  std::vector<int32_t> next(first_user_.begin(), first_user_.end() - 1);
+  for (size_t e = 0; e < kernel.edge_from.size(); ++e) users_[next[kernel.edge_from[e]]++] = kernel.edge_to[e];
 }
 
 std::string_view KernelNodes::opcode(int64_t node) const { return features::opcode_name(kernel_.opcodes[node]); }
-
-int KernelNodes::rank(int64_t node) const {
-  int r = 0;
-  while (r < kRank && at(node, columns().layout + r) >= 0) ++r;
-  return r;
-}
 
 double KernelNodes::elements(int64_t node) const {
   double product = 1;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -27,17 +28,20 @@ class KernelNodes {
   int64_t size() const { return kernel_.nodes(); }
   float at(int64_t node, int column) const { return kernel_.node_features[node * width_ + column]; }
   std::string_view opcode(int64_t node) const;
-  int rank(int64_t node) const;
+  int rank(int64_t node) const { return ranks_[node]; }
   double dim(int64_t node, int d) const { return at(node, columns().dims + d); }
   double elements(int64_t node) const;
   double bytes(int64_t node) const;
   bool is_result(int64_t node) const;  // a root, or an element of a root tuple
-  const std::vector<int32_t>& users(int64_t node) const { return users_[node]; }
+  std::span<const int32_t> users(int64_t node) const {
+    return std::span(users_).subspan(first_user_[node], first_user_[node + 1] - first_user_[node]);
+  }
 
  private:
   const KernelView& kernel_;
   int64_t width_;
-  std::vector<std::vector<int32_t>> users_;
+  std::vector<int8_t> ranks_;
+  std::vector<int32_t> first_user_, users_;  // users_[first_user_[n]] to those of n + 1 are n's
 };
 
 }  // namespace hone::cost

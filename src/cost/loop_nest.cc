@@ -1,10 +1,13 @@
 #include "cost/loop_nest.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "cost/kernel_nodes.h"
+#include "features/opcodes.h"
 
 namespace hone::cost {
 
@@ -22,7 +25,7 @@ struct OpGroup {
   OpCost each;
   std::vector<std::string_view> opcodes;
 };
-OpCost op_cost(std::string_view opcode) {
+OpCost cost_of(std::string_view opcode) {
   static const std::vector<OpGroup> groups = {
       {{0, false}, {"parameter", "constant", "broadcast", "bitcast", "reshape", "tuple", "get-tuple-element"}},
       {{0.2, false}, {"slice"}},
@@ -43,6 +46,15 @@ OpCost op_cost(std::string_view opcode) {
   for (const OpGroup& group : groups)
     if (std::find(group.opcodes.begin(), group.opcodes.end(), opcode) != group.opcodes.end()) return group.each;
   return {1, false};
+}
+
+OpCost op_cost(uint8_t number) {
+  static const auto costs = [] {
+    std::array<OpCost, std::numeric_limits<uint8_t>::max() + 1> all;
+    for (size_t i = 0; i < all.size(); ++i) all[i] = cost_of(features::opcode_name(static_cast<int>(i)));
+    return all;
+  }();
+  return costs[number];
 }
 
 // The loop that each dimension of a node's value depends on, and its step in elements.
@@ -218,7 +230,7 @@ class LoopNestBuilder {
       const Access a = access(n, map);
       if (std::find(out_.accesses.begin(), out_.accesses.end(), a) == out_.accesses.end()) out_.accesses.push_back(a);
     }
-    const OpCost c = op_cost(op);
+    const OpCost c = op_cost(kernel_.opcodes[n]);
     if (c.cost <= 0 || op == "dot" || op == "convolution") return;
     Work w{0, map.scope, c.cost, c.special};
     for (int d = 0; d < rank(n); ++d)

@@ -1,5 +1,7 @@
 #include "cost/trees.h"
 
+#include <immintrin.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -10,8 +12,8 @@ namespace hone::cost {
 
 namespace {
 
-constexpr int32_t kMostNodes = 1 << 16;  // of one tree
-constexpr size_t kTogether = 8;          // walks at once: one alone mostly waits for memory
+constexpr int32_t kMostNodes = 1 << 15;  // of one tree
+constexpr size_t kLineBytes = 64;
 
 // Steps from the root to the deepest leaf; children come after their parent.
 int32_t depth_of(std::span<const int32_t> left, std::span<const int16_t> feature) {
@@ -31,6 +33,7 @@ Trees Trees::from_arrays(const Arrays& arrays, size_t features) {
   const auto& [base, feature, value, left, roots] = arrays;
   if (value.size() != feature.size() || left.size() != feature.size())
     throw Error("the lists of a tree differ in length");
+  if ((features + 1) * kRows > std::numeric_limits<uint16_t>::max()) throw Error("trees of too many features");
   Trees all;
   all.base_ = base;
   all.features_ = features;
@@ -48,13 +51,28 @@ Trees Trees::from_arrays(const Arrays& arrays, size_t features) {
       if (!leaf && (feature[i] >= static_cast<int32_t>(features) || left[i] <= at || left[i] >= end - root - 1))
         throw Error("a node of a tree has no such feature or child");
       // A leaf reads what follows the features, a number that is below nothing, so its successor is itself.
-      all.nodes_.push_back({value[i], static_cast<uint16_t>(leaf ? features : feature[i]),
-                            static_cast<uint16_t>(leaf ? at - 1 : left[i])});
+      all.nodes_.push_back({value[i], static_cast<uint16_t>((leaf ? features : feature[i]) * kRows),
+                            static_cast<int16_t>(leaf ? -1 : left[i] - at)});
     }
     all.roots_.push_back(root);
     all.depths_.push_back(depth_of(left.subspan(root, end - root), feature.subspan(root, end - root)));
   }
+  all.tops_.resize(all.roots_.size());
+  for (size_t t = 0; t < all.roots_.size(); ++t) all.fill_top(all.tops_[t], 0, all.roots_[t]);
   return all;
+}
+
+void Trees::fill_top(Top& top, size_t slot, int32_t node) const {
+  if (slot >= Top::kNodes) {
+    top.below[slot - Top::kNodes] = node;
+    return;
+  }
+  const Node& from = nodes_[node];
+  const bool leaf = from.forward < 0;
+  top.value[slot] = from.value;
+  top.lane0[slot] = from.lane0;
+  fill_top(top, 2 * slot + 1, leaf ? node : node + from.forward);
+  fill_top(top, 2 * slot + 2, leaf ? node : node + from.forward + 1);
 }
 
 Trees Trees::from_json(const nlohmann::json& json, size_t features) {
@@ -80,50 +98,94 @@ Trees Trees::from_json(const nlohmann::json& json, size_t features) {
   }
 }
 
-// Walks that do not depend on each other, step by step.
-template <size_t kWalks>
-void Trees::walk(const Walk* walks, float* leaves) const {
-  std::array<const Node*, kWalks> trees;
-  std::array<const float*, kWalks> features;
-  std::array<uint16_t, kWalks> at{};
-  int32_t depth = 0;
-  for (size_t w = 0; w < kWalks; ++w) {
-    depth = std::max(depth, depths_[walks[w].tree]);
-    trees[w] = nodes_.data() + roots_[walks[w].tree];
-    features[w] = walks[w].features;
+// Both functions: kRows walks that do not depend on each other, step by step, in registers. What is below no value goes one node further.
+
+// One tree for each row of the block.
+std::array<const Trees::Node*, Trees::kRows> Trees::leaves_of_rows(const float* block, size_t tree) const {
+  static const bool vectors = __builtin_cpu_supports("avx2");
+  std::array<const Node*, kRows> at;
+  int32_t steps = depths_[tree];
+  if (vectors) {
+    std::array<int32_t, kRows> below;
+    cross_top(block, tops_[tree], below.data());
+    for (size_t w = 0; w < kRows; ++w) at[w] = nodes_.data() + below[w];
+    steps -= static_cast<int32_t>(Top::kLevels);
+  } else {
+    at.fill(nodes_.data() + roots_[tree]);
   }
-  for (int32_t step = 0; step < depth; ++step)
-    for (size_t w = 0; w < kWalks; ++w) {
-      const Node node = trees[w][at[w]];
-      at[w] = static_cast<uint16_t>(node.left + (features[w][node.feature] < node.value ? 0 : 1));
-    }
-  for (size_t w = 0; w < kWalks; ++w) leaves[w] = trees[w][at[w]].value;
+  for (; steps > 0; --steps)
+#pragma GCC unroll 8
+    for (size_t w = 0; w < kRows; ++w) at[w] += at[w]->forward + (block[at[w]->lane0 + w] < at[w]->value ? 0 : 1);
+  return at;
 }
 
-// Each tree for many rows, while it is in the cache; of the rows that are left over, several trees at once.
-void Trees::add_leaves(std::span<const float> padded, std::span<double> sums) const {
-  const size_t width = features_ + 1, together = sums.size() / kTogether * kTogether;
-  std::array<Walk, kTogether> walks;
-  std::array<float, kTogether> leaves;
-  for (uint32_t tree = 0; tree < size() && together > 0; ++tree)
-    for (size_t i = 0; i < together; i += kTogether) {
-      for (size_t w = 0; w < kTogether; ++w) walks[w] = {tree, padded.data() + (i + w) * width};
-      walk<kTogether>(walks.data(), leaves.data());
-      for (size_t w = 0; w < kTogether; ++w) sums[i + w] += leaves[w];
+// below[w]: where the walk of row w goes on.
+__attribute__((target("avx2"))) void Trees::cross_top(const float* block, const Top& top, int32_t* below) {
+  __m256 left[Top::kNodes];  // of each node, the rows that go there
+#pragma GCC unroll 15
+  for (size_t i = 0; i < Top::kNodes; ++i)
+    left[i] = _mm256_cmp_ps(_mm256_loadu_ps(block + top.lane0[i]), _mm256_broadcast_ss(&top.value[i]), _CMP_LT_OQ);
+  // The node of each level that a row comes by: its child on the side of the level before, and so on.
+  __m256i path = _mm256_set1_epi32(Top::kNodes);
+  const __m256 zero = left[0];
+  const __m256 one = _mm256_blendv_ps(left[2], left[1], zero);
+  const __m256 two =
+      _mm256_blendv_ps(_mm256_blendv_ps(left[6], left[5], one), _mm256_blendv_ps(left[4], left[3], one), zero);
+  const auto of_two = [&](size_t i)
+                          __attribute__((target("avx2"))) { return _mm256_blendv_ps(left[i + 1], left[i], two); };
+  const __m256 three = _mm256_blendv_ps(_mm256_blendv_ps(of_two(13), of_two(11), one),
+                                        _mm256_blendv_ps(of_two(9), of_two(7), one), zero);
+  for (const auto& [side, width] : {std::pair(zero, 3), std::pair(one, 2), std::pair(two, 1), std::pair(three, 0)})
+    path = _mm256_add_epi32(path, _mm256_slli_epi32(_mm256_castps_si256(side), width));
+  alignas(32) int32_t slots[kRows];
+  _mm256_store_si256(reinterpret_cast<__m256i*>(slots), path);
+  for (size_t w = 0; w < kRows; ++w) below[w] = top.below[slots[w]];
+}
+
+// One row of the block in kRows trees from this one on.
+std::array<const Trees::Node*, Trees::kRows> Trees::leaves_of_trees(const float* block, size_t row, size_t tree) const {
+  std::array<const Node*, kRows> at;
+  int32_t depth = 0;
+  for (size_t w = 0; w < kRows; ++w) {
+    at[w] = nodes_.data() + roots_[tree + w];
+    depth = std::max(depth, depths_[tree + w]);
+  }
+  const float* features = block + row;
+  for (int32_t step = depth; step > 0; --step)
+#pragma GCC unroll 8
+    for (size_t w = 0; w < kRows; ++w) at[w] += at[w]->forward + (features[at[w]->lane0] < at[w]->value ? 0 : 1);
+  return at;
+}
+
+// Each tree for all rows, while it is in the first cache. Every sum gets its leaves in the order of the trees, here and below, so that no
+// result depends on how many rows come at once.
+void Trees::add_full_blocks(const float* blocks, std::span<double> sums) const {
+  for (size_t tree = 0; tree < size(); ++tree) {
+    if (tree + 1 < size()) fetch(tree + 1);
+    for (size_t row = 0; row < sums.size(); row += kRows) {
+      const auto leaves = leaves_of_rows(blocks + row * (features_ + 1), tree);
+      for (size_t w = 0; w < kRows; ++w) sums[row + w] += leaves[w]->value;
     }
-  for (size_t i = together; i < sums.size(); ++i) {
-    const float* row = padded.data() + i * width;
-    uint32_t tree = 0;
-    for (; tree + kTogether <= size(); tree += kTogether) {
-      for (uint32_t w = 0; w < kTogether; ++w) walks[w] = {tree + w, row};
-      walk<kTogether>(walks.data(), leaves.data());
-      for (const float leaf : leaves) sums[i] += leaf;
-    }
-    for (; tree < size(); ++tree) {
-      walks[0] = {tree, row};
-      walk<1>(walks.data(), leaves.data());
-      sums[i] += leaves[0];
-    }
+  }
+}
+
+// While the tree before is walked through: all models of an ensemble together are larger than the second cache.
+void Trees::fetch(size_t tree) const {
+  const size_t end = tree + 1 < size() ? roots_[tree + 1] : nodes_.size();
+  for (size_t node = roots_[tree]; node < end; node += kLineBytes / sizeof(Node)) __builtin_prefetch(&nodes_[node]);
+  const auto* top = reinterpret_cast<const char*>(&tops_[tree]);
+  for (size_t line = 0; line < sizeof(Top); line += kLineBytes) __builtin_prefetch(top + line);
+}
+
+// Fewer rows than a block has: several trees at once.
+void Trees::add_rows(const float* block, std::span<double> sums) const {
+  const size_t together = size() / kRows * kRows;
+  for (size_t row = 0; row < sums.size(); ++row)
+    for (size_t tree = 0; tree < together; tree += kRows)
+      for (const Node* leaf : leaves_of_trees(block, row, tree)) sums[row] += leaf->value;
+  for (size_t tree = together; tree < size(); ++tree) {
+    const auto leaves = leaves_of_rows(block, tree);
+    for (size_t row = 0; row < sums.size(); ++row) sums[row] += leaves[row]->value;
   }
 }
 
@@ -135,10 +197,15 @@ double Trees::predict(std::span<const float> features) const {
 std::vector<double> Trees::predict_rows(std::span<const float> rows) const {
   if (features_ == 0 || rows.size() % features_ != 0) throw InternalError("rows of another width than the trees'");
   std::vector<double> sums(rows.size() / features_, base_);
-  std::vector<float> padded(sums.size() * (features_ + 1), std::numeric_limits<float>::quiet_NaN());
-  for (size_t i = 0; i < sums.size(); ++i)
-    std::copy_n(rows.data() + i * features_, features_, padded.data() + i * (features_ + 1));
-  add_leaves(padded, sums);
+  const size_t blocks = (sums.size() + kRows - 1) / kRows, width = (features_ + 1) * kRows;
+  std::vector<float> turned(blocks * width, std::numeric_limits<float>::quiet_NaN());
+  for (size_t row = 0; row < sums.size(); ++row) {
+    float* lane = turned.data() + row / kRows * width + row % kRows;
+    for (size_t f = 0; f < features_; ++f) lane[f * kRows] = rows[row * features_ + f];
+  }
+  const size_t full = sums.size() / kRows * kRows;
+  add_full_blocks(turned.data(), std::span(sums).first(full));
+  if (full < sums.size()) add_rows(turned.data() + full / kRows * width, std::span(sums).subspan(full));
   return sums;
 }
 

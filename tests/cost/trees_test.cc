@@ -106,6 +106,21 @@ TEST_CASE("a child beyond all numbers is refused") {
   CHECK_THROWS_AS(Trees::from_arrays({0, feature, value, left, roots}, 1), Error);
 }
 
+TEST_CASE("trees of too many nodes or features are refused") {
+  const std::vector<int32_t> roots = {0};
+  std::vector<int16_t> feature = {8189, -1, -1};
+  std::vector<float> value = {1, 2, 3};
+  std::vector<int32_t> left = {1, 0, 0};
+  std::vector<float> row(8190);
+  CHECK(Trees::from_arrays({0, feature, value, left, roots}, row.size()).predict(row) == 2);
+  CHECK_THROWS_AS(Trees::from_arrays({0, feature, value, left, roots}, 8191), Error);
+  feature.assign(32767, -1), value.assign(32767, 5), left.assign(32767, 0);
+  feature[0] = 0, left[0] = 32765;
+  CHECK(Trees::from_arrays({0, feature, value, left, roots}, 1).predict(std::vector<float>{9}) == 5);
+  feature.assign(32769, -1), value.assign(32769, 5), left.assign(32769, 0);
+  CHECK_THROWS_AS(Trees::from_arrays({0, feature, value, left, roots}, 1), Error);
+}
+
 TEST_CASE("what is no tree is refused") {
   for (const char* text :
        {R"({})", R"({"base": 0, "trees": [{"feature": [], "value": [], "left": []}]})",
