@@ -62,7 +62,8 @@ class Tuned:
 
     Weights (the arguments declared constant at tuning) are stored in the program's layout when first passed and must
     not be changed in place afterwards; other arrays replace them, None stands for those of the last call. Calls of
-    several threads run side by side, those with weights one after the other: each with the weights that it was given.
+    several threads run side by side, those with weights one after the other, and so does compare(): each with the
+    weights that it was given.
     """
 
     def __init__(
@@ -161,13 +162,15 @@ class Tuned:
         if not args:
             words = ["run", self._package, "--compare", "--threads", self._threads, *self._no_cache]
             return command.run(words, self._build)
-        values = self._tuned_values(self._signature.flatten(args))
-        default_values = self._original_values(values)
+        leaves = self._signature.flatten(args)
         default = runtime.Program(self._program.library, self._package, self._threads, default=True)
-        for i in default.weights:
-            default.set_weight(i, default_values[i])
-            default_values[i] = None
-        return _duel(default, default_values, self._program, values, repeat)
+        with self._lock if self._weight_inputs else contextlib.nullcontext():  # both with the weights given here
+            values = self._tuned_values(leaves)
+            default_values = self._original_values(values)
+            for i in default.weights:
+                default.set_weight(i, default_values[i])
+                default_values[i] = None
+            return _duel(default, default_values, self._program, values, repeat)
 
     def export_jax(self, path: str | Path, duel: bool = True, force: bool = False) -> dict[str, Any]:
         """Writes the folder `path` for stock JAX, which needs no Hone, by `hone export --to jax`; returns its result.

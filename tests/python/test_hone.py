@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 import unittest
 import unittest.mock
 from pathlib import Path
@@ -56,6 +57,24 @@ class TestRuntime(FakeBuild):
         self.assertLessEqual(answer["speedup_interval"][0], answer["speedup"])
         self.assertLessEqual(answer["speedup"], answer["speedup_interval"][1])
         self.assertGreater(answer["tuned_ns"], 0)
+
+    def test_compare_keeps_its_weights_from_other_threads(self):
+        tuned = self.load(weight=1)
+        other, done, failed = aligned(np.full(8, 5)), threading.Event(), []
+
+        def call():
+            while not done.is_set():
+                if not np.array_equal(tuned(self.x, other), 2 * self.x + 5):
+                    failed.append("a call got the weights of the comparison")
+
+        caller = threading.Thread(target=call)
+        caller.start()
+        try:
+            differences = {tuned.compare(self.x, self.w, repeat=2)["max_difference"] for _ in range(100)}
+        finally:
+            done.set()
+            caller.join()
+        self.assertEqual((differences, failed), ({0}, []))
 
     def test_compare_against_jaxlib_on_the_same_inputs(self):
         """By the command; a weight that was set before is an input there like any other."""
