@@ -5,18 +5,20 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from . import files
 from .errors import Error
 
-_behind: set[subprocess.Popen] = set()  # what runs gently
+_behind: dict[subprocess.Popen, Path | None] = {}  # what runs gently, and its database
+_PATIENCE_S = 10.0  # for the end of a transaction
 _pausing = threading.Lock()
 _paused = False  # whether what runs gently stands still
 _paused_since, _paused_s = 0.0, 0.0  # the time of the last change to that; how long it stood still before
@@ -52,11 +54,11 @@ def run(arguments: Sequence[object], build: str | Path | None = None, gently: bo
         )
         stood_still = _stood_still_s()
         if gently:
-            _begin_gently(process)
+            _begin_gently(process, _database(arguments))
         try:
             _wait(process)
         finally:
-            _behind.discard(process)
+            _behind.pop(process, None)
             if process.poll() is None:
                 process.kill()
                 process.wait()
@@ -68,7 +70,8 @@ def run(arguments: Sequence[object], build: str | Path | None = None, gently: bo
 def pause_gentle(paused: bool) -> None:
     """Makes what runs gently stand still, and what begins meanwhile; or lets it go on.
 
-    Its workers end what they were asked for, a measurement or a compilation, and get nothing else to do.
+    Its workers end what they were asked for, a measurement or a compilation, and get nothing else to do. What is inside
+    a transaction of its database ends that first, so that no other search waits for it.
     """
     global _paused, _paused_since, _paused_s
     with _pausing:
@@ -76,8 +79,8 @@ def pause_gentle(paused: bool) -> None:
             now = time.monotonic()
             _paused_s += now - _paused_since if _paused else 0.0
             _paused, _paused_since = paused, now
-            for process in list(_behind):
-                _signal(process, signal.SIGSTOP if paused else signal.SIGCONT)
+            for process, database in list(_behind.items()):
+                _stop(process, database) if paused else _signal(process, signal.SIGCONT)
 
 
 def end_gentle(for_good: bool = False) -> None:
@@ -95,13 +98,57 @@ def _stood_still_s() -> float:
         return _paused_s + (time.monotonic() - _paused_since if _paused else 0.0)
 
 
-def _begin_gently(process: subprocess.Popen) -> None:
+def _begin_gently(process: subprocess.Popen, database: Path | None) -> None:
     with _pausing:
-        _behind.add(process)
+        _behind[process] = database
         if _ended:
             _signal(process, signal.SIGKILL)
         elif _paused:
-            _signal(process, signal.SIGSTOP)
+            _stop(process, database)
+
+
+def _database(arguments: Sequence[object]) -> Path | None:
+    """The file of the database that `hone ARGUMENTS` writes; None for PostgreSQL's."""
+    words = [str(word) for word in arguments]
+    given = words[words.index("--db") + 1] if "--db" in words else ""
+    if given:
+        return None if "://" in given else Path(given)
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(data) / "hone" / "hone.db"
+
+
+def _stop(process: subprocess.Popen, database: Path | None) -> None:
+    """Makes it stand still between two transactions; not at all where it stays in one."""
+    with _between_transactions(database) as between:
+        if not between:
+            return
+        _signal(process, signal.SIGSTOP)
+        with contextlib.suppress(ChildProcessError):  # until it does, or has ended
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
+
+@contextlib.contextmanager
+def _between_transactions(database: Path | None) -> Iterator[bool]:
+    """Holds the database's lock for writing meanwhile; False where others do not give it away in time.
+
+    A file that is no database, or cannot be written, has no transactions.
+    """
+    if database is None:
+        yield True
+        return
+    with contextlib.ExitStack() as held:
+        free = True
+        try:
+            database.parent.mkdir(parents=True, exist_ok=True)  # as hone does: what it creates now has the lock, too
+            connection = sqlite3.connect(database, timeout=_PATIENCE_S, isolation_level=None)
+            held.callback(connection.close)
+            connection.execute("BEGIN EXCLUSIVE")  # before the first transaction of a database, reading locks it, too
+            held.callback(connection.execute, "ROLLBACK")
+        except sqlite3.OperationalError as failed:
+            free = failed.sqlite_errorcode not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+        except (sqlite3.DatabaseError, OSError):
+            pass
+        yield free
 
 
 def _signal(process: subprocess.Popen, number: int) -> None:

@@ -1,13 +1,15 @@
 """Stands in for the program `hone` in the tests of the Python side; writes packages for fake_runtime.c.
 
 `--strategy fail` ends with an error answer, `crash` without one; `wait` sends Ctrl-C to the caller and answers once it
-comes back; `hang` writes its process id to the file that FAKE_HONE names and waits for its end. Every tune adds a line
-to the file FAKE_TUNES.
+comes back; `hang` writes its process id to the file that FAKE_HONE names and waits for its end; `write` does so in a
+transaction of its database, which it ends when something can be read from the pipe FAKE_GO. Every tune adds a line to
+the file FAKE_TUNES.
 """
 
 import json
 import os
 import signal
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -22,6 +24,14 @@ def main():
     strategy = value_of("--strategy")
     if strategy == "hang":
         Path(os.environ["FAKE_HONE"]).write_text(str(os.getpid()))
+        signal.pause()
+    if strategy == "write":
+        database = sqlite3.connect(value_of("--db"), isolation_level=None)
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("BEGIN IMMEDIATE")
+        Path(os.environ["FAKE_HONE"]).write_text(str(os.getpid()))
+        os.read(os.open(os.environ["FAKE_GO"], os.O_RDONLY), 1)
+        database.execute("COMMIT")
         signal.pause()
     if strategy == "crash":
         os.kill(os.getpid(), signal.SIGSEGV)

@@ -1,9 +1,10 @@
 """hone.jit against a fake build: what is freed, bounded, paused, and begun anew after a fork."""
 
+import contextlib
 import gc
 import os
+import sqlite3
 import threading
-import time
 import unittest
 import unittest.mock
 import warnings
@@ -32,14 +33,6 @@ def setUpModule():
 
 def state_of(process: int) -> str:
     return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-
-
-def wait_until(condition, seconds=PATIENCE_S):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError("waited in vain")
-        time.sleep(0.01)
 
 
 class TestPrograms(JitCase):
@@ -156,27 +149,27 @@ class TestTheQueue(JitCase):
 
 class TestTurns(JitCase):
     def test_pauses_are_counted(self):
+        clock = self.enterContext(unittest.mock.patch.object(hone.command, "time")).monotonic
+        clock.return_value = 10.0
         before = hone.command._stood_still_s()
         hone.command.pause_gentle(True)
-        time.sleep(0.02)
-        during = hone.command._stood_still_s()
+        clock.return_value = 12.0
+        self.assertEqual(hone.command._stood_still_s() - before, 2.0)
+        clock.return_value = 13.0
         hone.command.pause_gentle(False)
-        self.assertGreaterEqual(during - before, 0.02)
-        after = hone.command._stood_still_s()
-        time.sleep(0.02)
-        self.assertEqual(hone.command._stood_still_s(), after)
+        clock.return_value = 20.0
+        self.assertEqual(hone.command._stood_still_s() - before, 3.0)
 
     def test_a_call_in_the_foreground_pauses_what_runs_behind(self):
         pid = Path(str(self.cache) + ".pid")
+        os.mkfifo(pid)
         self.enterContext(unittest.mock.patch.dict(os.environ, FAKE_HONE=str(pid)))
         behind = self.jit(mode="background", strategy="hang")
         self.addCleanup(lambda: (hone.command.end_gentle(), behind.wait(PATIENCE_S)))
         behind(self.x, self.w)
-        wait_until(lambda: pid.exists() and pid.read_text())
         tuner, seen = int(pid.read_text()), []
 
         def race(*_):
-            wait_until(lambda: state_of(tuner) == "T")
             seen.append(state_of(tuner))
             return {"stock_ns": 2.0, "tuned_ns": 1.0, "speedup": 2.0}
 
@@ -184,10 +177,69 @@ class TestTurns(JitCase):
         f = self.jit(lambda x, w: scaled(x, w) + 0.0)
         self.assert_scaled(f(self.x, self.w))
         self.assertEqual((self.states(f), seen, self.states(behind)), (["ready"], ["T"], ["tuning"]))
-        wait_until(lambda: state_of(tuner) != "T")
+        self.assertNotEqual(state_of(tuner), "T")
+
+    def test_a_pause_waits_for_the_end_of_a_transaction(self):
+        """Else the search in the foreground finds the database locked."""
+        pid, go, db = (Path(f"{self.cache}.{name}") for name in ("pid", "go", "db"))
+        os.mkfifo(pid)
+        os.mkfifo(go)
+        self.enterContext(unittest.mock.patch.dict(os.environ, FAKE_HONE=str(pid), FAKE_GO=str(go)))
+        behind = self.jit(mode="background", strategy="write", db=str(db))
+        self.addCleanup(lambda: (hone.command.end_gentle(), behind.wait(PATIENCE_S)))
+        behind(self.x, self.w)
+        tuner = int(pid.read_text())  # in its transaction
+        begun, connect, send = threading.Event(), sqlite3.connect, hone.command._signal
+
+        def noted(function):
+            def call(*arguments, **options):
+                begun.set()
+                return function(*arguments, **options)
+
+            return call
+
+        with (
+            unittest.mock.patch("sqlite3.connect", noted(connect)),
+            unittest.mock.patch("hone.command._signal", noted(send)),
+        ):
+            pausing = threading.Thread(target=hone.command.pause_gentle, args=(True,))
+            pausing.start()
+            self.assertTrue(begun.wait(PATIENCE_S))
+        self.addCleanup(hone.command.pause_gentle, False)
+        pipe = os.open(go, os.O_RDWR)  # does not wait for the other end, which may stand still
+        self.addCleanup(os.close, pipe)
+        os.write(pipe, b"x")
+        pausing.join(PATIENCE_S)
+        self.assertEqual(state_of(tuner), "T")
+        with contextlib.closing(connect(db, timeout=0, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            other.execute("ROLLBACK")
+
+    def test_a_database_that_stays_locked_leaves_the_search_running(self):
+        pid, db = Path(f"{self.cache}.pid"), Path(f"{self.cache}.db")
+        os.mkfifo(pid)
+        self.enterContext(unittest.mock.patch.dict(os.environ, FAKE_HONE=str(pid)))
+        self.enterContext(unittest.mock.patch.object(hone.command, "_PATIENCE_S", 0.0))
+        behind = self.jit(mode="background", strategy="hang", db=str(db))
+        self.addCleanup(lambda: (hone.command.end_gentle(), behind.wait(PATIENCE_S)))
+        behind(self.x, self.w)
+        tuner = int(pid.read_text())
+        with contextlib.closing(sqlite3.connect(db, isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            self.addCleanup(hone.command.pause_gentle, False)
+            hone.command.pause_gentle(True)
+            self.assertNotEqual(state_of(tuner), "T")
+        hone.command.pause_gentle(False)
+        hone.command.pause_gentle(True)
+        self.assertEqual(state_of(tuner), "T")
 
     def test_what_begins_behind_waits(self):
-        order, both, inside = [], turns.Turns(), threading.Event()
+        order, both, inside, waits = [], turns.Turns(), threading.Event(), threading.Event()
+        wait_for = both._change.wait_for
+
+        def noted(condition):
+            waits.set()
+            return wait_for(condition)
 
         def later():
             inside.wait(PATIENCE_S)
@@ -196,9 +248,9 @@ class TestTurns(JitCase):
 
         thread = threading.Thread(target=later)
         thread.start()
-        with both.take(gently=False):
+        with both.take(gently=False), unittest.mock.patch.object(both._change, "wait_for", noted):
             inside.set()
-            time.sleep(0.05)
+            self.assertTrue(waits.wait(PATIENCE_S))
             order.append("front")
         thread.join(PATIENCE_S)
         self.assertEqual(order, ["front", "behind"])
