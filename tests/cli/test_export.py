@@ -3,11 +3,11 @@
 import json
 import os
 import pathlib
+import select
 import shutil
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 from cli_case import BUILD, HONE, ROOT, WithWorker, own_environment
@@ -90,8 +90,8 @@ class Stock(WithWorker):
             "numpy.savez = lambda file, *arrays: right(file, *(array + 1 for array in arrays))"
         )
 
-    def with_python(self, python, *arguments):
-        """Runs a copy of hone beside which this is Python."""
+    def beside_python(self, python):
+        """A copy of hone beside which this is Python."""
         tree = self.dir / "tree"
         (tree / "build").mkdir(parents=True)
         (tree / ".venv" / "bin").mkdir(parents=True)
@@ -100,8 +100,12 @@ class Stock(WithWorker):
         (tree / "python").symlink_to(ROOT / "python")
         (tree / ".venv" / "bin" / "python").write_text(python)
         (tree / ".venv" / "bin" / "python").chmod(0o755)
+        return tree / "build" / "hone"
+
+    def with_python(self, python, *arguments):
+        """Runs such a copy."""
         return subprocess.run(
-            [tree / "build" / "hone", *arguments],
+            [self.beside_python(python), *arguments],
             cwd=self.dir,
             env=own_environment(self.dir),
             capture_output=True,
@@ -232,35 +236,38 @@ class Against(Stock):
 
     def test_no_orphan(self):
         """Whether hone is interrupted or killed, the process of jaxlib goes with it."""
+        (self.dir / "endless.hlo").write_text(ENDLESS.replace("2000000000", "20000"))
+        os.mkfifo(self.dir / "begun")
+        python = f"""#!/bin/sh
+            case "$*" in *hone.stock*) echo $$ > '{self.dir}/begun' ;; esac
+            exec '{sys.executable}' "$@"
+            """
+        program = self.beside_python(python)
         for how in (signal.SIGINT, signal.SIGKILL):
             with self.subTest(how):
-                (self.dir / "endless.hlo").write_text(ENDLESS.replace("2000000000", "20000"))
-                command = self.arguments("run", "endless.hlo", "--compare", "--against", "jaxlib", "--budget", "500s")
                 hone = subprocess.Popen(
-                    command,
+                    [program, "run", "endless.hlo", "--compare", "--against", "jaxlib", "--budget", "500s"],
                     cwd=self.dir,
                     env=own_environment(self.dir),
                     stderr=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                 )
-                stock = self.wait_for(lambda hone=hone: self.stock_of(hone.pid))
+                stock = os.pidfd_open(self.begun())
                 hone.send_signal(how)
                 hone.wait(60)
-                self.assertTrue(self.wait_for(lambda stock=stock: not pathlib.Path(f"/proc/{stock}/exe").exists()))
+                self.wait_for(stock)  # it can be read when the process has ended
+                os.close(stock)
 
-    def stock_of(self, pid):
-        """The process of jaxlib that this hone started; 0 while there is none."""
-        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        words = {child: pathlib.Path(f"/proc/{child}/cmdline").read_bytes() for child in children}
-        return next((int(child) for child, command in words.items() if b"hone.stock" in command), 0)
+    def begun(self):
+        """The process of jaxlib, which says so when it begins."""
+        pipe = os.open(self.dir / "begun", os.O_RDWR)  # which waits for nobody
+        self.wait_for(pipe)
+        said = os.read(pipe, 100)
+        os.close(pipe)
+        return int(said)
 
-    def wait_for(self, found, seconds=120):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if result := found():
-                return result
-            time.sleep(0.1)
-        return self.fail("nothing within two minutes")
+    def wait_for(self, descriptor, seconds=120):
+        self.assertTrue(select.select([descriptor], [], [], seconds)[0], "nothing within two minutes")
 
     def test_no_jax(self):
         """A Python without the package, beside a copy of the program."""
