@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import options as known
-from .machine import usable_cores
+from .machine import default_threads
 from .tuner import file_name
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def jit(
     budget     of the search for each signature: seconds, or text like "2m"
     mode       "foreground": the first call with a signature tunes it, then answers. "background": jax.jit answers
                until a thread has tuned it
-    threads    how many a tuned program may use; by default as many as the process has cores, as in JAX
+    threads    how many a tuned program may use; by default as many as the process has cores, as in JAX; with an engine
+               on other machines (engine="ray") one
     static_argnums, static_argnames   as in jax.jit
     donate_argnums   as in jax.jit where that answers; a tuned program does not reuse the memory
     shape      sizes for symbolic dimensions, as {"b": 8}; see Jitted.tune
@@ -94,7 +95,7 @@ def _jitted(f: Any, given: dict, static: dict, gently: bool, options: dict) -> "
     settings = Settings(
         name=file_name(name),
         budget=given["budget"],
-        threads=given["threads"] or usable_cores(),
+        threads=given["threads"] or default_threads(options.get("engine")),
         build=given["build"],
         cache=None if cache is False else store.default_folder() if cache in (None, True) else Path(cache),
         options={key: value for key, value in options.items() if key not in _JAX},

@@ -11,6 +11,14 @@ def usable_cores(root: str | Path = "/") -> int:
     return min(len(os.sched_getaffinity(0)), _group_cores(Path(root) / "sys/fs/cgroup"))
 
 
+def default_threads(engine: str | None, root: str | Path = "/") -> int:
+    """Those of a tuned program by default: all cores of this process; one where other machines measure.
+
+    Their cores are not known when a program is made, and need not be as many.
+    """
+    return usable_cores(root) if engine in (None, "local") else 1
+
+
 def _group_cores(group: Path) -> float:
     with contextlib.suppress(OSError, ValueError, ZeroDivisionError):
         quota, period = (group / "cpu.max").read_text().split()[:2]  # "max 100000" without a limit

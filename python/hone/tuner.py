@@ -15,7 +15,7 @@ import numpy as np
 
 from . import arrays, command
 from . import options as known
-from .machine import usable_cores
+from .machine import default_threads
 from .signature import Signature
 from .tuned import SIGNATURE_FILE, Tuned
 
@@ -57,7 +57,7 @@ def tune(
     Progress is shown on standard error. Ctrl-C ends the search and returns the best program so far.
     """
     known.check(options, known.TUNE, "hone.tune", _PARAMETERS)
-    threads = threads or (usable_cores() if options.get("engine") in (None, "local") else 1)
+    threads = threads or default_threads(options.get("engine"))
     positions = _positions(weights, None if isinstance(program, (str, os.PathLike)) else len(example_args))
     with contextlib.ExitStack() as stack:
         work = stack.enter_context(tempfile.TemporaryDirectory(prefix="hone-"))

@@ -1,11 +1,13 @@
 """hone.jit against a fake build: signatures, arguments, weights, what falls back."""
 
 import dataclasses
+import json
 import re
 import threading
 import unittest
 import unittest.mock
 import warnings
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,6 +138,16 @@ class TestCalls(JitCase):
                 first, second = (re.sub("0x[0-9a-f]+", "", str(e.exception)) for e in (raised, expected))
                 self.assertEqual(first.splitlines()[0], second.splitlines()[0])
         self.assertEqual(self.tunes(), 0)
+
+    def test_an_engine_on_other_machines_gets_one_thread(self):
+        """As in hone.tune: the cores of this machine are not theirs."""
+        cases = [({"engine": "ray"}, 1), ({"engine": "local"}, 7), ({}, 7), ({"engine": "ray", "threads": 3}, 3)]
+        for options, threads in cases:
+            with self.subTest(options), unittest.mock.patch("hone.machine.usable_cores", return_value=7):
+                f = self.jit(cache=self.cache / str(threads) / options.get("engine", ""), **options)
+                f(self.x, self.w)
+                words = json.loads((Path(f.status()[0]["path"]) / "report.json").read_text())["arguments"]
+                self.assertEqual(words[words.index("--threads") + 1], str(threads))
 
     def test_donated_arguments_are_accepted(self):
         for mode in ("foreground", "background"):
