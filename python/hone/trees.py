@@ -1,8 +1,8 @@
 """How a function's arguments and results map to the flat lists of arrays that programs take and return.
 
 A structure is nested tuples, named tuples, lists, dicts and None with leaf numbers in place of leaves; it is stored
-with a tuned program as JSON. Structures that JSON cannot represent (classes registered with JAX) are kept as JAX
-treedefs for the lifetime of the process.
+with a tuned program as JSON. Structures of classes registered with JAX are JAX treedefs, of which registered.py stores
+those whose classes can be found by name; others are kept for the lifetime of the process.
 """
 
 import collections
@@ -10,6 +10,8 @@ import keyword
 import sys
 from collections.abc import Sequence
 from typing import Any
+
+from . import registered
 
 
 class Structure:
@@ -64,12 +66,19 @@ def results(leaves: int) -> Structure:
 def to_json(structure: Structure | JaxStructure) -> dict[str, Any] | None:
     """A value for json.dump, or None for a structure that only JAX can represent."""
     if isinstance(structure, JaxStructure):
-        return None
+        tree = registered.encode(structure.treedef)
+        return None if tree is None else {"leaves": structure.leaves, "tree": tree}
     return {"leaves": structure.leaves, "skeleton": _encode(structure.skeleton)}
 
 
-def from_json(value: dict[str, Any]) -> Structure:
-    """The structure of such a value. A named tuple is of its class where the module of that is imported, else alike."""
+def from_json(value: dict[str, Any]) -> Structure | JaxStructure:
+    """The structure of such a value. Imports nothing.
+
+    A named tuple is of its class where the module of that is imported, else alike. registered.UnknownClass where another
+    class is not imported.
+    """
+    if "tree" in value:
+        return JaxStructure(registered.decode(value["tree"]))
     return Structure(_decode(value["skeleton"]), value["leaves"])
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, command, files, runtime
+from . import arrays, command, files, registered, runtime
 from .errors import Error, outside
 from .signature import Signature
 
@@ -39,8 +39,11 @@ def load(path: str | Path, threads: int | None = None, build: str | Path | None 
     """The tuned program in a NAME.hone folder.
 
     `threads`: how many it may use; by default as many as it was tuned for. Programs tuned from a JAX function whose
-    arguments are tuples, lists and dicts take and return the same structures; others, such as those tuned on the
-    command line, take one array per input and return one array or a tuple of them.
+    arguments are tuples, lists, dicts and objects of classes registered with JAX (dataclasses, any pytree) take and
+    return the same structures. Import those classes before: otherwise, with a RuntimeWarning that names the first that
+    is missing, and for programs tuned on the command line, there is one array per input, and the result is one array or
+    a tuple of them. Classes inside functions, and those with static values other than numbers, text, tuples, lists and
+    dicts of them, are not kept.
 
     A package records where and with what it was made. Where this CPU lacks what the program was tuned for, or XLA or a
     library that it calls is of another version, default XLA's program runs in its place (Tuned.as_tuned). One
@@ -250,7 +253,11 @@ class Tuned:
 
     def _stored_signature(self):
         if (self._package / SIGNATURE_FILE).is_file():
-            return Signature.from_json(self._stored(SIGNATURE_FILE))
+            try:
+                return Signature.from_json(self._stored(SIGNATURE_FILE))
+            except registered.UnknownClass as unknown:
+                flat = f"it takes and returns plain arrays, since {unknown} is not imported, or not registered with JAX"
+                warnings.warn_explicit(f"{self._package.name}: {flat}", RuntimeWarning, *outside())
         program = self._program
         return Signature.flat(len(program.inputs), len(program.outputs), program.weights)
 
