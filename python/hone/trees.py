@@ -74,8 +74,8 @@ def to_json(structure: Structure | JaxStructure) -> dict[str, Any] | None:
 def from_json(value: dict[str, Any]) -> Structure | JaxStructure:
     """The structure of such a value. Imports nothing.
 
-    A named tuple is of its class where the module of that is imported, else alike. registered.UnknownClass where another
-    class is not imported.
+    A named tuple is of its class where the module of that is imported, else alike. Where another class is not imported:
+    registered.UnknownClass.
     """
     if "tree" in value:
         return JaxStructure(registered.decode(value["tree"]))

@@ -49,6 +49,11 @@ class ThePackage(unittest.TestCase):
     def test_is_marked_as_typed(self):
         self.assertTrue((PACKAGE / "py.typed").is_file())
 
+    def test_has_one_version(self):
+        built = re.search(r"^project\(hone VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+        told = re.search(r"^## \[(\d\S*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1]
+        self.assertEqual((built, told), (hone.__version__, hone.__version__))
+
     @unittest.skipIf(NO_PROGRAM, NO_PROGRAM)
     def test_has_the_version_of_the_program(self):
         said = subprocess.run([BUILD / files.PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
