@@ -13,6 +13,7 @@ import numpy as np
 
 from . import arrays
 from .errors import Error
+from .result_memory import ResultMemory
 
 _MAX_RANK = 16
 
@@ -88,7 +89,7 @@ class Program:
         self.weights = [
             i for i in range(inputs) if self._checked(library.hone_program_input_is_weight(self._handle, i))
         ]
-
+        self._results = [ResultMemory(spec.shape, spec.dtype) for spec in self.outputs]
         self.digest = _digest(self._package)
 
     def __del__(self):
@@ -141,7 +142,7 @@ class Program:
     def run(self, values: Sequence[Any]) -> list[np.ndarray]:
         """Runs on one value per input (None for weights) and returns new aligned NumPy arrays."""
         prepared = [None if value is None else self.prepare(i, value) for i, value in enumerate(values)]
-        results = [arrays.empty(spec.shape, spec.dtype) for spec in self.outputs]
+        results = [memory.take() for memory in self._results]
         if self._library.hone_program_run(self._handle, _pointers(prepared), _pointers(results)) != 0:
             raise self._error("")
         return results

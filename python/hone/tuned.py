@@ -61,7 +61,8 @@ class Tuned:
     """A tuned program. Call it with the arguments of the original.
 
     Arguments are NumPy arrays, torch tensors, JAX arrays or anything that supports DLPack, on the CPU; those that are
-    dense and aligned to 64 bytes are read in place. Results are arrays of the first argument's library.
+    dense and aligned to 64 bytes are read in place. Results are arrays of the first argument's library. They are the
+    caller's; when the last array in a large one is gone, the next call writes into its memory.
 
     Weights (the arguments declared constant at tuning) are stored in the program's layout when first passed and must
     not be changed in place afterwards; other arrays replace them, None stands for those of the last call. Calls of
