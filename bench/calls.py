@@ -2,8 +2,8 @@
 """What one call of a tuned program computes: NumPy arrays in and out, and inside a jax.jit.
 
 One process a measurement, calls one after the other on generated inputs; each result is dropped before the next call,
-or with --keep after it. Times are computing times of the process. With several --build folders they take turns, --rounds times; the table
-has the least and the median of all calls.
+or with --keep after it. Times are computing times of the process. With several --build folders they take turns,
+--rounds times; the table has the least and the median of all calls.
 """
 
 import argparse
@@ -72,7 +72,8 @@ def main() -> int:
     all_times = {}
     for _ in range(options.rounds):
         for build in options.build:
-            words = [sys.executable, __file__, options.package, "--one", "--build", build, "--calls", str(options.calls)]
+            words = [sys.executable, __file__, options.package, "--one", "--build", build]
+            words += ["--calls", str(options.calls)]
             words += ["--keep"] * options.keep
             said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
             for way, times in json.loads(said.splitlines()[-1]).items():

@@ -28,7 +28,9 @@ class JitCase(FakeBuild):
         super().setUp()
         folder = self.enterContext(tempfile.TemporaryDirectory())
         self.cache, self.log = Path(folder) / "cache", Path(folder) / "tunes"
-        self.enterContext(unittest.mock.patch.dict(os.environ, FAKE_TUNES=str(self.log), XDG_DATA_HOME=f"{folder}/data"))
+        self.enterContext(
+            unittest.mock.patch.dict(os.environ, FAKE_TUNES=str(self.log), XDG_DATA_HOME=f"{folder}/data")
+        )
         self.race = self.enterContext(unittest.mock.patch("hone.jitted.duel.race"))
         self.race.side_effect = lambda *_: {"stock_ns": 1e3 * self.speedup, "tuned_ns": 1e3} | {"speedup": self.speedup}
 

@@ -109,9 +109,11 @@ class TestStructures(unittest.TestCase):
         with self.assertRaisesRegex(registered.UnknownClass, "somewhere.Box"):
             trees.from_json(stored)
         module.Box = type("Box", (), {})  # not registered with JAX
-        with unittest.mock.patch.dict(sys.modules, somewhere=module):
-            with self.assertRaisesRegex(registered.UnknownClass, "somewhere.Box"):
-                trees.from_json(stored)
+        with (
+            unittest.mock.patch.dict(sys.modules, somewhere=module),
+            self.assertRaisesRegex(registered.UnknownClass, "somewhere.Box"),
+        ):
+            trees.from_json(stored)
         with unittest.mock.patch.dict(sys.modules):
             del sys.modules["jax"]
             with self.assertRaisesRegex(registered.UnknownClass, "jax"):
