@@ -171,6 +171,13 @@ int profile_program(const RunOptions& options, OpenedProgram& opened, const Used
   return 0;
 }
 
+// For programs that are no package; use_package() says it for packages.
+void warn_of_threads(OpenedProgram& opened) {
+  Fit fit;
+  compare_threads(opened.session->target().threads, opened.session->made_with(""), fit);
+  if (!fit.differences.empty()) spdlog::warn("{}: {}", opened.file.name, fit.differences.front());
+}
+
 int run_command(const RunOptions& options) {
   if (options.repeat < 1) throw Error("a program must run at least once", "--repeat");
   if (options.profile && (options.compare || !options.outputs.empty()))
@@ -180,6 +187,7 @@ int run_command(const RunOptions& options) {
   OpenedProgram opened = open_program(*options.program);
   check_runs(opened);
   const Used used = request::use_package(opened);
+  if (!used) warn_of_threads(opened);
   if (options.profile) return profile_program(options, opened, used);
   return options.compare ? compare_with_default(options, opened, used) : run_program(options, opened, used);
 }

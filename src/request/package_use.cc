@@ -41,7 +41,9 @@ std::optional<PackageUse> use_package(OpenedProgram& opened) {
     throw Error("program.pb is not the program that was tuned", opened.file.name, "tune the program again");
   PackageUse use;
   use.made = package.made_with;
-  use.fit = fit_of(use.made, opened.session->made_with(""), package.decisions);
+  const MadeWith here = opened.session->made_with("");
+  use.fit = fit_of(use.made, here, package.decisions);
+  compare_threads(opened.session->target().threads, here, use.fit);
   if (use.fit.as_tuned) take_decisions(*opened.session, package.decisions, use);
   const std::string differs = fit_text(use.fit), unmatched = unmatched_text(use.unmatched);
   if (!differs.empty() || !unmatched.empty())

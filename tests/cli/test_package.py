@@ -1,6 +1,7 @@
 """Packages that were made elsewhere: what runs, what is said, and what `--json` has about it."""
 
 import json
+import os
 import shutil
 import unittest
 
@@ -51,6 +52,16 @@ class PackagesOfOthers(WithWorker):
         text = self.hone("inspect", self.package()).stdout.decode()
         self.assertIn(f"Hone {made['hone']}, XLA of {made['xla']}", text)
         self.assertIn(" ".join(made["cpu_features"]), text)
+
+    def test_more_threads_than_cores_are_said(self):
+        threads = len(os.sched_getaffinity(0)) + 1
+        answer, said = self.run_package(self.package(), "--threads", threads)
+        self.assertTrue(answer["package"]["as_tuned"])
+        self.assertIn(f"it runs on {threads} threads", " ".join(answer["package"]["differences"]))
+        for text in (said, self.run_package("softmax.hlo", "--threads", threads)[1]):
+            self.assertEqual(text.count("\n"), 1, text)
+            self.assertRegex(text, f"it runs on {threads} threads, and this process may use [0-9]+ cores")
+        self.assertEqual(self.run_package("softmax.hlo", "--threads", 1)[1], "")
 
     def test_for_other_cpus_run_as_default_xla(self):
         def change(decisions):
