@@ -48,7 +48,7 @@ HONE_GYM_API hone_vec* hone_vec_make(const char* options);
 HONE_GYM_API void hone_vec_free(hone_vec* vec);
 HONE_GYM_API const char* hone_vec_spec(hone_vec* vec); /* of each environment, as hone_env_spec without counters */
 HONE_GYM_API int hone_vec_reset(hone_vec* vec, uint64_t seed, float* values, float* costs);
-/* actions: [count]; rewards: [count]; flags: [count], as of hone_env_step. last_values and last_costs get the last
+/* actions: [count], each below the number of actions, else no environment steps; rewards: [count]; flags: [count], as of hone_env_step. last_values and last_costs get the last
    observations of the episodes that ended. */
 HONE_GYM_API int hone_vec_step(hone_vec* vec, const int64_t* actions, float* values, float* costs, double* rewards,
                                int* flags, float* last_values, float* last_costs);

@@ -79,6 +79,12 @@ void restore_saved(hone_vec* vec, const json& state) {
                         "fingerprint");
 }
 
+void require_index(const hone_vec* vec, int64_t index) {
+  const int64_t count = vec->environments->count();
+  if (index < 0 || index >= count)
+    throw hone::Error("there is no environment " + std::to_string(index), "index", "0 to " + std::to_string(count - 1));
+}
+
 const char* answer(hone_vec* handle, const std::function<json()>& make) {
   const auto write = [&] { handle->text = make().dump(-1, ' ', false, json::error_handler_t::replace); };
   return guarded(write) ? handle->text.c_str() : nullptr;
@@ -142,11 +148,17 @@ int hone_vec_step(hone_vec* vec, const int64_t* actions, float* values, float* c
 }
 
 const char* hone_vec_info(hone_vec* vec, int64_t index) {
-  return answer(vec, [&] { return vec->environments->environment(index).info(); });
+  return answer(vec, [&] {
+    require_index(vec, index);
+    return vec->environments->environment(index).info();
+  });
 }
 
 const char* hone_vec_last_info(hone_vec* vec, int64_t index) {
-  return answer(vec, [&] { return vec->last_info.at(index); });
+  return answer(vec, [&] {
+    require_index(vec, index);
+    return vec->last_info[index];
+  });
 }
 
 int hone_vec_mask(hone_vec* vec, uint8_t* mask) {

@@ -133,8 +133,18 @@ const std::vector<Observation>& VectorEnvironment::restart(uint64_t seed) {
 
 const Environment& VectorEnvironment::environment(int64_t index) const { return *slots_.at(index).environment; }
 
+void VectorEnvironment::check_actions(std::span<const int64_t> actions) const {
+  if (static_cast<int64_t>(actions.size()) != count())
+    throw Error(std::to_string(actions.size()) + " actions for " + std::to_string(count()) + " environments",
+                "actions");
+  for (const int64_t action : actions)
+    if (action < 0 || action >= spec().actions)
+      throw Error("action " + std::to_string(action) + " is out of range", "actions",
+                  "0 to " + std::to_string(spec().actions - 1));
+}
+
 std::vector<VectorStep> VectorEnvironment::step(std::span<const int64_t> actions, bool last_info) {
-  if (static_cast<int64_t>(actions.size()) != count()) throw InternalError("there must be one action per environment");
+  check_actions(actions);
   observations();
   std::vector<VectorStep> steps(slots_.size());
   for_each([&](int64_t i) {

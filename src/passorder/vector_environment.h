@@ -36,7 +36,8 @@ class VectorEnvironment {
   int64_t count() const;
   // The inputs of the next actions, [count]; the first call begins the first episodes.
   const std::vector<Observation>& observations();
-  // One action per environment. An exception is rethrown after all environments have finished.
+  // One action per environment. Throws Error for another number of actions and for one that is none, before any environment steps;
+  // an exception of an environment is rethrown after all have finished.
   std::vector<VectorStep> step(std::span<const int64_t> actions, bool last_info = false);
   // Begins the first episodes of a run with another seed.
   const std::vector<Observation>& restart(uint64_t seed);
@@ -56,6 +57,7 @@ class VectorEnvironment {
   class Threads;
   void for_each(const std::function<void(int64_t)>& work);  // index of an environment
   Observation begin(int64_t index, int64_t episode);
+  void check_actions(std::span<const int64_t> actions) const;
   void check_state(const nlohmann::json& state) const;
   uint64_t seed_;
   std::vector<Slot> slots_;

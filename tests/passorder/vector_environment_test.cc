@@ -13,6 +13,20 @@ namespace {
 
 std::unique_ptr<Environment> identity(int64_t) { return std::make_unique<IdentityEnvironment>(); }
 
+// Refuses action 3 in the middle of a step.
+class Fragile : public IdentityEnvironment {
+ public:
+  std::unique_ptr<Environment> clone() const override { return std::make_unique<Fragile>(*this); }
+
+ protected:
+  void move(int64_t action, Step& result) override {
+    if (action == 3) throw Error("it broke");
+    IdentityEnvironment::move(action, result);
+  }
+};
+
+std::unique_ptr<Environment> fragile(int64_t) { return std::make_unique<Fragile>(); }
+
 std::vector<std::vector<float>> walk(VectorEnvironment& environments, Rng& rng, int steps) {
   std::vector<std::vector<float>> seen;
   for (int i = 0; i < steps; ++i) {
@@ -78,11 +92,10 @@ TEST_CASE("restored environments continue in their saved state") {
 }
 
 TEST_CASE("an error of one environment is rethrown, and no thread is left waiting") {
-  VectorEnvironment environments(3, identity, 7, true);
+  VectorEnvironment environments(3, fragile, 7, true);
   environments.observations();
-  const std::vector<int64_t> bad = {0, 9, 0}, one = {0};
-  CHECK_THROWS_AS(environments.step(bad), Error);
-  CHECK_THROWS_AS(environments.step(one), InternalError);
+  const std::vector<int64_t> bad = {0, 3, 0};
+  CHECK_THROWS_WITH(environments.step(bad), "it broke");
   CHECK_THROWS_AS(VectorEnvironment(0, identity, 7, true), Error);
   const auto uneven = [](int64_t i) { return std::make_unique<IdentityEnvironment>(2 + i); };
   CHECK_THROWS_AS(VectorEnvironment(2, uneven, 7, true), InternalError);
@@ -91,13 +104,37 @@ TEST_CASE("an error of one environment is rethrown, and no thread is left waitin
 TEST_CASE("an error of one environment stops no other, with and without threads") {
   for (const bool threads : {false, true}) {
     INFO(threads);
-    VectorEnvironment environments(3, identity, 7, threads);
-    const std::vector<int64_t> bad = {0, 9, 0};
+    VectorEnvironment environments(3, fragile, 7, threads);
+    const std::vector<int64_t> bad = {0, 3, 0};
     CHECK_THROWS_AS(environments.step(bad), Error);
     const nlohmann::json state = environments.save();
     CHECK(state[0]["actions"].size() == 1);
     CHECK(state[1]["actions"].empty());
     CHECK(state[2]["actions"].size() == 1);
+  }
+}
+
+TEST_CASE("actions that are none, or too few or many, step no environment") {
+  for (const bool threads : {false, true}) {
+    VectorEnvironment environments(3, identity, 7, threads);
+    environments.observations();
+    const nlohmann::json before = environments.save();
+    const auto message = [&](const std::vector<int64_t>& actions) {
+      try {
+        environments.step(actions);
+      } catch (const RunError&) {
+        return std::string("a failure of the run");
+      } catch (const Error& e) {
+        return std::string(e.what()) + " (" + e.hint() + ")";
+      }
+      return std::string();
+    };
+    CHECK(message({0, 4, 0}) == "action 4 is out of range (0 to 3)");
+    CHECK(message({0, 0, -1}) == "action -1 is out of range (0 to 3)");
+    CHECK(message({0, 0}) == "2 actions for 3 environments ()");
+    CHECK(message({0, 0, 0, 0}) == "4 actions for 3 environments ()");
+    CHECK(environments.save() == before);
+    CHECK(message({0, 3, 0}).empty());
   }
 }
 
