@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""hone.jit against stock jax.jit on the JAX functions of the examples, one thread, one process for each program.
+"""hone.jit against stock jax.jit on the JAX functions of the examples, one process for each program.
 
 In the process of a program hone.jit tunes with an empty cache and database, then both functions run in turns, and each
-call is timed until its result is ready: what the process computed, on which other processes have little influence, and
-by the clock. Rows are JSON, one a line; programs that the file has are not measured again.
-At the end a Markdown table is printed.
+call is timed until its result is ready: with one thread by what the process computed, on which other processes have
+little influence, with several by the clock; the last two columns are by the clock in any case. Rows are JSON, one a
+line; programs that the file has are not measured again. At the end a Markdown table is printed.
 
 --export measures the examples' files instead: stock jaxlib, what `hone tune` found in Hone (`hone run --against
 jaxlib`), and what of it `hone export --to jax` carries to stock jaxlib, each in processes by turns.
@@ -39,10 +39,10 @@ HONE = ROOT / "build" / "hone"
 LIMIT_S = 900  # of one command
 
 
-def interleaved(sides: tuple, seconds: float) -> dict:
+def interleaved(sides: tuple, seconds: float, by_clock: bool) -> dict:
     """Times of two calls made in turns, each first every second time: speedups are of the second over the first.
 
-    Times are those that the process computed, in all its threads, unless a name says that they are by the clock.
+    Without by_clock times are those that the process computed, in all its threads, unless a name says otherwise.
     """
     import jax
     import numpy as np
@@ -56,7 +56,7 @@ def interleaved(sides: tuple, seconds: float) -> dict:
             jax.block_until_ready(sides[i]())
             computed[i].append(time.process_time_ns() - computed_before)
             times[i].append(time.perf_counter_ns() - begin)
-    stock, tuned = (np.array(side) / 1e3 for side in computed)
+    stock, tuned = (np.array(side) / 1e3 for side in (times if by_clock else computed))
     ratios, rounds = np.sort(stock / tuned), len(stock)
     clock = [np.array(side) / 1e3 for side in times]
     margin = 0.98 * np.sqrt(rounds)  # order statistics that enclose the median with 95 % confidence
@@ -72,7 +72,7 @@ def interleaved(sides: tuple, seconds: float) -> dict:
     }
 
 
-def measure(name: str, budget: float, seconds: float) -> dict:
+def measure(name: str, budget: float, seconds: float, threads: int) -> dict:
     """The row of one program, in this process."""
     import export_examples  # first: it sets what JAX reads when it is imported
     import hone
@@ -85,16 +85,16 @@ def measure(name: str, budget: float, seconds: float) -> dict:
     inputs = jax.device_put(export_examples.random_values(program.inputs, random))
     stock = jax.jit(program.function)
     with tempfile.TemporaryDirectory() as folder:
-        options = {"budget": budget, "threads": 1, "cache": folder, "db": f"{folder}/hone.db"}
+        options = {"budget": budget, "threads": threads, "cache": folder, "db": f"{folder}/hone.db"}
         f = hone.jit(program.function, weights=0 if program.constant else None, **options)
         begin = time.perf_counter()
         f(weights, *inputs)
         spent = time.perf_counter() - begin
         (status,) = f.status()
         jax.block_until_ready(stock(weights, *inputs))
-        row = interleaved((lambda: stock(weights, *inputs), lambda: f(weights, *inputs)), seconds)
+        row = interleaved((lambda: stock(weights, *inputs), lambda: f(weights, *inputs)), seconds, threads != 1)
     found = {"program": name, "state": status["state"], "duel": status["speedup"], "reason": status["reason"]}
-    return found | row | {"first_call_s": spent, "budget_s": budget, "commit": commit()}
+    return found | row | {"first_call_s": spent, "budget_s": budget, "threads": threads, "commit": commit()}
 
 
 def table(rows: list[dict]) -> str:
@@ -160,6 +160,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--budget", type=float, default=10, help="seconds of each search (default 10)")
     parser.add_argument("--seconds", type=float, default=3, help="of each comparison (default 3)")
+    cores = sorted(os.sched_getaffinity(0))
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=1,
+        choices=range(1, len(cores) + 1),
+        help="of both, with as many cores (default 1)",
+    )
     parser.add_argument("--programs", help="names, separated by commas (default: all)")
     parser.add_argument("--export", action="store_true", help="what hone export --to jax carries to stock jaxlib")
     parser.add_argument(
@@ -168,18 +176,24 @@ def main() -> int:
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        row = (measure_export if options.export else measure)(options.one, options.budget, options.seconds)
+        amounts = (options.budget, options.seconds)
+        row = (
+            measure_export(options.one, *amounts) if options.export else measure(options.one, *amounts, options.threads)
+        )
         print(json.dumps(row))
         return 0
-    file = "stock-export.jsonl" if options.export else "stock.jsonl"
+    if options.export and options.threads > 1:
+        parser.error("--export is measured with one thread")
+    several = f"-{options.threads}-threads" if options.threads > 1 else ""
+    file = "stock-export.jsonl" if options.export else f"stock{several}.jsonl"
     options.out = options.out or ROOT / "build" / "bench" / file
     names = [row["name"] for row in json.loads((ROOT / "examples" / "examples.json").read_text())]
     names = options.programs.split(",") if options.programs else names
     options.out.parent.mkdir(parents=True, exist_ok=True)
     done = {row["program"] for row in read_jsonl(options.out)} if options.out.exists() else set()
-    cpu = str(min(os.sched_getaffinity(0)))
+    cpus = ",".join(str(core) for core in cores[: options.threads])
     for name in [name for name in names if name not in done]:
-        command = ["taskset", "-c", cpu, sys.executable, __file__, "--one", name]
+        command = ["taskset", "-c", cpus, sys.executable, __file__, "--one", name, "--threads", str(options.threads)]
         command += ["--budget", str(options.budget), "--seconds", str(options.seconds)] + ["--export"] * options.export
         answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
         append_row(options.out, json.loads(answer.splitlines()[-1]))
