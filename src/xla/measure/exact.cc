@@ -37,13 +37,17 @@ double convolution_at(const HloInstruction& conv, const Wide& input, const Wide&
   const int64_t group = result / (extent(&conv, numbers.output_feature_dimension()) / conv.feature_group_count());
   const int64_t input_step = input.strides[numbers.input_feature_dimension()],
                 kernel_step = kernel.strides[numbers.kernel_input_feature_dimension()];
+  // Of groups of the batch, those of a group of results.
+  const int64_t batch = extent(&conv, numbers.output_batch_dimension()),
+                batch_group = result / (extent(&conv, numbers.output_feature_dimension()) / conv.batch_group_count());
   int64_t positions = 1;
   for (const auto& w : windows) positions *= w.size();
   double sum = 0;
   for (int64_t position = 0; position < positions; ++position) {
-    const double* from = input.data() +
-                         at[numbers.output_batch_dimension()] * input.strides[numbers.input_batch_dimension()] +
-                         group * features * input_step;
+    const double* from =
+        input.data() +
+        (batch_group * batch + at[numbers.output_batch_dimension()]) * input.strides[numbers.input_batch_dimension()] +
+        group * features * input_step;
     const double* weight = kernel.data() + result * kernel.strides[numbers.kernel_output_feature_dimension()];
     bool inside = true;
     int64_t rest = position;
@@ -136,7 +140,7 @@ Index sample(const xla::Shape& shape, int64_t n, int64_t samples) {
 
 std::optional<ExactSamples> exact_samples(const xla::HloModule& operation, const std::vector<xla::Literal>& inputs) {
   const HloInstruction& op = *operation.entry_computation()->root_instruction();
-  const bool convolution = op.opcode() == HloOpcode::kConvolution && op.batch_group_count() == 1;
+  const bool convolution = op.opcode() == HloOpcode::kConvolution;
   if (!convolution && op.opcode() != HloOpcode::kDot) return std::nullopt;
   if (!xla::primitive_util::IsFloatingPointType(op.shape().element_type())) return std::nullopt;
   const Wide left = wide(*op.operand(0), inputs), right = wide(*op.operand(1), inputs);
