@@ -96,7 +96,7 @@ tables-perf-model: setup-bench dataset
 	cmake --build $(BUILD) --target bench_kernel_rows
 	$(PYTHON) bench/perf_model/tree_tables.py --data $(BUILD)/data --out $(BUILD)/bench/cost-model.md
 
-# Trains the model of the forms of operations on the measurements that are shipped: ten seconds. `make operation-rows` adds rows of this
+# Trains the model of the forms of operations on the measurements that are shipped: a minute. `make operation-rows` adds rows of this
 # machine to them, until it is interrupted.
 OPERATION_ROWS = $(BUILD)/data/operations.jsonl
 operation-model: setup-bench build

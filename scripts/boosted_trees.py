@@ -21,7 +21,8 @@ def flat(model, digits=5):
                 value[ours] = round(tree["split_conditions"][theirs], digits)
                 continue
             feature[ours] = tree["split_indices"][theirs]
-            value[ours] = tree["split_conditions"][theirs]
+            # The shortest number that reads back the same.
+            value[ours] = float(str(np.float32(tree["split_conditions"][theirs])))
             left[ours] = len(feature)
             for side in ("left_children", "right_children"):
                 waiting.append((tree[side][theirs], len(feature)))

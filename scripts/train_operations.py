@@ -4,8 +4,10 @@ on operations that it was not trained on.
 
     scripts/train_operations.py ROWS.jsonl [ROWS.jsonl ...] --out data/models/operations.json
 
-Each operation is in one of three parts by a hash of its key: training (70 %), calibration of the lower bounds (15 %),
-test (15 %). The table compares on the test part what the choices of the model gain with those of rules."""
+Each operation is in one of three parts by a hash of its key: training (70 %), the check that ends the training (15 %),
+test (15 %). The models are then trained on the first two, and their lower bounds corrected by the errors that models of
+four fifths of these operations make on the last fifth. The tables compare on the test part what the choices of the
+model gain with those of rules, for all operations, for each instruction set and for each family."""
 
 import argparse
 import collections
@@ -21,29 +23,36 @@ import xgboost
 from boosted_trees import flat, predicted
 
 QUANTILES = {"low": 0.1, "middle": 0.5, "high": 0.9}
-SLOWEST, FASTEST = math.log(1 / 8), math.log(16)  # ratios beyond are as these
+SLOWEST, FASTEST = math.log(1 / 8), math.log(128)  # ratios beyond are as these
 UNKNOWN = {"crashed", "timed_out"}  # says nothing of the form
 LEAST_GAIN = math.log(1.03)  # of a choice without measuring
-LEAST_CALIBRATED = 40  # operations of a family of forms and a machine class
+LEAST_CALIBRATED = 40  # operations of a family, a form and a machine class
+FOLDS = 5
+MOST_TREES = 700
+# Families with thousands of rows have trees of their own, trained on their rows alone, which may be less deep; those of
+# all others are trained on all rows.
+MANY_ROWS = {"bf16-dot", "convolution", "convolution-of-other-types", "strided-convolution"}
+OF_MANY_ROWS = {"max_depth": 8, "learning_rate": 0.06, "min_child_weight": 4, "colsample_bytree": 0.6}
+OF_ALL_ROWS = {"max_depth": 8, "learning_rate": 0.08, "min_child_weight": 2, "colsample_bytree": 0.8}
 SETTINGS = {
-    "max_depth": 6,
-    "learning_rate": 0.06,
-    "min_child_weight": 8,
     "subsample": 0.8,
-    "colsample_bytree": 0.6,
     "objective": "reg:quantileerror",
     "nthread": 1,
 }
 
 
+def place_of(key, many):
+    return int(hashlib.sha256(key.encode()).hexdigest(), 16) % many
+
+
 def part_of(key):
     """Of a row's operation, whatever the machine and the form of its weights."""
-    place = int(hashlib.sha256(key.encode()).hexdigest(), 16) % 100
+    place = place_of(key, 100)
     return "train" if place < 70 else "calibration" if place < 85 else "test"
 
 
-def family(form):
-    return form.split("=")[0].split(";")[0]
+def operation_family(row):
+    return row["family"].split(" ")[0]
 
 
 def read_rows(tool, paths):
@@ -77,19 +86,102 @@ def weights(rows):
     return np.array([1 / count[row["operation"], row["constant"], row["isa"]] for row in rows])
 
 
-def train(rows, held_out, quantile, seed):
-    data = xgboost.DMatrix(matrix(rows), gains(rows), weight=weights(rows))
-    check = xgboost.DMatrix(matrix(held_out), gains(held_out), weight=weights(held_out))
-    settings = SETTINGS | {"quantile_alpha": quantile, "seed": seed}
-    return xgboost.train(
-        settings, data, 600, evals=[(check, "calibration")], early_stopping_rounds=40, verbose_eval=False
-    )
+def matrix_of(rows):
+    """Features that are the same in all rows are not drawn for trees."""
+    values = matrix(rows)
+    drawn = (values != values[0]).any(axis=0).astype(float)
+    return xgboost.DMatrix(values, gains(rows), weight=weights(rows), feature_weights=drawn)
+
+
+def boost(rows, settings, quantile, trees, **options):
+    settings = SETTINGS | settings | {"quantile_alpha": quantile}
+    return xgboost.train(settings, matrix_of(rows), trees, verbose_eval=False, **options)
+
+
+def train(parts, settings, quantile):
+    """A model of the first two parts, with as many trees as are best for one of the first on the second."""
+    checked = {"evals": [(matrix_of(parts["calibration"]), "calibration")], "early_stopping_rounds": 60}
+    first = boost(parts["train"], settings, quantile, MOST_TREES, **checked)
+    model = boost(parts["train"] + parts["calibration"], settings, quantile, first.best_iteration + 1)
+    model.best_iteration = first.best_iteration
+    return model
+
+
+class Groups:
+    """Of the families of MANY_ROWS and of all others: models by quantile, XGBoost's and as the product scores them."""
+
+    def __init__(self, parts, seed):
+        own = {name: [row for row in rows if operation_family(row) in MANY_ROWS] for name, rows in parts.items()}
+        self.parts = (own, parts)
+        self.settings = [settings | {"seed": seed} for settings in (OF_MANY_ROWS, OF_ALL_ROWS)]
+        self.models = [
+            {name: train(p, settings, q) for name, q in QUANTILES.items()}
+            for p, settings in zip(self.parts, self.settings, strict=True)
+        ]
+        self.trees = [{name: flat(model) for name, model in models.items()} for models in self.models]
+
+    def scored(self, quantile):
+        return scored_by([(MANY_ROWS, self.trees[0][quantile]), (set(), self.trees[1][quantile])])
+
+    def without(self, fold):
+        """Lower bounds of rows by models that did not see the operations of this fold."""
+        models = []
+        for parts, settings, trained in zip(self.parts, self.settings, self.models, strict=True):
+            rows = [row for row in parts["train"] + parts["calibration"] if fold_of(row) != fold]
+            models.append(boost(rows, settings, QUANTILES["low"], trained["low"].best_iteration + 1))
+        return lambda rows: by_family(
+            rows, [(MANY_ROWS, models[0]), (set(), models[1])], lambda m, some: m.predict(xgboost.DMatrix(matrix(some)))
+        )
+
+    def check(self, rows):
+        for models, trees in zip(self.models, self.trees, strict=True):
+            for name, model in models.items():
+                theirs = model.predict(xgboost.DMatrix(matrix(rows)))
+                difference = np.abs(theirs - predicted(trees[name], matrix(rows))).max()
+                assert difference < 0.01, "the trees differ from XGBoost's"
+
+    def json(self):
+        families = (sorted(MANY_ROWS), [])
+        return [{"families": f, **trees} for f, trees in zip(families, self.trees, strict=True)]
+
+
+def fold_of(row):
+    return place_of("fold " + row["operation"], FOLDS)
+
+
+def by_family(rows, groups, predict):
+    """`groups`: pairs of families (all where empty) and a model; the first that has the family of a row predicts it."""
+    found = np.full(len(rows), np.nan)
+    for families, model in groups:
+        at = [
+            i
+            for i, row in enumerate(rows)
+            if np.isnan(found[i]) and (not families or operation_family(row) in families)
+        ]
+        if at:
+            found[at] = predict(model, [rows[i] for i in at])
+    return found
+
+
+def scored_by(groups, columns=None):
+    """As the product scores them. `columns`: of the features, those that the trees were trained with; all if None."""
+    select = slice(None) if columns is None else columns
+    return lambda rows: by_family(rows, groups, lambda trees, some: predicted(trees, matrix(some)[:, select]))
 
 
 def by_operation(rows):
-    groups = collections.defaultdict(list)
+    """The forms of each operation and storage of its weights, in the order of the list. Of weights that are not
+    declared only those forms were measured for which it makes a difference: the others are as with declared ones."""
+    groups, same = collections.defaultdict(list), collections.defaultdict(dict)
     for i, row in enumerate(rows):
-        groups[row["operation"], row["constant"], row["isa"], row["threads"]].append(i)
+        key = row["operation"], row["constant"], row["isa"], row["threads"]
+        groups[(*key, row.get("declared", True))].append(i)
+        if row.get("declared", True):
+            same[key][row["form"]] = i
+    for key, group in groups.items():
+        if not key[-1] and key[:-1] in same:
+            own = {rows[i]["form"]: i for i in group}
+            group[:] = [own.get(form, i) for form, i in same[key[:-1]].items()]
     return groups
 
 
@@ -114,35 +206,80 @@ def choices(rows, low, middle):
     return found
 
 
-def table(rows, models, corrections):
-    low, middle = models["low"].copy(), models["middle"]
-    for i, row in enumerate(rows):
-        low[i] += corrections.get(row["class"], {}).get(family(row["form"]), -math.inf)
-    error = np.abs(np.expm1(middle - gains(rows)))
-    covered = np.mean(gains(rows) >= low)
-    print(
-        f"{len(by_operation(rows))} operations, {len(rows)} forms: median error {np.median(error):.3f}; "
-        f"{covered:.3f} of gains above the lower bound"
-    )
-    print("| choice | geometric mean over XLA's own | slower than 0.97 of it |\n| --- | ---: | ---: |")
-    for name, found in choices(rows, low, middle).items():
-        slower = np.mean(np.array(found) < math.log(0.97))
-        print(f"| {name} | {geometric(found):.3f} | {slower:.3f} |")
+RULES = (
+    "best of all forms",
+    "model, 1 measured",
+    "order of the list, 1 measured",
+    "model, 2 measured",
+    "order of the list, 2 measured",
+    "model, without measuring",
+    "model, lower bound above 1.03",
+    "always the first of the list",
+)
 
 
-def corrections_of(rows, low):
-    """Conformal: what must be added to the lower bound so that nine in ten gains of a family are above it."""
+def bounds_of(rows, low, corrections):
+    """Models of before this file had families of operations have corrections by form alone."""
+    added = []
+    for row in rows:
+        known = corrections.get(row["class"], {})
+        added.append(known.get(row["family"], known.get(row["family"].split(" ")[1], -math.inf)))
+    return low + np.array(added)
+
+
+def line(name, rows, models, corrections):
+    """One line of a table: of each rule the geometric mean, and the share of operations that are slower than 0.97."""
+    low, middle = bounds_of(rows, models["low"], corrections), models["middle"]
+    found = choices(rows, low, middle)
+    known = low > -math.inf
+    covered = f"{np.mean((gains(rows) >= low)[known]):.3f}" if known.any() else "-"
+    cells = []
+    for rule in RULES:
+        slower = np.mean(np.array(found[rule]) < math.log(0.97))
+        cells.append(f"{geometric(found[rule]):.3f}" + (f" ({slower:.3f})" if slower else ""))
+    error = np.median(np.abs(np.expm1(middle - gains(rows))))
+    print(f"| {name} | {len(by_operation(rows))} | {' | '.join(cells)} | {covered} | {error:.3f} |")
+
+
+def tables(rows, models, corrections):
+    """`models`: functions of the rows."""
+    print(f"| operations | | {' | '.join(RULES)} | above the bound | error |")
+    print(f"| --- | ---: | {' ---: |' * (len(RULES) + 2)}")
+    families = sorted({operation_family(row) for row in rows})
+    groups = [("all", rows)]
+    for isa in sorted({row["isa"] for row in rows}):
+        groups.append((isa, [row for row in rows if row["isa"] == isa]))
+    for name in families:
+        groups.append((name, [row for row in rows if operation_family(row) == name]))
+    for name, some in groups:
+        line(name, some, {quantile: model(some) for quantile, model in models.items()}, corrections)
+
+
+def corrections_of(rows, groups):
+    """Conformal: what must be added to the lower bound so that nine in ten gains of a family and form are above it, by
+    the errors of models that were trained without the operations."""
     errors = collections.defaultdict(lambda: collections.defaultdict(list))
-    for row, bound in zip(rows, low, strict=True):
-        errors[row["class"]][family(row["form"])].append(row["gain"] - bound)
+    operations = collections.defaultdict(set)
+    for n in range(FOLDS):
+        held = [row for row in rows if fold_of(row) == n]
+        for row, bound in zip(held, groups.without(n)(held), strict=True):
+            errors[row["class"]][row["family"]].append(row["gain"] - float(bound))
+            operations[row["class"], row["family"]].add(row["operation"])
     return {
         machine: {
-            form: round(float(np.quantile(found, 0.1)), 4)
-            for form, found in families.items()
-            if len(found) >= LEAST_CALIBRATED
+            family: round(sorted(found)[max(0, int(QUANTILES["low"] * (len(found) + 1)) - 1)], 4)
+            for family, found in sorted(families.items())
+            if len(operations[machine, family]) >= LEAST_CALIBRATED
         }
         for machine, families in errors.items()
     }
+
+
+def of_model(model, names):
+    """The functions of a model's file; of one of before there were groups, too."""
+    columns = [names.index(name) for name in model["features"]]
+    groups = model.get("groups", [{"families": [], **{name: model.get(name) for name in QUANTILES}}])
+    return {name: scored_by([(set(g["families"]), g[name]) for g in groups], columns) for name in QUANTILES}
 
 
 def main():
@@ -151,33 +288,29 @@ def main():
     parser.add_argument("--out", type=Path, help="the model; without it, only the table is printed")
     parser.add_argument("--tool", default="build/bench_operation_rows")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--compare", type=Path, metavar="MODEL.json", help="print the same of another model")
     parser.add_argument("--without-isa", help="hold this instruction set out of training, and test on it alone")
     arguments = parser.parse_args()
+    names = json.loads(subprocess.run([arguments.tool, "names"], check=True, capture_output=True, text=True).stdout)
     rows = read_rows(arguments.tool, arguments.rows)
     held = [row for row in rows if row["isa"] == arguments.without_isa]
     seen = [row for row in rows if row["isa"] != arguments.without_isa]
     parts = {name: [row for row in seen if row["part"] == name] for name in ("train", "calibration", "test")}
     if arguments.without_isa:
         parts["test"] = [row for row in held if row["part"] == "test"]
-    models = {name: train(parts["train"], parts["calibration"], q, arguments.seed) for name, q in QUANTILES.items()}
-    trees = {name: flat(model) for name, model in models.items()}
-    for name, model in models.items():
-        theirs = model.predict(xgboost.DMatrix(matrix(parts["test"])), iteration_range=(0, model.best_iteration + 1))
-        assert np.abs(theirs - predicted(trees[name], matrix(parts["test"]))).max() < 0.01, (
-            "the trees differ from XGBoost's"
-        )
-    corrections = corrections_of(parts["calibration"], predicted(trees["low"], matrix(parts["calibration"])))
-    test = parts["test"]
-    table(test, {name: predicted(t, matrix(test)) for name, t in trees.items()}, corrections)
-    for isa in sorted({row["isa"] for row in test}):
-        some = [row for row in test if row["isa"] == isa]
-        print(f"\n{isa}: ", end="")
-        table(some, {name: predicted(t, matrix(some)) for name, t in trees.items()}, corrections)
+    groups = Groups(parts, arguments.seed)
+    test, known = parts["test"], parts["train"] + parts["calibration"]
+    groups.check(test)
+    corrections = corrections_of(known, groups)
+    tables(test, {name: groups.scored(name) for name in QUANTILES}, corrections)
+    if arguments.compare:
+        other = json.loads(arguments.compare.read_text())
+        print(f"\n{arguments.compare}:")
+        tables(test, of_model(other, names), other["corrections"])
     if arguments.out:
-        names = json.loads(subprocess.run([arguments.tool, "names"], check=True, capture_output=True, text=True).stdout)
-        counts = collections.Counter((row["cpu"], row["isa"]) for row in parts["train"])
+        counts = collections.Counter((row["cpu"], row["isa"]) for row in known)
         trained = [{"cpu": cpu, "isa": isa, "rows": n} for (cpu, isa), n in sorted(counts.items())]
-        model = {"features": names, "trained_on": trained, "corrections": corrections, **trees}
+        model = {"features": names, "trained_on": trained, "corrections": corrections, "groups": groups.json()}
         arguments.out.write_text(json.dumps(model, separators=(",", ":")) + "\n")
 
 

@@ -1,5 +1,6 @@
 #include "cost/operation_ranker.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -19,15 +20,22 @@ constexpr double kDeviations = 2.563;  // between the two quantiles of a normal 
 
 std::string form_family(const std::string& form) { return form.substr(0, form.find_first_of("=;")); }
 
+std::string corrected_family(const std::string& key, const std::string& form) {
+  const std::optional<OperationSizes> sizes = operation_sizes(key);
+  return sizes ? operation_family(*sizes) + (" " + form_family(form)) : "";
+}
+
 OperationRanker::OperationRanker(const std::string& path, int threads, const std::string& max_isa)
     : cpu_(features::this_cpu(threads, max_isa)) {
   try {
     const nlohmann::json json = nlohmann::json::parse(read_file(path));
     const auto names = json.at("features").get<std::vector<std::string>>();
     if (names != features::operation_feature_names()) throw Error("the model was trained with other features", path);
-    low_ = Trees::from_json(json.at("low"), names.size());
-    middle_ = Trees::from_json(json.at("middle"), names.size());
-    high_ = Trees::from_json(json.at("high"), names.size());
+    for (const nlohmann::json& group : json.at("groups"))
+      groups_.push_back({.families = group.at("families").get<std::set<std::string>>(),
+                         .low = Trees::from_json(group.at("low"), names.size()),
+                         .middle = Trees::from_json(group.at("middle"), names.size()),
+                         .high = Trees::from_json(group.at("high"), names.size())});
     const std::string machine = features::this_machine_class(threads, max_isa);
     const nlohmann::json& corrections = json.at("corrections");
     if (corrections.contains(machine)) corrections_ = corrections.at(machine).get<std::map<std::string, double>>();
@@ -62,12 +70,15 @@ std::optional<OperationRanker::Gain> OperationRanker::predict(const Kernel& oper
   const features::WeightsUse use{.constant = !operation.under.empty(),
                                  .declared = !operation.dimension.weights.empty()};
   const auto features = features::operation_features(*sizes, use, form, cpu_);
-  if (!features) return std::nullopt;
-  return Gain{low_.predict(*features), middle_.predict(*features), high_.predict(*features)};
+  const auto group = std::find_if(groups_.begin(), groups_.end(), [family = operation_family(*sizes)](const Group& g) {
+    return g.families.empty() || g.families.contains(family);
+  });
+  if (!features || group == groups_.end()) return std::nullopt;
+  return Gain{group->low.predict(*features), group->middle.predict(*features), group->high.predict(*features)};
 }
 
 std::optional<double> OperationRanker::sure_gain(const Kernel& operation, const std::string& form) const {
-  const auto correction = corrections_.find(form_family(form));
+  const auto correction = corrections_.find(corrected_family(operation.dimension.key, form));
   if (correction == corrections_.end()) return std::nullopt;
   const std::optional<Gain> predicted = gain(operation, form);
   return predicted ? std::optional(predicted->low + correction->second) : std::nullopt;

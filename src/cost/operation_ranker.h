@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,7 +34,7 @@ class OperationRanker : public KernelRanker {
   // Predicted once for each operation and form: a search asks again after every experiment. Of an operation that is measured by itself, `under` telling whether its weights are constants. Nothing for operations and forms
   // that the model does not know.
   std::optional<Gain> gain(const Kernel& operation, const std::string& form) const;
-  // The gain that nine in ten operations of the form's family reach at least on machines of this class (see below),
+  // The gain that nine in ten operations of the family and the form reach at least on machines of this class (see below),
   // calibrated on operations that the model was not trained on. Nothing where none of them were measured.
   std::optional<double> sure_gain(const Kernel& operation, const std::string& form) const;
 
@@ -41,15 +42,23 @@ class OperationRanker : public KernelRanker {
   RankedScores rank(const Kernel& operation, const std::vector<std::string>& forms) override;
 
  private:
+  // The trees of some families of operations; those of all others where `families` is empty.
+  struct Group {
+    std::set<std::string> families;
+    Trees low, middle, high;
+  };
   std::optional<Gain> predict(const Kernel& operation, const std::string& form) const;
 
   mutable std::map<std::pair<std::string, std::string>, std::optional<Gain>> known_;  // by fingerprint and form
-  Trees low_, middle_, high_;
+  std::vector<Group> groups_;  // the first that knows a family predicts it
   features::Cpu cpu_;
-  std::map<std::string, double> corrections_;  // of `low`, by family of forms, for this machine class
+  std::map<std::string, double> corrections_;  // of `low`, by corrected_family(), for this machine class
 };
 
-// What forms share a correction: "onednn", "winograd", "f32-result", ...
+// What forms have in common but for their numbers: "onednn", "split-winograd", "f32-result", ...
 std::string form_family(const std::string& form);
+// What shares a correction, of a rewrite's key and form: "strided-convolution split-winograd". Empty for keys of no operation that
+// the model knows.
+std::string corrected_family(const std::string& key, const std::string& form);
 
 }  // namespace hone::cost

@@ -33,6 +33,7 @@ std::optional<int64_t> number(std::string_view text) {
 }
 
 struct Array {
+  std::string type = "f32";
   int bytes = 4;
   std::vector<int64_t> sizes;
   double elements() const {
@@ -44,13 +45,13 @@ struct Array {
 
 // "f32[1,56,56,64]"
 std::optional<Array> array_of(std::string_view text) {
-  static const std::map<std::string_view, int> kBytes = {{"s8", 1},  {"u8", 1},  {"bf16", 2},
-                                                         {"f16", 2}, {"f32", 4}, {"f64", 8}};
+  static const std::map<std::string_view, int> kBytes = {{"s8", 1},  {"u8", 1},  {"bf16", 2}, {"f16", 2},
+                                                         {"f32", 4}, {"s32", 4}, {"f64", 8}};
   const size_t open = text.find('[');
   if (open == std::string_view::npos || text.back() != ']') return std::nullopt;
   const auto type = kBytes.find(text.substr(0, open));
   if (type == kBytes.end()) return std::nullopt;
-  Array array{.bytes = type->second, .sizes = {}};
+  Array array{.type = std::string(type->first), .bytes = type->second, .sizes = {}};
   const std::string_view sizes = text.substr(open + 1, text.size() - open - 2);
   if (sizes.empty()) return array;
   for (const std::string_view part : parts_of(sizes, ",")) {
@@ -77,6 +78,8 @@ std::optional<Arrays> arrays_of(std::string_view text) {
 }
 
 void set_elements(const Arrays& arrays, OperationSizes& sizes) {
+  sizes.left_type = arrays.left.type;
+  sizes.right_type = arrays.right.type;
   sizes.left_bytes = arrays.left.bytes;
   sizes.right_bytes = arrays.right.bytes;
   sizes.result_bytes = arrays.result.bytes;
@@ -132,12 +135,25 @@ bool read_window(std::string_view text, Windows& windows) {
       read = each_dimension(value, windows, [](Window& w, std::string_view p) { return set_number(p, w.dilation); });
     else if (name == "pad")
       read = each_dimension(value, windows, set_padding);
+    else if (name == "rhs_reversal")
+      read = each_dimension(value, windows, [](Window& w, std::string_view p) { return w.reversed = p == "1", true; });
     if (!read) return false;
   }
   return true;
 }
 
-// SHAPES:b01f_01io->b01f:WINDOW
+// "groups 4" or "batch groups 4".
+bool read_groups(std::string_view text, OperationSizes& sizes) {
+  constexpr std::string_view kOfBatch = "batch ", kGroups = "groups ";
+  double& groups = text.starts_with(kOfBatch) ? sizes.batch_groups : sizes.groups;
+  if (text.starts_with(kOfBatch)) text.remove_prefix(kOfBatch.size());
+  if (!text.starts_with(kGroups)) return false;
+  const std::optional<int64_t> count = number(text.substr(kGroups.size()));
+  if (count) groups = static_cast<double>(*count);
+  return count && *count > 0;
+}
+
+// SHAPES:b01f_01io->b01f:WINDOW, and for some :groups N
 std::optional<OperationSizes> convolution_sizes(std::string_view key) {
   const std::vector<std::string_view> parts = parts_of(key, ":");
   if (parts.size() < 3) return std::nullopt;
@@ -164,6 +180,7 @@ std::optional<OperationSizes> convolution_sizes(std::string_view key) {
     sizes.windows.push_back({.in = arrays->left.sizes[in], .out = arrays->result.sizes[out]});
   }
   if (!read_window(parts[2], sizes.windows)) return std::nullopt;
+  if (parts.size() > 3 && !read_groups(parts[3], sizes)) return std::nullopt;
   sizes.k = sizes.features * sizes.positions();
   sizes.m = sizes.n > 0 ? sizes.result_elements / sizes.n : 0;
   return sizes;
@@ -203,10 +220,11 @@ std::optional<OperationSizes> dot_sizes(std::string_view key) {
   const std::optional<Arrays> arrays = arrays_of(key.substr(0, colon));
   if (!arrays || colon == std::string_view::npos) return std::nullopt;
   const std::string_view numbers = key.substr(colon + 1);
-  const auto contracted = dimensions_of(numbers, "rhs_contracting_dims");
+  const auto contracted = dimensions_of(numbers, "rhs_contracting_dims"),
+             of_left = dimensions_of(numbers, "lhs_contracting_dims");
   const std::optional<double> batch = product_of(arrays->left, dimensions_of(numbers, "lhs_batch_dims")),
                               depth = product_of(arrays->right, contracted);
-  if (!batch || !depth) return std::nullopt;
+  if (!batch || !depth || !of_left) return std::nullopt;
   OperationSizes sizes;
   set_elements(*arrays, sizes);
   sizes.batch = *batch;
@@ -214,8 +232,11 @@ std::optional<OperationSizes> dot_sizes(std::string_view key) {
   const double each = *batch * *depth;
   sizes.m = each > 0 ? sizes.left_elements / each : 0;
   sizes.n = each > 0 ? sizes.right_elements / each : 0;
-  sizes.depth_minor =
-      std::find(contracted->begin(), contracted->end(), std::ssize(arrays->right.sizes) - 1) != contracted->end();
+  const auto is_last = [](const std::vector<int64_t>& dimensions, const Array& of) {
+    return std::find(dimensions.begin(), dimensions.end(), std::ssize(of.sizes) - 1) != dimensions.end();
+  };
+  sizes.depth_minor = is_last(*contracted, arrays->right);
+  sizes.rows_minor = !is_last(*of_left, arrays->left);
   return sizes;
 }
 
@@ -226,12 +247,42 @@ double OperationSizes::positions() const {
                          [](double all, const Window& w) { return all * static_cast<double>(w.size); });
 }
 
+bool OperationSizes::has_gradient_window() const {
+  if (!convolution || groups > 1 || batch_groups > 1 || windows.size() > 2) return false;
+  const auto is_large = [](const Window& w) {
+    return w.stride == 1 && w.dilation == 1 && (w.out <= 1 || w.size >= 2 * w.out);
+  };
+  return std::all_of(windows.begin(), windows.end(), is_large) &&
+         std::any_of(windows.begin(), windows.end(), [](const Window& w) { return w.out > 1; });
+}
+
+const char* operation_family(const OperationSizes& o) {
+  const auto any = [&](auto&& has) { return std::any_of(o.windows.begin(), o.windows.end(), has); };
+  if (!o.convolution) {
+    if (o.right_type == "s8") return o.left_type == "s8" ? "s8-dot" : "byte-weights-dot";
+    return o.left_type == "f16"    ? "f16-dot"
+           : o.left_type == "bf16" ? "bf16-dot"
+           : o.batch > 1           ? "small-dot"
+                                   : "f32-dot";
+  }
+  if (o.batch_groups > 1) return "depthwise-gradient";
+  if (o.groups > 1) return o.features > 1 ? "grouped-convolution" : "depthwise-convolution";
+  if (o.windows.size() > 2) return "volume-convolution";
+  if (o.has_gradient_window()) return "weights-gradient";
+  if (o.left_type != "f32") return "convolution-of-other-types";
+  if (any([](const auto& w) { return w.stride > 1; })) return "strided-convolution";
+  if (any([](const auto& w) { return w.dilation > 1; })) return "dilated-convolution";
+  return any([](const auto& w) { return w.reversed; }) ? "inputs-gradient" : "convolution";
+}
+
 std::optional<OperationSizes> operation_sizes(const std::string& key) {
   const DecisionFamily& convolution = family(FamilyId::DenseConvolution);
-  const DecisionFamily& dot = family(FamilyId::HalfDot);
+  const DecisionFamily &dot = family(FamilyId::HalfDot), &small_dot = family(FamilyId::SmallDot);
   if (key.starts_with(convolution.prefix))
     return convolution_sizes(std::string_view(key).substr(std::string_view(convolution.prefix).size()));
   if (key.starts_with(dot.prefix)) return dot_sizes(std::string_view(key).substr(std::string_view(dot.prefix).size()));
+  if (key.starts_with(small_dot.prefix))
+    return dot_sizes(std::string_view(key).substr(std::string_view(small_dot.prefix).size()));
   return std::nullopt;
 }
 

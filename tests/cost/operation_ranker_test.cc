@@ -1,6 +1,7 @@
 #include "cost/operation_ranker.h"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "graph/decision_family.h"
@@ -47,11 +48,35 @@ TEST_CASE("a sure gain needs a calibration of the form and the machine", "[cost]
   CHECK_FALSE(OperationRanker(path, 2, "").sure_gain(convolution(), "winograd=4"));  // another machine class
 }
 
+TEST_CASE("families of operations may have trees of their own", "[cost]") {
+  const TempDir folder;
+  const std::string path = tune::write_operation_model(folder, {.of_others = 0.1});
+  nlohmann::json model = nlohmann::json::parse(read_file(path));
+  nlohmann::json grouped = model["groups"][0];
+  grouped["families"] = {"grouped-convolution"};
+  for (const char* quantile : {"low", "middle", "high"}) grouped[quantile]["base"] = 2;
+  model["groups"] = {grouped, model["groups"][0]};
+  write_file(path, model.dump());
+  const OperationRanker ranker(path, 1, "");
+  const Dimension d{DecisionKind::Rewrite, tune::kGroupedConvolution, {"default", kOneDnn}, 0, 1e6};
+  CHECK(ranker.gain(tune::operation_alone(d, {}), kOneDnn)->middle == Approx(2.1));
+  CHECK(ranker.gain(convolution(), kOneDnn)->middle == Approx(0.1));
+}
+
+TEST_CASE("what shares a correction is told by the operation and the form", "[cost]") {
+  CHECK(corrected_family(tune::kSmallConvolution, "winograd=4;strips=2") == "convolution winograd");
+  CHECK(corrected_family(tune::kGroupedConvolution, kOneDnn) == "grouped-convolution onednn");
+  CHECK(corrected_family("sort:f32[8]", "highway").empty());
+}
+
+TEST_CASE("the shipped model has the features of the program", "[cost]") {
+  CHECK_NOTHROW(OperationRanker(HONE_SOURCE_DIR "/data/models/operations.json", 1, ""));
+}
+
 TEST_CASE("a file that is no model of operations is refused", "[cost]") {
   const TempDir folder;
   const std::string path = (folder.path() / "model.json").string();
-  for (const char* text :
-       {"", "[]", "{}", R"({"features": ["one"], "low": {}, "middle": {}, "high": {}, "corrections": {}})"}) {
+  for (const char* text : {"", "[]", "{}", R"({"features": ["one"], "groups": [], "corrections": {}})"}) {
     write_file(path, text);
     CHECK_THROWS_AS(OperationRanker(path, 1, ""), Error);
   }

@@ -14,6 +14,8 @@
 
 namespace hone::tune {
 
+inline constexpr char kGroupedConvolution[] =
+    "convolution:f32[1,30,30,16]*f32[3,3,4,64]->f32[1,30,30,64]:b01f_01io->b01f:size=3x3 pad=1_1x1_1:groups 4";
 inline constexpr char kSmallConvolution[] =
     "convolution:f32[1,30,30,16]*f32[3,3,16,64]->f32[1,30,30,64]:b01f_01io->b01f:size=3x3 pad=1_1x1_1";
 
@@ -33,15 +35,19 @@ inline nlohmann::json form_trees(const FormGains& gains, double shift) {
              {"left", {1, 0, 3, 5, 0, 0, 0}}}}}};
 }
 
-// `corrections`: of the lower bounds of the family "winograd" on this machine; none if it was not calibrated.
+// `corrections`: of the lower bounds of Winograd's method for plain convolutions and of both forms of grouped ones on this machine; none if it was not calibrated.
 inline std::string write_operation_model(const TempDir& folder, const FormGains& gains, bool calibrated = true) {
   nlohmann::json corrections = nlohmann::json::object();
-  if (calibrated) corrections[features::this_machine_class(1)] = {{"winograd", -0.01}};
+  if (calibrated)
+    corrections[features::this_machine_class(1)] = {
+        {"convolution winograd", -0.01}, {"grouped-convolution shifted", -0.01}, {"grouped-convolution onednn", -0.01}};
   const nlohmann::json model = {{"features", features::operation_feature_names()},
                                 {"corrections", corrections},
-                                {"low", form_trees(gains, -gains.spread)},
-                                {"middle", form_trees(gains, 0)},
-                                {"high", form_trees(gains, gains.spread)}};
+                                {"groups",
+                                 {{{"families", nlohmann::json::array()},
+                                   {"low", form_trees(gains, -gains.spread)},
+                                   {"middle", form_trees(gains, 0)},
+                                   {"high", form_trees(gains, gains.spread)}}}}};
   const std::string path = (folder.path() / "operations.json").string();
   write_file(path, model.dump());
   return path;

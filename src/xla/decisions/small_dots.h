@@ -4,11 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "graph/operation_key.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
 namespace hone::xla_side {
-
-inline constexpr char kProducts[] = "products";
 
 // {"products"} for many small matrices of f32 or f64, {"onednn"} for matrices of signed 8-bit integers with a 32-bit result, else
 // empty.
