@@ -192,7 +192,7 @@ void print_optimized(const optimize::OptimizeReport& r, const report::TuneReport
     fmt::print("  {} of {} convolutions and poolings rewritten to slices\n", shifted, r.rewrites.size());
   const auto forms = std::count_if(r.operations.begin(), r.operations.end(), [](auto& k) { return k.applied; });
   if (!r.operations.empty())
-    fmt::print("  {} of {} convolutions and half-precision dots in another form\n", forms, r.operations.size());
+    fmt::print("  {} of {} convolutions and dots in another form\n", forms, r.operations.size());
   fmt::print("  {} of {} kernels compiled with another option; outputs {}\n", rows.size(), r.kernels.size(),
              r.verified ? "verified" : "NOT verified");
   if (!r.note.empty()) fmt::print("  note: {}\n", r.note);

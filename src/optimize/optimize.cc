@@ -12,6 +12,7 @@
 #include "collect/collect.h"
 #include "graph/decision_family.h"
 #include "graph/kernel_option.h"
+#include "graph/operation_key.h"
 #include "tune/kernel/kernel_moves.h"
 #include "tune/session/decision_list.h"
 
@@ -133,6 +134,15 @@ OptimizedKernel choose_form(const Dimension& d, const cost::OperationRanker& ran
   return chosen;
 }
 
+// A lower bound of each of its forms is known for machines of this class.
+bool is_calibrated(const Dimension& d, const cost::OperationRanker& ranker) {
+  if (d.kind != DecisionKind::Rewrite || !operation_sizes(d.key)) return false;
+  const Kernel operation = tune::operation_alone(d, {});
+  return std::all_of(d.options.begin(), d.options.end(), [&](const std::string& form) {
+    return form == operation.default_value() || ranker.sure_gain(operation, form).has_value();
+  });
+}
+
 // Chooses and checks the decisions of one program.
 class Optimizer {
  public:
@@ -143,9 +153,7 @@ class Optimizer {
     Lowered plain = measurer_.lower({}, /*want_fusion=*/false);
     report_.instructions = plain.instructions;
     report_.rewrites = choose_rewrites(plain.dimensions, gains);
-    for (const Dimension& d : plain.dimensions)
-      if (options_.operations != nullptr && tune::is_alone(d))
-        report_.operations.push_back(choose_form(d, *options_.operations));
+    choose_operations(plain.dimensions);
     dimensions_ = plain.dimensions;
     const Decisions before_kernels = applied();
     if (!before_kernels.empty()) plain = measurer_.lower(before_kernels, /*want_fusion=*/false);
@@ -172,6 +180,17 @@ class Optimizer {
   }
 
  private:
+  // Where a model is sure of the forms of an operation, it takes the place of the rule for the arithmetic of its family.
+  void choose_operations(const std::vector<Dimension>& dimensions) {
+    if (options_.operations == nullptr) return;
+    for (const Dimension& d : dimensions) {
+      const bool calibrated = is_calibrated(d, *options_.operations);
+      if (!tune::is_alone(d) && !calibrated) continue;
+      std::erase_if(report_.rewrites, [&](const OptimizedKernel& rewrite) { return rewrite.key == d.key; });
+      report_.operations.push_back(choose_form(d, *options_.operations));
+    }
+  }
+
   Decisions applied() const {
     Decisions decisions;
     for (const auto* chosen : {&report_.rewrites, &report_.operations, &report_.kernels})

@@ -252,20 +252,30 @@ TEST_CASE("many options are sampled as a collection samples them, the default fi
 
 namespace {
 
-OptimizeReport optimized_convolution(tune::FakeMeasurer& measurer, const tune::FormGains& form_gains, bool calibrated) {
+OptimizeReport optimized_operation(tune::FakeMeasurer& measurer, const Dimension& operation,
+                                   const tune::FormGains& form_gains, bool calibrated) {
   const TempDir folder;
   const cost::OperationRanker operations(tune::write_operation_model(folder, form_gains, calibrated), 1, "");
-  measurer.lowering = [](auto&, bool) {
+  measurer.lowering = [operation](auto&, bool) {
     Lowered l;
-    l.dimensions = {
-        {DecisionKind::Rewrite, tune::kSmallConvolution, {"default", "winograd=2", "winograd=4"}, 0, 1e6, 1, {3}}};
+    l.dimensions = {operation};
     return l;
   };
   OptimizeOptions options;
   options.operations = &operations;
   TableRanker ranker({});
-  return optimize_program(measurer, ranker, {}, options);
+  return optimize_program(measurer, ranker, gains_of_convolutions(), options);
 }
+
+OptimizeReport optimized_convolution(tune::FakeMeasurer& measurer, const tune::FormGains& form_gains, bool calibrated) {
+  return optimized_operation(
+      measurer,
+      {DecisionKind::Rewrite, tune::kSmallConvolution, {"default", "winograd=2", "winograd=4"}, 0, 1e6, 1, {3}},
+      form_gains, calibrated);
+}
+
+const Dimension kGrouped = {
+    DecisionKind::Rewrite, tune::kGroupedConvolution, {"default", kShifted, kOneDnn}, 0, 1e9, 1, {3}};
 
 }  // namespace
 
@@ -281,6 +291,24 @@ TEST_CASE("a form is chosen without measuring where its lower bound gains", "[tu
 
   CHECK(optimized_convolution(measurer, {.of_four = 0.1}, true).decisions.empty());   // not by 3 % for sure
   CHECK(optimized_convolution(measurer, {.of_four = 0.3}, false).decisions.empty());  // nothing known of this machine
+}
+
+TEST_CASE("a model of a grouped convolution's forms takes the place of the rule for its arithmetic", "[tune]") {
+  tune::FakeMeasurer measurer;
+  const auto by_rule = [](const OptimizeReport& r) { return r.rewrites.size() == 1 && r.rewrites[0].applied; };
+  const OptimizeReport rule = optimized_operation(measurer, kGrouped, {.of_others = 0.3}, /*calibrated=*/false);
+  CHECK(rule.operations.empty());
+  REQUIRE(by_rule(rule));
+  CHECK(rule.decisions == Decisions{{DecisionKind::Rewrite, tune::kGroupedConvolution, kShifted}});
+
+  const OptimizeReport sure = optimized_operation(measurer, kGrouped, {.of_others = 0.3}, /*calibrated=*/true);
+  CHECK(sure.rewrites.empty());
+  REQUIRE(sure.decisions.size() == 1);
+  CHECK(sure.decisions[0].key == tune::kGroupedConvolution);
+
+  const OptimizeReport unsure = optimized_operation(measurer, kGrouped, {.of_others = -0.3}, /*calibrated=*/true);
+  CHECK(unsure.rewrites.empty());
+  CHECK(unsure.decisions.empty());
 }
 
 TEST_CASE("a form that fails by itself is dropped", "[tune]") {

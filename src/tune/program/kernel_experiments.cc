@@ -194,7 +194,8 @@ std::vector<Experiment> predicted_operations(const TuneState& state) {
   static constexpr char kName[] = "predicted operations";
   if (state.ever_begun(kName)) return {};
   const std::vector<TuneState::PredictedForm> forms = state.predicted();
-  if (forms.size() < 2) return {};  // one is measured by itself
+  const bool only = forms.size() == 1 && is_alone(forms[0].operation.dimension);  // measured by itself
+  if (forms.empty() || only) return {};
   double share = 0;
   for (const TuneState::PredictedForm& form : forms) share = std::min(1.0, share + form.saved);
   const auto adopt = [forms, share](TuneState& s, double) {
@@ -225,11 +226,13 @@ std::vector<Experiment> onednn_everywhere(const TuneState& state) {
     alone.push_back({op, kOneDnn, state.share_of(op)});
     share += alone.back().saved;
   }
-  for (const Dimension& d : state.dimensions)
-    if (belongs_to(FamilyId::GroupedConvolution, d.kind, d.key) && open(d)) {
-      group.decisions.push_back({d.kind, d.key, kOneDnn});
-      group.share += state.share_of(d);
-    }
+  for (const Dimension& d : state.dimensions) {
+    if (!belongs_to(FamilyId::GroupedConvolution, d.kind, d.key) || !open(d)) continue;
+    const auto gain = ranker == nullptr ? std::nullopt : ranker->gain(operation_alone(d, {}), kOneDnn);
+    if (gain && gain->middle < kHopeless) continue;
+    group.decisions.push_back({d.kind, d.key, kOneDnn});
+    group.share += state.share_of(d);
+  }
   const size_t count = alone.size() + group.decisions.size();
   if (count < 2) return {};
   share = std::min(1.0, share + group.share);

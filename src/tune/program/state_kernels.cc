@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cost/operation_ranker.h"
+#include "graph/operation_key.h"
 #include "search/option_belief.h"
 #include "tune/program/tune_state.h"
 #include "tune/session/decision_list.h"
@@ -103,8 +104,9 @@ std::vector<TuneState::PredictedForm> TuneState::predicted() const {
   if (ranker == nullptr) return all;
   std::map<std::string, PredictedForm> best_of;  // by key: weights may be stored in more than one way
   std::map<std::string, double> gains;
-  for (const Kernel& op : operations) {
-    const double share = share_of(op);
+  std::vector<std::pair<Kernel, double>> open = operations_in_program();
+  for (const Kernel& op : operations) open.emplace_back(op, share_of(op));
+  for (const auto& [op, share] : open) {
     if (seen_kernels.contains(op.fingerprint) || share < kNegligibleShare) continue;
     for (const std::string& form : op.dimension.options) {
       const auto gain = form == op.default_value() ? std::nullopt : ranker->gain(op, form);
@@ -121,6 +123,17 @@ std::vector<TuneState::PredictedForm> TuneState::predicted() const {
   }
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.saved > b.saved; });
   return all;
+}
+
+std::vector<std::pair<Kernel, double>> TuneState::operations_in_program() const {
+  std::map<FamilyId, double> arithmetic;
+  std::vector<std::pair<Kernel, double>> found;
+  for (const Dimension& d : dimensions)
+    if (d.kind == DecisionKind::Rewrite && operation_sizes(d.key)) arithmetic[family_of(d)->id] += d.weight;
+  for (const Dimension& d : dimensions)
+    if (d.kind == DecisionKind::Rewrite && operation_sizes(d.key))
+      found.emplace_back(operation_alone(d, {}), share_of(d) * d.weight / arithmetic[family_of(d)->id]);
+  return found;
 }
 
 void TuneState::adopt_forms(const std::vector<PredictedForm>& forms, const std::string& what, double least_ratio,

@@ -97,6 +97,9 @@ struct TuneState {
     double saved = 0;  // of the program's time
   };
   std::vector<PredictedForm> predicted() const;
+  // Operations that the program alone shows, but whose forms a model may know: grouped convolutions, gradients of their weights,
+  // batches of small dots. Together they have the share of their family, each by its arithmetic.
+  std::vector<std::pair<Kernel, double>> operations_in_program() const;  // with their shares
   // Tries all of them at once, together with `others`, without those that are wrong, or below `least_ratio` over their default,
   // when run by themselves once. `what` is a word for the log.
   void adopt_forms(const std::vector<PredictedForm>& forms, const std::string& what, double least_ratio,

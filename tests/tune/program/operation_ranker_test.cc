@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "graph/decision_family.h"
 #include "graph/operation_key.h"
 #include "tests/tune/fake_measurer.h"
 #include "tests/tune/operation_model.h"
@@ -155,6 +156,28 @@ TEST_CASE("the forms that the model expects to be faster are tried at once, thos
     CHECK(result.steps[0].what ==
           (other_fails ? in_words({DecisionKind::Rewrite, kSmallConvolution, "winograd=4"}) : "2 predicted forms"));
     CHECK(result.decisions.size() == (other_fails ? 1 : 2));
+  }
+}
+
+TEST_CASE("a form that the model expects of an operation which only the program shows is one of those tried at once",
+          "[tune]") {
+  const TempDir folder;
+  for (const double gain : {0.5, -0.5}) {
+    cost::OperationRanker ranker(
+        write_operation_model(folder, {.of_four = 0.6, .of_other_tiles = 0.1, .of_others = gain, .spread = 0.05}), 1,
+        "");
+    FakeMeasurer measurer = one_convolution(1.8);
+    const auto alone = measurer.lowering;
+    measurer.lowering = [alone](const Decisions& decisions, bool want_fusion) {
+      Lowered l = alone(decisions, want_fusion);
+      l.dimensions.push_back({DecisionKind::Rewrite, kGroupedConvolution, {"default", kShifted}, 0, 1e6});
+      return l;
+    };
+    tuned(measurer, &ranker);
+    const bool run_alone =
+        std::any_of(measurer.kernel_calls.begin(), measurer.kernel_calls.end(),
+                    [](const auto& call) { return call.find(kGroupedConvolution) != std::string::npos; });
+    CHECK(run_alone == (gain > 0));
   }
 }
 
