@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "base/object_store.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -44,6 +45,7 @@ struct LinkedKernel {
   xla::WorkDimensions dimensions;
   double compile_ms = 0;
   uint64_t bytes = 0;  // that keeping it costs at most: its object, and for one of each library the rest of that
+  std::shared_ptr<const std::string> object = {};
 };
 
 // An object that is not linked. Dimensions only of a fusion's kernel.
@@ -89,24 +91,25 @@ struct CodeTable {
     std::string key;
     xla::WorkDimensions dimensions;
     double compile_ms = 0;
-    uint64_t bytes = 0;
+    std::shared_ptr<const std::string> object;
   };
 
   CodeCache* cache = nullptr;
-  std::string context;                         // what code depends on beside the kernel itself
-  std::mutex mutex;                            // LLVM compiles on several threads
-  std::map<std::string, Fresh> fresh;          // kernels that are compiled now, by symbol
-  std::map<std::string, LinkedKernel> reused;  // by symbol
-  std::map<std::string, KernelObject> linked;  // by symbol: objects to be linked beside what is compiled
-  uint64_t other_bytes = 0;                    // of objects that are no fusion's, in the same library
+  std::vector<std::string>* objects = nullptr;  // out, if not null: all objects that the module's code is made of
+  std::string context;                          // what code depends on beside the kernel itself
+  std::mutex mutex;                             // LLVM compiles on several threads
+  std::map<std::string, Fresh> fresh;           // kernels that are compiled now, by symbol
+  std::map<std::string, LinkedKernel> reused;   // by symbol
+  std::map<std::string, KernelObject> linked;   // by symbol: objects to be linked beside what is compiled
+  uint64_t other_bytes = 0;                     // of objects that are no fusion's, in the same library
   CodeCounters counters;
 };
 CodeTable& code_table();
 
-// One compilation with a cache, which may be null. The table is empty again after it.
+// One compilation with a cache, which may be null, as `objects` may. The table is empty again after it.
 class CodeScope {
  public:
-  CodeScope(CodeCache* cache, const xla::HloModule& module);
+  CodeScope(CodeCache* cache, const xla::HloModule& module, std::vector<std::string>* objects = nullptr);
   ~CodeScope();
   CodeScope(const CodeScope&) = delete;
   CodeScope& operator=(const CodeScope&) = delete;

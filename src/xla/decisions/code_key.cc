@@ -99,8 +99,9 @@ bool append_arguments(std::string& text, const xla::HloFusionInstruction& fusion
 
 }  // namespace
 
-CodeScope::CodeScope(CodeCache* cache, const xla::HloModule& module) {
+CodeScope::CodeScope(CodeCache* cache, const xla::HloModule& module, std::vector<std::string>* objects) {
   CodeTable& table = code_table();
+  table.objects = objects;
   const auto& config = module.config();
   if (cache == nullptr || !seam_state(kCodeFusions).on) return;
   const std::string options = serialised(config.debug_options());
@@ -117,6 +118,7 @@ CodeScope::~CodeScope() {
   CodeTable& table = code_table();
   if (table.cache != nullptr) table.cache->count(table.counters);
   table.cache = nullptr;
+  table.objects = nullptr;
   table.context.clear();
   table.fresh.clear();
   table.reused.clear();

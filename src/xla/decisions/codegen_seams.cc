@@ -73,6 +73,10 @@ class SharedLibrary : public FunctionLibrary {
   std::unordered_map<std::string, LinkedKernel> kernels_;
 };
 
+void note_object(CodeTable& table, const std::string& object) {
+  if (table.objects != nullptr) table.objects->push_back(object);
+}
+
 // Dimensions of a kernel that this compilation has already, one way or the other.
 const xla::WorkDimensions* known_here(const CodeTable& table, const std::string& symbol) {
   if (const auto it = table.fresh.find(symbol); it != table.fresh.end()) return &it->second.dimensions;
@@ -85,11 +89,13 @@ const xla::WorkDimensions* find_earlier(CodeTable& table, const std::string& key
   if (std::optional<LinkedKernel> kernel = table.cache->find_linked(key)) {
     ++table.counters.reused;
     table.counters.saved_ms += kernel->compile_ms;
+    if (kernel->object) note_object(table, *kernel->object);
     return &table.reused.emplace(symbol, *std::move(kernel)).first->second.dimensions;
   }
   if (std::optional<KernelObject> object = table.cache->find_object(key)) {
     ++table.counters.linked;
     table.counters.saved_ms += object->compile_ms;
+    note_object(table, object->object);
     object->key = key;
     return &table.linked.emplace(symbol, *std::move(object)).first->second.dimensions;
   }
@@ -108,7 +114,7 @@ absl::StatusOr<std::unique_ptr<FunctionLibrary>> shared(CodeTable& table, std::u
     if (!address.ok()) return address.status();
     kernel.library = own;
     kernel.address = *address;
-    kernel.bytes += std::exchange(library_bytes, 0);
+    kernel.bytes = kernel.object->size() + std::exchange(library_bytes, 0);
     if (!key.empty()) table.cache->add_linked(key, kernel);
     kernels.emplace(symbol, std::move(kernel));
     return absl::OkStatus();
@@ -117,13 +123,13 @@ absl::StatusOr<std::unique_ptr<FunctionLibrary>> shared(CodeTable& table, std::u
     absl::Status status;
     if (const auto fresh = table.fresh.find(symbol.name); fresh != table.fresh.end())
       status = keep(symbol.name, fresh->second.key,
-                    {nullptr, nullptr, fresh->second.dimensions, fresh->second.compile_ms, fresh->second.bytes},
+                    {nullptr, nullptr, fresh->second.dimensions, fresh->second.compile_ms, 0, fresh->second.object},
                     symbol.type_id);
     else if (const auto linked = table.linked.find(symbol.name); linked != table.linked.end())
-      status =
-          keep(symbol.name, linked->second.key,
-               {nullptr, nullptr, linked->second.dimensions, linked->second.compile_ms, linked->second.object.size()},
-               symbol.type_id);
+      status = keep(symbol.name, linked->second.key,
+                    {nullptr, nullptr, linked->second.dimensions, linked->second.compile_ms, 0,
+                     std::make_shared<const std::string>(linked->second.object)},
+                    symbol.type_id);
     if (!status.ok()) return status;
   }
   return std::make_unique<SharedLibrary>(own, std::move(kernels));
@@ -223,7 +229,12 @@ Compiled compile_ir(IrCompiler* self, llvm::Module& module) {
   using Fn = Compiled (*)(IrCompiler*, llvm::Module&);
   static Fn fn = original<Fn>(kCodeObjects, "_ZN3xla3cpu10IrCompilerclERN4llvm6ModuleE");
   CodeTable& table = code_table();
-  if (table.cache == nullptr || !seam_state(kCodeObjects).on) return fn(self, module);
+  if (table.cache == nullptr || !seam_state(kCodeObjects).on) {
+    Compiled result = fn(self, module);
+    const std::lock_guard lock(table.mutex);
+    if (result) note_object(table, {(*result)->getBufferStart(), (*result)->getBufferEnd()});
+    return result;
+  }
   const double start_s = hone::steady_s();
   const std::string name = module.getModuleIdentifier();
   const std::string symbol = symbol_in(name);
@@ -242,6 +253,7 @@ Compiled compile_ir(IrCompiler* self, llvm::Module& module) {
       ++(from_disk ? table.counters.linked : table.counters.relinked);
       table.counters.saved_ms += known->compile_ms;
       table.other_bytes += known->object.size();
+      note_object(table, known->object);
       return std::unique_ptr<llvm::MemoryBuffer>(new Object(std::move(known->object), name));
     }
   }
@@ -250,10 +262,11 @@ Compiled compile_ir(IrCompiler* self, llvm::Module& module) {
   KernelObject object{std::string((*result)->getBufferStart(), (*result)->getBufferEnd()), {}, hone::ms_since(start_s)};
   std::unique_lock lock(table.mutex);
   ++table.counters.compiled;
+  note_object(table, object.object);
   if (fusion) {
     CodeTable::Fresh& fresh = table.fresh[symbol];
     fresh.compile_ms += object.compile_ms;
-    fresh.bytes = object.object.size();
+    fresh.object = std::make_shared<const std::string>(object.object);
     key = fresh.key;
     object.dimensions = fresh.dimensions;
     object.compile_ms = fresh.compile_ms;

@@ -193,4 +193,21 @@ std::unique_ptr<xla::HloModule> kernel_module(const std::string& hlo, const Comp
   return module;
 }
 
+Compiled kernel_code(const std::string& hlo, const std::string& value, const CompileTarget& target, CodeCache* cache,
+                     std::vector<std::string>* objects) {
+  return at_stage(Stage::Codegen, [&] {
+    auto module = kernel_module(hlo, target);
+    auto* root = module->entry_computation()->root_instruction();
+    if (root->opcode() == xla::HloOpcode::kFusion && target.threads == 1) {
+      auto config = root->backend_config<xla::cpu::BackendConfig>();
+      if (config.ok()) {
+        config->clear_outer_dimension_partitions();
+        check(root->set_backend_config(*config), "kernel");
+      }
+    }
+    if (!value.empty()) annotate(*root, value);
+    return generate(std::move(module), target.threads, cache, objects);
+  });
+}
+
 }  // namespace hone::xla_side

@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "decisions/compile_target.h"
+#include "decisions/compiled.h"
 #include "graph/decision.h"
 #include "xla/hlo/ir/hlo_module.h"
 
 namespace hone::xla_side {
+
+class CodeCache;
 
 struct KernelInfo {
   std::string fingerprint, name, kind;  // kind: "fusion", "dot", "convolution"
@@ -49,5 +52,10 @@ KernelInfo describe_kernel(const xla::HloInstruction& kernel, const std::string&
 
 // A kernel module from its text, ready for annotate() on the root and generate().
 std::unique_ptr<xla::HloModule> kernel_module(const std::string& hlo, const CompileTarget& target);
+
+// Code generation of a kernel by itself, from its text, under one value of its decision (empty = default XLA's). `cache` and `objects`
+// as generate() takes them. Throws StageError.
+Compiled kernel_code(const std::string& hlo, const std::string& value, const CompileTarget& target, CodeCache* cache,
+                     std::vector<std::string>* objects = nullptr);
 
 }  // namespace hone::xla_side

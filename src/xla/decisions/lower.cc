@@ -257,11 +257,12 @@ std::vector<xla::HloInstruction*> kernels_of(xla::HloModule& module) {
 
 void DeleteCompiled::operator()(xla::cpu::CpuExecutable* compiled) const { delete compiled; }
 
-Compiled generate(std::unique_ptr<xla::HloModule> module, int threads, CodeCache* cache) {
+Compiled generate(std::unique_ptr<xla::HloModule> module, int threads, CodeCache* cache,
+                  std::vector<std::string>* objects) {
   module->mutable_config().set_intra_op_parallelism_threads(threads);
   SeamScope scope;
   seam_table().packed = marked_packed(*module);
-  const CodeScope code(cache, *module);
+  const CodeScope code(cache, *module, objects);
   for (auto* kernel : kernels_of(*module)) {
     if (kernel->opcode() != xla::HloOpcode::kDot) continue;
     const auto& attributes = kernel->frontend_attributes().map();

@@ -75,7 +75,8 @@ void annotate(xla::HloInstruction& kernel, const std::string& value);
 std::vector<xla::HloInstruction*> kernels_of(xla::HloModule& module);
 
 // Code generation of a lowered module. What `cache` has is not compiled again; an executable of which a part was not cannot
-// be exported.
-Compiled generate(std::unique_ptr<xla::HloModule> module, int threads, CodeCache* cache = nullptr);
+// be exported. `objects`, if not null, receives the ELF files that the code is made of.
+Compiled generate(std::unique_ptr<xla::HloModule> module, int threads, CodeCache* cache = nullptr,
+                  std::vector<std::string>* objects = nullptr);
 
 }  // namespace hone::xla_side

@@ -69,6 +69,7 @@ struct Handlers {
   OperationAlone& operation(const wire::MeasureRequestT& request, const CompileTarget& target);
   wire::MeasureReplyT measure_program(const wire::MeasureRequestT& request);
   wire::MeasureReplyT measure_operation(const wire::MeasureRequestT& request);
+  wire::CompileReplyT compile_alone(const wire::CompileRequestT& request);
   wire::MeasureReplyT measure_kernel(const wire::MeasureRequestT& request);
 };
 

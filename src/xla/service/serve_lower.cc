@@ -1,6 +1,7 @@
 // Lists what can be decided about a program: layouts, fusion edges, and the options of its kernels.
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "decisions/fingerprints.h"
 #include "decisions/layout_listing.h"
@@ -29,10 +30,22 @@ Program& Handlers::to_lower(const std::string& key, const wire::TargetT* target,
 }
 
 wire::CompileReplyT Handlers::compile(const wire::CompileRequestT& request) {
+  if (!request.kernel_hlo.empty()) return compile_alone(request);
   const Decisions decisions = wire::from_wire(request.decisions);
   wire::CompileReplyT reply;
   reply.compile_ms =
       to_lower(request.program, request.target.get(), decisions).compile(target_of(request.target.get()), decisions);
+  return reply;
+}
+
+wire::CompileReplyT Handlers::compile_alone(const wire::CompileRequestT& request) {
+  const double start_s = steady_s();
+  std::vector<std::string> objects;
+  kernel_code(request.kernel_hlo, request.kernel_value, target_of(request.target.get()), code.get(), &objects);
+  wire::CompileReplyT reply;
+  reply.compile_ms = ms_since(start_s);
+  for (const std::string& object : objects)
+    reply.objects.emplace_back(std::make_unique<wire::ObjectT>())->bytes.assign(object.begin(), object.end());
   return reply;
 }
 

@@ -55,20 +55,7 @@ std::vector<xla::Literal> outputs_of(Executable& executable) {
 
 std::unique_ptr<Executable> compile_kernel(const std::string& hlo, const std::string& value,
                                            const CompileTarget& target, CodeCache* code) {
-  auto compiled = at_stage(Stage::Codegen, [&] {
-    auto module = kernel_module(hlo, target);
-    auto* root = module->entry_computation()->root_instruction();
-    if (root->opcode() == xla::HloOpcode::kFusion && target.threads == 1) {
-      auto config = root->backend_config<xla::cpu::BackendConfig>();
-      if (config.ok()) {
-        config->clear_outer_dimension_partitions();
-        check(root->set_backend_config(*config), "kernel");
-      }
-    }
-    if (!value.empty()) annotate(*root, value);
-    return generate(std::move(module), target.threads, code);
-  });
-  return std::make_unique<Executable>(std::move(compiled), RunSettings{.threads = target.threads});
+  return std::make_unique<Executable>(kernel_code(hlo, value, target, code), RunSettings{.threads = target.threads});
 }
 
 // What the cache did for one request, from what it had done before.
