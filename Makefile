@@ -10,7 +10,7 @@ CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*
 # Set-up is several targets, and one at a time writes .venv.
 .NOTPARALLEL:
 
-.PHONY: known tables-perf-model operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev build train-tools demo test wheel bench corpus examples reference lint tidy format clean
+.PHONY: known tables-perf-model tables-code-model operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev build train-tools demo test wheel bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -95,6 +95,15 @@ models: setup-bench dataset
 tables-perf-model: setup-bench dataset
 	cmake --build $(BUILD) --target bench_kernel_rows
 	$(PYTHON) bench/perf_model/tree_tables.py --data $(BUILD)/data --out $(BUILD)/bench/cost-model.md
+
+# Trees with features of compiled code beside those without (docs/results/cost-model.md): compiles the stored kernels, without running any, for
+# hours on one core, and goes on where it was stopped.
+tables-code-model: setup-bench dataset
+	cmake --build $(BUILD) --target bench_kernel_code bench_kernel_rows hone-xla
+	for host in amd-epyc-2-cores:avx512 amd-epyc-2-cores-at-most-avx2:avx2 intel-r-xeon-r-processor-2-cores:avx512; do \
+	  chrt -i 0 $(BUILD)/bench_kernel_code $(BUILD)/data/kernels.db $(BUILD)/data/fusion/$${host%%:*} $(BUILD)/data/code $${host##*:} || exit 1; done
+	for split in random manual; do $(PYTHON) bench/perf_model/code_model.py $(BUILD)/data/fusion/* --code $(BUILD)/data/code \
+	  --split data/splits/$$split.txt --part test --all-rows --seeds 3 --unseen --tool $(BUILD)/bench_kernel_rows || exit 1; done
 
 # Trains the model of the forms of operations on the measurements that are shipped: a minute. `make operation-rows` adds rows of this
 # machine to them, until it is interrupted.

@@ -1,14 +1,23 @@
 // The rows of a data set of kernels as features for trees, in NumPy's format: what scripts/train_kernels.py trains on.
 //
 //   bench_kernel_rows DATA_SET_FOLDER OUTPUT.npz    for the machine that the data set names (machine.json), else for this one
-//   bench_kernel_rows names                         the features' names, one a line
+//   bench_kernel_rows DATA_SET_FOLDER OUTPUT.npz CODE_FOLDER DATABASE
+//                                                   and what bench_kernel_code kept there of options compiled for the machine's
+//                                                   instruction set, as features (features/code_features.def)
+//   bench_kernel_rows names [code]                  the features' names, one a line
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/xla_version.h"
+#include "bench/perf_model/measured_options.h"
 #include "cost/kernel_features.h"
+#include "data/code_store.h"
 #include "data/dataset.h"
 #include "data/npz.h"
+#include "features/code_features.h"
 #include "features/machine_record.h"
 
 using namespace hone;
@@ -32,7 +41,49 @@ std::vector<uint8_t> line_of(const KernelView& kernel) {
   return {line.begin(), line.end()};
 }
 
-void write_rows(const std::string& folder, const std::string& output, const features::Cpu& cpu) {
+// Features of the code of options; zeros, and no code, for what was not collected.
+class CodeRows {
+ public:
+  CodeRows(const std::string& folder, const std::string& database, const features::MachineRecord& machine)
+      : store_(folder), database_(Database::open(database, {.read_only = true})), machine_(machine) {}
+
+  void add(const KernelView& kernel) {
+    std::vector<std::string> options = {""};
+    if (kernel.options() > 1) options = bench::measured_options(database_, kernel, machine_.host);
+    for (const std::string& option : options) {
+      const auto code = store_.find({std::string(kernel.fingerprint), option, machine_.isa, kXlaVersion});
+      const bool here = code && code->compiled;
+      has_code_.push_back(here);
+      std::vector<float> row(features::code_feature_names().size());
+      if (here) {
+        const double start_s = steady_s();
+        row = features::code_features(features::summary_of_code(code->objects));
+        seconds_ += seconds_since(start_s);
+        ++count_;
+      }
+      rows_.insert(rows_.end(), row.begin(), row.end());
+    }
+  }
+  void append_to(std::vector<NamedArray>& arrays) const {
+    const auto rows = static_cast<int64_t>(has_code_.size());
+    arrays.push_back(
+        array_of("code", "f32", rows_, {rows, static_cast<int64_t>(features::code_feature_names().size())}));
+    arrays.push_back(array_of("has_code", "s32", has_code_, {rows}));
+    std::fprintf(stderr, "code of %lld of %lld rows, %.0f a second\n", static_cast<long long>(count_),
+                 static_cast<long long>(rows), seconds_ > 0 ? static_cast<double>(count_) / seconds_ : 0.0);
+  }
+
+ private:
+  CodeStore store_;
+  Database database_;
+  features::MachineRecord machine_;
+  std::vector<float> rows_;
+  std::vector<int32_t> has_code_;
+  int64_t count_ = 0;
+  double seconds_ = 0;
+};
+
+void write_rows(const std::string& folder, const std::string& output, const features::Cpu& cpu, CodeRows* code) {
   const Dataset data = Dataset::open(folder);
   std::vector<float> rows;
   std::vector<double> times, estimates;
@@ -48,33 +99,39 @@ void write_rows(const std::string& folder, const std::string& output, const feat
       kernels.push_back(static_cast<int32_t>(i));
       defaults.push_back(o == kernel.default_option);
     }
+    if (code) code->add(kernel);
     const std::vector<uint8_t> line = line_of(kernel);
     lines.insert(lines.end(), line.begin(), line.end());
   }
   const auto count = static_cast<int64_t>(times.size());
-  const NamedArray arrays[] = {
+  std::vector<NamedArray> arrays = {
       array_of("features", "f32", rows, {count, static_cast<int64_t>(cost::kernel_feature_names().size())}),
       array_of("runtime_ns", "f64", times, {count}),
       array_of("analytical_ns", "f64", estimates, {count}),
       array_of("kernel", "s32", kernels, {count}),
       array_of("is_default", "s32", defaults, {count}),
       array_of("kernels", "u8", lines, {static_cast<int64_t>(lines.size())})};
+  if (code) code->append_to(arrays);
   write_npz(output, arrays);
 }
 
 }  // namespace
 
 int main(int count, char** values) try {
-  if (count == 2 && std::string(values[1]) == "names") {
-    for (const std::string& name : cost::kernel_feature_names()) std::printf("%s\n", name.c_str());
+  if (count >= 2 && std::string(values[1]) == "names") {
+    for (const std::string& name : count == 2 ? cost::kernel_feature_names() : features::code_feature_names())
+      std::printf("%s\n", name.c_str());
     return 0;
   }
-  if (count != 3) {
-    std::fprintf(stderr, "bench_kernel_rows DATA_SET_FOLDER OUTPUT.npz | names\n");
+  if (count != 3 && count != 5) {
+    std::fprintf(stderr, "bench_kernel_rows DATA_SET_FOLDER OUTPUT.npz [CODE_FOLDER DATABASE] | names [code]\n");
     return 2;
   }
   const auto machine = features::read_machine_file(values[1]);
-  write_rows(values[1], values[2], machine ? machine->properties : features::this_cpu(1));
+  std::optional<CodeRows> code;
+  if (count == 5 && !machine) throw Error("the data set does not say which machine it is of", values[1]);
+  if (count == 5) code.emplace(values[3], values[4], *machine);
+  write_rows(values[1], values[2], machine ? machine->properties : features::this_cpu(1), code ? &*code : nullptr);
   return 0;
 } catch (const hone::Error& e) {
   std::fprintf(stderr, "%s\n", e.what());

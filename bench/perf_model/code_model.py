@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""Compares trees for run times that have features of compiled code with trees that have none, on the same rows.
+
+    bench/perf_model/code_model.py build/data/fusion/* --code build/data/code --split data/splits/random.txt
+
+The code of the data sets' kernels is collected before (bench_kernel_code). Only rows whose code is there count, for
+training (without --all-rows) and for evaluation, in every variant; a variant is a choice of features, and of what the
+trees' target is relative to. The table has the errors of hone eval: kernels of at least 5 us, means of programs, the
+geometric mean over programs with an interval that resamples programs, and the geometric mean of the paired ratios to
+the errors of the first variant. The last column is a calibrated interval of 90 %: the factor either way that covers
+90 % of the validation programs' kernels of the machine (split conformal prediction, programs weighted equally), and
+what it covers of the part's. Settings are chosen on the validation part, the default; --part test is for the result.
+"""
+
+import argparse
+import hashlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import xgboost
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
+import harness  # noqa: E402
+from dataset import kendall, parts_of  # noqa: E402
+from train_kernels import MOST_WEIGHT, OF_TASK, SETTINGS, host_of  # noqa: E402
+
+LEAST_NS = 5000
+LEAST_CYCLES = 50  # of code that does more than to call a library
+RESAMPLED = 2000
+COVERED = 0.9
+STATIC = ("objects", "functions", "code_bytes", "instructions", "loops", "loop_depth")  # without numbers of runs
+
+# Features (h = of HLO, c = of code, s = of code without numbers of runs, x = cycles over the analytical estimate, b =
+# what trees without code predict over it) and what the target is relative to. For the last, only rows with code are for
+# training, and the trees that it is relative to have not seen their programs.
+VARIANTS = {
+    "before compiling": ("h", "analytical"),
+    "code alone": ("c", "cycles"),
+    "both": ("hc", "analytical"),
+    "both, static code": ("hs", "analytical"),
+    "both and ratio": ("hcx", "analytical"),
+    "both, from cycles": ("hcx", "cycles"),
+    "both, from before": ("hcxb", "before"),
+}
+FOLDS = 4
+
+
+class Rows:
+    """The rows of one data set; without --all-rows those whose code is there. Missing code is NaN."""
+
+    def __init__(self, folder, arguments, names):
+        with tempfile.TemporaryDirectory() as scratch:
+            file = Path(scratch) / "rows.npz"
+            subprocess.run([arguments.tool, folder, file, arguments.code, arguments.database], check=True)
+            rows = dict(np.load(file))
+        has_code = rows["has_code"] > 0
+        here = has_code | arguments.all_rows
+        rows["code"][~has_code] = np.nan
+        self.has_code = has_code[here]
+        lines = rows["kernels"].tobytes().decode().splitlines()
+        self.host = host_of(folder)
+        self.programs = np.array([lines[i].split("\t")[1] for i in rows["kernel"][here]])
+        self.kernels = np.array([lines[i].split("\t")[0] for i in rows["kernel"][here]])
+        self.hlo, self.code = rows["features"][here], rows["code"][here]
+        self.ns, self.analytical = rows["runtime_ns"][here], np.log(rows["analytical_ns"][here])
+        # Libraries' kernels have no code; there the analytical estimate stands for cycles.
+        cycles = self.code[:, names.index("code_cycles")]
+        known = (self.code[:, names.index("code_objects")] > 0) & (cycles > np.log(LEAST_CYCLES))
+        self.cycles = np.where(known, cycles, self.analytical)
+        self.before = self.analytical
+        self.ratio = np.where(self.has_code, self.cycles - self.analytical, np.nan)[:, None]
+
+    def features(self, which, names):
+        static = [i for i, name in enumerate(names) if name.removeprefix("code_") in STATIC]
+        parts = {"h": self.hlo, "c": self.code, "s": self.code[:, static], "x": self.ratio}
+        parts["b"] = (self.before - self.analytical)[:, None]
+        return np.concatenate([parts[letter] for letter in which], axis=1)
+
+    def base(self, relative):
+        return {"cycles": self.cycles, "analytical": self.analytical, "before": self.before}[relative]
+
+
+def trained(sets, chosen, which, relative, seed, arguments, names):
+    """Trees on the chosen rows of each set."""
+    features = np.concatenate([rows.features(which, names)[here] for rows, here in zip(sets, chosen, strict=True)])
+    target = [(np.log(rows.ns) - rows.base(relative))[here] for rows, here in zip(sets, chosen, strict=True)]
+    largest = max(map(len, target))
+    weight = [np.full(len(part), min(MOST_WEIGHT, largest / max(1, len(part)))) for part in target]
+    data = xgboost.DMatrix(features, np.concatenate(target), weight=np.concatenate(weight))
+    settings = SETTINGS | OF_TASK["fusion"] | {"seed": seed}
+    return xgboost.train(settings, data, arguments.trees, verbose_eval=False)
+
+
+def predict_before(train, test, arguments, names):
+    """Fills what trees without code predict, which were trained on other programs than a row's."""
+    everything = {id(rows): rows for rows in [*train, *test]}.values()
+    for fold in range(FOLDS + 1):  # the last one is for rows that are not for training
+        own = [rows.folds == fold for rows in train]
+        chosen = [(rows.parts == "train") & ~here for rows, here in zip(train, own, strict=True)]
+        model = trained(train, chosen, "h", "analytical", 0, arguments, names)
+        for rows in everything:
+            here = rows.folds == fold
+            logs = model.predict(xgboost.DMatrix(rows.hlo[here]))
+            rows.filled[here] = logs + rows.analytical[here]
+    for rows in everything:
+        rows.before = rows.filled
+
+
+def predicted(train, test, variant, arguments, names):
+    """Nanoseconds for the rows of each test set, the mean of --seeds members' logarithms."""
+    which, relative = VARIANTS[variant]
+    if relative == "before":
+        predict_before(train, test, arguments, names)
+    chosen = [(rows.parts == "train") & (rows.has_code | (relative != "before")) for rows in train]
+    sums = [np.zeros(len(rows.ns)) for rows in test]
+    for seed in range(arguments.seeds):
+        model = trained(train, chosen, which, relative, seed, arguments, names)
+        for total, rows in zip(sums, test, strict=True):
+            total += model.predict(xgboost.DMatrix(rows.features(which, names)))
+    found = [np.exp(total / arguments.seeds + rows.base(relative)) for total, rows in zip(sums, test, strict=True)]
+    for rows in [*train, *test]:
+        rows.before = rows.analytical
+    return found
+
+
+def errors(rows, prediction, part):
+    """Program -> (MAPE of its kernels, error of their sum, Kendall's tau or None)."""
+    found = {}
+    for program in sorted(set(rows.programs[rows.parts == part])):
+        here = (rows.programs == program) & (rows.ns >= LEAST_NS) & rows.has_code
+        if not here.any():
+            continue
+        p, m = prediction[here], rows.ns[here]
+        tau = kendall(list(p), list(m)) if here.sum() > 1 else None
+        found[program] = (100 * np.mean(np.abs(p / m - 1)), 100 * abs(p.sum() / m.sum() - 1), tau)
+    return found
+
+
+def calibrated(rows, prediction, part):
+    """The factor that covers 90 % of the validation programs' kernels, and the share that it covers of the part's."""
+    counted = (rows.ns >= LEAST_NS) & rows.has_code
+    miss = np.abs(np.log(prediction / rows.ns))
+    count = {program: (counted & (rows.programs == program)).sum() for program in set(rows.programs)}
+    weight = np.array([1 / max(1, count[program]) for program in rows.programs])
+    known = counted & (rows.parts == "validation")
+    order = np.argsort(miss[known])
+    share = np.cumsum(weight[known][order]) / weight[known].sum()
+    bound = miss[known][order][min(len(order) - 1, np.searchsorted(share, COVERED))]
+    asked = counted & (rows.parts == part)
+    return np.exp(bound), (weight[asked] * (miss[asked] <= bound)).sum() / weight[asked].sum()
+
+
+def geometric(values):
+    return statistics.geometric_mean(max(value, 1e-3) for value in values)
+
+
+def interval(values):
+    draw = random.Random(0)
+    found = sorted(geometric(draw.choices(values, k=len(values))) for _ in range(RESAMPLED))
+    return f"[{found[int(0.025 * RESAMPLED)]:.2f}, {found[int(0.975 * RESAMPLED)]:.2f}]"
+
+
+def row_of(label, found, first, band):
+    mape = {program: values[0] for program, values in found.items()}
+    sums = [values[1] for values in found.values()]
+    taus = [values[2] for values in found.values() if values[2] is not None]
+    ratios = [max(mape[p], 1e-3) / max(first[p][0], 1e-3) for p in mape]
+    own = list(mape.values())
+    return [
+        label,
+        str(len(own)),
+        f"{statistics.fmean(own):.1f}",
+        f"{statistics.median(own):.1f}",
+        f"{geometric(own):.1f} {interval(own)}",
+        f"{statistics.fmean(taus or [0]):.3f}",
+        f"{statistics.fmean(sums):.1f}, {statistics.median(sums):.1f}",
+        f"{geometric(ratios):.3f} {interval(ratios)}",
+        f"{band[0]:.2f}, {100 * band[1]:.0f} %",
+    ]
+
+
+def tables(train, test, arguments, names, title):
+    body, first = [], {}
+    for variant in arguments.variants:
+        predictions = predicted(train, test, variant, arguments, names)
+        for rows, prediction in zip(test, predictions, strict=True):
+            found = errors(rows, prediction, arguments.part)
+            band = calibrated(rows, prediction, arguments.part)
+            first.setdefault(rows.host, found)
+            body.append(row_of(f"{rows.host}{title}: {variant}", found, first[rows.host], band))
+        print(f"{variant}{title}: done", file=sys.stderr, flush=True)
+    return sorted(body, key=lambda row: row[0].split(":")[0])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("datasets", nargs="+")
+    parser.add_argument("--code", type=Path, required=True, help="folder that bench_kernel_code has filled")
+    parser.add_argument(
+        "--database", type=Path, default=ROOT / "build/data/kernels.db", help="that they were exported from"
+    )
+    parser.add_argument("--split", type=Path, required=True)
+    parser.add_argument("--part", choices=("validation", "test"), default="validation")
+    parser.add_argument("--variants", nargs="+", choices=list(VARIANTS), default=list(VARIANTS))
+    parser.add_argument("--all-rows", action="store_true", help="rows without code are for training, too")
+    parser.add_argument("--unseen", action="store_true", help="also each data set by trees of the others")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--trees", type=int, default=500)
+    parser.add_argument("--tool", default=str(ROOT / "build" / "bench_kernel_rows"))
+    arguments = parser.parse_args()
+    names = subprocess.run([arguments.tool, "names", "code"], check=True, capture_output=True, text=True).stdout.split()
+    parts = parts_of(arguments.split)
+    every = [Rows(folder, arguments, names) for folder in arguments.datasets]
+    for rows in every:
+        rows.parts = np.array([parts.get(program, "") for program in rows.programs])
+        place = np.array([int(hashlib.sha256(program.encode()).hexdigest(), 16) % FOLDS for program in rows.programs])
+        rows.folds = np.where(rows.parts == "train", place, FOLDS)
+        rows.filled = np.zeros(len(rows.ns))
+        print(f"{rows.host}: {len(rows.ns)} rows, {(rows.parts == 'train').sum()} for training", file=sys.stderr)
+    body = tables(every, every, arguments, names, "")
+    for rows in every if arguments.unseen else ():
+        body += tables([other for other in every if other is not rows], [rows], arguments, names, ", not seen")
+    header = [
+        "",
+        "programs",
+        "mean",
+        "median",
+        "geometric [95 %]",
+        "tau",
+        "sum, mean, median",
+        "over the first",
+        "90 %",
+    ]
+    print(harness.markdown_table(header, body))
+
+
+if __name__ == "__main__":
+    main()
