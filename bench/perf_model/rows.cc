@@ -56,9 +56,9 @@ class CodeRows {
       has_code_.push_back(here);
       std::vector<float> row(features::code_feature_names().size());
       if (here) {
-        const double start_s = steady_s();
+        const double start_s = cpu_s();
         row = features::code_features(features::summary_of_code(code->objects));
-        seconds_ += seconds_since(start_s);
+        seconds_ += cpu_s() - start_s;
         ++count_;
       }
       rows_.insert(rows_.end(), row.begin(), row.end());
