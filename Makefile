@@ -46,7 +46,7 @@ build: setup
 	$(CONFIGURE) >/dev/null
 	@cmake --build $(BUILD) --target product
 
-# libhone_learn.so beside the product: hone train, hone gym train, hone go, and networks in place of trees.
+# libhone_learn.so beside the product: hone train, hone gym train, hone go train, and networks in place of trees.
 train-tools: setup-train
 	$(CONFIGURE) -DHONE_TRAIN=ON >/dev/null
 	@cmake --build $(BUILD) --target product

@@ -25,6 +25,7 @@ RANKS = {
     "search": 3,
     "options": 4,
     "cost": 5,
+    "go": 5,
     "passorder": 6,
     "learn": 7,
     "tune": 7,

@@ -3,7 +3,7 @@
 # the pinned wheels. Does nothing, fast, when everything is in place.
 #
 #   scripts/setup.sh              what building the product needs
-#   scripts/setup.sh --train      also torch (libhone_learn.so: hone train, hone gym train, hone go)
+#   scripts/setup.sh --train      also torch (libhone_learn.so: hone train, hone gym train, hone go train)
 #   scripts/setup.sh --examples   also JAX and Keras (example export, JAX tests)
 #   scripts/setup.sh --models     as --examples, and the model libraries (corpus export)
 #   scripts/setup.sh --test       also the Debian packages that only tests need, if they are available

@@ -1,4 +1,4 @@
-// hone go train|place: policies that plan graphs. The work is done in libhone_learn.so.
+// hone go train|place: policies that plan graphs. Training is done in libhone_learn.so.
 #include "cli/go.h"
 
 #include <fmt/format.h>
@@ -13,6 +13,7 @@
 #include "cli/command_tree.h"
 #include "cli/struct_options.h"
 #include "cost/shipped.h"
+#include "go/go_place.h"
 #include "options/go_options.h"
 #include "place/place_program.h"
 #include "sim/simulator.h"
@@ -275,7 +276,8 @@ sim::Plan plan_with_policy(const sim::TaskGraph& graph, const sim::Topology& top
   if (!options.tasks.empty()) request["problem"]["tasks"] = options.tasks;
   request["finalists"] = options.finalists;
   if (options.training.iterations > 0) request["training"] = to_json(options.training);
-  json response = cost::run_learn_command("go-place", request, learn_host(output));
+  json response = options.training.iterations > 0 ? cost::run_learn_command("go-place", request, learn_host(output))
+                                                  : go::place_by_policy(request);
   const sim::Plan plan = sim::plan_from_json(response.at("plan"));
   response.erase("plan");
   if (answer) *answer = std::move(response);

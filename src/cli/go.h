@@ -24,9 +24,9 @@ struct GoPlaceOptions {
   GoPlaceOptions() { training.iterations = 0; }
 };
 
-// The plan found by the policy; `answer` has the details (learn/go/go_commands.h, run_go_place). Starts from the best
+// The plan found by the policy; `answer` has the details (go/go_place.h). Starts from the best
 // of the quick baselines and never returns a worse plan. Throws Error for a policy that does not match, RunError
-// without the learning library.
+// for training without the learning library.
 sim::Plan plan_with_policy(const sim::TaskGraph& graph, const sim::Topology& topology, const sim::Costs& costs,
                            const std::vector<int32_t>& xla_fusion, const GoPlaceOptions& options,
                            const OutputOptions& output, nlohmann::json* answer = nullptr);

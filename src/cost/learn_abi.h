@@ -16,7 +16,7 @@ struct LearnHost {
 
 extern "C" {
 // Changes with the declarations below and with the abstract classes in the interface.
-inline constexpr int kHoneLearnAbi = 2;
+inline constexpr int kHoneLearnAbi = 3;
 int hone_learn_abi();
 // 0 and the response, or 1 and an error.
 int hone_learn_run(const char* command, const char* request, const hone::cost::LearnHost* host, char** response);

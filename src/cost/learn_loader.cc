@@ -87,8 +87,6 @@ void* learn_symbol(const char* name) {
   return reinterpret_cast<void*>(function);
 }
 
-void throw_learn_error(char* text) { throw_error(take(text)); }
-
 std::unique_ptr<LearnedModel> open_weights_file(const std::string& path, int threads) {
   char* error = nullptr;
   std::unique_ptr<LearnedModel> model(library().open(path.c_str(), threads, &error));

@@ -22,7 +22,5 @@ nlohmann::json run_learn_command(const std::string& command, const nlohmann::jso
 // For folders that use further exported functions: opens the library and returns the function. Throws RunError if it does not
 // exist.
 void* learn_symbol(const char* name);
-// Throws the exception that an error text of the library describes, and frees the text.
-[[noreturn]] void throw_learn_error(char* text);
 
 }  // namespace hone::cost

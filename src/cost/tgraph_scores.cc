@@ -5,45 +5,22 @@
 #include <memory>
 #include <utility>
 
+#include "base/lanes.h"
+
 // A panel is the values of one node: [groups][hidden] vectors of sixteen configurations. If a panel has fewer channels, the
 // rest of each column is unused.
-#define SCORES_WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
-#pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between inlined functions only
-#define SCORES_INLINE inline __attribute__((always_inline))
 
 namespace hone::cost {
 
 namespace {
 
-constexpr int64_t kLanes = 16;
-typedef float Lane __attribute__((vector_size(4 * kLanes), may_alias));
-typedef int32_t Bits __attribute__((vector_size(4 * kLanes), may_alias));
 struct alignas(64) Cell {  // GCC aligns wide vectors by the widest register of its default target
   Lane x;
 };
 
-SCORES_INLINE void bound(Lane& x, float most) {
-  x = x < -most ? Lane{} - most : x;
-  x = x > most ? Lane{} + most : x;
-}
-
-// e^x for |x| < 87 within 2 units in the last place, by the polynomial of Cephes' expf.
-SCORES_INLINE void exponential(Lane& x) {
-  const Lane n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;  // rounds to the nearest integer
-  const Lane r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-  Lane p = r * 1.9875691500e-4f + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * (r * r) + r + 1.0f;
-  const Bits power = (__builtin_convertvector(n, Bits) + 127) << 23;
-  x = p * (Lane)power;
-}
-
 // x Phi(x) within 2e-6 for |x| < 12. erf(x / sqrt 2) / x on |x| < 5 is a polynomial in x^2 (a Chebyshev fit of degree 12), cheaper
 // than the usual forms with an exponential and a quotient; from there on erf is 1 within 6e-7.
-SCORES_INLINE void gelu(Lane& x) {
+HONE_INLINE void gelu(Lane& x) {
   constexpr float kEnd = 5,
                   kTerms[] = {0.00117914833f, -0.00321204704f, 0.0035550769f,  -0.00540899765f, 0.0127046565f,
                               -0.0222930964f, 0.0328607969f,   -0.0465517528f, 0.0628721192f,   -0.0808828548f,
@@ -58,26 +35,26 @@ SCORES_INLINE void gelu(Lane& x) {
 }
 
 // Swaps neighbouring blocks of 8, 4, 2 or 1 lanes, for reductions.
-SCORES_INLINE Lane swapped(const Lane& x, int step) {
+HONE_INLINE Lane swapped(const Lane& x, int step) {
   switch (step) {
     case 0:
-      return __builtin_shuffle(x, Bits{8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7});
+      return __builtin_shuffle(x, LaneBits{8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7});
     case 1:
-      return __builtin_shuffle(x, Bits{4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11});
+      return __builtin_shuffle(x, LaneBits{4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11});
     case 2:
-      return __builtin_shuffle(x, Bits{2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13});
+      return __builtin_shuffle(x, LaneBits{2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13});
     default:
-      return __builtin_shuffle(x, Bits{1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14});
+      return __builtin_shuffle(x, LaneBits{1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14});
   }
 }
 
-SCORES_INLINE float sum_of(Lane& x) {
+HONE_INLINE float sum_of(Lane& x) {
 #pragma GCC unroll 4
   for (int step = 0; step < 4; ++step) x += swapped(x, step);
   return x[0];
 }
 
-SCORES_INLINE float most_of(Lane& x) {
+HONE_INLINE float most_of(Lane& x) {
 #pragma GCC unroll 4
   for (int step = 0; step < 4; ++step) {
     const Lane y = swapped(x, step);
@@ -88,8 +65,7 @@ SCORES_INLINE float most_of(Lane& x) {
 
 // The columns of one group of sixteen configurations: out (+)= weights in + bias.
 template <int kOut>
-SCORES_INLINE void product(const Cell* in, int64_t width, const float* weights, const float* bias, bool add,
-                           Cell* out) {
+HONE_INLINE void product(const Cell* in, int64_t width, const float* weights, const float* bias, bool add, Cell* out) {
   Lane sum[kOut];
 #pragma GCC unroll 16
   for (int k = 0; k < kOut; ++k) {
@@ -105,8 +81,8 @@ SCORES_INLINE void product(const Cell* in, int64_t width, const float* weights, 
   for (int k = 0; k < kOut; ++k) out[k].x = sum[k];
 }
 
-SCORES_INLINE void linear(const Cell* in, int64_t width, const float* weights, const float* bias, int64_t outputs,
-                          bool add, Cell* out) {
+HONE_INLINE void linear(const Cell* in, int64_t width, const float* weights, const float* bias, int64_t outputs,
+                        bool add, Cell* out) {
   int64_t k = 0;
   for (; k + 16 <= outputs; k += 16)
     product<16>(in, width, weights + k * width, bias ? bias + k : nullptr, add, out + k);
@@ -157,16 +133,16 @@ struct Scorer {
 // Instance normalisation sums differences from the mean of the first few nodes, to avoid cancellation in sums of squares.
 constexpr int64_t kFirst = 8;
 
-SCORES_INLINE void add_to_norm(Scorer& s, int64_t i, const Lane& x) {
+HONE_INLINE void add_to_norm(Scorer& s, int64_t i, const Lane& x) {
   const Lane d = x - s.pivot[i].x;
   s.sum[i].x += d;
   s.squares[i].x += d * d;
 }
 
-SCORES_INLINE bool begun(const Scorer& s, int64_t node) { return node >= std::min(kFirst, s.nodes); }
+HONE_INLINE bool begun(const Scorer& s, int64_t node) { return node >= std::min(kFirst, s.nodes); }
 
 // Call when the panel of the last node for which begun() is false has been written.
-SCORES_INLINE void begin_norm(Scorer& s, const std::unique_ptr<Cell[]>& panels, int64_t channels) {
+HONE_INLINE void begin_norm(Scorer& s, const std::unique_ptr<Cell[]>& panels, int64_t channels) {
   const int64_t first = std::min(kFirst, s.nodes);
   for (int64_t i = 0; i < s.groups * s.weights.hidden; ++i) {
     if (i % s.weights.hidden >= channels) continue;
@@ -178,7 +154,7 @@ SCORES_INLINE void begin_norm(Scorer& s, const std::unique_ptr<Cell[]>& panels, 
   }
 }
 
-SCORES_INLINE void add_panel(Scorer& s, const std::unique_ptr<Cell[]>& panels, int64_t node, int64_t channels) {
+HONE_INLINE void add_panel(Scorer& s, const std::unique_ptr<Cell[]>& panels, int64_t node, int64_t channels) {
   if (!begun(s, node)) {
     if (begun(s, node + 1)) begin_norm(s, panels, channels);
     return;
@@ -188,7 +164,7 @@ SCORES_INLINE void add_panel(Scorer& s, const std::unique_ptr<Cell[]>& panels, i
     for (int64_t i = g * s.weights.hidden; i < g * s.weights.hidden + channels; ++i) add_to_norm(s, i, x[i].x);
 }
 
-SCORES_INLINE void fit_norm(Scorer& s, int64_t channels) {
+HONE_INLINE void fit_norm(Scorer& s, int64_t channels) {
   const float share = 1 / static_cast<float>(s.nodes);
   for (int64_t i = 0; i < s.groups * s.weights.hidden; ++i) {
     if (i % s.weights.hidden >= channels) continue;
@@ -198,7 +174,7 @@ SCORES_INLINE void fit_norm(Scorer& s, int64_t channels) {
   }
 }
 
-SCORES_INLINE void normalise(const Scorer& s, const Cell* x, int64_t channels, int64_t group, Cell* column) {
+HONE_INLINE void normalise(const Scorer& s, const Cell* x, int64_t channels, int64_t group, Cell* column) {
   for (int64_t k = 0; k < channels; ++k) {
     const int64_t i = group * s.weights.hidden + k;
     column[k].x = (x[i].x - s.mean[i].x) * s.scale[i].x;
@@ -206,7 +182,7 @@ SCORES_INLINE void normalise(const Scorer& s, const Cell* x, int64_t channels, i
 }
 
 // Attention over channels of a column; the result goes to s.h.
-SCORES_INLINE void attend_channels(Scorer& s, const TGraphAttentionWeights& weights, Cell* column, int64_t group) {
+HONE_INLINE void attend_channels(Scorer& s, const TGraphAttentionWeights& weights, Cell* column, int64_t group) {
   const int64_t inner = s.weights.inner;
   if (weights.squeeze) {
     Cell *squeezed = s.squeezed.data(), *gate = s.gate.data();
@@ -224,7 +200,7 @@ SCORES_INLINE void attend_channels(Scorer& s, const TGraphAttentionWeights& weig
 }
 
 // Softmax over configurations of h / temperature, one channel: the exponentials in `e` and their common factor as result.
-SCORES_INLINE float softmax(const Scorer& s, const Cell* h, float temperature, Cell* e) {
+HONE_INLINE float softmax(const Scorer& s, const Cell* h, float temperature, Cell* e) {
   const float inverse = 1 / temperature;
   Lane top = h[0].x * inverse;
   for (int64_t g = 1; g < s.groups; ++g) {
@@ -244,8 +220,8 @@ SCORES_INLINE float softmax(const Scorer& s, const Cell* h, float temperature, C
 
 // Attention over configurations of s.h, plus `residual`, then GELU, to `to`: panels of width hidden. With `norm` the values
 // are added to the statistics of the next instance normalisation.
-SCORES_INLINE void attend_configs(Scorer& s, const TGraphAttentionWeights& weights, const Cell* residual, bool norm,
-                                  Cell* to) {
+HONE_INLINE void attend_configs(Scorer& s, const TGraphAttentionWeights& weights, const Cell* residual, bool norm,
+                                Cell* to) {
   const int64_t inner = s.weights.inner, hidden = s.weights.hidden;
   const auto finish = [&](int64_t i, Lane& value) __attribute__((always_inline)) {
     if (residual) value += residual[i].x;
@@ -268,8 +244,8 @@ SCORES_INLINE void attend_configs(Scorer& s, const TGraphAttentionWeights& weigh
 }
 
 // The steps after a linear layer of the input: normalisation of x of width inner, both attentions, GELU. `to` may be x.
-SCORES_INLINE void attend_normalised(Scorer& s, const TGraphAttentionWeights& weights, const Cell* x, bool norm,
-                                     Cell* to) {
+HONE_INLINE void attend_normalised(Scorer& s, const TGraphAttentionWeights& weights, const Cell* x, bool norm,
+                                   Cell* to) {
   for (int64_t g = 0; g < s.groups; ++g) {
     normalise(s, x, s.weights.inner, g, s.column.data());
     attend_channels(s, weights, s.column.data(), g);
@@ -277,7 +253,7 @@ SCORES_INLINE void attend_normalised(Scorer& s, const TGraphAttentionWeights& we
   attend_configs(s, weights, nullptr, norm, to);
 }
 
-SCORES_INLINE void input_layers(Scorer& s, const float* rows, const int64_t* index) {
+HONE_INLINE void input_layers(Scorer& s, const float* rows, const int64_t* index) {
   const TGraphWeights& w = s.weights;
   for (int64_t node = 0; node < s.nodes; ++node) {
     s.gather(rows, index, node);
@@ -302,7 +278,7 @@ SCORES_INLINE void input_layers(Scorer& s, const float* rows, const int64_t* ind
 }
 
 // The normalised aggregate of a node's neighbours; false without any.
-SCORES_INLINE bool aggregate(const Scorer& s, int64_t node, int64_t group, Cell* column) {
+HONE_INLINE bool aggregate(const Scorer& s, int64_t node, int64_t group, Cell* column) {
   const int32_t begin = s.neighbours.begin[node], end = s.neighbours.begin[node + 1];
   if (begin == end) return false;
   float total = 0;
@@ -320,7 +296,7 @@ SCORES_INLINE bool aggregate(const Scorer& s, int64_t node, int64_t group, Cell*
   return true;
 }
 
-SCORES_INLINE void block_layer(Scorer& s, const TGraphBlockWeights& block) {
+HONE_INLINE void block_layer(Scorer& s, const TGraphBlockWeights& block) {
   const int64_t hidden = s.weights.hidden, inner = s.weights.inner;
   fit_norm(s, hidden);
   for (int64_t node = 0; node < s.nodes; ++node) {
@@ -338,7 +314,7 @@ SCORES_INLINE void block_layer(Scorer& s, const TGraphBlockWeights& block) {
   std::swap(s.x, s.next);
 }
 
-SCORES_WIDE void score_all(Scorer& s, const float* rows, const int64_t* index, float* scores) {
+HONE_WIDE void score_all(Scorer& s, const float* rows, const int64_t* index, float* scores) {
   const TGraphWeights& w = s.weights;
   input_layers(s, rows, index);
   for (const TGraphBlockWeights& block : w.blocks) block_layer(s, block);

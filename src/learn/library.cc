@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "cost/learn_abi.h"
 #include "cost/learn_library.h"
-#include "learn/agents/policy_file.h"
 #include "learn/commands.h"
 #include "learn/nets/trained.h"
 
@@ -76,17 +75,6 @@ HONE_EXPORT hone::cost::LearnedModel* hone_learn_open(const char* weights_path, 
       },
       error);
   return model;
-}
-
-HONE_EXPORT hone::passorder::LearnedPolicy* hone_rl_open_policy(const char* path, int threads, char** error) {
-  hone::passorder::LearnedPolicy* policy = nullptr;
-  guarded(
-      [&] {
-        at::set_num_threads(threads);
-        policy = hone::learn::open_policy(path).release();
-      },
-      error);
-  return policy;
 }
 
 HONE_EXPORT void hone_learn_free(char* text) { std::free(text); }

@@ -1,4 +1,4 @@
-// A trained policy from its file: of counts, evaluated here (policy_file.h), or of graphs, which libhone_learn.so evaluates.
+// A trained policy from its file, evaluated without torch (policy_file.h).
 #pragma once
 
 #include <memory>
@@ -23,12 +23,7 @@ class LearnedPolicy {
   virtual std::vector<float> scores(std::span<const Observation> observations) = 0;
 };
 
-// Throws Error (where = path) for damaged files and for files without a policy; RunError if that library is missing.
-std::unique_ptr<LearnedPolicy> load_policy(const std::string& path, int threads = 1);
+// Throws Error (where = path) for damaged files and for files without a policy.
+std::unique_ptr<LearnedPolicy> load_policy(const std::string& path);
 
 }  // namespace hone::passorder
-
-extern "C" {
-// Exported by libhone_learn.so: returns a new object, or null and an error (cost/learn_abi.h).
-hone::passorder::LearnedPolicy* hone_rl_open_policy(const char* path, int threads, char** error);
-}

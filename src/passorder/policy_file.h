@@ -1,5 +1,5 @@
 // Files of policies: safetensors with the statistics of the inputs, the network, and the metadata needed to use it. `hone gym
-// train` writes them (learn/agents/policy_file.h). Policies that read a vector ("mlp") are evaluated here, without torch.
+// train` writes them (learn/agents/policy_file.h). They are evaluated here, without torch.
 #pragma once
 
 #include <memory>
@@ -29,9 +29,9 @@ EnvironmentSpec spec_from_json(const nlohmann::json& json);  // throws Error
 // Throws Error (where = path) for other files and for damaged metadata.
 PolicyHeader read_policy_header(const options::TensorFile& file, const std::string& path);
 
-// The policy of a file whose network reads a vector (options.policy is "mlp"): its scores are those of torch, up to rounding.
+// The policy of a file, whose network reads a vector ("mlp") or a graph, too ("gnn"): its scores are those of torch, up to rounding.
 // Throws Error (where = path) if its tensors are missing or do not fit.
-std::unique_ptr<LearnedPolicy> open_mlp_policy(const options::TensorFile& file, PolicyHeader header,
-                                               const std::string& path);
+std::unique_ptr<LearnedPolicy> open_network_policy(const options::TensorFile& file, PolicyHeader header,
+                                                   const std::string& path);
 
 }  // namespace hone::passorder

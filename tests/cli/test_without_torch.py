@@ -1,5 +1,6 @@
 """A product without libhone_learn.so: its commands work, and those that train say in one line what they need."""
 
+import json
 import shutil
 
 from cli_case import BUILD, HONE, ROOT, CliTest
@@ -25,12 +26,26 @@ class WithoutTorchTest(CliTest):
             ("gym", "train", "softmax.hlo", "-o", "policy.safetensors"),
             ("train", "layout", layouts, "-o", "layout.safetensors"),
             ("eval", "layout", layouts, "--model-file", ROOT / "data/models/layout/ranker.safetensors"),
-            ("go", "place", EXAMPLES / "transformer_block.mlir", "--devices", "gpu2-nvlink"),
+            ("go", "train", EXAMPLES / "transformer_block.mlir", "--devices", "gpu2-nvlink"),
+            ("go", "place", EXAMPLES / "transformer_block.mlir", "--devices", "gpu2-nvlink", "--iterations", "1"),
         ):
             with self.subTest(command):
                 done = self.hone(*command, "-q", code=1)
                 self.assertEqual(done.stderr.decode().count("\n"), 1, done.stderr)
                 self.assertIn("make train-tools", done.stderr.decode())
+
+    def test_the_shipped_graph_policy_places(self):
+        devices = EXAMPLES / "transformer_block.mlir", "--devices", "gpu2-nvlink"
+        found = self.json("go", "place", *devices, "-o", "plan.json", "--online", "mine.safetensors")
+        self.assertLessEqual(found["seconds"], found["start_seconds"])
+        self.assertGreater(found["simulations"], 16 * 4)
+        self.assertTrue(json.loads((self.dir / "plan.json").read_text()))
+        again = self.json("go", "place", *devices, "--samples", "0", "--online", "mine.safetensors")  # it remembers
+        self.assertEqual(again["known_seconds"], found["seconds"])
+        tasks = "placement,fusion,schedule"
+        placed = self.json("place", *devices, "--strategy", "go", "--tasks", tasks)
+        self.assertEqual((placed["strategy"], placed["valid"]), ("go", True))
+        self.assertLessEqual(placed["step_seconds"], found["start_seconds"])
 
     def test_the_shipped_policy_orders(self):
         result = self.json("order", "softmax.hlo", "--budget", "60s", "--max-applications", "30")

@@ -146,30 +146,6 @@ TEST_CASE("a run that is stopped at once still has a policy") {
   CHECK_THROWS_AS(open_policy(path), Error);
 }
 
-TEST_CASE("a policy is the same on both sides of the learning library's interface") {
-  const TempDir folder;
-  const std::string path = (folder.path() / "policy.safetensors").string();
-  options::AgentOptions options = small("ppo");
-  options.policy = "gnn";
-  const auto graphs = [](int64_t) { return std::make_unique<passorder::IdentityEnvironment>(4, true); };
-  const AgentReport report = train_agent(graphs, options, {}, kNeverStop, kSilent);
-  save_policy(path, *report.agent, options, report.spec, {{{"id", "identity"}}, "hone gym train", report.steps});
-  const auto here = open_policy(path), there = passorder::load_policy(path);
-  std::vector<passorder::Observation> seen;
-  for (uint64_t seed = 0; seed < 3; ++seed) seen.push_back(graphs(0)->reset(seed));
-  CHECK(there->scores(seen) == here->scores(seen));
-  CHECK(there->spec() == report.spec);
-  CHECK(there->agent() == "ppo");
-  CHECK(there->environment() == here->environment());
-  write_file(path, "nonsense");
-  try {
-    passorder::load_policy(path);
-    FAIL("opened");
-  } catch (const Error& e) {
-    CHECK(e.where() == path);
-  }
-}
-
 TEST_CASE("the log has the curves of a run") {
   const TempDir folder;
   AgentFiles files;

@@ -1,13 +1,20 @@
 #include "learn/go/go_policy.h"
 
+#include <cmath>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "learn/nets/trained.h"
+#include "tests/learn/go_inputs.h"
 #include "tests/learn/go_toys.h"
 #include "tests/learn/torch_catch.h"
 
 using namespace hone;
+using namespace hone::go;
 using namespace hone::learn;
+using go_toys::random_graph;
+using go_toys::random_state;
+using go_toys::shake;
 
 namespace {
 
@@ -18,43 +25,6 @@ options::GoOptions small_options() {
   options.heads = 2;
   options.segment = 16;
   return options;
-}
-
-// Random numbers and edges as inputs of the layers, without a simulator.
-GoGraph random_graph(int64_t nodes, uint64_t seed) {
-  Rng rng(seed);
-  torch::manual_seed(seed);
-  GoGraph graph;
-  graph.nodes = nodes;
-  graph.devices = 3;
-  graph.opcodes = torch::randint(0, 100, {nodes}, torch::kLong);
-  graph.numbers = torch::randn({nodes, kGoNodeNumbers});
-  for (auto& mask : graph.decides) mask = torch::ones({nodes});
-  std::vector<std::vector<int32_t>> users(nodes);
-  for (int32_t v = 0; v < nodes; ++v) {
-    for (int i = 0; v > 0 && i < 2; ++i) {
-      const auto u = static_cast<int32_t>(rng.below(v));
-      graph.producers.node.push_back(u);
-      users[u].push_back(v);
-    }
-    graph.producers.begin.push_back(static_cast<int32_t>(graph.producers.node.size()));
-  }
-  for (const auto& list : users) {
-    graph.users.node.insert(graph.users.node.end(), list.begin(), list.end());
-    graph.users.begin.push_back(static_cast<int32_t>(graph.users.node.size()));
-  }
-  return graph;
-}
-
-GoState random_state(const GoGraph& graph, const options::GoOptions& options) {
-  GoState state;
-  for (const options::GoTask task : options.task_list())
-    state.actions[static_cast<int>(task)] =
-        torch::randint(0, std::min<int64_t>(options.actions(task), graph.devices), {graph.nodes}, torch::kLong);
-  state.numbers = torch::rand({graph.nodes, kGoStateNumbers});
-  state.device_numbers = torch::rand({graph.nodes, graph.devices, kGoDeviceNumbers});
-  state.embedding = torch::randn({graph.nodes, options.hidden});
-  return state;
 }
 
 // Node i of the result is node order[i] of the graph.
@@ -70,13 +40,6 @@ NeighbourLists permuted(const NeighbourLists& lists, const std::vector<int64_t>&
 }
 
 bool close(const torch::Tensor& a, const torch::Tensor& b) { return torch::allclose(a, b, 1e-4, 1e-5); }
-
-// Perturbs the initial weights, so that no zero disables a part of the network.
-void shake(torch::nn::Module& module, uint64_t seed) {
-  const torch::NoGradGuard no_gradient;
-  torch::manual_seed(seed);
-  for (auto& parameter : module.parameters()) parameter.add_(0.2 * torch::randn_like(parameter));
-}
 
 }  // namespace
 
@@ -162,16 +125,22 @@ TEST_CASE("permuting nodes within segments permutes the decisions", "[go]") {
   for (int64_t begin = 0; begin < 40; begin += 16)
     for (int64_t v = std::min<int64_t>(begin + 16, 40) - 1; v >= begin; --v) order.push_back(v);
   const torch::Tensor index = torch::tensor(order);
+  // Rows of `width` numbers in the other order.
+  const auto chosen = [&](const auto& rows, int64_t width) {
+    std::decay_t<decltype(rows)> out;
+    for (const int64_t v : order) out.insert(out.end(), rows.begin() + v * width, rows.begin() + (v + 1) * width);
+    return out;
+  };
   GoGraph other = graph;
   other.producers = permuted(graph.producers, order);
   other.users = permuted(graph.users, order);
-  other.opcodes = graph.opcodes.index_select(0, index);
-  other.numbers = graph.numbers.index_select(0, index);
+  other.opcodes = chosen(graph.opcodes, 1);
+  other.numbers = chosen(graph.numbers, kGoNodeNumbers);
   GoState moved = state;
-  for (auto& actions : moved.actions) actions = actions.index_select(0, index);
-  moved.numbers = state.numbers.index_select(0, index);
-  moved.device_numbers = state.device_numbers.index_select(0, index);
-  moved.embedding = state.embedding.index_select(0, index);
+  for (auto& actions : moved.actions) actions = chosen(actions, 1);
+  moved.numbers = chosen(state.numbers, kGoStateNumbers);
+  moved.device_numbers = chosen(state.device_numbers, graph.devices * kGoDeviceNumbers);
+  moved.embedding = chosen(state.embedding, options.hidden);
   const GoOutput a = policy.forward(graph, state), b = policy.forward(other, moved);
   for (int task = 0; task < options::kGoTasks; ++task)
     CHECK(close(a.log_probs[task].index_select(0, index), b.log_probs[task]));
@@ -213,9 +182,9 @@ TEST_CASE("tasks are coupled by residual connections, steps by state and decisio
     shake(policy, 8);
     const torch::NoGradGuard no_gradient;
     GoState other = state;
-    other.actions[0] = (state.actions[0] + 1) % 3;
+    for (int32_t& device : other.actions[0]) device = (device + 1) % 3;
     GoState forgetful = state;
-    forgetful.embedding = torch::Tensor();
+    forgetful.embedding.clear();
     const torch::Tensor y = policy.forward(graph, state).log_probs[1];
     CHECK(close(y, policy.forward(graph, other).log_probs[1]) == !refinement);
     CHECK(close(y, policy.forward(graph, forgetful).log_probs[1]) == !refinement);
@@ -270,15 +239,15 @@ TEST_CASE("options of policies: names, ranges, JSON", "[go]") {
 TEST_CASE("a task graph as the policy reads it", "[go]") {
   sim::TaskGraph graph = go_toys::fork_join(2, 2);
   const sim::Simulator simulator(graph, go_toys::machine(2));
-  const GoGraph go = make_go_graph(simulator);
-  CHECK(go.nodes == 6);
-  CHECK(go.devices == 2);
-  CHECK(go.urgency[0] == 5);  // the source begins the longest path, the join ends it
-  CHECK(go.urgency[5] == 0);
-  CHECK(go.heaviest[0] == -1);
-  CHECK(go.heaviest[5] > 0);
-  CHECK(go.numbers.isfinite().all().item<bool>());
-  CHECK(torch::equal(go.cost, torch::ones({6, 2})));
-  CHECK(go.decides[0].sum().item<float>() == 6);
-  CHECK(go.decides[2].sum().item<float>() == 0);  // matrix products are never fused away
+  const GoGraph read = make_go_graph(simulator);
+  CHECK(read.nodes == 6);
+  CHECK(read.devices == 2);
+  CHECK(read.urgency[0] == 5);  // the source begins the longest path, the join ends it
+  CHECK(read.urgency[5] == 0);
+  CHECK(read.heaviest[0] == -1);
+  CHECK(read.heaviest[5] > 0);
+  for (const float number : read.numbers) CHECK(std::isfinite(number));
+  CHECK((read.cost == std::vector<float>(12, 1)));
+  CHECK((read.decides[0] == std::vector<float>(6, 1)));
+  CHECK((read.decides[2] == std::vector<float>(6, 0)));  // matrix products are never fused away
 }

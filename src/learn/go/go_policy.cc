@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "base/error.h"
 #include "features/opcodes.h"
@@ -12,7 +11,6 @@ namespace hone::learn {
 
 namespace {
 
-constexpr const char* kPolicyFormat = "hone-go-policy-2";
 constexpr int64_t kSegmentsAtOnce = 32;  // segments whose attention scores are in memory together
 constexpr int64_t kDeviceWidth = 16;     // of the dot products between operations and devices
 constexpr double kHeadScale = 0.05;      // of the last layers' initial weights: nearly equal probabilities at first
@@ -20,6 +18,29 @@ constexpr double kHeadScale = 0.05;      // of the last layers' initial weights:
 torch::nn::Linear biased(int64_t inputs, int64_t outputs) { return torch::nn::Linear(inputs, outputs); }
 
 torch::nn::LayerNorm layer_norm(int64_t width) { return torch::nn::LayerNorm(torch::nn::LayerNormOptions({width})); }
+
+torch::Tensor rows_of(const std::vector<float>& values, std::vector<int64_t> shape) {
+  return torch::from_blob(const_cast<float*>(values.data()), shape).clone();  // not written to
+}
+
+GoInputs inputs_of(const GoGraph& graph, const GoState& state, int64_t hidden) {
+  GoInputs inputs;
+  inputs.devices = graph.devices;
+  inputs.opcodes = torch::tensor(graph.opcodes);
+  inputs.numbers = rows_of(graph.numbers, {graph.nodes, go::kGoNodeNumbers});
+  for (int task = 0; task < options::kGoTasks; ++task)
+    inputs.actions[task] = torch::tensor(state.actions[task], torch::kInt).to(torch::kLong);
+  if (!state.numbers.empty()) inputs.state_numbers = rows_of(state.numbers, {graph.nodes, go::kGoStateNumbers});
+  if (!state.device_numbers.empty())
+    inputs.device_numbers = rows_of(state.device_numbers, {graph.nodes, graph.devices, go::kGoDeviceNumbers});
+  if (!state.embedding.empty()) inputs.embedding = rows_of(state.embedding, {graph.nodes, hidden});
+  return inputs;
+}
+
+std::vector<float> floats(const torch::Tensor& x) {
+  const torch::Tensor plain = x.contiguous();
+  return {plain.data_ptr<float>(), plain.data_ptr<float>() + plain.numel()};
+}
 
 void shrink(torch::nn::Linear& layer, double scale) {
   const torch::NoGradGuard no_gradient;
@@ -109,9 +130,9 @@ GoPolicy::GoPolicy(const options::GoOptions& options, uint64_t seed) : options(o
   torch::manual_seed(seed);  // libtorch initialises layers from its global generator only
   const int64_t hidden = options.hidden;
   opcodes_ = register_module("opcodes", torch::nn::Embedding(features::kOpcodeCount, hidden));
-  numbers_ = register_module("numbers", biased(kGoNodeNumbers, hidden));
+  numbers_ = register_module("numbers", biased(go::kGoNodeNumbers, hidden));
   if (options.refinement) {
-    state_numbers_ = register_module("state_numbers", biased(kGoStateNumbers, hidden));
+    state_numbers_ = register_module("state_numbers", biased(go::kGoStateNumbers, hidden));
     memory_ = register_module("memory", biased(hidden, hidden));
     shrink(memory_, 0.1);
     stay_ = register_parameter(
@@ -133,49 +154,47 @@ GoPolicy::GoPolicy(const options::GoOptions& options, uint64_t seed) : options(o
     shrink(outputs_.back(), kHeadScale);
     if (task != options::GoTask::Placement || !options.device_scores || !options.refinement) continue;
     device_query_ = register_module("device_query", biased(hidden, kDeviceWidth));
-    device_key_ = register_module("device_key", biased(kGoDeviceNumbers, kDeviceWidth));
-    device_plain_ = register_module("device_plain", biased(kGoDeviceNumbers, 1));
+    device_key_ = register_module("device_key", biased(go::kGoDeviceNumbers, kDeviceWidth));
+    device_plain_ = register_module("device_plain", biased(go::kGoDeviceNumbers, 1));
     shrink(device_query_, kHeadScale);
     shrink(device_plain_, 0);
   }
 }
 
-torch::Tensor GoPolicy::embed(const GoGraph& graph, const GoState& state) {
-  torch::Tensor x = numbers_(graph.numbers) + opcodes_(graph.opcodes);  // [nodes, hidden]
+torch::Tensor GoPolicy::embed(const GoGraph& graph, const GoInputs& inputs) {
+  torch::Tensor x = numbers_(inputs.numbers) + opcodes_(inputs.opcodes);  // [nodes, hidden]
   if (options.refinement) {
-    x = x + state_numbers_(state.numbers);
-    for (size_t i = 0; i < tasks_.size(); ++i) x = x + decided_[i](state.actions[static_cast<int>(tasks_[i])]);
-    if (state.embedding.defined()) x = x + memory_(state.embedding);
+    x = x + state_numbers_(inputs.state_numbers);
+    for (size_t i = 0; i < tasks_.size(); ++i) x = x + decided_[i](inputs.actions[static_cast<int>(tasks_[i])]);
+    if (inputs.embedding.defined()) x = x + memory_(inputs.embedding);
   }
   x = torch::relu(x);
   for (const auto& layer : sage_) x = layer->forward(x, graph);
   return x;
 }
 
-torch::Tensor GoPolicy::logits(size_t task_index, const torch::Tensor& z, const GoGraph& graph, const GoState& state) {
+torch::Tensor GoPolicy::logits(size_t task_index, const torch::Tensor& z, const GoInputs& inputs) {
   const options::GoTask task = tasks_[task_index];
   torch::Tensor y = outputs_[task_index](z);  // [nodes, actions]
   if (task == options::GoTask::Placement) {
-    y = y.narrow(1, 0, graph.devices);
+    y = y.narrow(1, 0, inputs.devices);
     if (device_query_) {
-      const torch::Tensor keys = device_key_(state.device_numbers);  // [nodes, devices, w]
+      const torch::Tensor keys = device_key_(inputs.device_numbers);  // [nodes, devices, w]
       y = y + torch::bmm(keys, device_query_(z).unsqueeze(2)).squeeze(2) +
-          device_plain_(state.device_numbers).squeeze(2);
+          device_plain_(inputs.device_numbers).squeeze(2);
     }
   }
   if (!options.refinement) return y;
-  const torch::Tensor before = state.actions[static_cast<int>(task)].unsqueeze(1);  // [nodes, 1]
+  const torch::Tensor before = inputs.actions[static_cast<int>(task)].unsqueeze(1);  // [nodes, 1]
   // The log odds of staying are `stay`, however many other actions there are.
   const torch::Tensor stay = stay_[static_cast<int64_t>(task_index)] + std::log(std::max<double>(y.size(1) - 1, 1));
   return y + torch::zeros_like(y).scatter_(1, before, 1.0) * stay;
 }
 
 GoOutput GoPolicy::forward(const GoGraph& graph, const GoState& state) {
-  if (graph.devices > options.devices)
-    throw Error("the topology has " + std::to_string(graph.devices) + " devices, the policy supports " +
-                    std::to_string(options.devices),
-                "--devices", "train a policy with more");
-  torch::Tensor x = embed(graph, state);
+  go::require_devices(options, graph);
+  const GoInputs inputs = inputs_of(graph, state, options.hidden);
+  torch::Tensor x = embed(graph, inputs);
   const torch::Tensor pooled = x.mean(0, true);  // [1, hidden]
   for (const auto& layer : trunk_) x = layer->forward(x, pooled);
   GoOutput output;
@@ -184,44 +203,44 @@ GoOutput GoPolicy::forward(const GoGraph& graph, const GoState& state) {
   for (size_t i = 0; i < tasks_.size(); ++i) {
     torch::Tensor z = options.task_residual && before.defined() ? x + before : x;
     for (const auto& layer : heads_[i]) z = layer->forward(z, pooled);
-    output.log_probs[static_cast<int>(tasks_[i])] = torch::log_softmax(logits(i, z, graph, state), 1);
+    output.log_probs[static_cast<int>(tasks_[i])] = torch::log_softmax(logits(i, z, inputs), 1);
     before = z;
   }
   return output;
 }
 
+go::GoScores scores_of(const GoOutput& output) {
+  go::GoScores scores;
+  for (int task = 0; task < options::kGoTasks; ++task)
+    if (const torch::Tensor& logs = output.log_probs[task]; logs.defined())
+      scores.tasks[task] = {logs.size(1), floats(logs)};
+  scores.embedding = floats(output.embedding);
+  return scores;
+}
+
+go::GoScores TorchScorer::scores(const GoGraph& graph, const GoState& state) {
+  const torch::NoGradGuard no_gradient;
+  return scores_of(policy_.forward(graph, state));
+}
+
 void save_go_policy(const std::string& path, const GoPolicy& policy, const GoOrigin& origin) {
-  options::TensorFile file;
-  file.metadata = {{"format", kPolicyFormat},
-                   {"options", to_json(policy.options).dump()},
-                   {"command", origin.command},
-                   {"seed", std::to_string(origin.seed)},
-                   {"iterations", std::to_string(origin.iterations)},
-                   {"known", origin.known}};
-  put_parameters(policy, "", file);
-  options::write_safetensors(path, file);
+  go::GoPolicyFile file{policy.options, origin, {}};
+  put_parameters(policy, "", file.weights);
+  go::write_go_policy(path, std::move(file));
+}
+
+std::shared_ptr<GoPolicy> policy_from(const go::GoPolicyFile& file) {
+  auto policy = std::make_shared<GoPolicy>(file.options, 0);
+  take_parameters(file.weights, "", *policy);
+  policy->eval();
+  return policy;
 }
 
 std::shared_ptr<GoPolicy> load_go_policy(const std::string& path, GoOrigin* origin) {
-  const options::TensorFile file = options::read_safetensors(path);
-  const auto format = file.metadata.find("format");
-  if (format == file.metadata.end() || format->second != kPolicyFormat)
-    throw Error("not a graph policy written by hone", path, "hone go train writes policies");
-  const auto text = [&](const char* key) {
-    const auto found = file.metadata.find(key);
-    if (found == file.metadata.end()) throw Error(std::string("the policy has no ") + key);
-    return found->second;
-  };
+  const go::GoPolicyFile file = go::read_go_policy(path);
+  if (origin) *origin = file.origin;
   try {
-    const nlohmann::json json = nlohmann::json::parse(text("options"), nullptr, false);
-    if (json.is_discarded()) throw Error("the policy is damaged: options");
-    if (origin)
-      *origin = {text("command"), std::strtoull(text("seed").c_str(), nullptr, 10),
-                 std::strtoll(text("iterations").c_str(), nullptr, 10), text("known")};
-    auto policy = std::make_shared<GoPolicy>(options::go_options_from_json(json), 0);
-    take_parameters(file, "", *policy);
-    policy->eval();
-    return policy;
+    return policy_from(file);
   } catch (const Error& e) {
     throw Error(e.what(), path, e.hint());
   }

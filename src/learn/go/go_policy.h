@@ -10,11 +10,17 @@
 #include <string>
 #include <vector>
 
-#include "learn/go/go_graph.h"
+#include "go/go_file.h"
+#include "go/go_scores.h"
+#include "learn/go/go_pool.h"
 #include "options/go_options.h"
-#include "options/safetensors.h"
 
 namespace hone::learn {
+
+using go::GoActions;
+using go::GoGraph;
+using go::GoOrigin;
+using go::GoState;
 
 // One iteration of GraphSAGE (Hamilton et al. 2017, equation 3 and algorithm 1) with separate weights for each layer,
 // and for producers and users:
@@ -51,6 +57,15 @@ struct GoLayer : torch::nn::Module {
   std::shared_ptr<GoAttention> attention;
 };
 
+// A graph and a state as tensors.
+struct GoInputs {
+  int64_t devices = 0;
+  torch::Tensor opcodes, numbers;                        // [nodes], int64; [nodes, kGoNodeNumbers]
+  std::array<torch::Tensor, options::kGoTasks> actions;  // [nodes], int64
+  torch::Tensor state_numbers, device_numbers;           // [nodes, kGoStateNumbers], [nodes, devices, kGoDeviceNumbers]
+  torch::Tensor embedding;                               // [nodes, hidden], or undefined
+};
+
 struct GoOutput {
   std::array<torch::Tensor, options::kGoTasks> log_probs;  // [nodes, actions]; undefined for tasks not decided
   torch::Tensor embedding;                                 // [nodes, hidden]: the state of the next step
@@ -63,8 +78,8 @@ struct GoPolicy : torch::nn::Module {
   const options::GoOptions options;
 
  private:
-  torch::Tensor embed(const GoGraph& graph, const GoState& state);
-  torch::Tensor logits(size_t task_index, const torch::Tensor& z, const GoGraph& graph, const GoState& state);
+  torch::Tensor embed(const GoGraph& graph, const GoInputs& inputs);
+  torch::Tensor logits(size_t task_index, const torch::Tensor& z, const GoInputs& inputs);
   std::vector<options::GoTask> tasks_;
   torch::nn::Embedding opcodes_{nullptr};
   torch::nn::Linear numbers_{nullptr}, state_numbers_{nullptr}, memory_{nullptr};
@@ -77,14 +92,21 @@ struct GoPolicy : torch::nn::Module {
   torch::Tensor stay_;  // [tasks]
 };
 
-// Policies as safetensors: weights, and in the metadata the options and their origin.
-struct GoOrigin {
-  std::string command;  // the training command
-  uint64_t seed = 0;
-  int64_t iterations = 0;
-  std::string known = "{}";  // JSON: what online use stores about graphs it has seen
+go::GoScores scores_of(const GoOutput& output);
+
+// A policy as evaluations read it; it must outlive this. No gradients.
+class TorchScorer : public go::GoScorer {
+ public:
+  explicit TorchScorer(GoPolicy& policy) : policy_(policy) {}
+  const options::GoOptions& options() const override { return policy_.options; }
+  go::GoScores scores(const GoGraph& graph, const GoState& state) override;
+
+ private:
+  GoPolicy& policy_;
 };
+
 void save_go_policy(const std::string& path, const GoPolicy& policy, const GoOrigin& origin);  // throws RunError
+std::shared_ptr<GoPolicy> policy_from(const go::GoPolicyFile& file);  // throws Error for weights that do not fit
 // Throws Error (where = path). `origin` may be null.
 std::shared_ptr<GoPolicy> load_go_policy(const std::string& path, GoOrigin* origin = nullptr);
 

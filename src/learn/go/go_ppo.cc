@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "learn/go/go_proposals.h"
+#include "go/go_proposals.h"
 #include "learn/nets/trained.h"
 #include "learn/train/checkpoint.h"
 
@@ -13,6 +13,7 @@ namespace hone::learn {
 
 namespace {
 
+using go::GoDraws;
 using options::kGoTasks;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -91,8 +92,8 @@ struct GoTrainer::Step {
   std::array<torch::Tensor, kGoTasks> actions, drawn, old;  // [nodes, samples]
   torch::Tensor advantages;                                 // [samples]
   bool imitate = false;
-  GoActions next;  // what the next step refines
-  torch::Tensor embedding;
+  GoActions next;                // what the next step refines
+  std::vector<float> embedding;  // [nodes, hidden]
   double mode_seconds = 0, best_seconds = 0, reward = 0;
 };
 
@@ -109,12 +110,13 @@ GoTrainer::GoTrainer(std::shared_ptr<GoPolicy> policy, std::vector<GoProblem>& p
 GoTrainer::Step GoTrainer::act(GoProblem& problem, const GoState& state, const GoActions& plan, Rng& rng) {
   const torch::NoGradGuard no_gradient;
   const GoOutput output = policy_->forward(problem.graph, state);
-  const GoActions mode = most_probable(problem.graph, output, plan);
-  const GoDraws draws = draw(problem.graph, output, mode, options_.samples, rng);
+  const go::GoScores scores = scores_of(output);
+  const GoActions mode = most_probable(problem.graph, scores, plan);
+  const GoDraws draws = draw(problem.graph, scores, mode, options_.samples, rng);
   const Judged judged = judge(problem, mode, draws, policy_->options);
   Step step;
   step.state = state;
-  step.embedding = output.embedding;
+  step.embedding = scores.embedding;
   std::vector<double> rewards;
   for (const double seconds : judged.seconds) {
     rewards.push_back(std::isfinite(seconds) ? -std::sqrt(seconds / problem.scale_seconds) : options_.invalid_reward);
@@ -148,7 +150,7 @@ torch::Tensor GoTrainer::loss(const GoProblem& problem, const Step& step, GoScal
     const torch::Tensor gain = torch::minimum(
         ratio * step.advantages, torch::clamp(ratio, 1 - options_.clip, 1 + options_.clip) * step.advantages);
     const torch::Tensor policy_loss = -((gain * drawn).sum(0) / drawn.sum(0).clamp_min(1)).mean();
-    const torch::Tensor& decides = problem.graph.decides[task];
+    const torch::Tensor decides = torch::tensor(problem.graph.decides[task]);
     const torch::Tensor share = decides / decides.sum().clamp_min(1);  // [nodes]
     const torch::Tensor entropy = -((logs.exp() * logs).sum(1) * share).sum();
     total = total + policy_loss - options_.entropy * entropy;

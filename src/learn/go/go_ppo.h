@@ -21,12 +21,13 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "go/go_problem.h"
 #include "learn/go/go_policy.h"
-#include "learn/go/go_problem.h"
 #include "options/go_train_options.h"
 
 namespace hone::learn {
 
+using go::GoProblem;
 using options::GoTrainOptions;
 
 using GoScalars = std::vector<std::pair<std::string, double>>;

@@ -1,9 +1,9 @@
-#include "learn/go/go_proposals.h"
+#include "go/go_proposals.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace hone::learn {
+namespace hone::go {
 
 namespace {
 
@@ -17,24 +17,23 @@ double gumbel(Rng& rng) { return -std::log(-std::log(std::max(rng.uniform(), 1e-
 
 // The plan with the most probable decisions of the tasks in `subset` (bits), where the policy prefers them by more than
 // `margin` of log-probability.
-GoActions toward_mode(const GoGraph& graph, const GoOutput& output, GoActions plan, int subset, float margin) {
+GoActions toward_mode(const GoGraph& graph, const GoScores& scores, GoActions plan, int subset, float margin) {
   for (int task = 0; task < kGoTasks; ++task) {
-    if (!(subset >> task & 1) || !output.log_probs[task].defined()) continue;
-    const torch::Tensor logs = output.log_probs[task].contiguous(),
-                        modes = logs.argmax(1);  // [nodes, actions], [nodes]
-    const float *p = logs.data_ptr<float>(), *decides = graph.decides[task].data_ptr<float>();
-    const int64_t choices = logs.size(1), *mode = modes.data_ptr<int64_t>();
-    for (int64_t v = 0; v < graph.nodes; ++v)
-      if (decides[v] > 0 && p[v * choices + mode[v]] - p[v * choices + plan[task][v]] > margin)
-        plan[task][v] = static_cast<int32_t>(mode[v]);
+    if (!(subset >> task & 1) || !scores.tasks[task].decided()) continue;
+    const int64_t choices = scores.tasks[task].choices;
+    for (int64_t v = 0; v < graph.nodes; ++v) {
+      const float* p = scores.tasks[task].log_probs.data() + v * choices;
+      const auto mode = static_cast<int32_t>(std::max_element(p, p + choices) - p);
+      if (graph.decides[task][v] > 0 && p[mode] - p[plan[task][v]] > margin) plan[task][v] = mode;
+    }
   }
   return plan;
 }
 
 }  // namespace
 
-GoActions most_probable(const GoGraph& graph, const GoOutput& output, const GoActions& plan) {
-  return toward_mode(graph, output, plan, (1 << kGoTasks) - 1, 0);
+GoActions most_probable(const GoGraph& graph, const GoScores& scores, const GoActions& plan) {
+  return toward_mode(graph, scores, plan, (1 << kGoTasks) - 1, 0);
 }
 
 int32_t cut_into_blocks(const GoGraph& graph, Rng& rng, std::vector<int32_t>& block) {
@@ -57,11 +56,11 @@ int32_t cut_into_blocks(const GoGraph& graph, Rng& rng, std::vector<int32_t>& bl
   return blocks;
 }
 
-std::vector<GoActions> propose(const GoGraph& graph, const GoOutput& output, const GoActions& plan) {
+std::vector<GoActions> propose(const GoGraph& graph, const GoScores& scores, const GoActions& plan) {
   constexpr int kSubsets = 1 << kGoTasks;
   std::vector<GoActions> proposals;
   const auto add_move = [&](int subset, float margin) {
-    GoActions moved = toward_mode(graph, output, plan, subset, margin);
+    GoActions moved = toward_mode(graph, scores, plan, subset, margin);
     if (moved != plan && std::find(proposals.begin(), proposals.end(), moved) == proposals.end())
       proposals.push_back(std::move(moved));
   };
@@ -70,11 +69,8 @@ std::vector<GoActions> propose(const GoGraph& graph, const GoOutput& output, con
   return proposals;
 }
 
-GoDraws draw(const GoGraph& graph, const GoOutput& output, const GoActions& around, int64_t samples, Rng& rng) {
+GoDraws draw(const GoGraph& graph, const GoScores& scores, const GoActions& around, int64_t samples, Rng& rng) {
   GoDraws draws;
-  std::array<torch::Tensor, kGoTasks> logs;
-  for (int task = 0; task < kGoTasks; ++task)
-    if (output.log_probs[task].defined()) logs[task] = output.log_probs[task].contiguous();
   std::vector<int32_t> block;
   std::vector<double> noise;
   std::vector<char> drawn;
@@ -88,12 +84,12 @@ GoDraws draw(const GoGraph& graph, const GoOutput& output, const GoActions& arou
     drawn[rng.below(blocks)] = 1;
     for (int task = 0; task < kGoTasks; ++task) {
       marks[task].assign(graph.nodes, 0.0f);
-      if (!logs[task].defined() || rng.uniform() > kTaskShare) continue;
-      const int64_t choices = logs[task].size(1);
+      if (!scores.tasks[task].decided() || rng.uniform() > kTaskShare) continue;
+      const int64_t choices = scores.tasks[task].choices;
       noise.resize(blocks * choices);
       for (int32_t b = 0; b < blocks; ++b)
         for (int64_t c = 0; drawn[b] && c < choices; ++c) noise[b * choices + c] = gumbel(rng);
-      const float *p = logs[task].data_ptr<float>(), *decides = graph.decides[task].data_ptr<float>();
+      const float *p = scores.tasks[task].log_probs.data(), *decides = graph.decides[task].data();
       for (int64_t v = 0; v < graph.nodes; ++v) {
         if (!drawn[block[v]] || decides[v] <= 0) continue;
         const double* g = noise.data() + block[v] * choices;
@@ -108,4 +104,4 @@ GoDraws draw(const GoGraph& graph, const GoOutput& output, const GoActions& arou
   return draws;
 }
 
-}  // namespace hone::learn
+}  // namespace hone::go

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "learn/go/go_graph.h"
+#include "go/go_graph.h"
 #include "options/go_options.h"
 #include "sim/simulator.h"
 
-namespace hone::learn {
+namespace hone::go {
 
 // A graph on a topology, and the best plans known for it.
 struct GoProblem {
@@ -42,4 +42,4 @@ sim::Plan plan_of(const GoProblem& problem, const GoActions& actions, const opti
 // The policy's input after decisions; costs one simulation.
 GoState observe(GoProblem& problem, const GoActions& actions, const options::GoOptions& options);
 
-}  // namespace hone::learn
+}  // namespace hone::go

@@ -1,4 +1,4 @@
-#include "learn/go/go_problem.h"
+#include "go/go_problem.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "sim/strategies.h"
 
-namespace hone::learn {
+namespace hone::go {
 
 namespace {
 
@@ -94,7 +94,7 @@ void choose_tasks(GoProblem& problem, const options::GoOptions& options, const s
     problem.plain[static_cast<int>(options::go_task_from_name(name))] = false;
   }
   for (int task = 0; task < kGoTasks; ++task)
-    if (problem.plain[task]) problem.graph.decides[task].zero_();
+    if (problem.plain[task]) problem.graph.decides[task].assign(problem.graph.nodes, 0);
 }
 
 }  // namespace
@@ -177,4 +177,4 @@ GoState observe(GoProblem& problem, const GoActions& actions, const options::GoO
   return observe(problem.simulator, problem.graph, actions, plan_of(problem, actions, options));
 }
 
-}  // namespace hone::learn
+}  // namespace hone::go

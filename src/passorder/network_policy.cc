@@ -1,45 +1,20 @@
-// The forward pass of a multilayer perceptron on scaled observations, as ObservationNetwork of learn/agents/networks.h.
+// The forward pass of a multilayer perceptron on scaled observations, or on a graph that is encoded first, as ObservationNetwork of
+// learn/agents/networks.h.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 
 #include "base/error.h"
 #include "options/tensor_values.h"
+#include "passorder/graph_encoder.h"
+#include "passorder/input_scale.h"
 #include "passorder/learned_policy.h"
 #include "passorder/policy_file.h"
 
 namespace hone::passorder {
 
 namespace {
-
-constexpr float kCut = 10;  // these two as in learn/agents/networks.cc
-constexpr double kLeastVariance = 0.01;
-
-// Symmetric logarithms brought to mean 0 and deviation 1, and cut.
-class Scale {
- public:
-  Scale(const options::TensorFile& file, int64_t width, bool on) : on_(on) {
-    if (!on) return;
-    const double count = options::tensor_values<double>(file, "scale.values.count", "F64", {1})[0];
-    const std::vector<double> mean = options::tensor_values<double>(file, "scale.values.mean", "F64", {width});
-    const std::vector<double> square = options::tensor_values<double>(file, "scale.values.square", "F64", {width});
-    fitted_ = count > 0;
-    if (!fitted_) return;
-    mean_.assign(mean.begin(), mean.end());
-    for (const double sum : square) factor_.push_back(static_cast<float>(1 / std::sqrt(sum / count + kLeastVariance)));
-  }
-
-  void apply(std::vector<float>& x) const {
-    if (!on_) return;
-    for (size_t i = 0; i < x.size(); ++i) {
-      x[i] = std::copysign(std::log1p(std::abs(x[i])), x[i]);
-      if (fitted_) x[i] = std::clamp((x[i] - mean_[i]) * factor_[i], -kCut, kCut);
-    }
-  }
-
- private:
-  bool on_, fitted_ = false;
-  std::vector<float> mean_, factor_;
-};
 
 struct Layer {
   std::vector<float> weights, bias;  // [outputs, inputs], [outputs]
@@ -61,15 +36,22 @@ void log_softmax(std::vector<float>& x) {
   for (float& value : x) value -= most + static_cast<float>(std::log(sum));
 }
 
-class MlpPolicy : public LearnedPolicy {
+class NetworkPolicy : public LearnedPolicy {
  public:
-  MlpPolicy(const options::TensorFile& file, PolicyHeader header)
-      : header_(std::move(header)), scale_(file, header_.spec.observation_width, header_.options.normalize) {
+  NetworkPolicy(const options::TensorFile& file, PolicyHeader header)
+      : header_(std::move(header)),
+        scale_(file, "scale.values", header_.spec.observation_width, header_.options.normalize) {
     header_.options.validate();
-    int64_t width = header_.spec.observation_width;
-    if (width < 1 || header_.spec.actions < 1) throw Error("the policy has no observations or no actions");
+    const EnvironmentSpec& spec = header_.spec;
+    int64_t width = spec.observation_width;
+    if (header_.options.policy == "gnn") {
+      if (spec.node_width < 1) throw Error("the policy reads graphs, but its environment has none");
+      encoder_.emplace(file, header_.options, spec.node_width);
+      width += encoder_->width();
+    }
+    if (width < 1 || spec.actions < 1) throw Error("the policy has no observations or no actions");
     for (size_t l = 0; l <= header_.options.layers.size(); ++l) {
-      const int64_t next = l < header_.options.layers.size() ? header_.options.layers[l] : header_.spec.actions;
+      const int64_t next = l < header_.options.layers.size() ? header_.options.layers[l] : spec.actions;
       const std::string name = "policy.layer" + std::to_string(l);
       layers_.push_back({options::tensor_values<float>(file, name + ".weight", "F32", {next, width}),
                          options::tensor_values<float>(file, name + ".bias", "F32", {next})});
@@ -83,8 +65,19 @@ class MlpPolicy : public LearnedPolicy {
 
   std::vector<float> scores(std::span<const Observation> observations) override {
     std::vector<float> all;
+    std::map<const GraphObservation*, std::vector<float>> encoded;  // equal states share their graph
     for (const Observation& observation : observations) {
-      const std::vector<float> row = score(observation.values);
+      std::vector<float> x = observation.values;
+      if (static_cast<int64_t>(x.size()) != header_.spec.observation_width)
+        throw InternalError("an observation has the wrong width");
+      scale_.apply(x);
+      if (encoder_) {
+        if (!observation.graph) throw InternalError("an observation has no graph");
+        std::vector<float>& graph = encoded[observation.graph.get()];
+        if (graph.empty()) graph = encoder_->encode(*observation.graph);
+        x.insert(x.end(), graph.begin(), graph.end());
+      }
+      const std::vector<float> row = score(std::move(x));
       all.insert(all.end(), row.begin(), row.end());
     }
     return all;
@@ -92,9 +85,6 @@ class MlpPolicy : public LearnedPolicy {
 
  private:
   std::vector<float> score(std::vector<float> x) const {
-    if (static_cast<int64_t>(x.size()) != header_.spec.observation_width)
-      throw InternalError("an observation has the wrong width");
-    scale_.apply(x);
     const bool relu = header_.options.activation == "relu";
     for (size_t l = 0; l < layers_.size(); ++l) {
       x = layers_[l].apply(x);
@@ -106,16 +96,17 @@ class MlpPolicy : public LearnedPolicy {
   }
 
   PolicyHeader header_;
-  Scale scale_;
+  InputScale scale_;
+  std::optional<GraphEncoder> encoder_;
   std::vector<Layer> layers_;
 };
 
 }  // namespace
 
-std::unique_ptr<LearnedPolicy> open_mlp_policy(const options::TensorFile& file, PolicyHeader header,
-                                               const std::string& path) {
+std::unique_ptr<LearnedPolicy> open_network_policy(const options::TensorFile& file, PolicyHeader header,
+                                                   const std::string& path) {
   try {
-    return std::make_unique<MlpPolicy>(file, std::move(header));
+    return std::make_unique<NetworkPolicy>(file, std::move(header));
   } catch (const Error& e) {
     throw Error(e.what(), path, e.hint());
   }

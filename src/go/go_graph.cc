@@ -1,4 +1,4 @@
-#include "learn/go/go_graph.h"
+#include "go/go_graph.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "features/opcodes.h"
 
-namespace hone::learn {
+namespace hone::go {
 
 namespace {
 
@@ -103,10 +103,6 @@ std::vector<int32_t> ranks_of(const std::vector<double>& late) {
   return rank;
 }
 
-torch::Tensor to_indices(const std::vector<int32_t>& values) {
-  return torch::tensor(values, torch::kInt).to(torch::kLong);
-}
-
 // Shares of the neighbours' bytes on each device, into column `column`.
 void fill_shares(const sim::TaskGraph& graph, const NeighbourLists& lists, bool producers,
                  const std::vector<int32_t>& device, int64_t devices, int column, float* out) {
@@ -171,25 +167,25 @@ GoGraph make_go_graph(const sim::Simulator& simulator) {
   const Levels levels = levels_of(simulator, go.producers, go.users);
   go.urgency = ranks_of(levels.late);
   go.heaviest.assign(go.nodes, -1);
-  go.opcodes = torch::zeros({go.nodes}, torch::kLong);
-  go.numbers = torch::zeros({go.nodes, kGoNodeNumbers});
-  go.cost = torch::zeros({go.nodes, go.devices});
-  for (torch::Tensor& mask : go.decides) mask = torch::zeros({go.nodes});
+  go.opcodes.assign(go.nodes, 0);
+  go.numbers.assign(go.nodes * kGoNodeNumbers, 0);
+  go.cost.assign(go.nodes * go.devices, 0);
+  for (std::vector<float>& mask : go.decides) mask.assign(go.nodes, 0);
   double bytes = 0, memory = 1e300;
   for (const sim::Op& op : graph.ops) bytes += op.output_bytes;
   for (const sim::Device& device : simulator.topology().devices) memory = std::min(memory, device.memory_bytes);
-  const auto decides = [&](options::GoTask task) { return go.decides[static_cast<int>(task)].data_ptr<float>(); };
+  const auto decides = [&](options::GoTask task) { return go.decides[static_cast<int>(task)].data(); };
   for (int32_t v = 0; v < graph.size(); ++v) {
     const sim::Op& op = graph.ops[v];
-    go.opcodes.data_ptr<int64_t>()[v] = features::opcode_number(op.opcode);
-    fill_numbers(simulator, go, levels, v, bytes / memory, go.numbers.data_ptr<float>() + v * kGoNodeNumbers);
+    go.opcodes[v] = features::opcode_number(op.opcode);
+    fill_numbers(simulator, go, levels, v, bytes / memory, go.numbers.data() + v * kGoNodeNumbers);
     if (op.kind == sim::OpKind::Input) continue;
     decides(options::GoTask::Placement)[v] = decides(options::GoTask::Schedule)[v] = 1;
     decides(options::GoTask::Fusion)[v] = sim::fusible_producer(op) && !op.is_output ? 1.0f : 0.0f;
     double longest = 0;
     for (int32_t d = 0; d < go.devices; ++d) longest = std::max(longest, simulator.op_seconds(v, d));
     for (int32_t d = 0; d < go.devices; ++d)
-      go.cost.data_ptr<float>()[v * go.devices + d] = static_cast<float>(simulator.op_seconds(v, d) / longest);
+      go.cost[v * go.devices + d] = static_cast<float>(simulator.op_seconds(v, d) / longest);
     double most = -1;
     for (int32_t e = go.producers.begin[v]; e < go.producers.begin[v + 1]; ++e) {
       const int32_t u = go.producers.node[e];
@@ -219,9 +215,9 @@ GoState observe(sim::Simulator& simulator, const GoGraph& graph, const GoActions
   const sim::StepReport report = simulator.run(plan, &trace);
   const double step = std::max(report.step_seconds, 1e-30);
   GoState state;
-  for (int task = 0; task < options::kGoTasks; ++task) state.actions[task] = to_indices(actions[task]);
-  state.numbers = torch::zeros({graph.nodes, kGoStateNumbers});
-  float* numbers = state.numbers.data_ptr<float>();
+  state.actions = actions;
+  state.numbers.assign(graph.nodes * kGoStateNumbers, 0);
+  float* numbers = state.numbers.data();
   for (const sim::KernelRun& run : trace.runs) {
     float* row = numbers + static_cast<int64_t>(trace.kernels.root[run.kernel]) * kGoStateNumbers;
     row[0] = static_cast<float>(run.start / step);
@@ -231,8 +227,8 @@ GoState observe(sim::Simulator& simulator, const GoGraph& graph, const GoActions
   for (const int32_t kernel : trace.critical_path)
     numbers[static_cast<int64_t>(trace.kernels.root[kernel]) * kGoStateNumbers + 3] = 1;
   const std::vector<int32_t>& device = actions[static_cast<int>(options::GoTask::Placement)];
-  state.device_numbers = torch::zeros({graph.nodes, graph.devices, kGoDeviceNumbers});
-  float* out = state.device_numbers.data_ptr<float>();
+  state.device_numbers.assign(graph.nodes * graph.devices * kGoDeviceNumbers, 0);
+  float* out = state.device_numbers.data();
   double busy = 0;
   for (const double seconds : report.busy_seconds) busy += seconds / step / static_cast<double>(graph.devices);
   for (int64_t v = 0; v < graph.nodes; ++v)
@@ -241,7 +237,7 @@ GoState observe(sim::Simulator& simulator, const GoGraph& graph, const GoActions
       row[0] = device[v] == d ? 1.0f : 0.0f;
       row[3] = static_cast<float>(report.busy_seconds[d] / step - busy);
       row[4] = static_cast<float>(std::min(report.peak_bytes[d] / simulator.topology().devices[d].memory_bytes, 4.0));
-      row[5] = graph.cost.data_ptr<float>()[v * graph.devices + d];
+      row[5] = graph.cost[v * graph.devices + d];
     }
   fill_shares(simulator.graph(), graph.producers, true, device, graph.devices, 1, out);
   fill_shares(simulator.graph(), graph.users, false, device, graph.devices, 2, out);
@@ -249,4 +245,4 @@ GoState observe(sim::Simulator& simulator, const GoGraph& graph, const GoActions
   return state;
 }
 
-}  // namespace hone::learn
+}  // namespace hone::go
