@@ -192,7 +192,8 @@ Executable::Executable(std::shared_ptr<xla::cpu::CpuExecutable> compiled, const 
     for (Leaf& leaf : leaves_of(layout.parameter_shape(i), i)) inputs_.push_back(std::move(leaf));
   outputs_ = leaves_of(layout.result_shape(), 0);
   allocate();
-  find_outputs();
+  find_results();
+  point_outputs();
 }
 
 std::unique_ptr<Executable> Executable::another() const { return std::make_unique<Executable>(compiled_, settings_); }
@@ -251,12 +252,48 @@ size_t Executable::owned_bytes() const {
   return bytes;
 }
 
-void Executable::find_outputs() {
+void Executable::find_results() {
   const auto* root = module().entry_computation()->root_instruction();
   for (const Leaf& leaf : outputs_) {
     const auto slice = take(compiled_->buffer_assignment().GetUniqueSlice(root, leaf.index), "output buffer");
-    output_pointers_.push_back(static_cast<const char*>(addresses_[slice.index()]) + slice.offset());
+    const auto& allocation = *slice.allocation();
+    Result result{static_cast<int>(slice.index()), slice.offset()};
+    const bool whole = slice.offset() == 0 && allocation.size() == xla::ShapeUtil::ByteSizeOf(leaf.shape);
+    const bool taken = std::any_of(results_.begin(), results_.end(), [&](const Result& other) {
+      return other.allocation == result.allocation && other.own != nullptr;
+    });
+    const bool written =
+        !allocation.is_constant() && !allocation.is_tuple() &&
+        (!allocation.is_entry_computation_parameter() ||
+         std::any_of(donated_.begin(), donated_.end(), [&](const Donated& donated) {
+           return donated.target == addresses_[result.allocation] && inputs_[donated.leaf].index.empty();
+         }));
+    if (whole && written && !taken) result.own = addresses_[result.allocation];
+    results_.push_back(result);
   }
+}
+
+void Executable::point_outputs() {
+  output_pointers_.clear();
+  for (const Result& result : results_)
+    output_pointers_.push_back(static_cast<const char*>(addresses_[result.allocation]) + result.offset);
+}
+
+void Executable::point(int allocation, void* data) {
+  addresses_[allocation] = data;
+  buffers_[allocation] = stream_executor::DeviceAddressBase(data, buffers_[allocation].AsDeviceAddress().size());
+}
+
+void Executable::set_output(size_t leaf, void* data) {
+  const Result& result = results_[leaf];
+  if (result.own == nullptr) return;
+  void* const before = addresses_[result.allocation];
+  void* const after = data != nullptr ? data : result.own;
+  if (after == before) return;
+  for (Donated& donated : donated_)
+    if (donated.target == before) donated.target = after;
+  point(result.allocation, after);
+  point_outputs();
 }
 
 void Executable::set_input(size_t leaf, const void* data) {
@@ -267,16 +304,13 @@ void Executable::set_input(size_t leaf, const void* data) {
     }
   const int index = input_allocation_[leaf];
   if (index < 0) return;
-  const auto& allocation = compiled_->buffer_assignment().GetAllocation(index);
-  addresses_[index] = const_cast<void*>(data);
-  buffers_[index] = stream_executor::DeviceAddressBase(addresses_[index], allocation.size());
+  point(index, const_cast<void*>(data));
   // An output may be a parameter passed through; a tuple's own table holds its leaves' addresses.
   for (const auto& table : compiled_->buffer_assignment().Allocations())
     if (table.is_entry_computation_parameter() && table.parameter_number() == inputs_[leaf].parameter &&
         inputs_[leaf].index.size() == 1 && table.param_shape_index().empty())
       static_cast<void**>(addresses_[table.index()])[inputs_[leaf].index[0]] = addresses_[index];
-  output_pointers_.clear();
-  find_outputs();
+  point_outputs();
 }
 
 void Executable::refresh_donated() {

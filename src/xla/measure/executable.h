@@ -60,6 +60,10 @@ class Executable {
   const std::vector<Leaf>& outputs() const { return outputs_; }
   // The caller's memory; must be 64-byte aligned and stay valid during runs.
   void set_input(size_t leaf, const void* data);
+  // Runs write output `leaf` there, from now on; the memory must be 64-byte aligned and stay valid during runs. Null: into memory
+  // of its own, as at first. Where the program shares that memory with a constant, an input that is not donated or another output,
+  // output() is elsewhere all the same.
+  void set_output(size_t leaf, void* data);
   void refresh_donated();  // must come before each run when has_donated()
   bool has_donated() const { return !donated_.empty(); }
   // Constants, all inputs but the first and copies of weights that kernels keep leave the caches.
@@ -81,8 +85,16 @@ class Executable {
     void* target;
     const void* source = nullptr;
   };
+  // Where a result is: the allocation, and whether set_output() may move that, which is by one leaf at most.
+  struct Result {
+    int allocation;
+    int64_t offset;
+    void* own = nullptr;  // the memory that it has otherwise; null: it cannot be moved
+  };
   void allocate();
-  void find_outputs();
+  void find_results();
+  void point_outputs();
+  void point(int allocation, void* data);
 
   std::shared_ptr<xla::cpu::CpuExecutable> compiled_;
   RunSettings settings_;
@@ -94,6 +106,7 @@ class Executable {
   std::vector<int> input_allocation_;             // per input leaf, -1 when the program does not read it
   std::vector<std::vector<void*>> tuple_tables_;  // for tuple parameters
   std::vector<Donated> donated_;
+  std::vector<Result> results_;  // per output leaf
   std::vector<const void*> output_pointers_;
   std::vector<xla::MaybeOwningDeviceAddress> buffers_;
 };

@@ -235,12 +235,14 @@ void RuntimeProgram::run(const void* const* inputs, void* const* outputs) {
 void RuntimeProgram::use(Place& place, const void* const* inputs, void* const* outputs) {
   for (size_t i = 0; i < given_.size(); ++i)
     if (!weights_[i]) bind_input(place, i, inputs[i]);
+  for (size_t i = 0; i < outputs_.size(); ++i)
+    place.executable->set_output(i, aligned(outputs[i]) ? outputs[i] : nullptr);
   place.executable->refresh_donated();
   place.executable->run();
   if (most_places_ == 1) replaced_.clear();
   for (size_t i = 0; i < outputs_.size(); ++i)
-    memcpy(outputs[i], place.executable->output(i),
-           xla::ShapeUtil::ByteSizeOf(place.executable->outputs()[i].shape, sizeof(void*)));
+    if (const void* result = place.executable->output(i); result != outputs[i])
+      memcpy(outputs[i], result, xla::ShapeUtil::ByteSizeOf(place.executable->outputs()[i].shape, sizeof(void*)));
 }
 
 std::unique_ptr<RuntimeProgram::Place> RuntimeProgram::take_place() {
