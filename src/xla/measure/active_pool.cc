@@ -3,6 +3,7 @@
 #include <immintrin.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -15,11 +16,19 @@ using PollClock = std::chrono::steady_clock;
 constexpr auto kLongestPoll = std::chrono::microseconds(500);
 constexpr int kPausesOfLook = 32;  // about a microsecond
 constexpr int kLooksOfYield = 16;  // then others get the core if any of them waits for it
-// How often the thread in reserve looks whether all others are blocked: while there is work, and otherwise.
-constexpr auto kReservePause = std::chrono::milliseconds(2), kIdlePause = std::chrono::milliseconds(100);
+// How often the thread in reserve looks whether all others are blocked, and after how many looks without a run it sleeps.
+constexpr auto kReservePause = std::chrono::milliseconds(20);
+constexpr int kIdleLooks = 5;
 
 thread_local const ActivePool* own_pool = nullptr;
 thread_local int own_id = -1;
+thread_local uint64_t current_run = 0;
+
+// As the threads of XLA's pool are: numbers that are too small to be normal are zero, the nearest number is taken.
+void set_arithmetic() {
+  constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
+  _mm_setcsr((_mm_getcsr() & ~_MM_ROUND_MASK) | kFlushToZero | kDenormalsAreZero);
+}
 
 }  // namespace
 
@@ -32,25 +41,29 @@ ActivePool::~ActivePool() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
-    ++wakes_;
   }
-  woken_.notify_all();
+  called_.notify_all();
   reserve_.notify_all();
   for (std::thread& worker : workers_) worker.join();
 }
 
 int ActivePool::CurrentThreadId() const { return own_pool == this ? own_id : -1; }
 
-void ActivePool::Schedule(Task task) {
-  bool to_wake = false;
+int ActivePool::sleeping() {
+  const std::lock_guard lock(mutex_);
+  return sleeping_;
+}
+
+void ActivePool::Schedule(std::function<void()> work) {
+  bool to_call = false;
   {
     const std::lock_guard lock(mutex_);
-    tasks_.push_back(std::move(task));
+    tasks_.push_back({std::move(work), current_run});
     count_.store(tasks_.size(), std::memory_order_release);
-    to_wake = sleeping_ > 0 && tasks_.size() > static_cast<size_t>(polling_);
-    if (to_wake) ++wakes_;
+    to_call = sleeping_ > 0 && tasks_.size() > static_cast<size_t>(polling_);
+    if (to_call) ++calls_;
   }
-  if (to_wake) woken_.notify_one();
+  if (to_call) called_.notify_one();
 }
 
 void ActivePool::wake() {
@@ -61,55 +74,69 @@ void ActivePool::wake() {
   woken_.notify_all();
 }
 
-bool ActivePool::take(Task& task) {
-  if (count_.load(std::memory_order_acquire) == 0) return false;
-  const std::lock_guard lock(mutex_);
-  if (tasks_.empty()) return false;
-  task = std::move(tasks_.front());
-  tasks_.pop_front();
+bool ActivePool::pop(Task& task, uint64_t run) {
+  const auto first = std::find_if(tasks_.begin(), tasks_.end(),
+                                  [&](const Task& waiting) { return run == kAny || waiting.run == run; });
+  if (first == tasks_.end()) return false;
+  task = std::move(*first);
+  tasks_.erase(first);
   count_.store(tasks_.size(), std::memory_order_release);
   taken_.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
-bool ActivePool::poll(Task& task, const Condition& stop) {
-  if (take(task)) return true;
+bool ActivePool::take(Task& task, uint64_t run) {
+  if (count_.load(std::memory_order_acquire) == 0) return false;
+  const std::lock_guard lock(mutex_);
+  return pop(task, run);
+}
+
+bool ActivePool::poll(Task& task, uint64_t run, const Condition& stop) {
+  const int counted = run == kAny ? 1 : 0;
   {
     const std::lock_guard lock(mutex_);
-    ++polling_;
+    if (pop(task, run)) return true;
+    polling_ += counted;
   }
-  bool found = false;
   const auto until = PollClock::now() + kLongestPoll;
-  for (int look = 1; !stop(); ++look) {
-    found = take(task);
-    if (found || PollClock::now() > until) break;
+  for (int look = 1; !stop() && PollClock::now() < until; ++look) {
+    if (count_.load(std::memory_order_acquire) > 0) {
+      const std::lock_guard lock(mutex_);
+      if (pop(task, run)) {
+        polling_ -= counted;  // at once, so that who schedules next does not count on this thread
+        return true;
+      }
+    }
     for (int i = 0; i < kPausesOfLook && count_.load(std::memory_order_relaxed) == 0; ++i) _mm_pause();
     if (look % kLooksOfYield == 0) sched_yield();
   }
   const std::lock_guard lock(mutex_);
-  --polling_;
-  return found;
+  polling_ -= counted;
+  return false;
 }
 
-void ActivePool::sleep(const Condition& stop) {
-  std::unique_lock lock(mutex_);
-  if (!tasks_.empty() || stop()) return;
-  ++sleeping_;
-  woken_.wait(lock, [&, before = wakes_] { return wakes_ != before; });
-  --sleeping_;
+void ActivePool::execute(Task& task) {
+  const uint64_t before = std::exchange(current_run, task.run);
+  task.work();
+  current_run = before;
 }
 
 void ActivePool::work(int id) {
   own_pool = this;
   own_id = id;
+  set_arithmetic();
   const Condition no_run = [this] { return runs_.load(std::memory_order_relaxed) == 0 || ending_; };
-  const Condition ending = [this] { return ending_.load(); };
   while (!ending_) {
     Task task;
-    if (poll(task, no_run))
-      task();
-    else
-      sleep(ending);
+    if (poll(task, kAny, no_run)) {
+      execute(task);
+      continue;
+    }
+    std::unique_lock lock(mutex_);
+    if (!tasks_.empty()) continue;
+    ++sleeping_;
+    called_.wait(lock, [&, before = calls_] { return calls_ != before || ending_; });
+    --sleeping_;
   }
 }
 
@@ -117,47 +144,58 @@ void ActivePool::work(int id) {
 void ActivePool::work_in_reserve() {
   own_pool = this;
   own_id = threads_ - 1;
+  set_arithmetic();
   uint64_t before = 0;
-  auto pause = kIdlePause;
-  while (!ending_) {
+  for (int idle = 0; !ending_;) {
     {
       std::unique_lock lock(mutex_);
-      reserve_.wait_for(lock, pause, [this] { return ending_.load(); });
+      reserve_idle_ = idle >= kIdleLooks;
+      const auto wanted = [this] { return ending_ || !reserve_idle_; };
+      if (reserve_idle_)
+        reserve_.wait(lock, wanted);
+      else
+        reserve_.wait_for(lock, kReservePause, [this] { return ending_.load(); });
     }
     const uint64_t now = taken_.load(std::memory_order_relaxed);
     const bool waiting = count_.load(std::memory_order_relaxed) > 0;
+    idle = waiting || now != before || runs_ > 0 ? 0 : idle + 1;
     Task task;
-    if (waiting && now == before && take(task)) task();
-    pause = waiting || now != before ? kReservePause : kIdlePause;
+    if (waiting && now == before && take(task, kAny)) execute(task);
     before = now;
   }
 }
 
-ActivePool::Run::Run(ActivePool& pool) : pool_(pool) {
-  bool to_wake = false;
+ActivePool::Run::Run(ActivePool& pool) : pool_(pool), before_(current_run) {
+  bool to_call = false, to_reserve = false;
   {
     const std::lock_guard lock(pool_.mutex_);
     ++pool_.runs_;
-    to_wake = pool_.sleeping_ > 0;
-    if (to_wake) ++pool_.wakes_;
+    id_ = ++pool_.last_run_;
+    to_call = pool_.sleeping_ > 0;
+    if (to_call) ++pool_.calls_;
+    to_reserve = std::exchange(pool_.reserve_idle_, false);
   }
-  if (to_wake) pool_.woken_.notify_all();
+  current_run = id_;
+  if (to_call) pool_.called_.notify_all();
+  if (to_reserve) pool_.reserve_.notify_one();
 }
 
 ActivePool::Run::~Run() {
+  current_run = before_;
   const std::lock_guard lock(pool_.mutex_);
   --pool_.runs_;
 }
 
-void ActivePool::Run::help_until(const Condition& is_done, const std::function<void()>& before_sleep) {
+void ActivePool::Run::help_until(const Condition& is_done, const std::function<void()>& before_sleep) noexcept {
   bool told = false;
   while (!is_done()) {
     Task task;
-    if (pool_.poll(task, is_done)) {
-      task();
+    if (pool_.poll(task, id_, is_done)) {
+      execute(task);
     } else if (!is_done()) {
       if (!std::exchange(told, true)) before_sleep();
-      pool_.sleep(is_done);
+      std::unique_lock lock(pool_.mutex_);
+      if (!is_done()) pool_.woken_.wait(lock, [&, before = pool_.wakes_] { return pool_.wakes_ != before; });
     }
   }
 }

@@ -29,10 +29,10 @@ class ActivePool final : public Eigen::ThreadPoolInterface {
   void Schedule(std::function<void()> task) override;
   int NumThreads() const override { return threads_; }
   int CurrentThreadId() const override;
-  // Ends all sleeps.
+  // Ends the sleep of every caller.
   void wake();
 
-  // While there is one, idle threads poll.
+  // While there is one, idle threads poll. The tasks that are scheduled on its thread, or by its tasks, are its own.
   class Run {
    public:
     explicit Run(ActivePool& pool);
@@ -40,34 +40,43 @@ class ActivePool final : public Eigen::ThreadPoolInterface {
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
 
-    // Runs tasks on the calling thread until is_done(). Before the thread sleeps for the first time `before_sleep` is called: it has to
-    // arrange that wake() is called as soon as is_done() is true.
-    void help_until(const std::function<bool()>& is_done, const std::function<void()>& before_sleep);
+    // Runs tasks of this run, and of no other, on the calling thread until is_done(). Before the thread sleeps for the first time
+    // `before_sleep` is called: it has to arrange that wake() is called as soon as is_done() is true.
+    void help_until(const std::function<bool()>& is_done, const std::function<void()>& before_sleep) noexcept;
 
    private:
     ActivePool& pool_;
+    uint64_t id_, before_;  // the thread's run before this one
   };
 
+  int sleeping();  // workers that sleep, of NumThreads() - 1; for tests
+
  private:
-  using Task = std::function<void()>;
+  struct Task {
+    std::function<void()> work;
+    uint64_t run = 0;
+  };
   using Condition = std::function<bool()>;
+  static constexpr uint64_t kAny = 0;
 
   void work(int id);
   void work_in_reserve();
-  bool take(Task& task);
-  // Looks for a task until there is one (true), `stop` is true, or the longest time of polling has passed.
-  bool poll(Task& task, const Condition& stop);
-  // Returns when a task has come, after wake(), or if `stop` is true.
-  void sleep(const Condition& stop);
+  bool pop(Task& task, uint64_t run);   // with mutex_ held
+  bool take(Task& task, uint64_t run);  // of this run, or of any
+  // Looks for a task until there is one (true), `stop` is true, or the longest time of polling has passed. Workers are counted.
+  bool poll(Task& task, uint64_t run, const Condition& stop);
+  static void execute(Task& task);
 
   const int threads_;
   std::mutex mutex_;  // of what is below; of atomics for changes only
   std::deque<Task> tasks_;
   std::atomic<size_t> count_ = 0;    // of tasks_
   std::atomic<uint64_t> taken_ = 0;  // tasks so far
-  int polling_ = 0, sleeping_ = 0;   // threads
-  uint64_t wakes_ = 0;
-  std::condition_variable woken_, reserve_;
+  int polling_ = 0, sleeping_ = 0;   // workers
+  uint64_t calls_ = 0, wakes_ = 0;   // that end sleeps of workers, and of callers
+  uint64_t last_run_ = 0;
+  bool reserve_idle_ = false;
+  std::condition_variable called_, woken_, reserve_;
   std::atomic<int> runs_ = 0;
   std::atomic<bool> ending_ = false;
   std::vector<std::thread> workers_;

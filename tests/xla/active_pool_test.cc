@@ -1,0 +1,142 @@
+// The pool by itself: it needs only Eigen's interface of thread pools.
+#include "measure/active_pool.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <latch>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace hone::xla_side {
+namespace {
+
+// Counts tasks, and wakes the caller after the last one.
+struct Work {
+  explicit Work(ActivePool& pool) : pool(pool) {}
+  void schedule(int count, const std::function<void()>& each) {
+    left += count;
+    for (int i = 0; i < count; ++i)
+      pool.Schedule([this, each] {
+        each();
+        if (--left == 0 && asleep) pool.wake();
+      });
+  }
+  bool is_done() const { return left == 0; }
+  void before_sleep() {
+    asleep = true;
+    if (left == 0) pool.wake();
+  }
+  void help(ActivePool::Run& run) {
+    run.help_until([this] { return is_done(); }, [this] { before_sleep(); });
+  }
+
+  ActivePool& pool;
+  std::atomic<int> left = 0;
+  std::atomic<bool> asleep = false;
+};
+
+bool within(std::chrono::milliseconds limit, const std::function<bool()>& is_so) {
+  for (const auto end = std::chrono::steady_clock::now() + limit; std::chrono::steady_clock::now() < end;) {
+    if (is_so()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+constexpr auto kLimit = std::chrono::seconds(20);
+
+}  // namespace
+
+TEST_CASE("an active pool runs every task once, from several callers", "[pool]") {
+  ActivePool pool(3);
+  std::vector<std::thread> callers;
+  std::atomic<int> ran = 0;
+  for (int c = 0; c < 4; ++c)
+    callers.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) {
+        ActivePool::Run run(pool);
+        Work work(pool);
+        work.schedule(5, [&] { ++ran; });
+        work.help(run);
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  CHECK(ran == 4 * 200 * 5);
+}
+
+TEST_CASE("a caller sleeps until a long task of a worker is done", "[pool]") {
+  ActivePool pool(2);
+  ActivePool::Run run(pool);
+  Work work(pool);
+  std::atomic<bool> taken = false;
+  work.schedule(1, [&] {
+    taken = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));  // longer than threads poll
+  });
+  REQUIRE(within(kLimit, [&] { return taken.load(); }));
+  work.help(run);
+  CHECK(work.is_done());
+}
+
+TEST_CASE("a caller computes nothing of another caller's run", "[pool]") {
+  ActivePool pool(2);
+  std::latch begun(1), end(1);
+  std::atomic<bool> foreign = false;
+  std::thread other([&] {
+    ActivePool::Run run(pool);
+    Work work(pool);
+    work.schedule(1, [&] { begun.count_down(), end.wait(); });  // the only worker is busy with this
+    begun.wait();
+    work.schedule(1, [&] { foreign = foreign || pool.CurrentThreadId() < 0; });
+    end.wait();
+    while (!work.is_done()) std::this_thread::yield();
+  });
+  begun.wait();
+  {
+    ActivePool::Run run(pool);
+    Work work(pool);
+    int mine = 0;
+    work.schedule(3, [&] { mine += pool.CurrentThreadId() < 0 ? 1 : 0; });
+    work.help(run);
+    CHECK(mine >= 1);  // the thread in reserve may have taken some
+  }
+  end.count_down();
+  other.join();
+  CHECK(!foreign);
+}
+
+TEST_CASE("workers sleep when no program runs", "[pool]") {
+  ActivePool pool(3);
+  {
+    ActivePool::Run run(pool);
+    Work work(pool);
+    work.schedule(8, [] {});
+    work.help(run);
+  }
+  CHECK(within(kLimit, [&] { return pool.sleeping() == 2; }));
+}
+
+TEST_CASE("the thread in reserve runs what blocked threads wait for", "[pool]") {
+  ActivePool pool(2);
+  ActivePool::Run run(pool);
+  std::latch inner(1);
+  Work work(pool);
+  work.schedule(1, [&] {
+    pool.Schedule([&] { inner.count_down(); });
+    inner.wait();  // blocks the only worker, as a library would
+  });
+  CHECK(within(kLimit, [&] { return work.is_done(); }));
+}
+
+TEST_CASE("threads of an active pool flush denormal numbers, as those of XLA's do", "[pool]") {
+  ActivePool pool(2);
+  ActivePool::Run run(pool);
+  std::atomic<bool> done = false;
+  volatile float tiny = 1e-39f, result = 1;
+  pool.Schedule([&] { result = tiny * 1.0f, done = true; });
+  REQUIRE(within(kLimit, [&] { return done.load(); }));
+  CHECK(result == 0.0f);
+}
+
+}  // namespace hone::xla_side
