@@ -27,6 +27,8 @@ SLOWEST, FASTEST = math.log(1 / 8), math.log(128)  # ratios beyond are as these
 UNKNOWN = {"crashed", "timed_out"}  # says nothing of the form
 LEAST_GAIN = math.log(1.03)  # of a choice without measuring
 LEAST_CALIBRATED = 40  # operations of a family, a form and a machine class
+# No bounds: programs have operations of these families that are far smaller than those that are drawn.
+NOT_BOUNDED = {"grouped-convolution", "depthwise-convolution", "depthwise-gradient", "small-dot", "s8-dot"}
 FOLDS = 5
 MOST_TREES = 700
 # Families with thousands of rows have trees of their own, trained on their rows alone, which may be less deep; those of
@@ -269,7 +271,7 @@ def corrections_of(rows, groups):
         machine: {
             family: round(sorted(found)[max(0, int(QUANTILES["low"] * (len(found) + 1)) - 1)], 4)
             for family, found in sorted(families.items())
-            if len(operations[machine, family]) >= LEAST_CALIBRATED
+            if len(operations[machine, family]) >= LEAST_CALIBRATED and family.split(" ")[0] not in NOT_BOUNDED
         }
         for machine, families in errors.items()
     }
