@@ -7,7 +7,8 @@ build=$(realpath "${BUILD:-build}")
 python=$PWD/.venv/bin/python
 passed=0 failed=0 skipped=0
 log=$(mktemp) failures=$(mktemp)
-trap 'kill $(jobs -p) 2>/dev/null; rm -f "$log" "$failures"' EXIT
+beside=$(mktemp)
+trap 'kill $(jobs -p) 2>/dev/null; rm -f "$log" "$failures" "$beside"' EXIT
 
 # The number before `words` in the log's last line that has them; 0 when none does.
 number_before() { grep -oE "[0-9]+ $1" "$log" | tail -n 1 | grep -oE '^[0-9]+' || echo 0; }
@@ -48,9 +49,9 @@ run_catch2() {
   count "C++ ($1)" "$status" "$((ok - skip))" "$bad" "$skip"
 }
 
-# unittests FOLDER: its output and exit status.
+# unittests FOLDER, in a subshell, which becomes the suite, so that whoever ends the one ends the other.
 unittests() {
-  PYTHONPATH="$PWD/python:$build${PYTHONPATH:+:$PYTHONPATH}" HONE_BUILD_DIR=$build \
+  exec env PYTHONPATH="$PWD/python:$build${PYTHONPATH:+:$PYTHONPATH}" HONE_BUILD_DIR="$build" \
     "$python" -m unittest discover -s "$1" 2>&1
 }
 
@@ -72,15 +73,14 @@ run_unittests() {
 
 # run_unittests_beside NAME FOLDER NAME FOLDER: two suites at once, since each keeps about one core busy. The first is shown when both are done.
 run_unittests_beside() {
-  local beside pid
-  beside=$(mktemp)
+  local pid
   unittests "$2" >"$beside" &
   pid=$!
   run_unittests "$3" "$4"
   wait "$pid"
   local status=$?
   cat "$beside"
-  mv "$beside" "$log"
+  cp "$beside" "$log"
   count_unittests "$1" "$status"
 }
 

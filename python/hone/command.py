@@ -112,7 +112,7 @@ def _database(arguments: Sequence[object]) -> Path | None:
     words = [str(word) for word in arguments]
     given = words[words.index("--db") + 1] if "--db" in words else ""
     if given:
-        return None if "://" in given else Path(given)
+        return None if "://" in given else Path(given).absolute()
     data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(data) / "hone" / "hone.db"
 
@@ -145,7 +145,7 @@ def _between_transactions(database: Path | None) -> Iterator[bool]:
             connection.execute("BEGIN EXCLUSIVE")  # before the first transaction of a database, reading locks it, too
             held.callback(connection.execute, "ROLLBACK")
         except sqlite3.OperationalError as failed:
-            free = failed.sqlite_errorcode not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            free = failed.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
         except (sqlite3.DatabaseError, OSError):
             pass
         yield free

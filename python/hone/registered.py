@@ -40,7 +40,8 @@ def _encode(treedef):
     return {
         "module": kind.__module__,
         "name": kind.__qualname__,
-        "static": _encode_static(None if static is kind else static),  # named tuples keep their class
+        "static": _encode_static(None if static is kind else static),
+        "is_class": static is kind,  # of named tuples
         "children": [_encode(child) for child in treedef.children()],
     }
 
@@ -52,7 +53,7 @@ def _decode(node, registry, leaf):
     kind = type(None) if node["name"] == "NoneType" else _find(node["module"], node["name"])
     if not isinstance(kind, type):
         raise UnknownClass(name)
-    static = kind if issubclass(kind, tuple) and hasattr(kind, "_fields") else _decode_static(node["static"])
+    static = kind if node["is_class"] else _decode_static(node["static"])
     children = [_decode(child, registry, leaf) for child in node["children"]]
     try:
         return type(leaf).from_node_data_and_children(registry, (kind, static), children)
@@ -68,7 +69,7 @@ def _find(module, name):
 
 
 def _encode_static(value):
-    if type(value) in _PLAIN:
+    if type(value) in _PLAIN and value == value:  # a NaN would differ from itself
         return value
     if type(value) in (tuple, list):
         return {type(value).__name__: [_encode_static(item) for item in value]}

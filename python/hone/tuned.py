@@ -194,7 +194,9 @@ class Tuned:
         with tempfile.TemporaryDirectory(prefix="hone-") as work:
             if args:
                 inputs = Path(work) / "inputs.npz"
-                np.savez(inputs, *self._original_values(self._tuned_values(self._signature.flatten(args))))
+                with self._lock if self._weight_inputs else contextlib.nullcontext():
+                    values = self._original_values(self._tuned_values(self._signature.flatten(args)))
+                np.savez(inputs, *values)
                 command_line += ["--inputs", inputs]
             return command.run(command_line, self._build)
 

@@ -36,9 +36,9 @@ class Browser:
             self.start()
             try:
                 return self.attach()
-            except Ended:
+            except BaseException as error:
                 self.close()
-                if left == 0:
+                if left == 0 or not isinstance(error, Ended):
                     raise
 
     def start(self):
@@ -98,7 +98,7 @@ class Browser:
         return json.loads(text)
 
     def ended(self):
-        status = self.process.wait()
+        status = self.process.wait(LIMIT_S)
         words = self.log.read_text(errors="replace").strip().splitlines()[-3:]
         return Ended(f"Chromium ended with status {status}: {' | '.join(words)}")
 

@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import os
+import select
 import sqlite3
 import threading
 import unittest
@@ -29,6 +30,17 @@ def setUpModule():
     if not HAS_JAX:
         raise unittest.SkipTest("NOT TESTED, missing: jax")
     set_up_module("test_jit_limits")
+
+
+def read_within(pipe: Path) -> str:
+    """What is written into a named pipe."""
+    descriptor = os.open(pipe, os.O_RDWR)  # which waits for nobody
+    try:
+        if not select.select([descriptor], [], [], PATIENCE_S)[0]:
+            raise TimeoutError(f"nothing was written into {pipe}")
+        return os.read(descriptor, 100).decode()
+    finally:
+        os.close(descriptor)
 
 
 def state_of(process: int) -> str:
@@ -167,7 +179,7 @@ class TestTurns(JitCase):
         behind = self.jit(mode="background", strategy="hang")
         self.addCleanup(lambda: (hone.command.end_gentle(), behind.wait(PATIENCE_S)))
         behind(self.x, self.w)
-        tuner, seen = int(pid.read_text()), []
+        tuner, seen = int(read_within(pid)), []
 
         def race(*_):
             seen.append(state_of(tuner))
@@ -188,7 +200,7 @@ class TestTurns(JitCase):
         behind = self.jit(mode="background", strategy="write", db=str(db))
         self.addCleanup(lambda: (hone.command.end_gentle(), behind.wait(PATIENCE_S)))
         behind(self.x, self.w)
-        tuner = int(pid.read_text())  # in its transaction
+        tuner = int(read_within(pid))  # in its transaction
         begun, connect, send = threading.Event(), sqlite3.connect, hone.command._signal
 
         def noted(function):
@@ -223,7 +235,7 @@ class TestTurns(JitCase):
         behind = self.jit(mode="background", strategy="hang", db=str(db))
         self.addCleanup(lambda: (hone.command.end_gentle(), behind.wait(PATIENCE_S)))
         behind(self.x, self.w)
-        tuner = int(pid.read_text())
+        tuner = int(read_within(pid))
         with contextlib.closing(sqlite3.connect(db, isolation_level=None)) as other:
             other.execute("BEGIN EXCLUSIVE")
             self.addCleanup(hone.command.pause_gentle, False)

@@ -22,8 +22,9 @@ class Turns:
         """Alone among the searches in the foreground; what runs gently stands still."""
         with self._change:
             self._waiting += 1
-            command.pause_gentle(True)
         try:
+            with self._change:
+                command.pause_gentle(True)  # takes seconds where a transaction does: an interruption is undone below
             with self._foreground:
                 yield
         finally:
