@@ -40,7 +40,7 @@ std::optional<double> passes(int64_t first, int64_t step, uint8_t condition) {
   switch (condition) {
     case 0x5:  // differs from 0
       if (first == 0) return 0.0;
-      if (step != 0 && first % step == 0) runs = -d / s;
+      if (step == -1 || (step != 0 && first % step == 0)) runs = -d / s;
       break;
     case 0x2:
     case 0x8:

@@ -61,7 +61,7 @@ GraphEncoder::Lists GraphEncoder::lists_of(const std::vector<int32_t>& of, const
   lists.begin.assign(nodes + 1, 0);
   for (const int32_t v : of) ++lists.begin[v + 1];
   for (int64_t v = 0; v < nodes; ++v)
-    lists.begin[v + 1] = lists.begin[v] + std::min<int32_t>(lists.begin[v + 1], static_cast<int32_t>(cap_));
+    lists.begin[v + 1] = lists.begin[v] + static_cast<int32_t>(std::min<int64_t>(lists.begin[v + 1], cap_));
   lists.node.resize(lists.begin.back());
   std::vector<int32_t> place(lists.begin.begin(), lists.begin.end() - 1);
   for (size_t e = 0; e < of.size(); ++e)  // the first ones are kept

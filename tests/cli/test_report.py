@@ -38,7 +38,7 @@ def setUpModule():
     unittest.addModuleCleanup(made["folder"].cleanup)
     folder = made["dir"] = pathlib.Path(made["folder"].name)
     (folder / "two.hlo").write_text(TWO_KERNELS)
-    done = hone(folder, "tune", "two.hlo", "--budget", "12s", "--db", "two.db", "-q")
+    done = hone(folder, "tune", "two.hlo", "--threads", "1", "--budget", "12s", "--db", "two.db", "-q")
     if done.returncode != 0:
         raise RuntimeError(done.stderr.decode())
     done = hone(folder, "report", "two.hone", "--db", "two.db", "--trace", "two.pftrace", "--json")

@@ -92,14 +92,15 @@ class TestOutputs(unittest.TestCase):
                         self.assertFalse(np.shares_memory(one, other))
 
     def test_results_go_where_they_are_asked_for(self):
-        """Aligned or not, the same memory again, and other memory in between."""
+        """Aligned or not, the same memory again, that of another result, and other memory in between."""
         for function, tuned in self.programs.items():
             with self.subTest(function.__name__):
                 program = tuned._program
                 raw = [np.zeros(4 * 512 * 128 + 128, np.uint8) for _ in program.outputs]
                 for run, offset in enumerate((0, 4, 0, 0, 8, 0)):
                     inputs, places = self.inputs(run), []
-                    for block, spec in zip(raw, program.outputs, strict=True):
+                    blocks = raw if run % 2 == 0 else raw[::-1]
+                    for block, spec in zip(blocks, program.outputs, strict=True):
                         start = -block.ctypes.data % 64 + offset
                         array = block[start : start + 4 * int(np.prod(spec.shape))].view(spec.dtype).reshape(spec.shape)
                         places.append(unittest.mock.Mock(take=lambda array=array: array))

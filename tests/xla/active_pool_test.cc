@@ -81,7 +81,7 @@ TEST_CASE("a caller sleeps until a long task of a worker is done", "[pool]") {
 
 TEST_CASE("a caller computes nothing of another caller's run", "[pool]") {
   ActivePool pool(2);
-  std::latch begun(1), end(1);
+  std::latch begun(1), scheduled(1), end(1);
   std::atomic<bool> foreign = false;
   std::thread other([&] {
     ActivePool::Run run(pool);
@@ -89,14 +89,15 @@ TEST_CASE("a caller computes nothing of another caller's run", "[pool]") {
     work.schedule(1, [&] { begun.count_down(), end.wait(); });  // the only worker is busy with this
     begun.wait();
     work.schedule(1, [&] { foreign = foreign || pool.CurrentThreadId() < 0; });
+    scheduled.count_down();
     end.wait();
     while (!work.is_done()) std::this_thread::yield();
   });
-  begun.wait();
+  scheduled.wait();
   {
     ActivePool::Run run(pool);
     Work work(pool);
-    int mine = 0;
+    std::atomic<int> mine = 0;
     work.schedule(3, [&] { mine += pool.CurrentThreadId() < 0 ? 1 : 0; });
     work.help(run);
     CHECK(mine >= 1);  // the thread in reserve may have taken some

@@ -114,7 +114,7 @@ absl::StatusOr<std::unique_ptr<FunctionLibrary>> shared(CodeTable& table, std::u
     if (!address.ok()) return address.status();
     kernel.library = own;
     kernel.address = *address;
-    kernel.bytes = kernel.object->size() + std::exchange(library_bytes, 0);
+    kernel.bytes = (kernel.object ? kernel.object->size() : 0) + std::exchange(library_bytes, 0);
     if (!key.empty()) table.cache->add_linked(key, kernel);
     kernels.emplace(symbol, std::move(kernel));
     return absl::OkStatus();

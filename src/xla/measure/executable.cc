@@ -262,13 +262,9 @@ void Executable::find_results() {
     const bool taken = std::any_of(results_.begin(), results_.end(), [&](const Result& other) {
       return other.allocation == result.allocation && other.own != nullptr;
     });
-    const bool written =
-        !allocation.is_constant() && !allocation.is_tuple() &&
-        (!allocation.is_entry_computation_parameter() ||
-         std::any_of(donated_.begin(), donated_.end(), [&](const Donated& donated) {
-           return donated.target == addresses_[result.allocation] && inputs_[donated.leaf].index.empty();
-         }));
-    if (whole && written && !taken) result.own = addresses_[result.allocation];
+    const bool free =
+        !allocation.is_constant() && !allocation.is_tuple() && !allocation.is_entry_computation_parameter();
+    if (whole && free && !taken) result.own = addresses_[result.allocation];
     results_.push_back(result);
   }
 }
@@ -290,8 +286,6 @@ void Executable::set_output(size_t leaf, void* data) {
   void* const before = addresses_[result.allocation];
   void* const after = data != nullptr ? data : result.own;
   if (after == before) return;
-  for (Donated& donated : donated_)
-    if (donated.target == before) donated.target = after;
   point(result.allocation, after);
   point_outputs();
 }

@@ -61,7 +61,7 @@ class Executable {
   // The caller's memory; must be 64-byte aligned and stay valid during runs.
   void set_input(size_t leaf, const void* data);
   // Runs write output `leaf` there, from now on; the memory must be 64-byte aligned and stay valid during runs. Null: into memory
-  // of its own, as at first. Where the program shares that memory with a constant, an input that is not donated or another output,
+  // of its own, as at first. Where the program shares that memory with a constant, an input (donated or not) or another output,
   // output() is elsewhere all the same.
   void set_output(size_t leaf, void* data);
   void refresh_donated();  // must come before each run when has_donated()
