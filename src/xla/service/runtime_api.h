@@ -56,8 +56,8 @@ HONE_API int hone_program_set_weight(void* program, int i, const void* data);
 // Runs the program and waits for it. `inputs` has one pointer per input; those of weights are not read and may be NULL.
 // Inputs aligned to 64 bytes are used in place, others are copied; neither is written to. `outputs` has one pointer per
 // output, each with room for the whole array, which overlaps no input. Results are written straight into memory that is
-// aligned to 64 bytes, and copied into other memory, and where the program returns an input, a constant or one array
-// twice. 0, or non-zero on error, after which they are undefined.
+// aligned to 64 bytes; copied into other memory, and where the program returns an input, a constant or one array twice,
+// or writes a result into a donated input. 0, or non-zero on error, after which they are undefined.
 HONE_API int hone_program_run(void* program, const void* const* inputs, void* const* outputs);
 
 #ifdef __cplusplus
