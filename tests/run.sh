@@ -71,13 +71,13 @@ run_unittests() {
   count_unittests "$1" "${PIPESTATUS[0]}"
 }
 
-# run_unittests_beside NAME FOLDER NAME FOLDER: two suites at once, since each keeps about one core busy. The first is shown when both are done.
-run_unittests_beside() {
-  local pid
-  unittests "$2" >"$beside" &
-  pid=$!
-  run_unittests "$3" "$4"
-  wait "$pid"
+# begin_unittests FOLDER: beside what follows, since every suite keeps about one core busy; shown by finish_unittests NAME.
+begin_unittests() {
+  unittests "$1" >"$beside" &
+  beside_pid=$!
+}
+finish_unittests() {
+  wait "$beside_pid"
   local status=$?
   cat "$beside"
   cp "$beside" "$log"
@@ -103,9 +103,11 @@ run_script "layers (check_layers.py)" "$python" scripts/check_layers.py
 run_script "sizes (check_size.py)" "$python" scripts/check_size.py
 run_unittests "layers (unit tests)" tests/layers
 run_unittests "fuzz (unit tests)" tests/fuzz
+begin_unittests tests/python
 run_catch2 hone_tests
 run_catch2 hone_learn_tests
-run_unittests_beside "Python" tests/python "command line" tests/cli
+run_unittests "command line" tests/cli
+finish_unittests "Python"
 for script in tests/cli/*.sh; do
   if [[ -e $script ]]; then run_script "command line ($(basename "$script"))" bash "$script"; fi
 done
