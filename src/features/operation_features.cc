@@ -33,25 +33,23 @@ struct WinogradAxis {
   double inputs = 1, places = 1;  // transformed inputs; values of a transformed window
 };
 
-WinogradAxis plain_axis(const OperationSizes::Window& w, const WinogradForm& form) {
-  WinogradAxis axis{.results = static_cast<double>(w.out)};
-  axis.window = static_cast<double>(w.size);
-  axis.tile = w.size == 1 ? 1 : form.tile;
+WinogradAxis axis_of(int64_t results, int64_t window, const WinogradForm& form) {
+  WinogradAxis axis{.results = static_cast<double>(results)};
+  axis.window = static_cast<double>(window);
+  axis.tile = window == 1 ? 1 : form.tile;
   axis.tiles = std::ceil(axis.results / axis.tile);
   axis.reach = axis.places = axis.tile + axis.window - 1;
   axis.inputs = axis.tiles * axis.reach;
   return axis;
 }
 
+WinogradAxis plain_axis(const OperationSizes::Window& w, const WinogradForm& form) {
+  return axis_of(w.out, w.size, form);
+}
+
 // The window takes the place of the result, which takes that of the window.
 WinogradAxis gradient_axis(const OperationSizes::Window& w, const WinogradForm& form) {
-  WinogradAxis axis{.results = static_cast<double>(w.size)};
-  axis.window = static_cast<double>(w.out);
-  axis.tile = w.out == 1 ? 1 : form.tile;
-  axis.tiles = std::ceil(axis.results / axis.tile);
-  axis.reach = axis.places = axis.tile + axis.window - 1;
-  axis.inputs = axis.tiles * axis.reach;
-  return axis;
+  return axis_of(w.size, w.out, form);
 }
 
 // Of each remainder of a place by the stride a convolution of its own, or of each by the dilation images of their own.

@@ -15,11 +15,6 @@ import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 LIMIT_S = 60
-STARTS = 3
-
-
-class Ended(RuntimeError):
-    """Chromium is gone; the text has its last words."""
 
 
 def program():
@@ -31,15 +26,12 @@ class Browser:
     """One Chromium with one page. `requests` has all its network requests, `errors` its script errors."""
 
     def __init__(self):
-        """A Chromium that ends before it has a page says nothing about the page: it is started up to STARTS times."""
-        for left in reversed(range(STARTS)):
-            self.start()
-            try:
-                return self.attach()
-            except BaseException as error:
-                self.close()
-                if left == 0 or not isinstance(error, Ended):
-                    raise
+        self.start()
+        try:
+            self.attach()
+        except BaseException:
+            self.close()
+            raise
 
     def start(self):
         self.folder = tempfile.TemporaryDirectory(prefix="hone-browser-", ignore_cleanup_errors=True)
@@ -98,9 +90,10 @@ class Browser:
         return json.loads(text)
 
     def ended(self):
+        """An error with its last words."""
         status = self.process.wait(LIMIT_S)
         words = self.log.read_text(errors="replace").strip().splitlines()[-3:]
-        return Ended(f"Chromium ended with status {status}: {' | '.join(words)}")
+        return RuntimeError(f"Chromium ended with status {status}: {' | '.join(words)}")
 
     def note(self, event):
         method, values = event.get("method"), event.get("params", {})

@@ -73,8 +73,8 @@ class SharedLibrary : public FunctionLibrary {
   std::unordered_map<std::string, LinkedKernel> kernels_;
 };
 
-void note_object(CodeTable& table, const std::string& object) {
-  if (table.objects != nullptr) table.objects->push_back(object);
+void note_object(CodeTable& table, std::string_view object) {
+  if (table.objects != nullptr) table.objects->emplace_back(object);
 }
 
 // Dimensions of a kernel that this compilation has already, one way or the other.
@@ -232,7 +232,7 @@ Compiled compile_ir(IrCompiler* self, llvm::Module& module) {
   if (table.cache == nullptr || !seam_state(kCodeObjects).on) {
     Compiled result = fn(self, module);
     const std::lock_guard lock(table.mutex);
-    if (result) note_object(table, {(*result)->getBufferStart(), (*result)->getBufferEnd()});
+    if (result) note_object(table, {(*result)->getBufferStart(), (*result)->getBufferSize()});
     return result;
   }
   const double start_s = hone::steady_s();

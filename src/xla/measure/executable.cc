@@ -163,37 +163,31 @@ std::vector<Leaf> leaves_of(const xla::Shape& shape, int parameter) {
   return leaves;
 }
 
+// One for each number of threads. Never freed, since a process that was forked has none of the threads that would have to end.
+template <class Threads>
+Threads* threads_of_process(int count) {
+  static std::mutex mutex;
+  static auto& of_count = *new std::unordered_map<int, std::unique_ptr<Threads>>;
+  const std::lock_guard lock(mutex);
+  auto& threads = of_count[count];
+  if (!threads) threads = std::make_unique<Threads>(count);
+  return threads.get();
+}
+
 }  // namespace
 
-std::shared_ptr<Executable::Pool> Executable::pool_of(int threads) {
-  static std::mutex mutex;
-  static std::unordered_map<int, std::shared_ptr<Pool>> pools;  // one per thread count and process
-  const std::lock_guard lock(mutex);
-  auto& pool = pools[threads];
-  if (!pool) pool = std::make_shared<Pool>(threads);
-  return pool;  // libraries need a pool even for one thread
-}
-
-std::shared_ptr<ActiveThreads> Executable::active_threads(int threads) {
-  static std::mutex mutex;
-  // Never freed, since a process that was forked has none of the threads that would have to end.
-  static auto& of_count = *new std::unordered_map<int, std::shared_ptr<ActiveThreads>>;
-  const std::lock_guard lock(mutex);
-  auto& active = of_count[threads];
-  if (!active) active = std::make_shared<ActiveThreads>(threads);
-  return active;
-}
-
 Executable::Executable(std::shared_ptr<xla::cpu::CpuExecutable> compiled, const RunSettings& settings)
-    : compiled_(std::move(compiled)), settings_(settings), pool_(pool_of(settings.threads)) {
-  if (settings.active_wait && settings.threads > 1) active_ = active_threads(settings.threads);
+    : compiled_(std::move(compiled)), settings_(settings) {
+  if (settings.active_wait && settings.threads > 1)
+    active_ = threads_of_process<ActiveThreads>(settings.threads);
+  else
+    pool_ = threads_of_process<Pool>(settings.threads);  // libraries need a pool even for one thread
   const auto& layout = module().entry_computation_layout();
   for (int i = 0; i < layout.parameter_count(); ++i)
     for (Leaf& leaf : leaves_of(layout.parameter_shape(i), i)) inputs_.push_back(std::move(leaf));
   outputs_ = leaves_of(layout.result_shape(), 0);
   allocate();
   find_results();
-  point_outputs();
 }
 
 std::unique_ptr<Executable> Executable::another() const { return std::make_unique<Executable>(compiled_, settings_); }
@@ -269,12 +263,6 @@ void Executable::find_results() {
   }
 }
 
-void Executable::point_outputs() {
-  output_pointers_.clear();
-  for (const Result& result : results_)
-    output_pointers_.push_back(static_cast<const char*>(addresses_[result.allocation]) + result.offset);
-}
-
 void Executable::point(int allocation, void* data) {
   addresses_[allocation] = data;
   buffers_[allocation] = stream_executor::DeviceAddressBase(data, buffers_[allocation].AsDeviceAddress().size());
@@ -283,11 +271,7 @@ void Executable::point(int allocation, void* data) {
 void Executable::set_output(size_t leaf, void* data) {
   const Result& result = results_[leaf];
   if (result.own == nullptr) return;
-  void* const before = addresses_[result.allocation];
-  void* const after = data != nullptr ? data : result.own;
-  if (after == before) return;
-  point(result.allocation, after);
-  point_outputs();
+  point(result.allocation, data != nullptr ? data : result.own);
 }
 
 void Executable::set_input(size_t leaf, const void* data) {
@@ -304,7 +288,6 @@ void Executable::set_input(size_t leaf, const void* data) {
     if (table.is_entry_computation_parameter() && table.parameter_number() == inputs_[leaf].parameter &&
         inputs_[leaf].index.size() == 1 && table.param_shape_index().empty())
       static_cast<void**>(addresses_[table.index()])[inputs_[leaf].index[0]] = addresses_[index];
-  point_outputs();
 }
 
 void Executable::refresh_donated() {
@@ -313,18 +296,21 @@ void Executable::refresh_donated() {
       memcpy(donated.target, donated.source, xla::ShapeUtil::ByteSizeOf(inputs_[donated.leaf].shape, sizeof(void*)));
 }
 
-void Executable::run() {
+absl::Status Executable::run_passively() {
   xla::ExecutableRunOptions options;
   options.set_device_ordinal(0);
   options.set_intra_op_thread_pool(&pool_->device);
-  const absl::Status status =
-      active_ ? active_->run(*compiled_, buffers_) : compiled_->ExecuteThunks(&options, buffers_);
+  return compiled_->ExecuteThunks(&options, buffers_);
+}
+
+void Executable::run() {
+  const absl::Status status = active_ != nullptr ? active_->run(*compiled_, buffers_) : run_passively();
   if (!status.ok()) throw StageError(Stage::Run, "run: " + one_line(status.message()));
 }
 
 xla::Literal Executable::output_literal(size_t leaf) const {
   xla::Literal literal(outputs_[leaf].shape);
-  memcpy(literal.untyped_data(), output_pointers_[leaf], literal.size_bytes());
+  memcpy(literal.untyped_data(), output(leaf), literal.size_bytes());
   return literal;
 }
 

@@ -69,7 +69,9 @@ class Executable {
   // Constants, all inputs but the first and copies of weights that kernels keep leave the caches.
   void evict_weights() const;
   void run();  // throws RunError
-  const void* output(size_t leaf) const { return output_pointers_[leaf]; }
+  const void* output(size_t leaf) const {
+    return static_cast<const char*>(addresses_[results_[leaf].allocation]) + results_[leaf].offset;
+  }
   xla::Literal output_literal(size_t leaf) const;
   const xla::HloModule& module() const;
   size_t owned_bytes() const;  // beside the code and the caller's inputs
@@ -78,8 +80,6 @@ class Executable {
 
  private:
   struct Pool;
-  static std::shared_ptr<Pool> pool_of(int threads);
-  static std::shared_ptr<ActiveThreads> active_threads(int threads);
   struct Donated {
     size_t leaf;
     void* target;
@@ -91,15 +91,15 @@ class Executable {
     int64_t offset;
     void* own = nullptr;  // the memory that it has otherwise; null: it cannot be moved
   };
+  absl::Status run_passively();
   void allocate();
   void find_results();
-  void point_outputs();
   void point(int allocation, void* data);
 
   std::shared_ptr<xla::cpu::CpuExecutable> compiled_;
   RunSettings settings_;
-  std::shared_ptr<Pool> pool_;
-  std::shared_ptr<ActiveThreads> active_;  // null where threads wait as XLA's do
+  Pool* pool_ = nullptr;             // either this,
+  ActiveThreads* active_ = nullptr;  // or this, whose threads wait actively
   std::vector<Leaf> inputs_, outputs_;
   std::vector<AlignedBuffer> owned_;
   std::vector<void*> addresses_;                  // per allocation
@@ -107,7 +107,6 @@ class Executable {
   std::vector<std::vector<void*>> tuple_tables_;  // for tuple parameters
   std::vector<Donated> donated_;
   std::vector<Result> results_;  // per output leaf
-  std::vector<const void*> output_pointers_;
   std::vector<xla::MaybeOwningDeviceAddress> buffers_;
 };
 

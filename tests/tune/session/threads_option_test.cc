@@ -77,7 +77,7 @@ TEST_CASE("programs compute the same while their threads wait actively", "[tune]
     }
 }
 
-// The threads sleep between the runs; the second program's are those of the first.
+// Both have the same threads; that these sleep between runs is tested in active_pool_test.cc.
 TEST_CASE("two programs run by turns with threads that wait actively", "[tune]") {
   if (no_worker()) return;
   SessionOptions options = with_worker();
