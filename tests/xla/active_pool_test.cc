@@ -1,12 +1,17 @@
 // The pool by itself: it needs only Eigen's interface of thread pools.
 #include "measure/active_pool.h"
 
+#include <sched.h>
+
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <latch>
 #include <memory>
 #include <thread>
 #include <vector>
+
+#include "base/machine.h"
+#include "tests/skip.h"
 
 namespace hone::xla_side {
 namespace {
@@ -34,6 +39,24 @@ struct Work {
   ActivePool& pool;
   std::atomic<int> left = 0;
   std::atomic<bool> asleep = false;
+};
+
+// The calling thread runs on one core while there is one of these.
+class OnCore {
+ public:
+  explicit OnCore(int core) {
+    sched_getaffinity(0, sizeof before_, &before_);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    sched_setaffinity(0, sizeof one, &one);
+  }
+  ~OnCore() { sched_setaffinity(0, sizeof before_, &before_); }
+  OnCore(const OnCore&) = delete;
+  OnCore& operator=(const OnCore&) = delete;
+
+ private:
+  cpu_set_t before_;
 };
 
 bool within(std::chrono::milliseconds limit, const std::function<bool()>& is_so) {
@@ -115,6 +138,55 @@ TEST_CASE("workers sleep when no program runs", "[pool]") {
     work.schedule(8, [] {});
     work.help(run);
   }
+  CHECK(within(kLimit, [&] { return pool.sleeping() == 2; }));
+}
+
+TEST_CASE("a worker bound to the caller's core rests", "[pool]") {
+  const std::vector<int> cores = allowed_cpus();
+  if (cores.size() < 2) return skip_case("one core");
+  const OnCore here(cores[1]);
+  ActivePool pool(2, {cores[0], cores[1]});
+  for (int round = 0; round < 50; ++round) {
+    ActivePool::Run run(pool);
+    Work work(pool);
+    work.schedule(8, [] { std::this_thread::sleep_for(std::chrono::microseconds(200)); });
+    work.help(run);
+  }
+  CHECK(pool.computed() == std::vector<int>{cores[0]});
+  CHECK(allowed_cpus() == std::vector<int>{cores[1]});
+  CHECK(within(kLimit, [&] { return pool.sleeping() == 2; }));
+}
+
+TEST_CASE("a caller stays on its core until its run ends", "[pool]") {
+  const std::vector<int> cores = allowed_cpus();
+  if (cores.size() < 2) return skip_case("one core");
+  ActivePool pool(2, {cores[0], cores[1]});
+  {
+    const ActivePool::Run run(pool);
+    CHECK(allowed_cpus() == std::vector<int>{sched_getcpu()});
+    const ActivePool::Run inner(pool);
+  }
+  CHECK(allowed_cpus() == cores);
+}
+
+TEST_CASE("callers on all cores compute by themselves", "[pool]") {
+  const std::vector<int> cores = allowed_cpus();
+  if (cores.size() < 2) return skip_case("one core");
+  ActivePool pool(2, {cores[0], cores[1]});
+  std::atomic<int> ran = 0;
+  std::vector<std::thread> callers;
+  for (const int core : {cores[0], cores[1], cores[0]})
+    callers.emplace_back([&, core] {
+      const OnCore here(core);
+      for (int round = 0; round < 200; ++round) {
+        ActivePool::Run run(pool);
+        Work work(pool);
+        work.schedule(5, [&] { ++ran; });
+        work.help(run);
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  CHECK(ran == 3 * 200 * 5);
   CHECK(within(kLimit, [&] { return pool.sleeping() == 2; }));
 }
 

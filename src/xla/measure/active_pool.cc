@@ -30,11 +30,23 @@ void set_arithmetic() {
   _mm_setcsr((_mm_getcsr() & ~_MM_ROUND_MASK) | kFlushToZero | kDenormalsAreZero);
 }
 
+// The calling thread. False for no core, and one that the process has not; then it runs on any.
+bool bind_to(int core) {
+  if (core < 0 || core >= CPU_SETSIZE) return false;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  return sched_setaffinity(0, sizeof one, &one) == 0;
+}
+
 }  // namespace
 
-ActivePool::ActivePool(int threads) : threads_(threads) {
-  for (int id = 0; id < threads - 1; ++id) workers_.emplace_back([this, id] { work(id); });
-  workers_.emplace_back([this] { work_in_reserve(); });
+ActivePool::ActivePool(int threads, const std::vector<int>& cores) : threads_(threads) {
+  const bool bound = static_cast<int>(cores.size()) == threads;
+  for (int id = 0; id < (bound ? threads : threads - 1); ++id) workers_.emplace_back().core = bound ? cores[id] : -1;
+  for (int id = 0; Worker& worker : workers_)
+    worker.thread = std::thread([this, &worker, id = id++] { work(worker, id); });
+  in_reserve_ = std::thread([this] { work_in_reserve(); });
 }
 
 ActivePool::~ActivePool() {
@@ -42,28 +54,47 @@ ActivePool::~ActivePool() {
     const std::lock_guard lock(mutex_);
     ending_ = true;
   }
-  called_.notify_all();
   reserve_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
+  for (Worker& worker : workers_) worker.called.notify_all();
+  for (Worker& worker : workers_) worker.thread.join();
+  in_reserve_.join();
 }
 
 int ActivePool::CurrentThreadId() const { return own_pool == this ? own_id : -1; }
 
 int ActivePool::sleeping() {
   const std::lock_guard lock(mutex_);
-  return sleeping_;
+  return static_cast<int>(std::count_if(workers_.begin(), workers_.end(), [](const Worker& w) { return w.sleeping; }));
+}
+
+std::vector<int> ActivePool::computed() {
+  const std::lock_guard lock(mutex_);
+  std::vector<int> cores;
+  for (const Worker& worker : workers_)
+    if (worker.computed) cores.push_back(worker.core);
+  return cores;
+}
+
+bool ActivePool::rests(const Worker& worker) const { return worker.core >= 0 && callers_.contains(worker.core); }
+
+void ActivePool::call(Worker& worker) {
+  worker.sleeping = false;
+  ++worker.calls;
+  worker.called.notify_one();
+}
+
+ActivePool::Worker* ActivePool::sleeper() {
+  const auto found =
+      std::find_if(workers_.begin(), workers_.end(), [&](const Worker& w) { return w.sleeping && !rests(w); });
+  return found == workers_.end() ? nullptr : &*found;
 }
 
 void ActivePool::Schedule(std::function<void()> work) {
-  bool to_call = false;
-  {
-    const std::lock_guard lock(mutex_);
-    tasks_.push_back({std::move(work), current_run});
-    count_.store(tasks_.size(), std::memory_order_release);
-    to_call = sleeping_ > 0 && tasks_.size() > static_cast<size_t>(polling_);
-    if (to_call) ++calls_;
-  }
-  if (to_call) called_.notify_one();
+  const std::lock_guard lock(mutex_);
+  tasks_.push_back({std::move(work), current_run});
+  count_.store(tasks_.size(), std::memory_order_release);
+  if (tasks_.size() <= static_cast<size_t>(polling_)) return;
+  if (Worker* const worker = sleeper()) call(*worker);
 }
 
 void ActivePool::wake() {
@@ -121,22 +152,29 @@ void ActivePool::execute(Task& task) {
   current_run = before;
 }
 
-void ActivePool::work(int id) {
+void ActivePool::work(Worker& self, int id) {
   own_pool = this;
   own_id = id;
   set_arithmetic();
+  bind_to(self.core);
   const Condition no_run = [this] { return runs_.load(std::memory_order_relaxed) == 0 || ending_; };
   while (!ending_) {
     Task task;
-    if (poll(task, kAny, no_run)) {
+    bool resting = false;
+    {
+      const std::lock_guard lock(mutex_);
+      resting = rests(self);
+    }
+    if (!resting && poll(task, kAny, no_run)) {
+      self.computed = true;
       execute(task);
       continue;
     }
     std::unique_lock lock(mutex_);
-    if (!tasks_.empty()) continue;
-    ++sleeping_;
-    called_.wait(lock, [&, before = calls_] { return calls_ != before || ending_; });
-    --sleeping_;
+    if (!tasks_.empty() && !rests(self)) continue;
+    self.sleeping = true;
+    self.called.wait(lock, [&, before = self.calls] { return self.calls != before || ending_; });
+    self.sleeping = false;
   }
 }
 
@@ -166,24 +204,26 @@ void ActivePool::work_in_reserve() {
 }
 
 ActivePool::Run::Run(ActivePool& pool) : pool_(pool), before_(current_run) {
-  bool to_call = false, to_reserve = false;
-  {
-    const std::lock_guard lock(pool_.mutex_);
-    ++pool_.runs_;
-    id_ = ++pool_.last_run_;
-    to_call = pool_.sleeping_ > 0;
-    if (to_call) ++pool_.calls_;
-    to_reserve = std::exchange(pool_.reserve_idle_, false);
-  }
-  current_run = id_;
-  if (to_call) pool_.called_.notify_all();
-  if (to_reserve) pool_.reserve_.notify_one();
+  // A thread that runs a program within a run stays where it is; so does one that may not be bound.
+  const bool bound = before_ == kAny && pool.workers_.front().core >= 0;
+  const int here = sched_getcpu();
+  if (bound && sched_getaffinity(0, sizeof allowed_, &allowed_) == 0 && bind_to(here)) core_ = here;
+  const std::lock_guard lock(pool_.mutex_);
+  if (core_ >= 0) ++pool_.callers_[core_];
+  ++pool_.runs_;
+  current_run = id_ = ++pool_.last_run_;
+  while (Worker* const worker = pool_.sleeper()) pool_.call(*worker);
+  if (std::exchange(pool_.reserve_idle_, false)) pool_.reserve_.notify_one();
 }
 
 ActivePool::Run::~Run() {
   current_run = before_;
-  const std::lock_guard lock(pool_.mutex_);
-  --pool_.runs_;
+  {
+    const std::lock_guard lock(pool_.mutex_);
+    --pool_.runs_;
+    if (core_ >= 0 && --pool_.callers_[core_] == 0) pool_.callers_.erase(core_);
+  }
+  if (core_ >= 0) sched_setaffinity(0, sizeof allowed_, &allowed_);
 }
 
 void ActivePool::Run::help_until(const Condition& is_done, const std::function<void()>& before_sleep) noexcept {

@@ -3,13 +3,20 @@
 // XLA's pool lets a thread sleep microseconds after it has run out of work. The next kernel that is divided into parts then waits until a
 // thread has woken, tens of microseconds, on virtual machines more: as long as many kernels take. And the thread that runs the program sleeps
 // until the last part is done. Here both poll, for a bounded time, and the thread that runs the program computes parts while it waits.
+//
+// Linux may also wake a thread on the core of the thread that wakes it while another core is idle: on virtual machines, where a core that
+// has halted does not count as available. The two then share a core for many runs. So a pool for all cores of the process has a thread
+// bound to each, that of the core on which a program is run rests, and the thread that runs it stays there until it is done.
 #pragma once
+
+#include <sched.h>
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -20,8 +27,9 @@ namespace hone::xla_side {
 
 class ActivePool final : public Eigen::ThreadPoolInterface {
  public:
-  // Of `threads` (at least 2) that compute at once, one is the caller of a Run.
-  explicit ActivePool(int threads);
+  // Of `threads` (at least 2) that compute at once, one is the caller of a Run. `cores`: a worker is bound to each, if there are as many as
+  // threads; else workers run on any core.
+  explicit ActivePool(int threads, const std::vector<int>& cores = {});
   ~ActivePool() override;
   ActivePool(const ActivePool&) = delete;
   ActivePool& operator=(const ActivePool&) = delete;
@@ -32,7 +40,7 @@ class ActivePool final : public Eigen::ThreadPoolInterface {
   // Ends the sleep of every caller.
   void wake();
 
-  // While there is one, idle threads poll. The tasks that are scheduled on its thread, or by its tasks, are its own.
+  // On one thread. While there is one, idle threads poll. The tasks that are scheduled on its thread, or by its tasks, are its own.
   class Run {
    public:
     explicit Run(ActivePool& pool);
@@ -47,9 +55,12 @@ class ActivePool final : public Eigen::ThreadPoolInterface {
    private:
     ActivePool& pool_;
     uint64_t id_, before_;  // the thread's run before this one
+    int core_ = -1;         // on which the thread stays; -1 where workers are not bound
+    cpu_set_t allowed_;     // before it stayed there
   };
 
-  int sleeping();  // workers that sleep, of NumThreads() - 1; for tests
+  int sleeping();               // workers that sleep, of NumThreads() where they are bound, else one less; for tests
+  std::vector<int> computed();  // the cores of the bound workers that have run tasks so far; for tests
 
  private:
   struct Task {
@@ -59,9 +70,23 @@ class ActivePool final : public Eigen::ThreadPoolInterface {
   using Condition = std::function<bool()>;
   static constexpr uint64_t kAny = 0;
 
-  void work(int id);
+  struct Worker {
+    int core = -1;          // that it is bound to
+    bool sleeping = false;  // and not called yet
+    std::atomic<bool> computed = false;
+    uint64_t calls = 0;  // that end its sleep
+    std::condition_variable called;
+    std::thread thread;
+  };
+
+  void work(Worker& self, int id);
   void work_in_reserve();
-  bool pop(Task& task, uint64_t run);   // with mutex_ held
+  // With mutex_ held.
+  bool pop(Task& task, uint64_t run);
+  bool rests(const Worker& worker) const;  // a program is run by a thread of its core
+  void call(Worker& worker);
+  Worker* sleeper();  // one that may compute; null if there is none
+
   bool take(Task& task, uint64_t run);  // of this run, or of any
   // Looks for a task until there is one (true), `stop` is true, or the longest time of polling has passed. Workers are counted.
   bool poll(Task& task, uint64_t run, const Condition& stop);
@@ -72,14 +97,16 @@ class ActivePool final : public Eigen::ThreadPoolInterface {
   std::deque<Task> tasks_;
   std::atomic<size_t> count_ = 0;    // of tasks_
   std::atomic<uint64_t> taken_ = 0;  // tasks so far
-  int polling_ = 0, sleeping_ = 0;   // workers
-  uint64_t calls_ = 0, wakes_ = 0;   // that end sleeps of workers, and of callers
+  int polling_ = 0;                  // workers
+  uint64_t wakes_ = 0;               // that end sleeps of callers
   uint64_t last_run_ = 0;
+  std::map<int, int> callers_;  // by the core on which they began
   bool reserve_idle_ = false;
-  std::condition_variable called_, woken_, reserve_;
+  std::condition_variable woken_, reserve_;
   std::atomic<int> runs_ = 0;
   std::atomic<bool> ending_ = false;
-  std::vector<std::thread> workers_;
+  std::deque<Worker> workers_;
+  std::thread in_reserve_;
 };
 
 }  // namespace hone::xla_side

@@ -1,5 +1,6 @@
 #include "measure/active_run.h"
 
+#include "base/machine.h"
 #include "xla/backends/cpu/runtime/buffer_allocations.h"
 #include "xla/backends/cpu/runtime/thread_pool_task_runner.h"
 #include "xla/backends/cpu/runtime/thunk_executor.h"
@@ -21,7 +22,7 @@ xla::ExecutableRunOptions run_options(const Eigen::ThreadPoolDevice& device) {
 
 }  // namespace
 
-ActiveThreads::ActiveThreads(int threads) : pool_(threads), device_(&pool_, threads) {
+ActiveThreads::ActiveThreads(int threads) : pool_(threads, allowed_cpus()), device_(&pool_, threads) {
   const xla::ExecutableRunOptions options = run_options(device_);
   ynnpack_ = new absl::StatusOr<Thunk::YnnParams>(Thunk::YnnParams::Create(&options));
 }

@@ -158,7 +158,7 @@ Lowered Program::lower_again(const CompileTarget& target, const Decisions& decis
 
 // Before another variant is made, so that it gets the memory of one of these: all large ones but default XLA and the last.
 void Program::drop_large_variants(const CompileTarget& target) {
-  const std::string default_key = target_key(target) + "|" + to_text({});
+  const std::string default_key = target_key(target) + "|" + to_text(Decisions{});
   for (auto it = variants_.begin(); it != variants_.end();) {
     const bool keep =
         it == variants_.begin() || it->first == default_key || it->second.executable->owned_bytes() < kLargeBytes;
@@ -186,7 +186,7 @@ Variant& Program::variant(const CompileTarget& target, const Decisions& decision
   bind(variant);
   variants_.emplace_front(key, std::move(variant));
   // The default is never evicted: it takes part in every duel.
-  const std::string default_key = target_key(target) + "|" + to_text({});
+  const std::string default_key = target_key(target) + "|" + to_text(Decisions{});
   for (auto it = std::prev(variants_.end()); variants_.size() > kKeptVariants; it = std::prev(it)) {
     if (it->first == default_key) continue;
     variants_.erase(it);
