@@ -2,8 +2,11 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -20,6 +23,24 @@ using options::kGoTasks;
 
 std::string text(const nlohmann::json& request, const char* name) { return request.value(name, std::string()); }
 
+// Nothing where a damaged file holds no choices of the policy for each node.
+std::optional<GoActions> actions_of(const nlohmann::json& stored, const GoGraph& graph,
+                                    const options::GoOptions& options) {
+  GoActions actions;
+  try {
+    actions = stored.get<GoActions>();
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+  const std::array<int64_t, kGoTasks> choices = {graph.devices, options.schedule_levels, options.fusion_levels};
+  for (int task = 0; task < kGoTasks; ++task) {
+    const bool fits = std::all_of(actions[task].begin(), actions[task].end(),
+                                  [most = choices[task]](int32_t choice) { return choice >= 0 && choice < most; });
+    if (!fits || static_cast<int64_t>(actions[task].size()) != graph.nodes) return std::nullopt;
+  }
+  return actions;
+}
+
 // What online use remembers of each graph: its decisions, keyed by a hash of the graph and what they depend on.
 struct Memory {
   nlohmann::json known;
@@ -34,10 +55,7 @@ struct Memory {
   void recall(GoProblem& problem, const options::GoOptions& options) const {
     const auto found = known.find(key);
     if (found == known.end()) return;
-    const auto actions = found->get<GoActions>();
-    for (int task = 0; task < kGoTasks; ++task)
-      if (static_cast<int64_t>(actions[task].size()) != problem.graph.nodes) return;
-    simulate(problem, actions, options);
+    if (const auto actions = actions_of(*found, problem.graph, options)) simulate(problem, *actions, options);
   }
   void store(const GoProblem& problem) { known[key] = problem.best; }
 };

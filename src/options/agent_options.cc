@@ -46,7 +46,7 @@ void AgentOptions::validate() const {
   require(gnn_hidden >= 1 && gnn_hidden <= 4096, "gnn_hidden", "must be 1 to 4096");
   require(gnn_layers >= 1 && gnn_layers <= 16, "gnn_layers", "must be 1 to 16");
   require(opcode_embedding >= 1 && opcode_embedding <= 4096, "opcode_embedding", "must be 1 to 4096");
-  require(neighbour_cap >= 1, "neighbour_cap", "must be at least 1");
+  require(neighbour_cap >= 1 && neighbour_cap <= 1 << 20, "neighbour_cap", "must be 1 to 1048576");
   require(learning_rate > 0 && learning_rate <= 1, "learning_rate", "must be in (0, 1]");
   require(discount >= 0 && discount <= 1, "discount", "must be in [0, 1]");
   require(batch >= 1, "batch", "must be at least 1");

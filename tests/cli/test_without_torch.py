@@ -42,10 +42,28 @@ class WithoutTorchTest(CliTest):
         self.assertTrue(json.loads((self.dir / "plan.json").read_text()))
         again = self.json("go", "place", *devices, "--samples", "0", "--online", "mine.safetensors")  # it remembers
         self.assertEqual(again["known_seconds"], found["seconds"])
+        for damaged in ("text", [[0]], lambda actions: [[-1] * len(task) for task in actions]):
+            with self.subTest(damaged):  # counts as unknown
+                self.change_known(self.dir / "mine.safetensors", damaged)
+                last = self.json("go", "place", *devices, "--samples", "0", "--online", "mine.safetensors")
+                self.assertEqual(last["known_seconds"], found["start_seconds"])
         tasks = "placement,fusion,schedule"
         placed = self.json("place", *devices, "--strategy", "go", "--tasks", tasks)
         self.assertEqual((placed["strategy"], placed["valid"]), ("go", True))
         self.assertLessEqual(placed["step_seconds"], found["start_seconds"])
+
+    @staticmethod
+    def change_known(path, value):
+        """Replaces what an online policy's file remembers of each graph."""
+        data = path.read_bytes()
+        length = int.from_bytes(data[:8], "little")
+        header = json.loads(data[8 : 8 + length])
+        known = json.loads(header["__metadata__"]["known"])
+        changed = {key: value(actions) if callable(value) else value for key, actions in known.items()}
+        header["__metadata__"]["known"] = json.dumps(changed)
+        text = json.dumps(header).encode()
+        text += b" " * (-len(text) % 8)
+        path.write_bytes(len(text).to_bytes(8, "little") + text + data[8 + length :])
 
     def test_the_shipped_policy_orders(self):
         result = self.json("order", "softmax.hlo", "--budget", "60s", "--max-applications", "30")
