@@ -32,6 +32,14 @@ bool decides_structure(const Decision& decision) {
          decision.kind == DecisionKind::Rewrite;
 }
 
+// A duel runs programs again and again. After a pause threads that wait actively gain up to twice as much as XLA's
+// (docs/decisions/0049-active-waiting.md), so that they are kept where a duel shows no loss.
+constexpr double kLevel = 0.99;
+bool only_waits_actively(const Decisions& candidate, const Decisions& best) {
+  const Decision active{DecisionKind::Option, kWaitPolicy, "active"};
+  return candidate == merged(best, {active});
+}
+
 bool about_weights(const Decision& decision) { return decision.kind == DecisionKind::Weights; }
 
 Decisions structure_of(Decisions decisions) {
@@ -82,7 +90,8 @@ bool TuneState::try_step(const std::string& what, const Decisions& candidate) {
     longer.limit_s += kSecondLook * trial.budget_ms / 1e3;
     m = run.measurer.measure_program(candidate, best, longer);
   }
-  step.kept = m.ok() && m.ratio_low > 1 && m.ratio > options.min_gain;
+  const bool level = m.ratio > kLevel && m.ratio_high >= 1 && only_waits_actively(candidate, best);
+  step.kept = m.ok() && (level || (m.ratio_low > 1 && m.ratio > options.min_gain));
   run.result.steps.push_back(step);
   if (!step.kept) return false;
   best = candidate;

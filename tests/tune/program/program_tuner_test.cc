@@ -58,6 +58,28 @@ TEST_CASE("kernels, options and weights that gain add up; those that hurt stay o
   CHECK(result.kernels[0].kept);
 }
 
+TEST_CASE("threads wait actively where a duel shows no loss", "[tune]") {
+  FakeMeasurer measurer;
+  measurer.lowering = [](auto&, bool) {
+    Lowered l;
+    l.fingerprint = "f";
+    l.dimensions = {dimension(DecisionKind::Option, "wait_policy", {"passive", "active"}),
+                    dimension(DecisionKind::Option, "huge_pages", {"off", "on"}),
+                    dimension(DecisionKind::Weights, "0", {"as_is", "transposed"})};
+    return l;
+  };
+  for (const auto& [active, kept] : std::vector<std::pair<double, bool>>{{1, true}, {0.97, false}}) {
+    INFO(active);
+    measurer.speed = [active = active](const Decisions& d) {  // huge pages are level, too
+      return (has(d, "wait_policy", "active") ? active : 1) * (has(d, "0", "transposed") ? 1.3 : 1);
+    };
+    const ProgramResult result = tune_program(measurer, with_budget(60));
+    CHECK(has(result.decisions, "0", "transposed"));
+    CHECK(has(result.decisions, "wait_policy", "active") == kept);
+    CHECK_FALSE(has(result.decisions, "huge_pages", "on"));
+  }
+}
+
 TEST_CASE("the kernels that libraries of reductions make are searched, too", "[tune]") {
   const std::string first = "reduce:add:f32[8,512]->f32[8]:1", second = "reduce:maximum:f32[8,512]->f32[8]:1";
   FakeMeasurer measurer;
