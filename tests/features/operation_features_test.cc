@@ -180,6 +180,7 @@ const std::map<FamilyId, std::string> kNotRanked = {
     {FamilyId::Sine, "no convolution or dot"},
     {FamilyId::Sort, "no convolution or dot"},
     {FamilyId::CumulativeSum, "no convolution or dot"},
+    {FamilyId::WholeSum, "no convolution or dot"},
     {FamilyId::Power, "no convolution or dot"},
 };
 

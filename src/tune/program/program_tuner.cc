@@ -95,6 +95,7 @@ std::vector<TuneStep> make_steps() {
       {"recurrent loops", groups_of_family(FamilyId::Recurrence), greedily, {.kept = 0.3, .gain = 0.05}},
       {"sorts", groups_of_family(FamilyId::Sort), greedily, {.kept = 0.8, .gain = 2}},
       {"cumulative sums", groups_of_family(FamilyId::CumulativeSum), greedily, {.kept = 0.6, .gain = 0.8}},
+      {"whole sums", groups_of_family(FamilyId::WholeSum), greedily, {.kept = 0.3, .gain = 0.1}},
       {"powers", groups_of_family(FamilyId::Power), greedily, {.kept = 0.4, .gain = 0.5}},
       {"short loops", groups_of_family(FamilyId::ShortLoop), greedily, {.kept = 0.3, .gain = 0.3}},
       {"small dots", groups_of_family(FamilyId::SmallDot), greedily, {.kept = 0.4, .gain = 0.4}},

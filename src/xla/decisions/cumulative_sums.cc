@@ -4,10 +4,9 @@
 
 #include "decisions/arithmetic.h"
 #include "decisions/host_kernels.h"
-#include "decisions/splat.h"
+#include "decisions/reducers.h"
 #include "kernels/cumulative_sum.h"
 #include "status.h"
-#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/window_util.h"
 #include "xla_pch.h"
@@ -33,18 +32,6 @@ std::optional<SumType> type_of(xla::PrimitiveType type) {
     default:
       return {};
   }
-}
-
-bool is_zero(const HloInstruction* value) {
-  const HloInstruction* constant = splat_of(value);
-  return constant != nullptr && constant->literal().IsAll(0);
-}
-
-bool adds(const xla::HloComputation& reducer) {
-  const HloInstruction& root = *reducer.root_instruction();
-  return root.opcode() == HloOpcode::kAdd && reducer.num_parameters() == 2 &&
-         root.operand(0)->opcode() == HloOpcode::kParameter && root.operand(1)->opcode() == HloOpcode::kParameter &&
-         root.operand(0) != root.operand(1);
 }
 
 std::optional<CumulativePlan> sum_plan_of(const HloInstruction& op) {

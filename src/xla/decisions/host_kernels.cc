@@ -6,6 +6,7 @@
 #include "kernels/cumulative_sum.h"
 #include "kernels/few_rows.h"
 #include "kernels/sort.h"
+#include "kernels/whole_sum.h"
 #include "xla/service/custom_call_status_internal.h"
 #include "xla/service/custom_call_target_registry.h"
 #include "xla_pch.h"
@@ -34,6 +35,10 @@ void sum(void* out, const void** in, const char* config, size_t size, XlaCustomC
   guarded(status, [&] { cumulative_sum(CumulativePlan::from_text({config, size}), in[0], out); });
 }
 
+void sum_all_elements(void* out, const void** in, const char* config, size_t size, XlaCustomCallStatus* status) {
+  guarded(status, [&] { whole_sum(WholeSumPlan::from_text({config, size}), in[0], out); });
+}
+
 void rows(void* out, const void** in, const char* config, size_t size, XlaCustomCallStatus* status) {
   guarded(status, [&] {
     multiply_rows(RowsPlan::from_text({config, size}), static_cast<const float*>(in[0]), in[1],
@@ -48,6 +53,7 @@ void register_host_kernels() {
     auto& registry = *xla::CustomCallTargetRegistry::Global();
     registry.Register(kSortTarget, reinterpret_cast<void*>(&sort), "Host");
     registry.Register(kCumulativeSumTarget, reinterpret_cast<void*>(&sum), "Host");
+    registry.Register(kWholeSumTarget, reinterpret_cast<void*>(&sum_all_elements), "Host");
     registry.Register(kFewRowsTarget, reinterpret_cast<void*>(&rows), "Host");
     return true;
   }();

@@ -19,6 +19,7 @@
 #include "decisions/small_dots.h"
 #include "decisions/sorts.h"
 #include "decisions/split_convolution.h"
+#include "decisions/whole_sums.h"
 #include "decisions/window_slices.h"
 #include "decisions/winograd.h"
 #include "decisions/winograd_forms.h"
@@ -101,6 +102,8 @@ std::string cumulative_key(const HloInstruction& op) {
   return absl::StrCat(ShapeUtil::HumanString(op.shape()), ":", xla::window_util::ToString(op.window()));
 }
 
+std::string summed_key(const HloInstruction& op) { return ShapeUtil::HumanString(op.operand(0)->shape()); }
+
 double elements_of_state(const HloInstruction& op) {
   double elements = 0;
   for (const xla::Shape& shape : op.shape().tuple_shapes())
@@ -171,6 +174,7 @@ constexpr RewriteRow kRewrites[] = {
     {FamilyId::DenseConvolution, forms_of_dense, convolution_key, convolution_flops, dense_convolution},
     {FamilyId::CumulativeSum, only<is_cumulative_sum, kOnePass>, cumulative_key, elements_read,
      without_value<one_pass_sum>},
+    {FamilyId::WholeSum, only<is_whole_sum, kVectorSums>, summed_key, elements_read, without_value<sum_by_vectors>},
     {FamilyId::Pooling, only<is_expandable_pooling, kShifted>, pooling_key, expanded_operations, shifted},
     {FamilyId::PoolingGradient, only<is_expandable_scatter, kShifted>, scatter_key,
      [](const HloInstruction& op) { return elements_read(op) * window_positions(op.window()); },

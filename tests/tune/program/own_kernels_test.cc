@@ -158,6 +158,33 @@ TEST_CASE("cumulative sums in one pass give what windows give", "[tune]") {
   CHECK_FALSE(offers(session, windows("f32", "70", "size=70 pad=69_0", "add", "1"), FamilyId::CumulativeSum));
 }
 
+TEST_CASE("sums of all elements by vectors", "[tune]") {
+  if (no_worker()) return;
+  Session session(with_worker());
+  const auto sum_of = [](const std::string& shape, const std::string& dimensions, const std::string& of = "x",
+                         const std::string& operation = "add", const std::string& first = "0") {
+    const std::string type = shape.substr(0, 3);
+    return fmt::format(
+        "HloModule one\nreduced {{\n  a = {0}[] parameter(0)\n  b = {0}[] parameter(1)\n  ROOT r = {0}[] {1}(a, "
+        "b)\n}}\n"
+        "ENTRY main {{\n  x = {2} parameter(0)\n  y = {2} negate(x)\n  z = {0}[] constant({3})\n"
+        "  s = {0}[] reduce({4}, z), dimensions={{{5}}}, to_apply=reduced\n"
+        "  ROOT t = ({0}[], {2}) tuple(s, y)\n}}\n",
+        type, operation, shape, first, of, dimensions);
+  };
+  for (const auto& [shape, dimensions] : std::vector<std::pair<std::string, std::string>>{
+           {"f32[65536]", "0"}, {"f32[300,301]", "0,1"}, {"f64[300,301]", "0,1"}, {"f32[70001]{0}", "0"}}) {
+    INFO(shape);
+    const std::string hlo = check_other_form(session, sum_of(shape, dimensions), FamilyId::WholeSum);
+    CHECK(hlo.find("hone.whole_sum") != std::string::npos);
+  }
+  CHECK_FALSE(offers(session, sum_of("f32[65535]", "0"), FamilyId::WholeSum));
+  CHECK_FALSE(offers(session, sum_of("s32[65536]", "0"), FamilyId::WholeSum));
+  CHECK_FALSE(offers(session, sum_of("f32[65536]", "0", "y"), FamilyId::WholeSum));  // computed with its sum
+  CHECK_FALSE(offers(session, sum_of("f32[65536]", "0", "x", "maximum"), FamilyId::WholeSum));
+  CHECK_FALSE(offers(session, sum_of("f32[65536]", "0", "x", "add", "1"), FamilyId::WholeSum));
+}
+
 TEST_CASE("small dots as sums of products and dots of bytes by oneDNN", "[tune]") {
   if (no_worker()) return;
   Session session(with_worker());
