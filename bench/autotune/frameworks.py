@@ -4,8 +4,9 @@ Runtime, OpenVINO and TVM, on the same models with the same weights and inputs, 
 
 The models are the examples that frameworks_models.py has as PyTorch modules and, with --set larger, the whole models
 of larger/modules.py. A contender whose outputs differ from default XLA's by more than the tolerance of their type is
-left out and counted. Each program is one row of a JSONL file; results of tuning are stored beside it, so that a stopped
-run can be continued. --check only compares outputs.
+left out and counted. With several threads a turn waits until those of the contender before sleep, and begins with a
+call that is not timed. Each program is one row of a JSONL file; results of tuning are stored beside it, so that a
+stopped run can be continued. --check only compares outputs.
 """
 
 import argparse

@@ -27,6 +27,8 @@ ONNX = "model.onnx"
 MODELS = frameworks_models.MODELS | modules.MODELS
 EXAMPLES = Path(__file__).resolve().parents[2] / "scripts"  # where example_programs.py is
 WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+# Threads of OpenMP and of others poll for some milliseconds before they sleep, on cores that the next contender needs.
+SETTLE_S = 0.03
 TIMED_NS = 3e6  # one time is the mean over calls that take about this long together
 TOLERANCE = {  # relative, as in src/xla/measure/measure.cc
     "float64": 1024 * 2.0**-52,
@@ -299,8 +301,11 @@ def time_ns(call: Callable[[], object], repeats: int, clock: Callable[[], int]) 
     return (clock() - begin) / repeats
 
 
-def interleave(contenders: dict[str, Contender], rounds: int, clock: Callable[[], int]) -> dict[str, np.ndarray]:
-    """Nanoseconds per call, one per round; each round begins with the next contender."""
+def interleave(
+    contenders: dict[str, Contender], rounds: int, clock: Callable[[], int], settle: bool = False
+) -> dict[str, np.ndarray]:
+    """Nanoseconds per call, one per round; each round begins with the next contender. `settle`: each turn begins when
+    the threads of the contender before have gone to sleep, and with a call that is not timed."""
     names = list(contenders)
     repeats = {}
     for name, contender in contenders.items():
@@ -309,6 +314,9 @@ def interleave(contenders: dict[str, Contender], rounds: int, clock: Callable[[]
     times = {name: np.empty(rounds) for name in names}
     for i in range(rounds):
         for name in names[i % len(names) :] + names[: i % len(names)]:
+            if settle:
+                time.sleep(SETTLE_S)
+                contenders[name].call()
             times[name][i] = time_ns(contenders[name].call, repeats[name], clock)
     return times
 
@@ -318,7 +326,7 @@ def measure(case: Case) -> dict:
     if case.request["stage"] == "check":
         return {"contenders": known}
     clock = {"wall": time.perf_counter_ns, "cpu": time.process_time_ns}[case.request["clock"]]
-    times = interleave(contenders, case.request["rounds"], clock)
+    times = interleave(contenders, case.request["rounds"], clock, settle=case.threads > 1)
     rounds = case.request["rounds"]
     # Order statistics that enclose the median with 95 % confidence (normal approximation of the binomial).
     low, high = (
