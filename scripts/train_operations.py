@@ -27,8 +27,9 @@ SLOWEST, FASTEST = math.log(1 / 8), math.log(128)  # ratios beyond are as these
 UNKNOWN = {"crashed", "timed_out"}  # says nothing of the form
 LEAST_GAIN = math.log(1.03)  # of a choice without measuring
 LEAST_CALIBRATED = 40  # operations of a family, a form and a machine class
-# No bounds: programs have operations of these families that are far smaller than those that are drawn.
-NOT_BOUNDED = {"grouped-convolution", "depthwise-convolution", "depthwise-gradient", "small-dot", "s8-dot"}
+# Nothing is sure of operations with less arithmetic than all but this share of those that calibrated the bound: some
+# programs have operations far smaller than those that are drawn.
+SMALLEST = 0.02
 FOLDS = 5
 MOST_TREES = 700
 # Families with thousands of rows have trees of their own, trained on their rows alone, which may be less deep; those of
@@ -220,18 +221,21 @@ RULES = (
 )
 
 
-def bounds_of(rows, low, corrections):
-    """Models of before this file had families of operations have corrections by form alone."""
+def bounds_of(rows, low, bounds):
+    """`bounds`: corrections and least arithmetic. Models of before this file had families of operations have
+    corrections by form alone, and those of before there was a least arithmetic have none."""
+    corrections, least = bounds
     added = []
     for row in rows:
-        known = corrections.get(row["class"], {})
-        added.append(known.get(row["family"], known.get(row["family"].split(" ")[1], -math.inf)))
+        known, name = corrections.get(row["class"], {}), row["family"]
+        small = row["log_flops"] < least.get(row["class"], {}).get(name, -math.inf)
+        added.append(-math.inf if small else known.get(name, known.get(name.split(" ")[1], -math.inf)))
     return low + np.array(added)
 
 
-def line(name, rows, models, corrections):
+def line(name, rows, models, bounds):
     """One line of a table: of each rule the geometric mean, and the share of operations that are slower than 0.97."""
-    low, middle = bounds_of(rows, models["low"], corrections), models["middle"]
+    low, middle = bounds_of(rows, models["low"], bounds), models["middle"]
     found = choices(rows, low, middle)
     known = low > -math.inf
     covered = f"{np.mean((gains(rows) >= low)[known]):.3f}" if known.any() else "-"
@@ -243,7 +247,7 @@ def line(name, rows, models, corrections):
     print(f"| {name} | {len(by_operation(rows))} | {' | '.join(cells)} | {covered} | {error:.3f} |")
 
 
-def tables(rows, models, corrections):
+def tables(rows, models, bounds):
     """`models`: functions of the rows."""
     print(f"| operations | | {' | '.join(RULES)} | above the bound | error |")
     print(f"| --- | ---: | {' ---: |' * (len(RULES) + 2)}")
@@ -254,27 +258,34 @@ def tables(rows, models, corrections):
     for name in families:
         groups.append((name, [row for row in rows if operation_family(row) == name]))
     for name, some in groups:
-        line(name, some, {quantile: model(some) for quantile, model in models.items()}, corrections)
+        line(name, some, {quantile: model(some) for quantile, model in models.items()}, bounds)
 
 
-def corrections_of(rows, groups):
-    """Conformal: what must be added to the lower bound so that nine in ten gains of a family and form are above it, by
-    the errors of models that were trained without the operations."""
+def lower_quantile(values, share):
+    """The largest of the values that at most so many of them and one more are below, the least at the least."""
+    return round(sorted(values)[max(0, int(share * (len(values) + 1)) - 1)], 4)
+
+
+def bounds_by_family(rows, groups):
+    """Corrections, by machine class, then family and form. Conformal: what must be added to the lower bound so that
+    nine in ten gains of a family and form are above it, by the errors of models that were trained without the
+    operations. With them the least log2 of arithmetic that they hold for."""
     errors = collections.defaultdict(lambda: collections.defaultdict(list))
-    operations = collections.defaultdict(set)
+    operations = collections.defaultdict(lambda: collections.defaultdict(dict))
     for n in range(FOLDS):
         held = [row for row in rows if fold_of(row) == n]
         for row, bound in zip(held, groups.without(n)(held), strict=True):
             errors[row["class"]][row["family"]].append(row["gain"] - float(bound))
-            operations[row["class"], row["family"]].add(row["operation"])
-    return {
-        machine: {
-            family: round(sorted(found)[max(0, int(QUANTILES["low"] * (len(found) + 1)) - 1)], 4)
-            for family, found in sorted(families.items())
-            if len(operations[machine, family]) >= LEAST_CALIBRATED and family.split(" ")[0] not in NOT_BOUNDED
-        }
-        for machine, families in errors.items()
-    }
+            operations[row["class"]][row["family"]][row["operation"]] = row["log_flops"]
+    corrections, least = collections.defaultdict(dict), collections.defaultdict(dict)
+    for machine, families in errors.items():
+        for family, found in sorted(families.items()):
+            sizes = operations[machine][family]
+            if len(sizes) < LEAST_CALIBRATED:
+                continue
+            corrections[machine][family] = lower_quantile(found, QUANTILES["low"])
+            least[machine][family] = lower_quantile(sizes.values(), SMALLEST)
+    return corrections, least
 
 
 def of_model(model, names):
@@ -295,6 +306,8 @@ def main():
     arguments = parser.parse_args()
     names = json.loads(subprocess.run([arguments.tool, "names"], check=True, capture_output=True, text=True).stdout)
     rows = read_rows(arguments.tool, arguments.rows)
+    for row in rows:
+        row["log_flops"] = row["features"][names.index("log_flops")]
     held = [row for row in rows if row["isa"] == arguments.without_isa]
     seen = [row for row in rows if row["isa"] != arguments.without_isa]
     parts = {name: [row for row in seen if row["part"] == name] for name in ("train", "calibration", "test")}
@@ -303,16 +316,17 @@ def main():
     groups = Groups(parts, arguments.seed)
     test, known = parts["test"], parts["train"] + parts["calibration"]
     groups.check(test)
-    corrections = corrections_of(known, groups)
-    tables(test, {name: groups.scored(name) for name in QUANTILES}, corrections)
+    corrections, least = bounds_by_family(known, groups)
+    tables(test, {name: groups.scored(name) for name in QUANTILES}, (corrections, least))
     if arguments.compare:
         other = json.loads(arguments.compare.read_text())
         print(f"\n{arguments.compare}:")
-        tables(test, of_model(other, names), other["corrections"])
+        tables(test, of_model(other, names), (other["corrections"], other.get("least_log_flops", {})))
     if arguments.out:
         counts = collections.Counter((row["cpu"], row["isa"]) for row in known)
         trained = [{"cpu": cpu, "isa": isa, "rows": n} for (cpu, isa), n in sorted(counts.items())]
-        model = {"features": names, "trained_on": trained, "corrections": corrections, "groups": groups.json()}
+        model = {"features": names, "trained_on": trained, "corrections": corrections, "least_log_flops": least}
+        model["groups"] = groups.json()
         arguments.out.write_text(json.dumps(model, separators=(",", ":")) + "\n")
 
 

@@ -1,6 +1,7 @@
 #include "cost/operation_ranker.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -37,8 +38,10 @@ OperationRanker::OperationRanker(const std::string& path, int threads, const std
                          .middle = Trees::from_json(group.at("middle"), names.size()),
                          .high = Trees::from_json(group.at("high"), names.size())});
     const std::string machine = features::this_machine_class(threads, max_isa);
-    const nlohmann::json& corrections = json.at("corrections");
-    if (corrections.contains(machine)) corrections_ = corrections.at(machine).get<std::map<std::string, double>>();
+    const nlohmann::json &corrections = json.at("corrections"), &least = json.at("least_log_flops");
+    if (corrections.contains(machine))
+      for (const auto& [family, correction] : corrections.at(machine).items())
+        bounds_[family] = {correction.get<double>(), least.at(machine).at(family).get<double>()};
   } catch (const nlohmann::json::exception& e) {
     throw Error(std::string("no model of operations: ") + e.what(), path);
   }
@@ -78,10 +81,12 @@ std::optional<OperationRanker::Gain> OperationRanker::predict(const Kernel& oper
 }
 
 std::optional<double> OperationRanker::sure_gain(const Kernel& operation, const std::string& form) const {
-  const auto correction = corrections_.find(corrected_family(operation.dimension.key, form));
-  if (correction == corrections_.end()) return std::nullopt;
+  const std::string& key = operation.dimension.key;
+  const auto bound = bounds_.find(corrected_family(key, form));
+  if (bound == bounds_.end()) return std::nullopt;
+  if (std::log2(1 + std::max(0.0, operation_sizes(key)->flops())) < bound->second.least_log_flops) return std::nullopt;
   const std::optional<Gain> predicted = gain(operation, form);
-  return predicted ? std::optional(predicted->low + correction->second) : std::nullopt;
+  return predicted ? std::optional(predicted->low + bound->second.correction) : std::nullopt;
 }
 
 std::vector<double> OperationRanker::scores(const Kernel& operation, const std::vector<std::string>& forms) {

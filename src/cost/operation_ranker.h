@@ -35,7 +35,8 @@ class OperationRanker : public KernelRanker {
   // that the model does not know.
   std::optional<Gain> gain(const Kernel& operation, const std::string& form) const;
   // The gain that nine in ten operations of the family and the form reach at least on machines of this class (see below),
-  // calibrated on operations that the model was not trained on. Nothing where none of them were measured.
+  // calibrated on operations that the model was not trained on. Nothing where none of them were measured, and for
+  // operations that do less arithmetic than those.
   std::optional<double> sure_gain(const Kernel& operation, const std::string& form) const;
 
   std::vector<double> scores(const Kernel& operation, const std::vector<std::string>& forms) override;
@@ -52,7 +53,12 @@ class OperationRanker : public KernelRanker {
   mutable std::map<std::pair<std::string, std::string>, std::optional<Gain>> known_;  // by fingerprint and form
   std::vector<Group> groups_;  // the first that knows a family predicts it
   features::Cpu cpu_;
-  std::map<std::string, double> corrections_;  // of `low`, by corrected_family(), for this machine class
+  // What calibrates `low` on this machine class.
+  struct Bound {
+    double correction = 0;       // added
+    double least_log_flops = 0;  // log2(1 + floating-point operations) of the least calibrated operation
+  };
+  std::map<std::string, Bound> bounds_;  // by corrected_family()
 };
 
 // What forms have in common but for their numbers: "onednn", "split-winograd", "f32-result", ...

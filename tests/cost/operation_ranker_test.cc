@@ -1,6 +1,7 @@
 #include "cost/operation_ranker.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -48,6 +49,20 @@ TEST_CASE("a sure gain needs a calibration of the form and the machine", "[cost]
   CHECK_FALSE(OperationRanker(path, 2, "").sure_gain(convolution(), "winograd=4"));  // another machine class
 }
 
+TEST_CASE("nothing is sure of operations that do less arithmetic than those of the calibration", "[cost]") {
+  const TempDir folder;
+  const std::string path = tune::write_operation_model(folder, {.of_four = 0.7});
+  const double flops = operation_sizes(tune::kSmallConvolution)->flops();
+  nlohmann::json model = nlohmann::json::parse(read_file(path));
+  nlohmann::json& least = model["least_log_flops"][features::this_machine_class(1)]["convolution winograd"];
+  least = std::log2(1 + flops) - 0.01;
+  write_file(path, model.dump());
+  CHECK(OperationRanker(path, 1, "").sure_gain(convolution(), "winograd=4"));
+  least = std::log2(1 + flops) + 0.01;
+  write_file(path, model.dump());
+  CHECK_FALSE(OperationRanker(path, 1, "").sure_gain(convolution(), "winograd=4"));
+}
+
 TEST_CASE("families of operations may have trees of their own", "[cost]") {
   const TempDir folder;
   const std::string path = tune::write_operation_model(folder, {.of_others = 0.1});
@@ -76,7 +91,8 @@ TEST_CASE("the shipped model has the features of the program", "[cost]") {
 TEST_CASE("a file that is no model of operations is refused", "[cost]") {
   const TempDir folder;
   const std::string path = (folder.path() / "model.json").string();
-  for (const char* text : {"", "[]", "{}", R"({"features": ["one"], "groups": [], "corrections": {}})"}) {
+  for (const char* text :
+       {"", "[]", "{}", R"({"features": ["one"], "groups": [], "corrections": {}, "least_log_flops": {}})"}) {
     write_file(path, text);
     CHECK_THROWS_AS(OperationRanker(path, 1, ""), Error);
   }

@@ -35,14 +35,18 @@ inline nlohmann::json form_trees(const FormGains& gains, double shift) {
              {"left", {1, 0, 3, 5, 0, 0, 0}}}}}};
 }
 
-// `corrections`: of the lower bounds of Winograd's method for plain convolutions and of both forms of grouped ones on this machine; none if it was not calibrated.
+// `corrections`: of the lower bounds of Winograd's method for plain convolutions and of both forms of grouped ones on this
+// machine, for all operations; none if it was not calibrated.
 inline std::string write_operation_model(const TempDir& folder, const FormGains& gains, bool calibrated = true) {
-  nlohmann::json corrections = nlohmann::json::object();
+  nlohmann::json corrections = nlohmann::json::object(), least = nlohmann::json::object();
   if (calibrated)
-    corrections[features::this_machine_class(1)] = {
-        {"convolution winograd", -0.01}, {"grouped-convolution shifted", -0.01}, {"grouped-convolution onednn", -0.01}};
+    for (const char* family : {"convolution winograd", "grouped-convolution shifted", "grouped-convolution onednn"}) {
+      corrections[features::this_machine_class(1)][family] = -0.01;
+      least[features::this_machine_class(1)][family] = 0;
+    }
   const nlohmann::json model = {{"features", features::operation_feature_names()},
                                 {"corrections", corrections},
+                                {"least_log_flops", least},
                                 {"groups",
                                  {{{"families", nlohmann::json::array()},
                                    {"low", form_trees(gains, -gains.spread)},
