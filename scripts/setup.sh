@@ -25,11 +25,13 @@ installed_versions() {
   dpkg-query -W -f='${db:Status-Status} ${Package} ${Version}\n' "$@" 2>/dev/null | sed -n 's/^installed //p'
 }
 
+can_install() { apt-get install -s -qq --no-install-recommends "$@" >/dev/null 2>&1; }
+
 # install_apt_packages LIST: those of the list that are missing.
 install_apt_packages() {
   local -A wanted=() present=()
   local -a missing=() request=()
-  local name version
+  local name version i
   while read -r name version; do wanted[$name]=$version; done < <(grep -v '^#' "$1")
   while read -r name version; do present[$name]=$version; done < <(installed_versions "${!wanted[@]}")
   for name in "${!wanted[@]}"; do
@@ -48,6 +50,10 @@ install_apt_packages() {
       if apt-cache madison "$name" | grep -F " $version |" >/dev/null; then name+="=$version"; fi
       request+=("$name")
     done
+    # A version may still be listed while what it depends on has moved on.
+    if ! can_install "${request[@]}"; then
+      for i in "${!request[@]}"; do can_install "${request[i]}" || request[i]=${request[i]%%=*}; done
+    fi
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${request[@]}" >&2 || return 1
     while read -r name version; do present[$name]=$version; done < <(installed_versions "${!wanted[@]}")
   fi
