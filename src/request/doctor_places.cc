@@ -57,9 +57,10 @@ Check wheel_check(const std::string& site) {
 
 Check onednn_check(const std::string& site) {
   std::error_code none;
-  for (const fs::path& folder : {fs::path(site) / ".." / "..", fs::path(site) / "onednn_cpu_gomp.libs"})
-    if (!site.empty() && fs::exists(folder / "libdnnl.so.3", none))
-      return {"oneDNN", CheckStatus::Ok, (folder / "libdnnl.so.3").lexically_normal().string()};
+  // Of a build's environment, of the wheel of oneDNN and of Hone's own.
+  for (const char* folder : {"../..", "onednn_cpu_gomp.libs", "hone/lib"})
+    if (const fs::path library = fs::path(site) / folder / "libdnnl.so.3"; !site.empty() && fs::exists(library, none))
+      return {"oneDNN", CheckStatus::Ok, library.lexically_normal().string()};
   return {
       "oneDNN", CheckStatus::Warning, "libdnnl.so.3 is not beside the wheels",
       "convolutions and dots of other libraries are still tried; pip install onednn-cpu-gomp in the same environment"};

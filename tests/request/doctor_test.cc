@@ -130,9 +130,13 @@ TEST_CASE("what lies beside XLA's wheel is found by its versions", "[request]") 
   CHECK(onednn_check(site.string()).status == CheckStatus::Warning);
   fs::create_directories(site / "jax-0.9.dist-info");
   fs::create_directories(site / "jaxlib-0.8.dist-info");
-  write_file((folder.path() / "lib" / "libdnnl.so.3").string(), "");
   CHECK(contains(jax_check(site.string()).detail, "jax 0.9 and jaxlib 0.8"));
-  CHECK(onednn_check(site.string()).status == CheckStatus::Ok);
+  for (const fs::path& beside : {folder.path() / "lib", site / "hone" / "lib"}) {
+    fs::create_directories(beside);
+    write_file((beside / "libdnnl.so.3").string(), "");
+    CHECK(onednn_check(site.string()).status == CheckStatus::Ok);
+    fs::remove(beside / "libdnnl.so.3");
+  }
   for (const auto check : {wheel_check, onednn_check, jax_check}) {
     CHECK(check("").status == CheckStatus::Warning);
     CHECK_FALSE(check("").hint.empty());
