@@ -11,6 +11,7 @@
 #include "search/yield_belief.h"
 #include "tune/kernel/kernel_tuner.h"
 #include "tune/program/experiments.h"
+#include "tune/session/decision_list.h"
 
 namespace hone::tune {
 
