@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Run times on a machine that trees have not seen, corrected by a few kernels that it has measured.
+
+    bench/perf_model/unseen_machine.py build/data/fusion/* --split data/splits/random.txt --part validation
+
+Each data set is predicted by trees of the others. Then so many kernels of its training programs, drawn at random from
+those of at least 2 us, correct them: the median of their residuals, and a regression on what is left whose kernel is
+the share of trees in which two rows fall into the same leaf (the proximity of random forests, in ridge regression).
+Errors are those of hone eval: kernels of at least 5 us, means of programs; then means over draws, and their range.
+"""
+
+import argparse
+import statistics
+import sys
+from pathlib import Path
+
+import numpy as np
+import xgboost
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
+import harness  # noqa: E402
+from dataset import kendall, parts_of  # noqa: E402
+from train_kernels import MOST_WEIGHT, OF_TASK, SETTINGS, host_of, read_rows  # noqa: E402
+
+LEAST_NS, LEAST_MEASURED_NS = 5000, 2000
+MOST = 2.0  # a logarithm: larger residuals count as this
+
+
+class Rows:
+    def __init__(self, folder, tool, parts):
+        rows = read_rows(tool, folder)
+        lines = [line.split("\t") for line in rows["kernels"].tobytes().decode().splitlines()]
+        self.host = host_of(folder)
+        self.programs = np.array([lines[i][1] for i in rows["kernel"]])
+        self.parts = np.array([parts.get(program, "") for program in self.programs])
+        self.features = rows["features"]
+        self.log_ns, self.analytical = np.log(rows["runtime_ns"]), np.log(rows["analytical_ns"])
+
+
+def trained(sets, trees):
+    chosen = [rows.parts == "train" for rows in sets]
+    target = [(rows.log_ns - rows.analytical)[here] for rows, here in zip(sets, chosen, strict=True)]
+    weight = [np.full(len(part), min(MOST_WEIGHT, max(map(len, target)) / len(part))) for part in target]
+    features = np.concatenate([rows.features[here] for rows, here in zip(sets, chosen, strict=True)])
+    data = xgboost.QuantileDMatrix(features, np.concatenate(target), weight=np.concatenate(weight))
+    return xgboost.train(SETTINGS | OF_TASK["fusion"] | {"seed": 0}, data, trees)
+
+
+def proximity(leaves, others):
+    """[rows, others]: the share of trees in which they fall into the same leaf."""
+    return np.stack([(row == others).mean(axis=1) for row in leaves])
+
+
+def correction(leaves, residuals, asked, smoothing):
+    """What kernels of these leaves and residuals say about the residuals of `asked`, leaves as well."""
+    middle = np.median(residuals)
+    left = np.clip(residuals - middle, -MOST, MOST)
+    gram = proximity(leaves, leaves) + smoothing * np.eye(len(left))
+    return middle + proximity(asked, leaves) @ np.linalg.solve(gram, left)
+
+
+def errors(rows, here, prediction):
+    """Mean and geometric mean over programs of the MAPE, mean of Kendall's tau, in rows `here`."""
+    mape, taus = [], []
+    for program in sorted(set(rows.programs[here])):
+        own = rows.programs[here] == program
+        p, ns = np.exp(prediction[own]), np.exp(rows.log_ns[here][own])
+        mape.append(100 * float(np.mean(np.abs(p / ns - 1))))
+        if (tau := kendall(list(p), list(ns))) is not None:
+            taus.append(tau)
+    return statistics.fmean(mape), statistics.geometric_mean(mape), statistics.fmean(taus)
+
+
+def rows_of(unseen, others, arguments):
+    model = trained(others, arguments.trees)
+    asked = np.flatnonzero((unseen.parts == arguments.part) & (unseen.log_ns >= np.log(LEAST_NS)))
+    pool = np.flatnonzero((unseen.parts == "train") & (unseen.log_ns >= np.log(LEAST_MEASURED_NS)))
+    most = max(arguments.kernels)
+    draws = [np.random.default_rng(seed).choice(pool, most, replace=False) for seed in range(arguments.draws)]
+
+    def told(rows):
+        data = xgboost.DMatrix(unseen.features[rows])
+        return model.predict(data) + unseen.analytical[rows], model.predict(data, pred_leaf=True)
+
+    plain, leaves = told(asked)
+    mean, middle, tau = errors(unseen, asked, plain)
+    body = [[f"{unseen.host}: trees of the others", f"{mean:.1f}", f"{middle:.1f}", f"{tau:.3f}"]]
+    for count in arguments.kernels:
+        found = []
+        for draw in draws:
+            p, own = told(draw[:count])
+            residuals = unseen.log_ns[draw[:count]] - p
+            found.append(errors(unseen, asked, plain + correction(own, residuals, leaves, arguments.smoothing)))
+        low, high = np.min(found, axis=0), np.max(found, axis=0)
+        cells = [
+            f"{m:.{d}f} [{a:.{d}f}, {b:.{d}f}]"
+            for m, a, b, d in zip(np.mean(found, axis=0), low, high, (1, 1, 3), strict=True)
+        ]
+        body.append([f"{unseen.host}: {count} kernels", *cells])
+    return body
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("datasets", nargs="+")
+    parser.add_argument("--split", type=Path, required=True)
+    parser.add_argument("--part", choices=("validation", "test"), default="validation")
+    parser.add_argument("--kernels", type=int, nargs="+", default=[30, 100, 300], help="measured on the machine")
+    parser.add_argument("--draws", type=int, default=4)
+    parser.add_argument("--smoothing", type=float, default=0.2, help="of the regression, added to its diagonal")
+    parser.add_argument("--trees", type=int, default=250)
+    parser.add_argument("--tool", default=str(ROOT / "build" / "bench_kernel_rows"))
+    arguments = parser.parse_args()
+    parts = parts_of(arguments.split)
+    every = [Rows(folder, arguments.tool, parts) for folder in arguments.datasets]
+    body = []
+    for unseen in every:
+        body += rows_of(unseen, [rows for rows in every if rows is not unseen], arguments)
+        print(f"{unseen.host}: done", file=sys.stderr, flush=True)
+    print(harness.markdown_table(["", "mean", "geometric", "tau"], body))
+
+
+if __name__ == "__main__":
+    main()
