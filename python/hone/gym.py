@@ -31,7 +31,10 @@ from .gym_vector import XlaPassOrderVector
 
 __all__ = ["IDS", "Results", "XlaPassOrder", "XlaPassOrderVector", "benchmark", "benchmarks"]
 
-IDS = tuple(f"hone/XlaPassOrder{kind}-v0" for kind in ("", "Shaped", "Costs", "Graph", "ActionHistory", "RunTime"))
+IDS = tuple(
+    f"hone/XlaPassOrder{kind}-v0"
+    for kind in ("", "Shaped", "Costs", "Graph", "ActionHistory", "ChangeHistory", "RunTime")
+)
 
 
 class XlaPassOrder(gymnasium.Env):
@@ -40,7 +43,7 @@ class XlaPassOrder(gymnasium.Env):
     programs: a file or a list of files; the seed of an episode selects one, or `reset(options={"program": NAME})`.
     passes: names of the actions; None is the default action set. Further options are those of PassEnvOptions
     (src/passorder/pass_env.h): traj_limit, reward_scale, gamma, shaping_scale, log_counts, action_history,
-    failure_penalty, probe_masks, measure_ms, threads, max_isa.
+    change_history, failure_penalty, probe_masks, measure_ms, threads, max_isa.
     """
 
     metadata = {"render_modes": ["ansi", "human"], "render_fps": 4}

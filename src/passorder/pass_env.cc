@@ -30,6 +30,8 @@ constexpr Kind kKinds[] = {
     {"hone/XlaPassOrderCosts-v0", [](PassEnvOptions& o) { o.costs = true; }},
     {"hone/XlaPassOrderGraph-v0", [](PassEnvOptions& o) { o.graph = true; }},
     {"hone/XlaPassOrderActionHistory-v0", [](PassEnvOptions& o) { o.action_history = o.log_counts = true; }},
+    {"hone/XlaPassOrderChangeHistory-v0",
+     [](PassEnvOptions& o) { o.action_history = o.change_history = o.log_counts = true; }},
     {"hone/XlaPassOrderRunTime-v0", [](PassEnvOptions& o) { o.run_time = true; }},
 };
 constexpr const char* kActionHistory = "hone/XlaPassOrderActionHistory-v0";
@@ -73,7 +75,8 @@ PassEnv::PassEnv(PassEnvOptions options) : options_(std::move(options)) {
   if (options_.passes.empty()) options_.passes = session_->default_passes();
   spec_.id = options_.id;
   spec_.actions = static_cast<int64_t>(options_.passes.size());
-  spec_.observation_width = options_.graph ? 0 : features::kOpcodeCount + (options_.action_history ? spec_.actions : 0);
+  view_ = view_of(options_);
+  spec_.observation_width = view_.width();
   spec_.cost_width = options_.costs ? kCostWidth : 0;
   spec_.node_width = options_.graph ? features::node_feature_count() : 0;
 }
@@ -106,8 +109,7 @@ Observation PassEnv::reset(uint64_t seed, const ResetOptions& options) {
 }
 
 Observation PassEnv::observe() const {
-  return passorder::observe(*session_, program_, *initial_, *state_, history_, seen_.at(state_->fingerprint),
-                            {options_.graph, options_.costs, options_.log_counts, options_.action_history});
+  return passorder::observe(*session_, program_, *initial_, *state_, history_, seen_.at(state_->fingerprint), view_);
 }
 
 double PassEnv::reward_of(const PassState& before, const PassState& after) const {
@@ -215,6 +217,16 @@ std::string PassEnv::render() const {
 }
 
 std::unique_ptr<Environment> PassEnv::clone() const { return std::unique_ptr<Environment>(new PassEnv(*this)); }
+
+PassView view_of(const PassEnvOptions& options) {
+  PassView view(options.passes);
+  view.graph = options.graph;
+  view.costs = options.costs;
+  view.log_counts = options.log_counts;
+  view.action_history = options.action_history;
+  view.change_history = options.change_history;
+  return view;
+}
 
 PassEnvOptions pass_env_options(const std::string& name) {
   const std::string id = name == kActionHistoryBefore ? kActionHistory : name;

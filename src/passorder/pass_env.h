@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "passorder/environment.h"
+#include "passorder/pass_observation.h"
 #include "passorder/pass_session.h"
 
 namespace hone::passorder {
@@ -28,6 +29,7 @@ struct PassEnvOptions {
   // values end with one number per action, 1 if it was taken in this state before. Most such actions do nothing again, which
   // the counts do not show.
   bool action_history = false;
+  bool change_history = false;  // values end with what changed the program, and when (PassView)
   // Instead of the above, one reward at the end of the episode, which is then terminated: reward_scale * ln(run time of the
   // untouched program / run time now), or -reward_scale if the program does not run or its outputs differ.
   bool run_time = false;
@@ -42,8 +44,8 @@ struct PassEnvOptions {
 };
 
 // Observation::values, [135]: instructions by opcode (features::opcode_number), then [actions] with
-// `action_history`. Observation::costs, [6]: log(1 + x) of FLOPs, transcendentals and bytes, then each
-// divided by that of the untouched program.
+// `action_history` and [2 actions + 2] with `change_history`. Observation::costs, [6]: log(1 + x) of FLOPs,
+// transcendentals and bytes, then each divided by that of the untouched program.
 class PassEnv : public Environment {
  public:
   // Throws Error for options that do not fit, unknown passes and missing files.
@@ -71,6 +73,7 @@ class PassEnv : public Environment {
 
   PassEnvOptions options_;
   EnvironmentSpec spec_;
+  PassView view_;
   std::shared_ptr<PassSession> session_;
   // Of the programs: file names without folder and extensions; the paths where those of several files are equal.
   std::vector<std::string> names_;
@@ -88,9 +91,10 @@ class PassEnv : public Environment {
 };
 
 // The environments by id: XlaPassOrder-v0, XlaPassOrderShaped-v0, XlaPassOrderCosts-v0, XlaPassOrderGraph-v0,
-// XlaPassOrderActionHistory-v0 and XlaPassOrderRunTime-v0, all with the prefix "hone/"; XlaPassOrderTaken-v0, the name of
-// XlaPassOrderActionHistory-v0 before 0.2. Throws Error for other ids.
+// XlaPassOrderActionHistory-v0, XlaPassOrderChangeHistory-v0 and XlaPassOrderRunTime-v0, all with the prefix "hone/";
+// XlaPassOrderTaken-v0, the name of XlaPassOrderActionHistory-v0 before 0.2. Throws Error for other ids.
 PassEnvOptions pass_env_options(const std::string& name);
+PassView view_of(const PassEnvOptions& options);  // what an environment with these options shows; the passes are named
 std::vector<std::string> pass_env_ids();
 
 }  // namespace hone::passorder

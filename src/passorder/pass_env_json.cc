@@ -37,6 +37,7 @@ PassEnvOptions pass_env_options_from_json(nlohmann::json from) {
   take(from, "log_counts", options.log_counts);
   take(from, "taken", options.action_history);  // in files of versions before 0.2
   take(from, "action_history", options.action_history);
+  take(from, "change_history", options.change_history);
   take(from, "run_time", options.run_time);
   take(from, "measure_ms", options.measure_ms);
   take(from, "failure_penalty", options.failure_penalty);

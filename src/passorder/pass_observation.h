@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "passorder/environment.h"
@@ -16,6 +17,16 @@ struct PassView {
   bool costs = false;           // also Observation::costs
   bool log_counts = false;      // values are log(1 + count)
   bool action_history = false;  // values end with one number per action: 1 if it was taken in this state
+  // Values end with, per action, how often it changed the program before (at most 4, over 4), then 0.8^k where k changes
+  // came after its last one, and two numbers: instructions / those of the untouched program and changes / 45.
+  bool change_history = false;
+  std::unordered_map<std::string, size_t> actions;  // numbers by name
+  size_t count = 0;                                 // of the actions
+
+  PassView() = default;
+  // The names of the actions in their order.
+  explicit PassView(const std::vector<std::string>& passes);
+  int64_t width() const;  // of the values
 };
 
 // The observation of the state after `history`; `initial` is the untouched state, `taken` has an element per action.

@@ -126,7 +126,7 @@ OrderPolicy::OrderPolicy(const std::string& path, PassSession& session)
     : session_(session), policy_(load_policy(path)) {
   const PassEnvOptions made = pass_env_options_from_json(policy_->environment());
   passes_ = made.passes;
-  view_ = {made.graph, made.costs, made.log_counts, made.action_history};
+  view_ = view_of(made);
   if (passes_.empty()) throw Error("the policy does not list its passes", path);
   if (static_cast<int64_t>(passes_.size()) != policy_->spec().actions)
     throw Error("the policy lists another number of passes than it scores", path);
@@ -140,6 +140,8 @@ PassScores OrderPolicy::scores(const std::string& program) {
     std::string key = place.state->fingerprint;
     if (view_.action_history)
       for (const bool was : taken) key += was ? '1' : '0';
+    if (view_.change_history)
+      for (const std::string& pass : place.passes) key += ' ' + pass;
     const auto known = known_.find(key);
     if (known != known_.end()) return known->second;
     const Observation seen =

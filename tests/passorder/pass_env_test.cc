@@ -292,6 +292,25 @@ TEST_CASE("an observation shows which passes were taken in the present state", "
   CHECK(taken(env.reset(0)) == std::vector<float>{0, 0, 0});
 }
 
+TEST_CASE("an observation shows which passes changed the program, and how long ago", "[rl][passes]") {
+  const Files files;
+  PassEnvOptions options = pass_env_options("hone/XlaPassOrderChangeHistory-v0");
+  options.programs = {files.path};
+  options.session = session_options();
+  options.passes = {"zero_sized_hlo_elimination", "dce", "cse"};
+  PassEnv env(options);
+  const auto changes = [&](const Observation& seen) {
+    REQUIRE(seen.values.size() == static_cast<size_t>(env.spec().observation_width));
+    return std::vector<float>(seen.values.end() - 8, seen.values.end());
+  };
+  CHECK(changes(env.reset(0)) == std::vector<float>{0, 0, 0, 0, 0, 0, 1, 0});
+  CHECK(changes(env.step(0).observation) == std::vector<float>{0, 0, 0, 0, 0, 0, 1, 0});  // it changes nothing
+  const auto shrunk = [&](int64_t left) { return static_cast<float>(static_cast<double>(left) / 10); };
+  CHECK(changes(env.step(1).observation) == std::vector<float>{0, 0.25f, 0, 0, 1, 0, shrunk(9), 1 / 45.0f});
+  CHECK(changes(env.step(2).observation) == std::vector<float>{0, 0.25f, 0.25f, 0, 0.8f, 1, shrunk(8), 2 / 45.0f});
+  CHECK(changes(env.reset(0)) == std::vector<float>{0, 0, 0, 0, 0, 0, 1, 0});
+}
+
 TEST_CASE("the run time is measured once, at the end", "[rl][passes]") {
   const Files files;
   PassEnvOptions options = env_options(files);
@@ -342,7 +361,7 @@ TEST_CASE("bad options are named", "[rl][passes]") {
   options.traj_limit = 0;
   CHECK_THROWS_AS(PassEnv(options), Error);
   CHECK_THROWS_AS(pass_env_options("hone/Nonsense-v0"), Error);
-  CHECK(pass_env_ids().size() == 6);
+  CHECK(pass_env_ids().size() == 7);
   CHECK(pass_env_options("hone/XlaPassOrderTaken-v0").id == "hone/XlaPassOrderActionHistory-v0");  // before 0.2
 }
 

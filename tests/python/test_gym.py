@@ -36,7 +36,7 @@ def make(kind="", **options):
 @unittest.skipUnless(HAS_GYMNASIUM and BUILT, "NOT TESTED, missing: gymnasium or the build")
 class GymTest(unittest.TestCase):
     def test_checker_finds_nothing(self):
-        for kind in ("", "Shaped", "Costs", "Graph"):
+        for kind in ("", "Shaped", "Costs", "Graph", "ChangeHistory"):
             with self.subTest(kind), warnings.catch_warnings():
                 warnings.simplefilter("error")
                 env = make(kind)
