@@ -3,7 +3,7 @@
 lets them, random search and greedy search order the passes of programs of other families.
 
     bench/pass_order/run.py --quick                # a test of the whole benchmark in minutes
-    bench/pass_order/run.py --steps 200000         # the paper's number of steps
+    bench/pass_order/run.py --paper                # the paper's agents, steps and networks: days; run it in background
 
 Everything goes to --out (default build/pass_order): policies, one file of numbers per program and seed, summary.md,
 results.csv and the figures. Finished parts are not repeated, so a stopped run can be continued.
@@ -39,6 +39,7 @@ AGENTS = {
     "PPO + GNN": ["--agent", "ppo", "--network", "gnn"],
 }
 GNN = ["--gnn-hidden", "32", "--gnn-layers", "2", "--batch", "64", "--epochs", "4", "--layers", "128"]
+PAPER = ("DQN", "A2C", "TRPO", "PPO", "PPO + value features", "PPO + shaping", "PPO + GNN")
 SEARCHES = ("random", "greedy")
 
 
@@ -67,7 +68,11 @@ def parse(arguments=None):
     parser.add_argument("--build", type=Path)
     parser.add_argument("--stage", choices=("all", "train", "test", "report"), default="all")
     parser.add_argument("--quick", action="store_true", help="2,000 steps, two seeds, three programs a set")
+    parser.add_argument("--paper", action="store_true", help="200,000 steps, 2048 x 2048, the agents of the paper")
     options = parser.parse_args(arguments)
+    if options.paper:
+        options.steps, options.gnn_steps, options.layers = 200000, 200000, "2048,2048"
+        options.agents = options.agents or ",".join(PAPER)
     if options.quick:
         options.steps, options.seeds, options.programs = 2000, "0,1", options.programs or 3
         options.test_max_instructions = min(options.test_max_instructions, 2500)

@@ -1,0 +1,72 @@
+"""Explored programs spread over processes, each with an XLA worker of its own."""
+
+import multiprocessing
+import time
+
+import programs
+import states as explored
+
+SAVE_EVERY_S = 120
+
+
+def training_files(limit):
+    """Training programs up to a number of instructions, smallest first; the untouched ones that D makes smaller."""
+    sizes = {row["name"]: row["instructions"] for row in programs.table()}
+    return sorted(programs.chosen("training", limit), key=lambda file: (sizes.get(name_of(file), 150), file.name))
+
+
+def name_of(file):
+    return file.name.split(".")[0]
+
+
+def _save(held):
+    for states in held.values():
+        states.save()
+
+
+def _serve(pipe, files, folder, build):
+    worker = explored.Worker(files, build)
+    held = {}
+    for file in files:
+        states = explored.States(worker, file, folder)
+        if states.ratio(0) is not None:
+            held[states.name] = states
+        states.save()
+    pipe.send(list(held))
+    saved = time.monotonic()
+    while (message := pipe.recv()) is not None:
+        work, names, arguments = message
+        pipe.send({name: work(held[name], *arguments) for name in names if name in held})
+        if time.monotonic() > saved + SAVE_EVERY_S:
+            _save(held)
+            saved = time.monotonic()
+    _save(held)
+
+
+class Farm:
+    """`call` runs a function on the states of each named program, where they are held."""
+
+    def __init__(self, files, processes, folder=None, build=None):
+        # A worker of XLA must not be copied by a fork, nor an open library.
+        context = multiprocessing.get_context("spawn")
+        self.pipes, self.processes = [], []
+        for part in range(processes):
+            mine, other = context.Pipe()
+            arguments = (other, files[part::processes], folder, build)
+            self.processes.append(context.Process(target=_serve, args=arguments, daemon=True))
+            self.processes[-1].start()
+            self.pipes.append(mine)
+        self.names = [name for pipe in self.pipes for name in pipe.recv()]
+
+    def call(self, work, *arguments, names=None):
+        for pipe in self.pipes:
+            pipe.send((work, self.names if names is None else names, arguments))
+        results = {}
+        for pipe in self.pipes:
+            results.update(pipe.recv())
+        return results
+
+    def close(self):
+        for pipe, process in zip(self.pipes, self.processes, strict=True):
+            pipe.send(None)
+            process.join()

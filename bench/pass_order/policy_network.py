@@ -1,0 +1,150 @@
+"""A policy network trained by imitation, in the file format of src/passorder/policy_file.h."""
+
+import json
+import struct
+
+import numpy as np
+import torch
+
+OPCODES = 135
+TEMPERATURE = 0.01  # of the targets, in log gain: passes 1 % worse than the best get 1/e of its weight
+IDLE_REGRET, MOST_REGRET, REGRET_WEIGHT = 0.02, 0.3, 30.0
+LEAST_VARIANCE, CUT = 0.01, 10.0  # as src/passorder/input_scale.cc
+TENSOR_TYPES = {np.dtype(np.float32): "F32", np.dtype(np.float64): "F64"}
+
+
+def logs(values):
+    return np.copysign(np.log1p(np.abs(values)), values)
+
+
+class Scale:
+    """Symmetric logarithms brought to mean 0 and deviation 1, and cut (src/passorder/input_scale.h)."""
+
+    def __init__(self, observations, actions):
+        rows = logs(observations.astype(np.float64))
+        self.mean, self.variance = rows.mean(0), rows.var(0)
+        taken = slice(OPCODES, OPCODES + actions)  # drawn in training, see tried()
+        self.mean[taken], self.variance[taken] = 0.1, 0.09
+
+    def __call__(self, values):
+        return np.clip((logs(values) - self.mean) / np.sqrt(self.variance + LEAST_VARIANCE), -CUT, CUT)
+
+
+class Network:
+    """The forward pass in numpy: an observation to log-probabilities of the passes."""
+
+    def __init__(self, scale, layers):
+        self.scale, self.layers = scale, layers  # (weights [outputs, inputs], bias [outputs])
+
+    def __call__(self, observation):
+        x = self.scale(observation)
+        for weights, bias in self.layers[:-1]:
+            x = np.tanh(weights @ x + bias)
+        weights, bias = self.layers[-1]
+        x = weights @ x + bias
+        return x - x.max() - np.log(np.exp(x - x.max()).sum())
+
+
+def tried(idle, rng):
+    """Some of the passes that change nothing in a state, as if a walk had tried them there: [rows, actions]."""
+    share = rng.random((len(idle), 1)) ** 2 * (rng.random((len(idle), 1)) < 0.6)
+    return idle & (rng.random(idle.shape) < share)
+
+
+class Targets:
+    """What is asked for in each state: a distribution over the best passes, and what each pass costs against them."""
+
+    def __init__(self, worth, here):
+        self.idle = np.isnan(worth)
+        values = np.where(self.idle, -9.0, worth)
+        best = values.max(1, keepdims=True)
+        share = np.where(self.idle, 0, np.exp((values - best) / TEMPERATURE))
+        self.share = (share / share.sum(1, keepdims=True)).astype(np.float32)
+        self.regret = np.where(self.idle, IDLE_REGRET, np.clip(best - values, 0, MOST_REGRET)).astype(np.float32)
+        self.useful = best[:, 0] > here + 1e-6  # else the walk may stop here
+
+
+def fit(observations, worth, here, weight, seed=0, epochs=60, hidden=(256, 256), rate=1e-3, decay=1e-2):
+    """Trains one network on lessons [rows] by cross-entropy with the targets plus the expected regret."""
+    torch.manual_seed(seed)
+    torch.set_num_threads(1)
+    rng = np.random.default_rng(seed)
+    actions, batch = worth.shape[1], 256
+    scale, targets = Scale(observations, actions), Targets(worth, here)
+    weight = weight * np.where(targets.useful, 1, 0.1)
+    weight = (weight / weight.mean()).astype(np.float32)
+    widths = [observations.shape[1], *hidden, actions]
+    layers = [torch.nn.Linear(a, b) for a, b in zip(widths, widths[1:], strict=False)]
+    network = torch.nn.Sequential(*[part for layer in layers for part in (layer, torch.nn.Tanh())][:-1])
+    optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=decay)
+    batches = [(epoch, at) for epoch in range(epochs) for at in range(0, len(observations), batch)]
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=len(batches) + 1, pct_start=0.1)
+    taken = slice(OPCODES, OPCODES + actions)
+    for _, at in batches:
+        if at == 0:
+            order = rng.permutation(len(observations))
+        rows = order[at : at + batch]
+        seen = observations[rows].copy()
+        seen[:, taken] = tried(targets.idle[rows], rng)
+        logits = network(torch.tensor(scale(seen), dtype=torch.float32))
+        logits = logits.masked_fill(torch.tensor(seen[:, taken] > 0), -1e9)
+        chances = torch.log_softmax(logits, 1)
+        surprise = -(torch.tensor(targets.share[rows]) * chances).sum(1)
+        regret = (chances.exp() * torch.tensor(targets.regret[rows])).sum(1)
+        loss = ((surprise + REGRET_WEIGHT * regret) * torch.tensor(weight[rows])).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+    return Network(scale, [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in layers])
+
+
+def write_tensors(path, tensors, metadata):
+    """A safetensors file; tensors by name."""
+    header, data = {"__metadata__": metadata}, b""
+    for name in sorted(tensors):
+        array = np.ascontiguousarray(tensors[name])
+        offsets = [len(data), len(data) + array.nbytes]
+        header[name] = {"dtype": TENSOR_TYPES[array.dtype], "shape": list(array.shape), "data_offsets": offsets}
+        data += array.tobytes()
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def save(path, network, passes, environment, command):
+    """The policy as `hone order` and `hone gym eval` read it."""
+    hidden = [len(bias) for _, bias in network.layers[:-1]]
+    width = network.layers[0][0].shape[1]
+    spec = {"id": environment, "actions": len(passes), "observation_width": width, "cost_width": 0, "node_width": 0}
+    metadata = {
+        "format": "hone-policy-1",
+        "options": json.dumps({"agent": "ppo", "layers": hidden, "activation": "tanh", "normalize": True}),
+        "spec": json.dumps(spec),
+        "environment": json.dumps({"id": environment, "passes": list(passes)}),
+        "command": command,
+        "steps": "0",
+    }
+    tensors = {f"policy.layer{i}.weight": weights.astype(np.float32) for i, (weights, _) in enumerate(network.layers)}
+    tensors |= {f"policy.layer{i}.bias": bias.astype(np.float32) for i, (_, bias) in enumerate(network.layers)}
+    tensors["scale.values.count"] = np.ones(1)
+    tensors["scale.values.mean"], tensors["scale.values.square"] = network.scale.mean, network.scale.variance
+    write_tensors(path, tensors, metadata)
+
+
+def load(path):
+    """A network that `save` wrote."""
+    data = path.read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    header, data = json.loads(data[8 : 8 + size]), data[8 + size :]
+    types = {name: kind for kind, name in TENSOR_TYPES.items()}
+
+    def tensor(name):
+        begin, end = header[name]["data_offsets"]
+        return np.frombuffer(data[begin:end], types[header[name]["dtype"]]).reshape(header[name]["shape"])
+
+    levels = range(1 + len(json.loads(header["__metadata__"]["options"])["layers"]))
+    scale = Scale.__new__(Scale)
+    scale.mean, scale.variance = tensor("scale.values.mean"), tensor("scale.values.square")
+    return Network(scale, [(tensor(f"policy.layer{i}.weight"), tensor(f"policy.layer{i}.bias")) for i in levels])
