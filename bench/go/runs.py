@@ -112,7 +112,9 @@ class Bench:
 
     def baselines(self, name: str, tasks: str) -> dict | None:
         def make():
-            found = self.hone("place", *self.where(name), "--tasks", tasks, "--strategy", "single")
+            found = self.hone(
+                "place", *self.where(name), "--tasks", tasks, "--strategy", "single", "--parameters", "copied"
+            )
             single = found["step_seconds"] if found["valid"] else None
             return {"seconds": {**found["baselines"], "single": single}, "nodes": found["operations"]}
 
@@ -135,7 +137,7 @@ class Bench:
 
         def make():
             words = ["--tasks", self.options.tasks, "--strategy", "anneal", "--steps", steps]
-            answer = self.hone("place", *self.where(name), *words, "--from", self.start(name))
+            answer = self.hone("place", *self.where(name), *words, "--parameters", "copied", "--from", self.start(name))
             return {
                 "start": answer["baselines"]["given"],
                 "best": answer["step_seconds"] if answer["valid"] else None,

@@ -275,6 +275,7 @@ sim::Plan plan_with_policy(const sim::TaskGraph& graph, const sim::Topology& top
                   {"quiet", output.quiet}};
   if (!options.tasks.empty()) request["problem"]["tasks"] = options.tasks;
   request["finalists"] = options.finalists;
+  request["problem"]["parameters"] = options.parameters;
   if (options.training.iterations > 0) request["training"] = to_json(options.training);
   json response = options.training.iterations > 0 ? cost::run_learn_command("go-place", request, learn_host(output))
                                                   : go::place_by_policy(request);

@@ -17,9 +17,10 @@ struct GoPlaceOptions {
   int64_t samples = 16;  // variants simulated in every step of an evaluation; 0 = only the policy's own decisions
   options::GoTrainOptions
       training;  // before planning, by default without iterations; its seed and threads are always used
-  std::vector<std::string> tasks;  // tasks of the policy to decide; empty = all
-  bool finalists = false;          // the answer also has the best plans of different step times
-  std::string models;              // folder that is searched first for the shipped policy
+  std::vector<std::string> tasks;     // tasks of the policy to decide; empty = all
+  bool finalists = false;             // the answer also has the best plans of different step times
+  std::string parameters = "copied";  // sim::Parameters of the simulator
+  std::string models;                 // folder that is searched first for the shipped policy
 
   GoPlaceOptions() { training.iterations = 0; }
 };

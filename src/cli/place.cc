@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "base/clock.h"
@@ -19,8 +20,8 @@
 #include "cli/command_tree.h"
 #include "cli/go.h"
 #include "cli/place_costs.h"
+#include "cli/place_report.h"
 #include "place/place_program.h"
-#include "place/place_trace.h"
 #include "sim/strategies.h"
 #include "sim/task_graph_json.h"
 
@@ -31,40 +32,10 @@ namespace {
 using nlohmann::json;
 
 constexpr char kPolicy[] = "go";  // the strategy that is a learned policy
+constexpr int64_t kSteps = 10000;
 
-struct PlaceCommand {
-  std::shared_ptr<OutputOptions> output;
-  std::shared_ptr<ProgramOptions> program;
-  std::string devices, tasks = "placement", strategy = "anneal", costs = "roofline", weights, policy, models;
-  std::string from, out, hlo, trace, graph;
-  int64_t steps = 10000;
-  int randoms = 1;
-  bool measure = false;
-};
-
-// The subject of placement: an XLA program, or a task graph in JSON, which has no session.
-struct Subject {
-  std::unique_ptr<OpenedProgram> opened;
-  place::PlacedProgram placed;
-  const sim::TaskGraph& graph() const { return placed.program.graph; }
-};
-
-// One line of the table.
-struct Row {
-  std::string name;
-  sim::Plan plan;
-  sim::StepReport report;
-  tune::Measurement measured;
-};
-
-// An improvement found by a search.
-struct Gain {
-  int64_t step = 0;                              // simulations so far
-  double elapsed_s = 0, cpu_s = 0, seconds = 0;  // wall and CPU time since the search began; the plan's step time
-};
-
-Subject open_subject(const PlaceCommand& command) {
-  Subject subject;
+PlaceSubject open_subject(const PlaceCommand& command) {
+  PlaceSubject subject;
   const std::string& path = command.program->program;
   if (path.ends_with(".json")) {
     subject.placed.program.graph = place::read_task_graph(read_file(path), path);
@@ -80,25 +51,27 @@ bool decides_any(const sim::Tasks& row, const sim::Tasks& asked) {
   return (row.placement && asked.placement) || (row.fusion && asked.fusion) || (row.schedule && asked.schedule);
 }
 
-bool better(const Row& a, const Row& b) {
+bool better(const PlaceRow& a, const PlaceRow& b) {
   if (a.report.valid != b.report.valid) return a.report.valid;
   return a.report.step_seconds < b.report.step_seconds;
 }
 
 class Placing {
  public:
-  Placing(const PlaceCommand& command, const Subject& subject, const sim::Costs& costs, sim::Simulator& simulator)
+  Placing(const PlaceCommand& command, const PlaceSubject& subject, const sim::Costs& costs, sim::Simulator& simulator)
       : command_(command), subject_(subject), costs_(costs), simulator_(simulator) {
     options_.tasks = sim::parse_tasks(command.tasks);
     options_.seed = command.program->seed.value_or(0);
-    options_.steps = command.steps;
+    options_.steps = command.steps.value_or(command.budget.empty() ? kSteps : std::numeric_limits<int64_t>::max());
     options_.base.fusion = subject.placed.xla_fusion;
     options_.default_fusion = subject.placed.xla_fusion;
+    if (options_.tasks.fusion && options_.base.fusion.empty())  // a task graph: what XLA would fuse is not known
+      options_.base.fusion = sim::strategy("priority-fusion").plan(simulator, options_).fusion;
     options_.stop = [] { return interrupted(); };
   }
 
   // The defaults first, then the baselines, and last the chosen strategy.
-  std::vector<Row> run() {
+  std::vector<PlaceRow> run() {
     add("default", options_.base);
     for (const sim::StrategyRow& row : sim::strategies()) {
       if (row.searches || row.name == command_.strategy || !decides_any(row.decides, options_.tasks)) continue;
@@ -114,7 +87,7 @@ class Placing {
     add(command_.strategy, chosen());
     return std::move(rows_);
   }
-  const std::vector<Gain>& gains() const { return gains_; }  // of the chosen strategy, if it searches
+  const PlaceSearch& searched() const { return searched_; }
 
  private:
   sim::Plan chosen() {
@@ -125,20 +98,30 @@ class Placing {
     options_.base = std::min_element(rows_.begin(), rows_.end(), better)->plan;
     ProgressOptions shown;
     shown.quiet = command_.output->quiet;
-    shown.total = static_cast<double>(options_.steps);
-    Progress progress("annealing", shown);
+    shown.budget_s = command_.budget.empty() ? 0 : parse_duration_s(command_.budget, "--budget");
+    if (command_.steps || command_.budget.empty()) shown.total = static_cast<double>(options_.steps);
+    Progress progress(row.name, shown);
     const double begin_s = steady_s(), begin_cpu_s = cpu_s();
+    if (shown.budget_s > 0) {
+      options_.spent = [=] { return seconds_since(begin_s) / shown.budget_s; };
+      options_.stop = [this] { return interrupted() || options_.spent() >= 1; };
+    }
     options_.progress = [&, known = std::numeric_limits<double>::infinity()](int64_t step, double best) mutable {
-      if (best < known) gains_.push_back({step, steady_s() - begin_s, cpu_s() - begin_cpu_s, best});
+      if (best < known) searched_.gains.push_back({step, seconds_since(begin_s), cpu_s() - begin_cpu_s, best});
+      searched_.simulations = step;
       known = std::min(known, best);
       progress.update(static_cast<double>(step), std::isfinite(best) ? "best " + human_ns(best * 1e9) : "nothing fits");
     };
-    return row.plan(simulator_, options_);
+    sim::Plan plan = row.plan(simulator_, options_);
+    searched_.elapsed_s = seconds_since(begin_s);
+    searched_.cpu_s = cpu_s() - begin_cpu_s;
+    return plan;
   }
   // The policy's decisions for the chosen tasks, the defaults for the others.
   sim::Plan by_policy() {
     GoPlaceOptions options;
     options.policy = command_.policy;
+    options.parameters = command_.parameters;
     options.models = command_.models;
     options.training.seed = options_.seed;
     options.training.threads = command_.program->threads.value_or(1);
@@ -160,22 +143,23 @@ class Placing {
     return plan;
   }
   void add(const std::string& name, sim::Plan plan) {
-    Row row{name, std::move(plan), {}, {}};
+    PlaceRow row{name, std::move(plan), {}, {}};
     row.report = simulator_.run(row.plan);
     rows_.push_back(std::move(row));
   }
 
   const PlaceCommand& command_;
-  const Subject& subject_;
+  const PlaceSubject& subject_;
   const sim::Costs& costs_;
   sim::Simulator& simulator_;
   sim::StrategyOptions options_;
-  std::vector<Row> rows_;
-  std::vector<Gain> gains_;
+  std::vector<PlaceRow> rows_;
+  PlaceSearch searched_;
 };
 
 // Measures every plan's fusion with XLA:CPU against default XLA.
-void measure(const PlaceCommand& command, Subject& subject, sim::Simulator& simulator, std::vector<Row>& rows) {
+void measure(const PlaceCommand& command, PlaceSubject& subject, sim::Simulator& simulator,
+             std::vector<PlaceRow>& rows) {
   ProgressOptions shown;
   shown.quiet = command.output->quiet;
   shown.total = static_cast<double>(rows.size());
@@ -196,145 +180,33 @@ void measure(const PlaceCommand& command, Subject& subject, sim::Simulator& simu
   }
 }
 
-double most(const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); }
-
-json names_of(const sim::Topology& topology) {
-  json names = json::array();
-  for (const sim::Device& device : topology.devices) names.push_back(device.name);
-  return names;
-}
-
-json row_json(const Row& row, bool measured) {
-  const sim::StepReport& r = row.report;
-  json out = {
-      {"strategy", row.name},       {"step_seconds", r.step_seconds}, {"valid", r.valid},
-      {"peak_bytes", r.peak_bytes}, {"busy_seconds", r.busy_seconds}, {"transferred_bytes", r.transferred_bytes},
-      {"kernels", r.kernels}};
-  if (measured) {
-    const tune::Measurement& m = row.measured;
-    out["measured"] = {{"outcome", tune::outcome_name(m.outcome)}, {"default_seconds", m.baseline_ns * 1e-9},
-                       {"seconds", m.candidate_ns * 1e-9},         {"ratio", m.ratio},
-                       {"interval", {m.ratio_low, m.ratio_high}},  {"note", m.note}};
-  }
-  return out;
-}
-
-json decisions_json(const Subject& subject, const sim::Topology& topology, const PlaceCommand& command,
-                    const Row& row) {
-  json ops = json::array();
-  const auto& graph = subject.graph();
-  for (int32_t i = 0; i < graph.size(); ++i) {
-    if (graph.ops[i].kind == sim::OpKind::Input) continue;
-    json entry = {{"name", graph.ops[i].name}, {"opcode", graph.ops[i].opcode}};
-    entry["device"] = topology.devices[row.plan.device.empty() ? 0 : row.plan.device[i]].name;
-    entry["schedule"] = row.plan.schedule.empty() ? json(nullptr) : json(row.plan.schedule[i]);
-    entry["fusion"] = row.plan.fusion.empty() ? 0 : row.plan.fusion[i];
-    ops.push_back(std::move(entry));
-  }
-  return {{"program", graph.name},
-          {"topology", topology.name},
-          {"tasks", command.tasks},
-          {"strategy", row.name},
-          {"seed", command.program->seed.value_or(0)},
-          {"step_seconds", row.report.step_seconds},
-          {"valid", row.report.valid},
-          {"ops", ops}};
-}
-
-json result_json(const Subject& subject, const sim::Topology& topology, const PlaceCommand& command,
-                 const std::vector<Row>& rows, const std::vector<Gain>& gains, const sim::StepTrace& trace) {
-  const Row& chosen = rows.back();
-  json result = row_json(chosen, command.measure), baselines = json::object(), table = json::array();
-  for (const Row& row : rows) {
-    table.push_back(row_json(row, command.measure));
-    if (&row != &chosen) baselines[row.name] = row.report.valid ? json(row.report.step_seconds) : json(nullptr);
-  }
-  json path = json::array();
-  for (int32_t k : trace.critical_path) path.push_back(subject.graph().ops[trace.kernels.root[k]].name);
-  result["program"] = subject.graph().name;
-  result["topology"] = topology.name;
-  result["devices"] = names_of(topology);
-  result["tasks"] = command.tasks;
-  result["costs"] = command.costs;
-  result["operations"] = subject.graph().size();
-  result["edges"] = subject.graph().edges.size();
-  result["baselines"] = baselines;
-  result["table"] = table;
-  result["placement"] =
-      chosen.plan.device.empty() ? json(std::vector<int32_t>(subject.graph().ops.size(), 0)) : json(chosen.plan.device);
-  result["critical_path"] = path;
-  result["gains"] = json::array();
-  for (const Gain& gain : gains)
-    result["gains"].push_back({{"step", gain.step},
-                               {"elapsed_seconds", gain.elapsed_s},
-                               {"cpu_seconds", gain.cpu_s},
-                               {"step_seconds", gain.seconds}});
-  result["interrupted"] = interrupted();
-  for (const auto& [key, path_of] : {std::pair("decisions", &command.out),
-                                     {"hlo", &command.hlo},
-                                     {"trace", &command.trace},
-                                     {"graph", &command.graph}})
-    result["output"][key] = path_of->empty() ? json(nullptr) : json(*path_of);
-  return result;
-}
-
-void print_table(const Subject& subject, const sim::Topology& topology, const PlaceCommand& command,
-                 const std::vector<Row>& rows) {
-  fmt::print("{}: {} operations on {} ({}), deciding {}\n\n", subject.graph().name, subject.graph().size(),
-             topology.name, topology.size() == 1 ? "1 device" : fmt::format("{} devices", topology.size()),
-             command.tasks);
-  fmt::print("  {:<16} {:>12} {:>9} {:>12} {:>6} {:>8}{}\n", "strategy", "step", "default/", "peak memory", "busy",
-             "kernels", command.measure ? "   measured gain" : "");
-  const double by_default = rows.front().report.step_seconds;
-  for (const Row& row : rows) {
-    const sim::StepReport& r = row.report;
-    double busy = 0;
-    for (double seconds : r.busy_seconds) busy += seconds;
-    std::string measured;
-    if (command.measure)
-      measured = row.measured.ok() ? fmt::format("   {:.3f}x", row.measured.ratio)
-                                   : fmt::format("   {}", tune::outcome_name(row.measured.outcome));
-    fmt::print("  {:<16} {:>12} {:>8.3f}x {:>12} {:>5.0f}% {:>8}{}\n", row.name,
-               r.valid ? human_ns(r.step_seconds * 1e9) : "out of mem.", by_default / r.step_seconds,
-               human_bytes(most(r.peak_bytes)), 100 * busy / (r.step_seconds * topology.size()), r.kernels, measured);
-  }
-  if (!rows.back().report.valid) fmt::print("\n  {} runs out of memory: its time is not valid\n", rows.back().name);
-}
-
-void write_outputs(const PlaceCommand& command, const Subject& subject, sim::Simulator& simulator, const Row& chosen,
-                   const sim::StepTrace& trace) {
-  if (!command.out.empty())
-    write_file(command.out, decisions_json(subject, simulator.topology(), command, chosen).dump(1) + "\n");
-  if (!command.hlo.empty()) write_file(command.hlo, place::annotated_hlo(subject.placed, chosen.plan));
-  if (!command.trace.empty()) write_file(command.trace, place::place_trace(simulator, chosen.plan, trace));
-  if (!command.graph.empty()) write_file(command.graph, place::to_json(subject.graph()).dump() + "\n");
-}
-
 int place(const PlaceCommand& command) {
   const sim::Topology topology = load_devices(command.devices);
   const sim::Tasks tasks = sim::parse_tasks(command.tasks);
+  if (!command.budget.empty()) parse_duration_s(command.budget, "--budget");
   if (command.strategy != kPolicy) sim::strategy(command.strategy);
   if (!command.hlo.empty() && command.program->program.ends_with(".json"))
     throw Error("a task graph has no HLO to annotate", "--hlo");
   if (command.measure && (topology.size() != 1 || !tasks.fusion || command.program->program.ends_with(".json")))
     throw Error("only fusion of a program on one device can be measured", "--measure",
                 "--devices cpu1 --tasks fusion, and a program rather than a task graph");
-  Subject subject = open_subject(command);
+  PlaceSubject subject = open_subject(command);
   sim::check_memory(subject.graph(), topology, command.program->program);
   const CostSource source{command.costs, command.weights, command.program->threads.value_or(1)};
   const sim::Costs costs =
       operation_costs(source, subject.opened ? subject.opened->session.get() : nullptr, subject.placed, topology);
-  sim::Simulator simulator(subject.graph(), topology, costs);
+  sim::Simulator simulator(subject.graph(), topology, costs, {}, sim::parameters_from_name(command.parameters));
   Placing placing(command, subject, costs, simulator);
-  std::vector<Row> rows = placing.run();
+  std::vector<PlaceRow> rows = placing.run();
   if (command.measure) measure(command, subject, simulator, rows);
   sim::StepTrace trace;
   simulator.run(rows.back().plan, &trace);
-  write_outputs(command, subject, simulator, rows.back(), trace);
+  const PlaceAnswer answer{command, subject, topology, rows, placing.searched(), trace};
+  write_place_files(answer, simulator);
   if (command.output->json)
-    print(result_json(subject, topology, command, rows, placing.gains(), trace));
+    print(place_json(answer));
   else
-    print_table(subject, topology, command, rows);
+    print_place(answer);
   return 0;
 }
 
@@ -353,18 +225,25 @@ Runner declare_place(CLI::App& app) {
       ->required()
       ->type_name("FILE");
   offer(app.add_option("--tasks", command->tasks,
-                       "tasks that are decided, separated by commas: placement, fusion, schedule (default placement)")
+                       "tasks that are decided, separated by commas: placement, fusion, schedule (default: all)")
             ->type_name("LIST"),
         {"placement", "fusion", "schedule"});
   offer(app.add_option("--strategy", command->strategy,
-                       "strategy: " + strategies + ", or go (the learned policy) (default anneal)"),
+                       "strategy: " + strategies + ", or go (the learned policy) (default block-moves)"),
         names);
   app.add_option(kPolicyFile, command->policy,
                  "policy of hone go train, for --strategy go (default: the one that comes with hone)")
       ->type_name("FILE");
   add_models_option(app, command->models);
-  app.add_option("--steps", command->steps, "simulations of a strategy that searches (default 10000)")
+  app.add_option("--steps", command->steps,
+                 "simulations of a strategy that searches (default 10000, or as many as the budget allows)")
       ->check(above_zero());
+  app.add_option("--budget", command->budget, "time of a strategy that searches, as 5s or 2m (default: no limit)")
+      ->type_name("DURATION");
+  app.add_option("--parameters", command->parameters,
+                 "where parameters are when a step begins: home (on the device of their update or first reader; others "
+                 "receive them over links) or copied (on every device that reads them) (default home)")
+      ->check(one_of({"home", "copied"}));
   app.add_option("--from", command->from, "plan (JSON of hone go place) for the table, where a search may begin")
       ->type_name("FILE");
   add_cost_options(app, command->costs, command->weights);

@@ -84,7 +84,7 @@ nlohmann::json seconds_json(double seconds) {
 GoProblem problem_of(const nlohmann::json& json, const options::GoOptions& options) {
   sim::Costs costs{json.value("factor", std::vector<double>())};
   sim::Simulator simulator(sim::graph_from_json(json.at("graph")), sim::topology_from_json(json.at("topology")),
-                           std::move(costs));
+                           std::move(costs), {}, sim::parameters_from_name(json.value("parameters", "copied")));
   GoProblem problem =
       make_go_problem(std::move(simulator), options, json.value("default_fusion", std::vector<int32_t>()),
                       json.value("start", std::string("best")), json.value("tasks", std::vector<std::string>()));

@@ -20,8 +20,8 @@ struct GoTrained {
 using GoTraining = std::function<GoTrained(GoPolicyFile& policy, std::vector<GoProblem>& problems)>;
 
 // Request: {"problem": {"name", "graph", "topology": task_graph_json.h, "factor": [ops], "default_fusion": [ops], "start": "best"
-// or a strategy, "tasks": some of the policy's, absent = all}, "policy": path, "samples", "seed", "threads", "online": path of a
-// policy that is trained further while it is used, and remembers the best plan of every graph it has seen; "quiet",
+// or a strategy, "tasks": some of the policy's, absent = all, "parameters": "copied" (default) or "home"}, "policy": path,
+// "samples", "seed", "threads", "online": path of a policy that is trained further while it is used, and remembers the best plan of every graph it has seen; "quiet",
 // "finalists": whether to return more plans than the best}. Response: {"plan", "seconds" (null: nothing fits into memory),
 // "start", "finalists": [{"seconds", "plan"}] fastest first, ...}. Never worse than the start, and online never worse than
 // what is remembered. Throws Error for a policy or a problem that does not fit.

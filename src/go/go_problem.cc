@@ -25,7 +25,8 @@ std::vector<std::pair<std::string, std::vector<int32_t>>> quick_placements(sim::
   for (const sim::StrategyRow& row : sim::strategies()) {
     const std::string name = row.name;
     if (start != "best" && name != start) continue;
-    if (start == "best" && (row.searches || !row.decides.placement || name == "random")) continue;
+    if (start == "best" && (row.searches || !row.decides.placement || name == "random" || name == "single-fused"))
+      continue;  // single-fused places as single does
     sim::Plan plan = row.plan(simulator, options);
     plan.device.resize(simulator.graph().size(), 0);
     placements.emplace_back(name, std::move(plan.device));

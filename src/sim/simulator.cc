@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "sim/roofline.h"
@@ -40,7 +41,7 @@ void check_inputs(const TaskGraph& graph, const Topology& topology, const Costs&
 
 }  // namespace
 
-Simulator::Simulator(TaskGraph graph, Topology topology, Costs costs, FusionRules rules)
+Simulator::Simulator(TaskGraph graph, Topology topology, Costs costs, FusionRules rules, Parameters parameters)
     : state_(std::make_unique<SimulatorState>()) {
   check_inputs(graph, topology, costs);
   SimulatorState& s = *state_;
@@ -48,8 +49,15 @@ Simulator::Simulator(TaskGraph graph, Topology topology, Costs costs, FusionRule
   s.topology = std::move(topology);
   s.costs = std::move(costs);
   s.rules = rules;
+  s.parameters = parameters;
+  s.updates = parameter_updates(s.graph);
   s.facts = fusion_facts(s.graph);
   s.solo_read = solo_read_bytes(s.graph);
+  for (const Op& op : s.graph.ops) {
+    s.result_bytes.push_back(op.output_bytes);
+    s.written.push_back(written_bytes(op));
+    s.is_output.push_back(op.is_output);
+  }
   for (const Device& device : s.topology.devices) {
     Device nameless = device;
     nameless.name.clear();
@@ -57,11 +65,21 @@ Simulator::Simulator(TaskGraph graph, Topology topology, Costs costs, FusionRule
     while (kind < s.kinds.size() && !(s.kinds[kind].device == nameless)) ++kind;
     s.kind_of.push_back(static_cast<int32_t>(kind));
     if (kind < s.kinds.size()) continue;
-    Kind added{nameless, std::vector<double>(s.graph.ops.size())};
-    for (int32_t i = 0; i < s.graph.size(); ++i)
+    Kind added{nameless, std::vector<double>(s.graph.ops.size()), {}};
+    for (int32_t i = 0; i < s.graph.size(); ++i) {
       added.solo[i] = s.factor(i) * roofline_seconds(s.graph.ops[i], s.solo_read[i], nameless);
+      added.compute.push_back(compute_seconds(s.graph.ops[i], nameless));
+    }
     s.kinds.push_back(std::move(added));
   }
+  for (int32_t from = 0; from < s.topology.size(); ++from)
+    for (int32_t to = 0; to < s.topology.size(); ++to) {
+      s.latency.push_back(s.topology.transfer_seconds(from, to, 0));
+      double slowest = std::numeric_limits<double>::infinity();
+      for (int32_t link : s.topology.route(from, to))
+        slowest = std::min(slowest, s.topology.links[link].bytes_per_second);
+      s.bytes_per_second.push_back(slowest);
+    }
   s.unfused = fuse(s.graph, s.facts, {}, {}, rules);
   s.unfused_readers = readers_of(s.unfused);
 }
@@ -71,15 +89,20 @@ Simulator::Simulator(Simulator&&) noexcept = default;
 Simulator& Simulator::operator=(Simulator&&) noexcept = default;
 
 StepReport Simulator::run(const Plan& plan, StepTrace* trace) {
+  if (trace) *trace = {};
+  return simulate(plan, {}, trace);
+}
+
+StepReport Simulator::run_within(const Plan& plan, const StepLimit& limit) { return simulate(plan, limit, nullptr); }
+
+StepReport Simulator::simulate(const Plan& plan, const StepLimit& limit, StepTrace* trace) {
   SimulatorState& s = *state_;
   check_plan(plan, s.graph, s.topology.size());
-  if (trace) *trace = {};
   const bool fuses = std::any_of(plan.fusion.begin(), plan.fusion.end(), [](int32_t p) { return p > 0; });
-  if (fuses) {
-    s.fused = fuse(s.graph, s.facts, plan.fusion, plan.device, s.rules);
-    s.fused_readers = readers_of(s.fused);
-  }
-  return run_step(s, plan, fuses ? s.fused : s.unfused, fuses ? s.fused_readers : s.unfused_readers, trace);
+  if (!fuses) return run_step(s, {plan, s.unfused, s.unfused_readers}, limit, trace);
+  s.fused = fuse(s.graph, s.facts, plan.fusion, plan.device, s.rules);
+  s.fused_readers = readers_of(s.fused);
+  return run_step(s, {plan, s.fused, s.fused_readers}, limit, trace);
 }
 
 const TaskGraph& Simulator::graph() const { return state_->graph; }

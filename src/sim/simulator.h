@@ -10,6 +10,7 @@
 
 #include "sim/costs.h"
 #include "sim/decisions.h"
+#include "sim/parameters.h"
 #include "sim/step.h"
 #include "sim/task_graph.h"
 #include "sim/topology.h"
@@ -20,8 +21,9 @@ struct SimulatorState;  // step_run.h
 
 // How a step runs. A device runs one kernel at a time, always the ready one with the highest priority, and never waits while
 // one is ready. A finished result goes once to every other device that reads it, those with the most urgent reader first;
-// a transfer occupies all links of its route from the moment all are free, in the order of requests. Memory of a device:
-// inputs it reads (for the whole step), results from the start of the kernel that writes them to the end of the last kernel or
+// a transfer occupies all links of its route from the moment all are free, in the order of requests. Parameters are on every
+// device that reads them, or (Parameters::Home) are sent from one device at the beginning of the step, in the order of
+// their first readers. Memory of a device: inputs it reads or that live on it (for the whole step), results from the start of the kernel that writes them to the end of the last kernel or
 // transfer that reads them, copies from the request of the transfer to the end of their last reader, results of the program
 // to the end.
 // One object per thread: run() reuses its buffers. Holds no references to its arguments.
@@ -29,13 +31,17 @@ class Simulator {
  public:
   // The graph must be sorted. Throws Error when it is not, when a cost factor is not positive, or when a topology has no
   // device.
-  Simulator(TaskGraph graph, Topology topology, Costs costs = {}, FusionRules rules = {});
+  Simulator(TaskGraph graph, Topology topology, Costs costs = {}, FusionRules rules = {},
+            Parameters parameters = Parameters::Copied);
   ~Simulator();
   Simulator(Simulator&&) noexcept;
   Simulator& operator=(Simulator&&) noexcept;
 
   // Throws Error for a plan that does not fit (check_plan). `trace` may be null.
   StepReport run(const Plan& plan, StepTrace* trace = nullptr);
+  // The report of run(), or, as soon as it is certain that the plan exceeds the limit, one that is not valid and has an
+  // infinite time. Plans that take exactly limit.seconds are within it. For searches, most of whose plans are worse.
+  StepReport run_within(const Plan& plan, const StepLimit& limit);
 
   const TaskGraph& graph() const;
   const Topology& topology() const;
@@ -50,6 +56,7 @@ class Simulator {
   std::optional<double> fusion_gain(int32_t op, int32_t device) const;
 
  private:
+  StepReport simulate(const Plan& plan, const StepLimit& limit, StepTrace* trace);
   std::unique_ptr<SimulatorState> state_;
 };
 

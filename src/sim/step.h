@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "sim/decisions.h"
@@ -32,6 +33,12 @@ struct StepReport {
   std::vector<double> peak_bytes;    // [devices]
   double transferred_bytes = 0;
   int32_t kernels = 0;
+};
+
+// When to give up on a plan.
+struct StepLimit {
+  double seconds = std::numeric_limits<double>::infinity();
+  bool must_fit = false;  // when a device runs out of memory
 };
 
 }  // namespace hone::sim

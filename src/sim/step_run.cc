@@ -11,10 +11,10 @@ namespace hone::sim {
 double SimulatorState::kernel_seconds(const Kernels& kernels, int32_t k, const Kind& kind) const {
   const int32_t first = kernels.member_offset[k], last = kernels.member_offset[k + 1];
   if (last - first == 1) return kind.device.launch_seconds + kind.solo[kernels.root[k]];
-  double compute = 0, bytes = written_bytes(graph.ops[kernels.root[k]]), shares = 0, weighted = 0;
+  double compute = 0, bytes = written[kernels.root[k]], shares = 0, weighted = 0;
   for (int32_t i = first; i < last; ++i) {
     const int32_t op = kernels.member[i];
-    compute += kernels.evaluations[i] * compute_seconds(graph.ops[op], kind.device);
+    compute += kernels.evaluations[i] * kind.compute[op];
     const double share = kind.solo[op] / factor(op);
     shares += share;
     weighted += kind.solo[op];
@@ -36,11 +36,22 @@ bool later(const Event& a, const Event& b) {
 // One run over the state's buffers.
 class Run {
  public:
-  Run(SimulatorState& state, const Plan& plan, const Kernels& kernels, const Neighbours& readers, StepTrace* trace)
-      : s_(state), plan_(plan), kernels_(kernels), readers_(readers), trace_(trace) {}
+  Run(SimulatorState& state, const StepInput& input, const StepLimit& limit, StepTrace* trace)
+      : s_(state),
+        plan_(input.plan),
+        kernels_(input.kernels),
+        readers_(input.readers),
+        limit_(limit),
+        latest_(limit.seconds * (1 + kRounding)),
+        limited_(limit.seconds < std::numeric_limits<double>::infinity()),
+        trace_(trace) {}
 
   StepReport go() {
+    assign();
+    if (limited_) bound();
+    if (hopeless_) return given_up();
     prepare();
+    if (hopeless_) return given_up();
     for (int32_t k = 0; k < kernels_.size(); ++k)
       if (s_.pending[k] == 0) make_ready(k, kNone);
     dispatch();
@@ -51,24 +62,37 @@ class Run {
         std::pop_heap(s_.events.begin(), s_.events.end(), later);
         const Event event = s_.events.back();
         s_.events.pop_back();
-        if (event.transfer == kNone)
+        if (event.kernel == kNone)
+          end_fetch(s_.fetches.list[event.transfer]);
+        else if (event.transfer == kNone)
           end_kernel(event.kernel);
         else
           end_transfer(event.transfer);
       }
       dispatch();
+      if (hopeless_) return given_up();
     }
-    return finish();
+    return now_ > limit_.seconds ? given_up() : finish();
   }
 
  private:
-  void prepare() {
+  // Devices and times of all kernels.
+  void assign() {
     const int32_t devices = s_.topology.size(), n = kernels_.size();
     report_.busy_seconds.assign(devices, 0);
     report_.link_seconds.assign(s_.topology.links.size(), 0);
     report_.peak_bytes.assign(devices, 0);
     report_.kernels = n;
     s_.device.resize(n);
+    s_.seconds.resize(n);
+    for (int32_t k = 0; k < n; ++k) {
+      s_.device[k] = plan_.device.empty() ? 0 : plan_.device[kernels_.root[k]];
+      s_.seconds[k] = s_.kernel_seconds(kernels_, k, s_.kinds[s_.kind_of[s_.device[k]]]);
+    }
+  }
+
+  void prepare() {
+    const int32_t devices = s_.topology.size(), n = kernels_.size();
     s_.pending.assign(n, 0);
     s_.references.assign(n, 0);
     s_.first_copy.assign(n, kNone);
@@ -88,25 +112,77 @@ class Run {
       last_on_.assign(devices, kNone);
     }
     for (int32_t k = 0; k < n; ++k) {
-      const int32_t device = plan_.device.empty() ? 0 : plan_.device[kernels_.root[k]];
-      s_.device[k] = device;
+      const int32_t device = s_.device[k];
       for (int32_t i = kernels_.read_offset[k]; i < kernels_.read_offset[k + 1]; ++i) {
         const int32_t op = kernels_.read[i];
         if (kernels_.kernel_of[op] >= 0) {
           ++s_.pending[k];
         } else if (!(s_.resident[op] >> device & 1)) {
           s_.resident[op] |= uint64_t{1} << device;
-          allocate(device, s_.graph.ops[op].output_bytes);
+          allocate(device, s_.result_bytes[op]);
         }
       }
     }
+    if (s_.parameters == Parameters::Home && s_.topology.size() > 1) fetch();
+  }
+
+  // Sends parameters from their homes to the other devices that read them, at the beginning of the step.
+  void fetch() {
+    s_.fetches = parameter_fetches(s_.updates, kernels_, s_.device);
+    const std::vector<int32_t>& home = s_.fetches.home;
+    for (size_t op = 0; op < home.size(); ++op)
+      if (home[op] >= 0 && !(s_.resident[op] >> home[op] & 1)) allocate(home[op], s_.result_bytes[op]);
+    for (size_t f = 0; f < s_.fetches.list.size(); ++f) {
+      const Fetch& one = s_.fetches.list[f];
+      for (int32_t i = one.begin; i < one.end; ++i) ++s_.pending[s_.fetches.reader[i]];
+      const double end = carry(one.op, one.from, one.to);
+      push({end, kNone, static_cast<int32_t>(f)});
+    }
+  }
+  void end_fetch(const Fetch& one) {
+    for (int32_t i = one.begin; i < one.end; ++i)
+      if (const int32_t reader = s_.fetches.reader[i]; --s_.pending[reader] == 0) make_ready(reader, kNone);
+  }
+
+  // Whether the plan can meet the limit when every device and every link is busy or a path of kernels and transfers never
+  // waits; prepares the same for what is left at each start.
+  void bound() {
+    const int32_t n = kernels_.size();
+    s_.rest.resize(n);
+    left_.assign(s_.topology.size(), 0);
+    s_.link_free.assign(s_.topology.links.size(), 0);  // here: the time of all transfers
+    for (int32_t k = n; k-- > 0 && !hopeless_;) {
+      const int32_t device = s_.device[k];
+      double after = 0;
+      uint64_t sent = uint64_t{1} << device;
+      for (int32_t i = readers_.offset[k]; i < readers_.offset[k + 1]; ++i) {
+        const int32_t reader = readers_.list[i], to = s_.device[reader];
+        const double transfer = to == device ? 0 : s_.transfer_seconds(device, to, bytes_of(k));
+        after = std::max(after, transfer + s_.rest[reader]);
+        if (!(sent >> to & 1))
+          for (int32_t link : s_.topology.route(device, to))
+            if ((s_.link_free[link] += transfer) > latest_) hopeless_ = true;
+        sent |= uint64_t{1} << to;
+      }
+      s_.rest[k] = s_.seconds[k] + after;
+      left_[device] += s_.seconds[k];
+      if (s_.rest[k] > latest_ || left_[device] > latest_) hopeless_ = true;
+    }
+  }
+
+  // A plan that was given up: of its report nothing is known.
+  StepReport given_up() {
+    report_.step_seconds = std::numeric_limits<double>::infinity();
+    report_.valid = false;
+    return std::move(report_);
   }
 
   void allocate(int32_t device, double bytes) {
     s_.memory[device] += bytes;
+    if (limit_.must_fit && s_.memory[device] > s_.topology.devices[device].memory_bytes) hopeless_ = true;
     report_.peak_bytes[device] = std::max(report_.peak_bytes[device], s_.memory[device]);
   }
-  double bytes_of(int32_t kernel) const { return s_.graph.ops[kernels_.root[kernel]].output_bytes; }
+  double bytes_of(int32_t kernel) const { return s_.result_bytes[kernels_.root[kernel]]; }
 
   // Smaller keys run first: by priority, or else by the time the kernel became ready; then by position in the graph.
   uint64_t key_of(int32_t kernel) const {
@@ -141,7 +217,11 @@ class Run {
   }
 
   void start(int32_t kernel, int32_t device) {
-    const double seconds = s_.kernel_seconds(kernels_, kernel, s_.kinds[s_.kind_of[device]]);
+    const double seconds = s_.seconds[kernel];
+    if (limited_) {
+      if (now_ + s_.rest[kernel] > latest_ || now_ + left_[device] > latest_) hopeless_ = true;
+      left_[device] -= seconds;
+    }
     s_.device_kernel[device] = kernel;
     report_.busy_seconds[device] += seconds;
     allocate(device, bytes_of(kernel));
@@ -163,7 +243,7 @@ class Run {
     s_.device_kernel[device] = kNone;
     s_.idle_or_changed.push_back(device);
     if (trace_) last_on_[device] = kernel;
-    int32_t references = s_.graph.ops[kernels_.root[kernel]].is_output ? 1 : 0;
+    int32_t references = s_.is_output[kernels_.root[kernel]];
     for (int32_t i = readers_.offset[kernel]; i < readers_.offset[kernel + 1]; ++i) {
       const int32_t reader = readers_.list[i];
       if (s_.device[reader] == device) {
@@ -212,8 +292,13 @@ class Run {
   }
 
   void transfer(int32_t kernel, int32_t copy) {
-    const int32_t from = s_.device[kernel], to = s_.copies[copy].device;
-    const double bytes = bytes_of(kernel), seconds = s_.topology.transfer_seconds(from, to, bytes);
+    const int32_t to = s_.copies[copy].device;
+    allocate(to, bytes_of(kernel));
+    push({carry(kernels_.root[kernel], s_.device[kernel], to), kernel, copy});
+  }
+  // Occupies the links of a route; returns the time at which the result of `op` has arrived.
+  double carry(int32_t op, int32_t from, int32_t to) {
+    const double bytes = s_.result_bytes[op], seconds = s_.transfer_seconds(from, to, bytes);
     double start = now_;
     for (int32_t link : s_.topology.route(from, to)) start = std::max(start, s_.link_free[link]);
     for (int32_t link : s_.topology.route(from, to)) {
@@ -221,9 +306,8 @@ class Run {
       report_.link_seconds[link] += seconds;
     }
     report_.transferred_bytes += bytes;
-    allocate(to, bytes);
-    push({start + seconds, kernel, copy});
-    if (trace_) trace_->transfers.push_back({kernels_.root[kernel], from, to, bytes, start, start + seconds});
+    if (trace_) trace_->transfers.push_back({op, from, to, bytes, start, start + seconds});
+    return start + seconds;
   }
 
   void end_transfer(int32_t copy) {
@@ -269,6 +353,12 @@ class Run {
   const Plan& plan_;
   const Kernels& kernels_;
   const Neighbours& readers_;
+  static constexpr double kRounding = 1e-9;  // of sums in another order, relative
+  const StepLimit& limit_;
+  const double latest_;
+  const bool limited_;
+  bool hopeless_ = false;     // the limit is certain to be exceeded
+  std::vector<double> left_;  // [devices]: time of the kernels that have not started
   StepTrace* trace_;
   StepReport report_;
   double now_ = 0;
@@ -280,9 +370,8 @@ class Run {
 
 }  // namespace
 
-StepReport run_step(SimulatorState& state, const Plan& plan, const Kernels& kernels, const Neighbours& readers,
-                    StepTrace* trace) {
-  return Run(state, plan, kernels, readers, trace).go();
+StepReport run_step(SimulatorState& state, const StepInput& input, const StepLimit& limit, StepTrace* trace) {
+  return Run(state, input, limit, trace).go();
 }
 
 }  // namespace hone::sim

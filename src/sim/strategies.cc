@@ -47,7 +47,13 @@ const std::vector<StrategyRow>& strategies() {
        false,
        {false, true, false}},
       {"no-fusion", "every operation a kernel of its own", plan_no_fusion, false, {false, true, false}},
-      {"anneal", "simulated annealing over all tasks", plan_anneal, true, {true, true, true}},
+      {"single-fused",
+       "one device with priority fusion and the better order: what several devices must beat",
+       plan_single_fused,
+       false,
+       {true, true, true}},
+      {"anneal", "simulated annealing by block moves", plan_anneal, true, {true, true, true}},
+      {"block-moves", "local search that moves blocks of operations", plan_block_moves, true, {true, true, true}},
   };
   return table;
 }

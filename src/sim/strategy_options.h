@@ -26,6 +26,7 @@ struct StrategyOptions {
   Plan base;                            // the other decisions, and the start of searches
   std::vector<int32_t> default_fusion;  // XLA's own choice as priorities [ops]; empty when not known
   std::function<bool()> stop;           // called between simulations; true ends a search with its best plan
+  std::function<double()> spent;        // share of the time for searching that has passed; empty: only steps count
   std::function<void(int64_t step, double best_seconds)> progress;
 };
 

@@ -7,6 +7,7 @@ Needs only the standard library. The test that decodes a trace with Perfetto's d
 import itertools
 import json
 import pathlib
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -88,6 +89,7 @@ class GraphTest(PlaceTest):
         command = ("diamond.json", "--devices", "two.toml", "--tasks", "placement,fusion,schedule", "--steps", "200")
         answers = [self.place(*command, "--seed", "3") for _ in range(2)]
         for answer in answers:
+            del answer["search"]["elapsed_seconds"], answer["search"]["cpu_seconds"]
             for gain in answer["gains"]:
                 del gain["elapsed_seconds"], gain["cpu_seconds"]
         self.assertEqual(*answers)
@@ -103,6 +105,54 @@ class GraphTest(PlaceTest):
             self.assertLessEqual(before["cpu_seconds"], after["cpu_seconds"])
         heft = self.place("diamond.json", "--devices", "two.toml", "--strategy", "heft")
         self.assertEqual(heft["gains"], [])
+
+    def test_by_default_blocks_move_and_all_tasks_are_decided(self):
+        answer = self.place("diamond.json", "--devices", "two.toml", "--steps", "200")
+        self.assertEqual(answer["tasks"], "placement,fusion,schedule")
+        self.assertEqual(answer["strategy"], "block-moves")
+        self.assertLess(answer["step_seconds"], 1.1e-3)
+        self.assertEqual(answer["search"]["simulations"], 200)
+        self.assertGreater(answer["search"]["elapsed_seconds"], 0)
+        heft = self.place("diamond.json", "--devices", "two.toml", "--strategy", "heft")
+        self.assertEqual(heft["search"]["simulations"], 0)
+
+    def test_one_device_with_fusion_is_always_in_the_table(self):
+        # Transfers take so long that several devices cannot pay off.
+        (self.dir / "slow.toml").write_text(TOPOLOGY.replace("latency_us = 3", "latency_us = 9000"))
+        chain = json.loads(json.dumps(GRAPH))
+        chain["ops"][2:4] = [{**op, "opcode": "add", "kind": "elementwise"} for op in chain["ops"][2:4]]
+        (self.dir / "chain.json").write_text(json.dumps(chain))
+        answer = self.place("chain.json", "--devices", "slow.toml", "--steps", "1")
+        self.assertLess(answer["baselines"]["single-fused"], answer["baselines"]["no-fusion"])
+        self.assertEqual(answer["step_seconds"], answer["baselines"]["single-fused"])
+
+    def test_a_budget_ends_a_search(self):
+        answer = self.place("diamond.json", "--devices", "two.toml", "--budget", "0.3s")
+        self.assertGreaterEqual(answer["search"]["elapsed_seconds"], 0.3)
+        self.assertGreater(answer["search"]["simulations"], 100)
+        answer = self.place("diamond.json", "--devices", "two.toml", "--budget", "60s", "--steps", "150")
+        self.assertEqual(answer["search"]["simulations"], 150)
+        done = hone(self.dir, "place", "diamond.json", "--devices", "two.toml", "--budget", "soon")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--budget", done.stderr)
+
+    def test_an_interrupted_search_answers_with_its_best_plan(self):
+        command = [str(HONE), "place", "diamond.json", "--devices", "two.toml", "--budget", "300s", "--json", "-o",
+                   "plan.json"]  # fmt: skip
+        with subprocess.Popen(
+            command, cwd=self.dir, env=own_environment(self.dir), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True,
+        ) as process:  # fmt: skip
+            for line in process.stderr:
+                if "best" in line:  # the search has begun
+                    break
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        answer = json.loads(out)
+        self.assertTrue(answer["interrupted"])
+        self.assertLess(answer["step_seconds"], 1.1e-3)
+        self.assertEqual(json.loads((self.dir / "plan.json").read_text())["step_seconds"], answer["step_seconds"])
 
     def test_a_search_begins_with_a_given_plan(self):
         (self.dir / "given.json").write_text(json.dumps({"device": [0, 0, 0, 1, 0], "schedule": [], "fusion": []}))

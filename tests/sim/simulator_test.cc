@@ -1,6 +1,7 @@
 #include "sim/simulator.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -236,6 +237,38 @@ TEST_CASE("peak memory agrees with the live intervals of all values", "[sim]") {
     CHECK(trace.runs.back().end <= r.step_seconds);
     CHECK(trace.runs.size() == static_cast<size_t>(r.kernels));
   }
+}
+
+TEST_CASE("a limited run gives up on plans beyond the limit, and on no other", "[sim]") {
+  Rng rng(31);
+  int within = 0, beyond = 0;
+  for (int round = 0; round < 300; ++round) {
+    TaskGraph graph = random_graph(5 + static_cast<int>(rng.below(30)), rng, 0.2);
+    Simulator simulator(graph, unit_topology(3, 0.1, 12));
+    Plan plan;
+    plan.device = random_placement(graph.size(), 3, rng);
+    if (round % 2 == 0)
+      for (int32_t i = 0; i < graph.size(); ++i) plan.fusion.push_back(static_cast<int32_t>(rng.below(2)));
+    const StepReport whole = simulator.run(plan);
+    const double limit = whole.step_seconds * (0.9 + 0.2 * rng.uniform());
+    const StepReport limited = simulator.run_within(plan, {limit, false});
+    if (whole.step_seconds <= limit) {
+      CHECK(limited.step_seconds == whole.step_seconds);
+      CHECK(limited.peak_bytes == whole.peak_bytes);
+      CHECK(limited.valid == whole.valid);
+      ++within;
+    } else {
+      CHECK(std::isinf(limited.step_seconds));
+      CHECK_FALSE(limited.valid);
+      ++beyond;
+    }
+    CHECK(simulator.run_within(plan, {whole.step_seconds, false}).step_seconds == whole.step_seconds);
+    const StepReport fitting = simulator.run_within(plan, {whole.step_seconds, true});
+    CHECK(fitting.valid == whole.valid);
+    CHECK(std::isinf(fitting.step_seconds) == !whole.valid);
+  }
+  CHECK(within > 100);
+  CHECK(beyond > 100);
 }
 
 TEST_CASE("plans and graphs that do not fit are refused", "[sim]") {

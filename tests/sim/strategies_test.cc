@@ -154,60 +154,16 @@ TEST_CASE("planners place whole kernels", "[sim]") {
   CHECK(slow.run(strategy("layerwise").plan(slow, options)).step_seconds == 12);
 }
 
-TEST_CASE("annealing finds the optimum of graphs small enough to exhaust", "[sim]") {
-  Rng rng(8);
-  for (int round = 0; round < 8; ++round) {
-    const TaskGraph graph = random_graph(6, rng, 0.3);
-    const Topology topology = unit_topology(2);
-    double least = 1e9;
-    for (int mask = 0; mask < 64; ++mask) {
-      std::vector<int32_t> placement;
-      for (int i = 0; i < 6; ++i) placement.push_back(mask >> i & 1);
-      least = std::min(least, Reference(graph, topology, placement).best());
-    }
-    Simulator simulator(graph, topology);
-    StrategyOptions options;
-    options.tasks = {true, false, true};
-    options.steps = 6000;
-    options.seed = round;
-    CHECK(simulator.run(plan_anneal(simulator, options)).step_seconds == least);
-  }
-}
-
-TEST_CASE("annealing never returns a worse plan than its start, and stops on request", "[sim]") {
-  Rng rng(9);
-  const TaskGraph graph = random_graph(60, rng, 0.08);
-  Simulator simulator(graph, unit_topology(4));
-  StrategyOptions options;
-  options.tasks = kAll;
-  options.base = plan_heft(simulator, deciding({true, false, true}));
-  const double given = simulator.run(options.base).step_seconds;
-  options.steps = 300;
-  int64_t seen = 0;
-  options.progress = [&](int64_t step, double best) {
-    seen = step;
-    CHECK(best <= given * 1.0000001);
-  };
-  CHECK(simulator.run(plan_anneal(simulator, options)).step_seconds <= given);
-  CHECK(seen == 300);
-  options.stop = [&] { return true; };
-  seen = 0;
-  CHECK(simulator.run(plan_anneal(simulator, options)).step_seconds <= given);
-  CHECK(seen == 0);
-}
-
-TEST_CASE("annealing moves away from plans that run out of memory", "[sim]") {
-  // Three results of 10 bytes live to the end; a device holds two.
-  TaskGraph graph = a_graph({an_op("a", 1, 10), an_op("b", 1, 10), an_op("c", 1, 10)}, {});
-  for (Op& op : graph.ops) op.is_output = true;
-  Simulator simulator(graph, unit_topology(2, 0, 20));
-  StrategyOptions options;
-  options.base.device = {0, 0, 0};
-  CHECK_FALSE(simulator.run(options.base).valid);
-  options.steps = 200;
-  const StepReport r = simulator.run(plan_anneal(simulator, options));
-  CHECK(r.valid);
-  CHECK(r.step_seconds == 2);
+TEST_CASE("one device with priority fusion is planned on the fastest device, and fits", "[sim]") {
+  const TaskGraph graph = a_graph({an_op("a", 4, 10), an_op("b", 4, 10), an_op("c", 4, 10)}, {{0, 1}, {1, 2}});
+  Topology topology = unit_topology(3);
+  topology.devices[1].vector_flops = 4;
+  topology.devices[2].vector_flops = 2;
+  Simulator simulator(graph, topology);
+  const Plan plan = plan_single_fused(simulator, deciding(kAll));
+  CHECK(plan.device == std::vector<int32_t>{1, 1, 1});
+  CHECK(simulator.run(plan).step_seconds == 3);
+  CHECK(plan_single_fused(simulator, deciding({false, true, true})).device.empty());
 }
 
 TEST_CASE("tasks and strategies are found by name", "[sim]") {
