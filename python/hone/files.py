@@ -18,3 +18,9 @@ def find(name: str, build: str | Path | None = None) -> Path:
         if (folder / name).is_file():
             return folder / name
     raise Error(f"{name} not found", " or ".join(map(str, folders)), "run 'make build', or pass build=FOLDER")
+
+
+def shared(name: str) -> Path:
+    """The folder of shipped data `name`: in the installed package, else in the repository's data/."""
+    installed = _HERE / "share" / "hone" / name
+    return installed if installed.is_dir() else _HERE.parent.parent / "data" / name

@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Sequence
 from ctypes import byref, c_double, c_float, c_int, c_int32, c_int64, c_uint8
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -26,15 +27,15 @@ from .gym_library import (
     options_of,
     pointer,
     raise_error,
+    read_state,
+    write_state,
 )
 from .gym_vector import XlaPassOrderVector
 
 __all__ = ["IDS", "Results", "XlaPassOrder", "XlaPassOrderVector", "benchmark", "benchmarks"]
 
-IDS = tuple(
-    f"hone/XlaPassOrder{kind}-v0"
-    for kind in ("", "Shaped", "Costs", "Graph", "ActionHistory", "ChangeHistory", "RunTime")
-)
+_KINDS = ("", "Shaped", "Costs", "Graph", "ActionHistory", "ChangeHistory", "PredictedTime", "RunTime")
+IDS = tuple(f"hone/XlaPassOrder{kind}-v0" for kind in _KINDS)
 
 
 class XlaPassOrder(gymnasium.Env):
@@ -43,7 +44,7 @@ class XlaPassOrder(gymnasium.Env):
     programs: a file or a list of files; the seed of an episode selects one, or `reset(options={"program": NAME})`.
     passes: names of the actions; None is the default action set. Further options are those of PassEnvOptions
     (src/passorder/pass_env.h): traj_limit, reward_scale, gamma, shaping_scale, log_counts, action_history,
-    change_history, failure_penalty, probe_masks, measure_ms, threads, max_isa.
+    change_history, failure_penalty, probe_masks, models, measure_ms, threads, max_isa.
     """
 
     metadata = {"render_modes": ["ansi", "human"], "render_fps": 4}
@@ -116,37 +117,35 @@ class XlaPassOrder(gymnasium.Env):
             raise_error(self._library)
         return mask.astype(bool)
 
-    def save(self) -> dict[str, Any]:
-        """The state of the episode as an object for JSON: the program, the passes, and the generator of seeds."""
-        info = self.info()
-        if not info:
-            raise ValueError("no episode has begun: reset first")
-        return {
-            "format": "hone-gym-state-1",
-            "program": info["program"],
-            "passes": info["passes"],
-            "fingerprint": info["fingerprint"],
-            "random": self.np_random.bit_generator.state,
-        }
+    def save(self, file: str | os.PathLike | None = None) -> dict[str, Any]:
+        """The state of the episode as an object for JSON: the program, the passes, and the generator of seeds.
 
-    def restore(self, state: dict[str, Any]) -> tuple[Any, dict]:
+        It is written to `file`, too, if one is given. Raises ValueError if no episode has begun.
+        """
+        state = json.loads(self._library.hone_env_save(self._open()) or raise_error(self._library))
+        return write_state(state | {"random": self.np_random.bit_generator.state}, file)
+
+    def restore(self, state: dict[str, Any] | bytes | str | os.PathLike) -> tuple[Any, dict]:
         """Continues from `save`, also in another process: replays the passes. Returns the observation and the info.
 
-        Raises ValueError for a state of another program, of passes that are no actions here, or of another XLA, whose
-        passes lead elsewhere.
+        state: the object, its JSON in bytes, or the path of its file. Raises ValueError for what is no such state, and
+        for one of another program, of passes that are no actions here, or of another XLA, whose passes lead elsewhere.
         """
-        if state.get("format") != "hone-gym-state-1":
-            raise ValueError("not a saved state of this environment")
-        missing = sorted(set(state["passes"]) - set(self.passes))
-        if missing:
-            raise ValueError(f"passes of the state are no actions here: {', '.join(missing)}")
-        observation, _ = self.reset(options={"program": state["program"]})
-        for name in state["passes"]:
-            observation, *_ = self.step(self.passes.index(name))
-        if self.info()["fingerprint"] != state["fingerprint"]:
-            raise ValueError(f"{state['program']}: the passes of the state lead to another program here")
+        state = read_state(state)
+        own = json.dumps({name: value for name, value in state.items() if name != "random"}).encode()
+        values, costs = pointer(self._values, c_float), pointer(self._costs, c_float)
+        if not self._library.hone_env_restore(self._open(), own, values, costs):
+            raise_error(self._library)
         self.np_random.bit_generator.state = state["random"]
-        return observation, self._info()
+        return self._observation(), self._info()
+
+    def write_episode(self, file: str | os.PathLike) -> None:
+        """Writes the episode so far: its program and its passes, and what each left, for `hone gym replay`.
+
+        Raises ValueError if no episode has begun.
+        """
+        text = self._library.hone_env_episode(self._open()) or raise_error(self._library)
+        Path(file).write_text(json.dumps(json.loads(text), indent=1) + "\n")
 
     def clone(self) -> "XlaPassOrder":
         """An independent environment in the same state; shares the worker process."""

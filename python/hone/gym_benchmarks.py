@@ -7,22 +7,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-_HERE = Path(__file__).resolve().parent
-_FOLDERS = (_HERE / "share" / "hone" / "benchmarks", _HERE.parent.parent / "data" / "benchmarks")
+from .files import shared
+
 RESULT_FORMAT = "hone-gym-result-1"
-
-
-def _folder():
-    return next((folder for folder in _FOLDERS if folder.is_dir()), _FOLDERS[-1])
 
 
 def benchmarks() -> list[str]:
     """The names of the sets that come with hone. A set never changes; another version has another name."""
-    return sorted(path.stem for path in _folder().glob("*.json"))
+    return sorted(path.stem for path in shared("benchmarks").glob("*.json"))
 
 
 def _read(name):
-    path = _folder() / f"{name}.json"
+    path = shared("benchmarks") / f"{name}.json"
     if name not in benchmarks():
         raise ValueError(f"there is no benchmark {name!r}: one of {', '.join(benchmarks())}")
     return path, json.loads(path.read_text())

@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_uint8, c_uint64, c_void_p
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -30,6 +31,9 @@ _FUNCTIONS = {  # name: (result, arguments); see src/passorder/gym_api.h
         [c_void_p, c_int64, POINTER(c_float), POINTER(c_float), POINTER(c_double), POINTER(c_int)],
     ),
     "hone_env_mask": (c_int, [c_void_p, POINTER(c_uint8)]),
+    "hone_env_save": (c_char_p, [c_void_p]),
+    "hone_env_restore": (c_int, [c_void_p, c_char_p, POINTER(c_float), POINTER(c_float)]),
+    "hone_env_episode": (c_char_p, [c_void_p]),
     "hone_env_graph_size": (None, [c_void_p, POINTER(c_int64), POINTER(c_int64)]),
     "hone_env_graph": (None, [c_void_p, POINTER(c_uint8), POINTER(c_float), POINTER(c_int32)]),
 }
@@ -98,7 +102,30 @@ def options_of(
         "programs": [os.fspath(p) for p in programs],
         "worker": str(files.find(WORKER, build)),
     }
+    if options.get("models") is None:
+        options["models"] = str(files.shared("models"))
     return options | ({} if passes is None else {"passes": list(passes)})
+
+
+def read_state(state: Mapping[str, Any] | bytes | str | os.PathLike) -> dict[str, Any]:
+    """A saved state as an object: of JSON in bytes or of a file where it is none yet. Raises ValueError for others."""
+    if isinstance(state, (str, os.PathLike)):
+        state = Path(state).read_bytes()
+    if isinstance(state, bytes):
+        try:
+            state = json.loads(state)
+        except ValueError as e:
+            raise ValueError(f"not a saved state: {e}") from None
+    if not isinstance(state, Mapping) or not isinstance(state.get("random"), Mapping):
+        raise ValueError("not a saved state")
+    return dict(state)
+
+
+def write_state(state: dict[str, Any], file: str | os.PathLike | None) -> dict[str, Any]:
+    """Writes the state to the file, if there is one, and returns it."""
+    if file is not None:
+        Path(file).write_text(json.dumps(state) + "\n")
+    return state
 
 
 def observation_space(width: int, costs: int, node_width: int = 0) -> spaces.Space:

@@ -21,6 +21,8 @@ from .gym_library import (
     options_of,
     pointer,
     raise_error,
+    read_state,
+    write_state,
 )
 
 _SEEDS = np.iinfo(np.int64).max
@@ -124,23 +126,22 @@ class XlaPassOrderVector(VectorEnv):
             raise_error(self._library)
         return masks.astype(bool)
 
-    def save(self) -> dict[str, Any]:
-        """The state as an object for JSON.
+    def save(self, file: str | os.PathLike | None = None) -> dict[str, Any]:
+        """The state as an object for JSON, which is written to `file`, too, if one is given.
 
         It has the seed, the episode, actions and fingerprint of every environment, the generator of later seeds, and
         the passes and programs, which `restore` compares.
         """
         state = json.loads(self._library.hone_vec_save(self._open()) or raise_error(self._library))
-        return state | {"random": self.np_random.bit_generator.state}
+        return write_state(state | {"random": self.np_random.bit_generator.state}, file)
 
-    def restore(self, state: dict[str, Any]) -> tuple[Any, dict]:
+    def restore(self, state: dict[str, Any] | bytes | str | os.PathLike) -> tuple[Any, dict]:
         """Continues from `save` of as many environments with the same options. Returns the observations and infos.
 
-        Raises ValueError that names what differs, for a state of other passes, programs or numbers of environments, or
-        of another XLA, whose passes lead elsewhere.
+        state: the object, its JSON in bytes, or the path of its file. Raises ValueError that names what differs, for a
+        state of other passes, programs or numbers of environments, or of another XLA, whose passes lead elsewhere.
         """
-        if not isinstance(state, dict) or not isinstance(state.get("random"), dict):
-            raise ValueError("not a saved state of a vector of environments")
+        state = read_state(state)
         own = {name: value for name, value in state.items() if name != "random"}
         pointers = pointer(self._values, c_float), pointer(self._costs, c_float)
         if not self._library.hone_vec_restore(self._open(), json.dumps(own).encode(), *pointers):

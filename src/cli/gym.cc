@@ -130,7 +130,10 @@ Runner declare_gym(CLI::App& app) {
   CLI::App* leaderboard =
       app.add_subcommand("leaderboard", "compare agents by their files of results, whose claims are checked");
   const Runner run_leaderboard = declare_gym_leaderboard(*leaderboard);
+  CLI::App* replay = app.add_subcommand("replay", "run recorded episodes again and compare what each pass leaves");
+  const Runner run_replay = declare_gym_replay(*replay);
   return [=] {
+    if (replay->parsed()) return run_replay();
     if (leaderboard->parsed()) return run_leaderboard();
     return evaluate->parsed() ? run_gym_eval() : run_gym_train(*c);
   };

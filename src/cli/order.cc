@@ -23,11 +23,13 @@ struct OrderCommand {
   std::string program, strategy, policy, models, metric = "operations", budget = "30s", inputs, out, max_isa;
   std::vector<std::string> passes;
   passorder::OrderOptions options;
+  bool no_guard = false;
   int threads = 1;
 };
 
 json to_json(const passorder::Ordered& ordered) {
   return {{"passes", ordered.passes},
+          {"predicted_ns", ordered.predicted_ns > 0 ? json(ordered.predicted_ns) : json(nullptr)},
           {"operations", ordered.state->instructions},
           {"flops", ordered.state->flops},
           {"transcendentals", ordered.state->transcendentals},
@@ -75,8 +77,75 @@ std::unique_ptr<passorder::OrderPolicy> policy_of(const OrderCommand& command, p
   }
 }
 
+struct OrderResult {
+  const OrderCommand& command;
+  const passorder::OrderOptions& options;
+  std::string name;  // of the program
+  passorder::Ordered untouched;
+  passorder::OrderReport report;
+  bool written = false;
+};
+
+json guard_json(const OrderResult& r) {
+  json slower = json::array();
+  for (const passorder::Ordered& ordered : r.report.slower) slower.push_back(to_json(ordered));
+  return {{"on", r.options.guard}, {"slower", slower}, {"skipped", r.report.skipped}};
+}
+
+json result_json(const OrderResult& r) {
+  const passorder::OrderReport& report = r.report;
+  return {{"program", r.name},
+          {"metric", r.command.metric},
+          {"strategy", r.options.strategy},
+          {"initial", to_json(r.untouched)},
+          {"default", to_json(report.xla)},
+          {"found", to_json(report.found)},
+          {"passes", report.found.passes},
+          {"verified", report.found.duel.verified},
+          {"guard", guard_json(r)},
+          {"evaluations", report.evaluations},
+          {"applications", report.applications},
+          {"rejected", report.rejected},
+          {"seconds", report.seconds},
+          {"seed", r.options.seed},
+          {"isa", isa_in_effect(r.command.max_isa)},
+          {"output", r.written ? json(r.command.out) : json(nullptr)}};
+}
+
+void print_guard(const passorder::OrderReport& report) {
+  if (report.slower.empty()) return;
+  const passorder::Ordered& best = report.slower.front();
+  fmt::print(
+      "  guard      {} better {} slower than default XLA, the best of {} operations: {:.3f} ({:.3f} to {:.3f}){}\n",
+      report.slower.size() + static_cast<size_t>(report.skipped),
+      report.slower.size() + static_cast<size_t>(report.skipped) == 1 ? "order is" : "orders are",
+      best.state->instructions, best.duel.ratio, best.duel.ratio_low, best.duel.ratio_high,
+      report.found.passes.empty()                ? "; the program stays as it is"
+      : report.found.passes == report.xla.passes ? "; XLA's own order is kept"
+                                                 : "");
+}
+
+void print_result(const OrderResult& r) {
+  fmt::print("{}: {} orders, {} passes run in {:.1f} s\n", r.name, r.report.evaluations, r.report.applications,
+             r.report.seconds);
+  print_row("untouched", r.untouched);
+  print_row("default", r.report.xla);
+  print_row("found", r.report.found);
+  print_guard(r.report);
+  fmt::print("  passes     {}\n", joined(r.report.found.passes));
+  if (r.written) fmt::print("  written to {}\n", r.command.out);
+}
+
+// Null where the metric needs no model.
+std::unique_ptr<passorder::PredictedTimes> model_for(const OrderCommand& command, passorder::OrderMetric metric,
+                                                     passorder::PassSession& session) {
+  if (metric != passorder::OrderMetric::PredictedTime) return nullptr;
+  return std::make_unique<passorder::PredictedTimes>(session, command.models);
+}
+
 int order_command(const OrderCommand& command) {
   passorder::OrderOptions options = command.options;
+  options.guard = !command.no_guard;
   options.strategy = command.strategy.empty() ? "ppo" : command.strategy;
   options.metric = passorder::order_metric_from_name(command.metric);
   options.budget_s = parse_duration_s(command.budget, "--budget");
@@ -89,6 +158,7 @@ int order_command(const OrderCommand& command) {
   session_options.max_isa = command.max_isa;
   passorder::PassSession session(session_options);
   const std::unique_ptr<passorder::OrderPolicy> policy = policy_of(command, session);
+  const std::unique_ptr<passorder::PredictedTimes> predicted = model_for(command, options.metric, session);
   if (command.strategy.empty() && !policy) options.strategy = "genetic";
   const std::string program = session.load(file.bytes, file.name);
   if (!command.inputs.empty()) session.set_inputs(program, read_npz(command.inputs));
@@ -100,40 +170,20 @@ int order_command(const OrderCommand& command) {
   int64_t evaluations = 0;
   options.should_stop = interrupted;
   options.on_progress = [&](const std::string& best) { progress.update(static_cast<double>(++evaluations), best); };
-  const passorder::OrderReport report = passorder::order_passes(session, program, options, policy.get());
+  OrderResult result{command, options, file.name, {}, {}};
+  result.report = passorder::order_passes(session, program, options, policy.get(), predicted.get());
   progress.finish();
 
-  passorder::Ordered untouched{{}, report.initial, session.measure(program, {}, options.measure_ms)};
-  const bool verified = report.found.duel.verified;
-  if (verified && !command.out.empty()) write_file(command.out, session.hlo(program, report.found.passes));
-  if (command.output->json) {
-    json result = {{"program", file.name},
-                   {"metric", command.metric},
-                   {"strategy", options.strategy},
-                   {"initial", to_json(untouched)},
-                   {"default", to_json(report.xla)},
-                   {"found", to_json(report.found)},
-                   {"passes", report.found.passes},
-                   {"verified", verified},
-                   {"evaluations", report.evaluations},
-                   {"applications", report.applications},
-                   {"rejected", report.rejected},
-                   {"seconds", report.seconds},
-                   {"seed", options.seed},
-                   {"isa", isa_in_effect(command.max_isa)}};
-    result["output"] = verified && !command.out.empty() ? json(command.out) : json(nullptr);
-    print(result);
-  } else {
-    fmt::print("{}: {} orders, {} passes run in {:.1f} s\n", file.name, report.evaluations, report.applications,
-               report.seconds);
-    print_row("untouched", untouched);
-    print_row("default", report.xla);
-    print_row("found", report.found);
-    fmt::print("  passes     {}\n", joined(report.found.passes));
-    if (verified && !command.out.empty()) fmt::print("  written to {}\n", command.out);
-  }
-  if (!verified) fmt::print(stderr, "hone: the outputs could not be verified: {}\n", report.found.duel.error);
-  return verified ? 0 : 1;
+  const passorder::Ordered& found = result.report.found;
+  result.untouched = {{}, result.report.initial, session.measure(program, {}, options.measure_ms)};
+  result.written = found.duel.verified && !command.out.empty();
+  if (result.written) write_file(command.out, session.hlo(program, found.passes));
+  if (command.output->json)
+    print(result_json(result));
+  else
+    print_result(result);
+  if (!found.duel.verified) fmt::print(stderr, "hone: the outputs could not be verified: {}\n", found.duel.error);
+  return found.duel.verified ? 0 : 1;
 }
 
 }  // namespace
@@ -152,8 +202,10 @@ Runner declare_order(CLI::App& app) {
       ->type_name("FILE");
   add_models_option(app, command->models);
   app.add_option("--metric", command->metric,
-                 "what is minimised: operations, cost (FLOPs + 2 transcendentals) or run-time (default operations)")
-      ->check(one_of({"operations", "cost", "run-time"}));
+                 "what is minimised: operations, cost (FLOPs + 2 transcendentals), run-time (measured) or "
+                 "predicted-run-time (by the shipped model of kernels) (default operations)")
+      ->check(one_of(passorder::order_metric_names()));
+  app.add_flag("--no-guard", command->no_guard, "also return an order that runs slower than default XLA");
   app.add_option("--budget", command->budget, "time of the search, as 90s or 2m (default 30s)")->type_name("DURATION");
   app.add_option("--max-applications", command->options.max_applications,
                  "most passes that are run in all (default: no limit)");

@@ -84,6 +84,18 @@ const char* hone_env_render(hone_env* env) {
   return answer(env, [&] { return env->env->render(); });
 }
 
+const char* hone_env_save(hone_env* env) {
+  return answer(env, [&] { return env->env->save().dump(-1, ' ', false, json::error_handler_t::replace); });
+}
+
+int hone_env_restore(hone_env* env, const char* state, float* values, float* costs) {
+  return guarded([&] { put(*env, env->env->restore(json::parse(state)), values, costs); });
+}
+
+const char* hone_env_episode(hone_env* env) {
+  return answer(env, [&] { return to_json(env->env->episode()).dump(-1, ' ', false, json::error_handler_t::replace); });
+}
+
 int hone_env_reset(hone_env* env, uint64_t seed, const char* program, float* values, float* costs) {
   return guarded([&] { put(*env, env->env->reset(seed, {program}), values, costs); });
 }

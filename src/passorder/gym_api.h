@@ -34,6 +34,11 @@ HONE_GYM_API int hone_env_step(hone_env* env, int64_t action, float* values, flo
 /* mask: [actions], 0 for passes known to leave the state as it is (PassEnvOptions::probe_masks). */
 HONE_GYM_API int hone_env_mask(hone_env* env, uint8_t* mask);
 
+/* The state of the episode as JSON (PassEnv::save), and its continuation, also in another process; costs and values as of a reset. */
+HONE_GYM_API const char* hone_env_save(hone_env* env);
+HONE_GYM_API int hone_env_restore(hone_env* env, const char* state, float* values, float* costs);
+HONE_GYM_API const char* hone_env_episode(hone_env* env); /* so far, as JSON that hone gym replay reads */
+
 /* The graph of the last observation; sizes are 0 without one. opcodes [nodes], features [nodes, node_width], edges
    [edges, 2]: producer, user. */
 HONE_GYM_API void hone_env_graph_size(hone_env* env, int64_t* nodes, int64_t* edges);

@@ -1,5 +1,7 @@
 #include "passorder/order_candidates.h"
 
+#include <iterator>
+
 #include "base/error.h"
 #include "base/suggest.h"
 #include "graph/strategy.h"
@@ -7,25 +9,36 @@
 namespace hone::passorder {
 namespace {
 
-constexpr size_t kCandidates = 8;
+constexpr const char* kMetricNames[] = {"operations", "cost", "run-time", "predicted-run-time"};
 
 }  // namespace
 
-const char* order_metric_name(OrderMetric metric) {
-  constexpr const char* kNames[] = {"operations", "cost", "run-time"};
-  return kNames[static_cast<int>(metric)];
-}
+std::vector<std::string> order_metric_names() { return {std::begin(kMetricNames), std::end(kMetricNames)}; }
+
+const char* order_metric_name(OrderMetric metric) { return kMetricNames[static_cast<int>(metric)]; }
 
 OrderMetric order_metric_from_name(const std::string& name) {
-  for (const OrderMetric metric : {OrderMetric::Operations, OrderMetric::Cost, OrderMetric::RunTime})
-    if (name == order_metric_name(metric)) return metric;
-  throw unknown_word("metric", name, {"operations", "cost", "run-time"}, "--metric");
+  for (size_t metric = 0; metric < std::size(kMetricNames); ++metric)
+    if (name == kMetricNames[metric]) return static_cast<OrderMetric>(metric);
+  throw unknown_word("metric", name, order_metric_names(), "--metric");
 }
 
 double metric_of(const Ordered& ordered, OrderMetric metric) {
   if (metric == OrderMetric::Operations) return static_cast<double>(ordered.state->instructions);
   if (metric == OrderMetric::Cost) return ordered.state->cost();
+  if (metric == OrderMetric::PredictedTime) return ordered.predicted_ns > 0 ? ordered.predicted_ns : kFailed;
   return ordered.duel.verified && ordered.duel.ratio > 0 ? 1 / ordered.duel.ratio : kFailed;
+}
+
+OrderCandidates::OrderCandidates(PassSession& session, std::string program, OrderMetric metric, double measure_ms,
+                                 PredictedTimes* predicted)
+    : session_(session), program_(std::move(program)), metric_(metric), measure_ms_(measure_ms), predicted_(predicted) {
+  if (metric == OrderMetric::PredictedTime && !predicted) throw InternalError("no model to predict run times with");
+}
+
+void OrderCandidates::keep(size_t most, size_t equal) {
+  most_ = most;
+  equal_ = equal;
 }
 
 double OrderCandidates::countable(const PassState& state) const {
@@ -47,17 +60,25 @@ double OrderCandidates::measured(Ordered& ordered) {
   return metric_of(ordered, metric_);
 }
 
+double OrderCandidates::value_of(Ordered& ordered) {
+  if (metric_ == OrderMetric::RunTime) return measured(ordered);
+  if (metric_ == OrderMetric::PredictedTime)
+    ordered.predicted_ns = predicted_->of(program_, *ordered.state, ordered.passes).ns;
+  return metric_of(ordered, metric_);
+}
+
 double OrderCandidates::offer(Ordered& ordered) {
-  const double value = metric_ == OrderMetric::RunTime ? measured(ordered) : metric_of(ordered, metric_);
+  const double value = value_of(ordered);
   if (!(value < kFailed)) return value;
-  if (kept_.size() >= kCandidates && value >= std::prev(kept_.end())->first) return value;
+  if (kept_.size() >= most_ && value >= std::prev(kept_.end())->first) return value;
   for (auto& [other, kept] : kept_) {
     if (kept.state->fingerprint != ordered.state->fingerprint) continue;
     if (ordered.passes.size() < kept.passes.size()) kept = ordered;
     return value;
   }
+  if (kept_.count(value) >= equal_) return value;
   kept_.emplace(value, ordered);
-  if (kept_.size() > kCandidates) kept_.erase(std::prev(kept_.end()));
+  if (kept_.size() > most_) kept_.erase(std::prev(kept_.end()));
   return value;
 }
 

@@ -7,32 +7,42 @@
 #include <vector>
 
 #include "passorder/pass_session.h"
+#include "passorder/predicted_time.h"
 
 namespace hone::passorder {
 
-// The quantity to minimise: instructions, FLOPs + 2 transcendentals, or the measured run time.
-enum class OrderMetric : int8_t { Operations = 0, Cost, RunTime };
-const char* order_metric_name(OrderMetric metric);            // "operations", "cost", "run-time"
+// The quantity to minimise: instructions, FLOPs + 2 transcendentals, the measured run time, or the one that the shipped model of
+// kernels predicts (predicted_time.h).
+enum class OrderMetric : int8_t { Operations = 0, Cost, RunTime, PredictedTime };
+std::vector<std::string> order_metric_names();  // "operations", "cost", "run-time", "predicted-run-time"
+const char* order_metric_name(OrderMetric metric);
 OrderMetric order_metric_from_name(const std::string& name);  // throws Error
 
 // The passes that changed something, and the resulting program.
 struct Ordered {
   PassHistory passes;
   PassStatePtr state;
-  PassDuel duel;  // against the untouched program; empty if not measured
+  PassDuel duel;            // against the untouched program; empty if not measured
+  double predicted_ns = 0;  // set where the metric needs it; 0 = unknown
 };
 
-// The metric of an order; run times are relative to the untouched program's, infinite if not verified.
+// The metric of an order; measured run times are relative to the untouched program's, infinite if not verified.
 double metric_of(const Ordered& ordered, OrderMetric metric);
 
 class OrderCandidates {
  public:
-  OrderCandidates(PassSession& session, std::string program, OrderMetric metric, double measure_ms)
-      : session_(session), program_(std::move(program)), metric_(metric), measure_ms_(measure_ms) {}
+  // `predicted`: for the metric PredictedTime, which throws InternalError without it.
+  OrderCandidates(PassSession& session, std::string program, OrderMetric metric, double measure_ms,
+                  PredictedTimes* predicted = nullptr);
 
-  // Returns the metric of an order, and keeps the order if it is among the best. Run times are measured once per state.
+  // Keeps more than the default eight best orders, of those with equal metrics at most `equal`.
+  void keep(size_t most, size_t equal);
+  // Returns the metric of an order, and keeps the order if it is among the best. Run times are measured and predicted once per
+  // state.
   double offer(Ordered& ordered);
   OrderMetric metric() const { return metric_; }
+  // Whether an order's metric is that of its last state alone, not the least of all its states: it takes long to know.
+  bool measures() const { return metric_ == OrderMetric::RunTime; }
   // The metric without measuring: instructions instead of run times.
   double countable(const PassState& state) const;
   double best() const;                      // infinite if there is none
@@ -40,11 +50,14 @@ class OrderCandidates {
 
  private:
   double measured(Ordered& ordered);
+  double value_of(Ordered& ordered);
 
   PassSession& session_;
   std::string program_;
   OrderMetric metric_;
   double measure_ms_;
+  PredictedTimes* predicted_;
+  size_t most_ = 8, equal_ = 8;
   std::multimap<double, Ordered> kept_;
   std::unordered_map<std::string, PassDuel> run_times_;  // by fingerprint
 };

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/rng.h"
+#include "base/sha256.h"
 #include "base/suggest.h"
 #include "base/text.h"
 #include "features/encoded.h"
@@ -32,8 +33,10 @@ constexpr Kind kKinds[] = {
     {"hone/XlaPassOrderActionHistory-v0", [](PassEnvOptions& o) { o.action_history = o.log_counts = true; }},
     {"hone/XlaPassOrderChangeHistory-v0",
      [](PassEnvOptions& o) { o.action_history = o.change_history = o.log_counts = true; }},
+    {"hone/XlaPassOrderPredictedTime-v0", [](PassEnvOptions& o) { o.predicted_time = true; }},
     {"hone/XlaPassOrderRunTime-v0", [](PassEnvOptions& o) { o.run_time = true; }},
 };
+constexpr const char* kStateFormat = "hone-gym-state-1";
 constexpr const char* kActionHistory = "hone/XlaPassOrderActionHistory-v0";
 constexpr const char* kActionHistoryBefore = "hone/XlaPassOrderTaken-v0";  // its name before 0.2
 
@@ -63,6 +66,8 @@ void PassEnvOptions::validate() const {
   if (!(failure_penalty >= 0))
     throw Error(fmt::format("a penalty of {}", failure_penalty), "failure_penalty", "0 or more");
   if (!(measure_ms > 0)) throw Error(fmt::format("{} ms to measure", measure_ms), "measure_ms", "above 0");
+  if (run_time && predicted_time)
+    throw Error("measured and predicted run times are two rewards", "predicted_time", "choose one of them");
 }
 
 PassEnv::PassEnv(PassEnvOptions options) : options_(std::move(options)) {
@@ -73,6 +78,7 @@ PassEnv::PassEnv(PassEnvOptions options) : options_(std::move(options)) {
   session_ = std::make_shared<PassSession>(options_.session);
   for (const std::string& pass : options_.passes) session_->check_pass(pass);
   if (options_.passes.empty()) options_.passes = session_->default_passes();
+  if (options_.predicted_time) predicted_ = std::make_shared<PredictedTimes>(*session_, options_.models);
   spec_.id = options_.id;
   spec_.actions = static_cast<int64_t>(options_.passes.size());
   view_ = view_of(options_);
@@ -99,13 +105,32 @@ Observation PassEnv::reset(uint64_t seed, const ResetOptions& options) {
   initial_ = state_ = session_->initial(program_);
   history_.clear();
   taken_.clear();
+  reached_.clear();
   seen_.clear();
   seen_[state_->fingerprint].resize(options_.passes.size());
   idle_.clear();
   done_ = revisited_ = false;
   last_ = {};
   duel_ = {};
+  if (predicted_) predict_initial();
   return observe();
+}
+
+void PassEnv::predict_initial() {
+  const PredictedTime time = predicted_->of(program_, *initial_, {});
+  if (!(time.ns > 0)) throw Error("no run time can be predicted: " + time.error, name_, "choose another program");
+  initial_ns_ = now_ns_ = time.ns;
+}
+
+// Sets the step's error if there is no prediction.
+double PassEnv::predicted_reward(Step& step) {
+  if (!last_.changed) return 0;
+  const PredictedTime time = predicted_->of(program_, *state_, history_);
+  if (!(time.ns > 0)) {
+    step.error = last_.error = time.error;
+    return 0;
+  }
+  return options_.reward_scale * std::log(std::exchange(now_ns_, time.ns) / time.ns);
 }
 
 Observation PassEnv::observe() const {
@@ -113,7 +138,7 @@ Observation PassEnv::observe() const {
 }
 
 double PassEnv::reward_of(const PassState& before, const PassState& after) const {
-  if (options_.run_time) return 0;
+  if (options_.run_time || options_.predicted_time) return 0;
   double reward = options_.reward_scale * static_cast<double>(before.instructions - after.instructions) /
                   static_cast<double>(std::max<int64_t>(1, initial_->instructions));
   if (options_.shaping) {
@@ -138,6 +163,7 @@ Step PassEnv::step(int64_t action) {
   last_ = session_->step(program_, state_, history_, options_.passes[action]);
   state_ = last_.state;
   taken_.push_back(action);
+  reached_.push_back({options_.passes[action], state_->instructions, state_->fingerprint});
   const bool first = seen_.try_emplace(state_->fingerprint, options_.passes.size()).second;
   revisited_ = last_.changed && !first;
   if (last_.changed)
@@ -146,7 +172,7 @@ Step PassEnv::step(int64_t action) {
     idle_.try_emplace(before->fingerprint, options_.passes.size()).first->second[action] = true;
   Step step;
   step.error = last_.error;
-  step.reward = reward_of(*before, *state_);
+  step.reward = predicted_ ? predicted_reward(step) : reward_of(*before, *state_);
   if (!step.error.empty()) step.reward -= options_.reward_scale * options_.failure_penalty;
   if (static_cast<int64_t>(taken_.size()) >= options_.traj_limit) {
     done_ = true;
@@ -196,12 +222,52 @@ nlohmann::json PassEnv::info() const {
                          {"fingerprint", state_->fingerprint}};
   const std::string& error = last_.error.empty() ? duel_.error : last_.error;
   if (!error.empty()) info["error"] = error;
+  if (predicted_) info["predicted_time"] = {{"initial_ns", initial_ns_}, {"ns", now_ns_}};
   if (duel_.baseline_ns > 0)
     info["run_time"] = {{"initial_ns", duel_.baseline_ns},
                         {"ns", duel_.candidate_ns},
                         {"ratio", duel_.ratio},
+                        {"interval", {duel_.ratio_low, duel_.ratio_high}},
                         {"verified", duel_.verified}};
   return info;
+}
+
+nlohmann::json PassEnv::save() const {
+  if (!state_) throw Error("no episode has begun", "", "reset first");
+  nlohmann::json passes = nlohmann::json::array();
+  for (const int64_t action : taken_) passes.push_back(options_.passes[action]);
+  return {{"format", kStateFormat}, {"program", name_}, {"passes", passes}, {"fingerprint", state_->fingerprint}};
+}
+
+Observation PassEnv::restore(const nlohmann::json& state) {
+  if (!state.is_object() || state.value("format", nlohmann::json()) != kStateFormat)
+    throw Error("not a saved state of this environment", "format", kStateFormat);
+  std::vector<int64_t> actions;
+  std::string program, fingerprint;
+  try {
+    program = state.at("program");
+    fingerprint = state.at("fingerprint");
+    for (const std::string pass : state.at("passes")) {
+      const auto found = std::find(options_.passes.begin(), options_.passes.end(), pass);
+      if (found == options_.passes.end()) throw Error("the state's pass '" + pass + "' is no action here", "passes");
+      actions.push_back(found - options_.passes.begin());
+    }
+  } catch (const nlohmann::json::exception& e) {
+    throw Error(std::string("not a saved state of this environment: ") + e.what());
+  }
+  if (static_cast<int64_t>(actions.size()) > options_.traj_limit)
+    throw Error("the episode of the state is longer than those here", "traj_limit");
+  Observation observation = reset(0, {program});
+  for (const int64_t action : actions) observation = step(action).observation;
+  if (state_->fingerprint != fingerprint) throw Error("the passes of the state lead to another program here", program);
+  return observation;
+}
+
+Episode PassEnv::episode() const {
+  if (!state_) throw Error("no episode has begun", "", "reset first");
+  const auto place = static_cast<size_t>(std::find(names_.begin(), names_.end(), name_) - names_.begin());
+  const std::string& path = options_.programs.at(place);
+  return {path, Sha256().add(read_file(path)).hex(), initial_->instructions, reached_};
 }
 
 std::string PassEnv::render() const {

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "passorder/environment.h"
+#include "passorder/episode.h"
 #include "passorder/pass_observation.h"
 #include "passorder/pass_session.h"
+#include "passorder/predicted_time.h"
 
 namespace hone::passorder {
 
@@ -33,6 +35,11 @@ struct PassEnvOptions {
   // Instead of the above, one reward at the end of the episode, which is then terminated: reward_scale * ln(run time of the
   // untouched program / run time now), or -reward_scale if the program does not run or its outputs differ.
   bool run_time = false;
+  // Instead of the base reward: reward_scale * ln(predicted run time before / after) of each step, by the model of kernels in the
+  // folder `models` or the shipped one (predicted_time.h). A state that XLA cannot compile counts as the last that it could, and
+  // costs the penalty.
+  bool predicted_time = false;
+  std::string models;
   double measure_ms = 200;
   double failure_penalty = 0.1;  // of a failed action, times reward_scale
   // The mask of actions has the effect of every pass, which is found by running those that were not run on a state yet.
@@ -59,6 +66,14 @@ class PassEnv : public Environment {
   std::unique_ptr<Environment> clone() const override;  // shares the worker and the known steps
   std::vector<bool> action_mask() const override;
 
+  // The episode as an object for JSON: {"format": "hone-gym-state-1", "program", "passes", "fingerprint"}. Throws Error if none
+  // has begun.
+  nlohmann::json save() const;
+  // Continues from it, also in another process, by replaying the passes. Throws Error, which may leave another episode begun, for
+  // an object that is no such state, unknown programs and passes, and where the passes lead to another program.
+  Observation restore(const nlohmann::json& state);
+  Episode episode() const;  // so far; throws Error if none has begun
+
   const std::vector<std::string>& actions() const { return options_.passes; }
   const std::vector<std::string>& programs() const { return names_; }
   const PassState& state() const { return *state_; }
@@ -70,18 +85,23 @@ class PassEnv : public Environment {
   Observation observe() const;
   double reward_of(const PassState& before, const PassState& after) const;
   double final_reward();
+  void predict_initial();
+  double predicted_reward(Step& step);
 
   PassEnvOptions options_;
   EnvironmentSpec spec_;
   PassView view_;
   std::shared_ptr<PassSession> session_;
+  std::shared_ptr<PredictedTimes> predicted_;  // null unless it is the reward
   // Of the programs: file names without folder and extensions; the paths where those of several files are equal.
   std::vector<std::string> names_;
 
   std::string name_, program_;  // of the episode; program_ is the session's key
   PassStatePtr initial_, state_;
   PassHistory history_;
-  std::vector<int64_t> taken_;  // every action of the episode
+  std::vector<int64_t> taken_;          // every action of the episode
+  std::vector<EpisodeStep> reached_;    // what each left
+  double initial_ns_ = 0, now_ns_ = 0;  // predicted run times
   std::unordered_map<std::string, std::vector<bool>>
       seen_;  // states of the episode by fingerprint: the actions taken there
   std::unordered_map<std::string, std::vector<bool>> idle_;  // those of them that changed nothing
@@ -91,8 +111,8 @@ class PassEnv : public Environment {
 };
 
 // The environments by id: XlaPassOrder-v0, XlaPassOrderShaped-v0, XlaPassOrderCosts-v0, XlaPassOrderGraph-v0,
-// XlaPassOrderActionHistory-v0, XlaPassOrderChangeHistory-v0 and XlaPassOrderRunTime-v0, all with the prefix "hone/";
-// XlaPassOrderTaken-v0, the name of XlaPassOrderActionHistory-v0 before 0.2. Throws Error for other ids.
+// XlaPassOrderActionHistory-v0, XlaPassOrderChangeHistory-v0, XlaPassOrderPredictedTime-v0 and XlaPassOrderRunTime-v0, all with the
+// prefix "hone/"; XlaPassOrderTaken-v0, the name of XlaPassOrderActionHistory-v0 before 0.2. Throws Error for other ids.
 PassEnvOptions pass_env_options(const std::string& name);
 PassView view_of(const PassEnvOptions& options);  // what an environment with these options shows; the passes are named
 std::vector<std::string> pass_env_ids();

@@ -39,6 +39,8 @@ PassEnvOptions pass_env_options_from_json(nlohmann::json from) {
   take(from, "action_history", options.action_history);
   take(from, "change_history", options.change_history);
   take(from, "run_time", options.run_time);
+  take(from, "predicted_time", options.predicted_time);
+  take(from, "models", options.models);
   take(from, "measure_ms", options.measure_ms);
   take(from, "failure_penalty", options.failure_penalty);
   take(from, "probe_masks", options.probe_masks);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/suggest.h"
+#include "passorder/order_guard.h"
 #include "search/strategies.h"
 
 namespace hone::passorder {
@@ -16,6 +17,7 @@ namespace {
 constexpr char kNone[] = "-";        // no pass at this position
 constexpr int64_t kProposed = 8;     // most likely passes that a policy tries before it takes one
 constexpr int kGreedyPatience = 20;  // consecutive walks without a better candidate
+constexpr size_t kToChooseFrom = 32, kEqualOnes = 4;
 
 // Cost of an order: the metric of its best state; later passes are dropped. Run times are measured at the
 // end only.
@@ -33,7 +35,7 @@ class OrderCost : public CostModel {
 
  private:
   double cost(const Choice& choice) {
-    const bool at_the_end = candidates_.metric() == OrderMetric::RunTime;
+    const bool at_the_end = candidates_.measures();
     Ordered now{{}, session_.initial(program_), {}};
     double best = at_the_end ? kFailed : candidates_.offer(now);
     for (size_t place = 0; place < choice.size(); ++place) {
@@ -80,8 +82,8 @@ class Search {
   }
 
   OrderReport operator()(OrderPolicy* policy) {
-    Ordered own = report_.xla, untouched{{}, report_.initial, {}};
-    for (Ordered* start : {&own, &untouched}) candidates_.offer(*start);
+    Ordered untouched{{}, report_.initial, {}};
+    for (Ordered* start : {&report_.xla, &untouched}) candidates_.offer(*start);
     if (policy)
       walk_policy(*policy);
     else if (options_.strategy == "greedy")
@@ -104,13 +106,13 @@ class Search {
   PassWalks walks_of(const std::vector<std::string>& passes) {
     return {session_, program_, passes,
             [this](Ordered& place) {
-              if (candidates_.metric() != OrderMetric::RunTime) candidates_.offer(place);
+              if (!candidates_.measures()) candidates_.offer(place);
             },
             [this] { return over(walks_ ? walks_->applications() : 0); }};
   }
 
   void end_of_walk(Ordered place) {
-    if (candidates_.metric() == OrderMetric::RunTime) candidates_.offer(place);
+    if (candidates_.measures()) candidates_.offer(place);
     ++report_.evaluations;
     report_.applications = walks_->applications();
     show();
@@ -199,22 +201,16 @@ OrderReport search_orders(PassSession& session, const std::string& program, cons
 }
 
 OrderReport order_passes(PassSession& session, const std::string& program, const OrderOptions& options,
-                         OrderPolicy* policy) {
-  OrderCandidates candidates(session, program, options.metric, options.measure_ms);
+                         OrderPolicy* policy, PredictedTimes* predicted) {
+  OrderCandidates candidates(session, program, options.metric, options.measure_ms, predicted);
+  candidates.keep(kToChooseFrom, kEqualOnes);
   OrderReport report = search_orders(session, program, options, candidates, policy);
-  report.xla.duel = session.measure(program, report.xla.passes, options.measure_ms);
-  report.found = report.xla;
-  const double bound = metric_of(report.xla, options.metric);
-  for (Ordered& candidate : candidates.best_first()) {
-    if (metric_of(candidate, options.metric) >= bound) break;
-    candidate.duel = session.measure(program, candidate.passes, options.measure_ms);
-    if (candidate.duel.verified && session.verify(program, candidate.passes).empty() &&
-        metric_of(candidate, options.metric) < bound) {
-      report.found = candidate;
-      break;
-    }
-    ++report.rejected;
-  }
+  const GuardOptions guard{options.guard, options.metric, options.measure_ms, options.confirm_ms};
+  GuardChoice choice = choose_order(session, program, guard, report.xla, candidates.best_first());
+  report.found = std::move(choice.found);
+  report.rejected = choice.rejected;
+  report.slower = std::move(choice.slower);
+  report.skipped = choice.skipped;
   return report;
 }
 

@@ -24,6 +24,9 @@ struct OrderOptions {
   int64_t length = 45;              // most passes of an order, without those of XLA's own if a walk starts from it
   std::vector<std::string> passes;  // to choose from; empty = the default action set. A policy has its own
   double measure_ms = 200;          // of one measured run time
+  // An order is returned only if duels do not show it slower than default XLA on the untouched program (order_guard.h).
+  bool guard = true;
+  double confirm_ms = 1000;  // of the last duel of what is returned, in a process of its own
   std::function<bool()> should_stop = [] { return false; };
   std::function<void(const std::string& best)> on_progress = [](const std::string&) {};
 
@@ -32,10 +35,13 @@ struct OrderOptions {
 
 struct OrderReport {
   PassStatePtr initial;
-  Ordered xla;                                // XLA's own order
-  Ordered found;                              // never worse than xla in the metric; verified if any is
+  Ordered xla;  // XLA's own order
+  // Not worse than xla in the metric, except where the guard refuses xla itself; verified if any is.
+  Ordered found;
   int64_t evaluations = 0, applications = 0;  // orders evaluated; passes run for them
   int64_t rejected = 0;                       // better orders whose outputs could not be verified
+  std::vector<Ordered> slower;                // those that the guard refused, best first, with the duel that showed it
+  int64_t skipped = 0;                        // better orders with the kernels of one of these
   double seconds = 0;                         // of the search
 };
 
@@ -46,8 +52,9 @@ OrderReport search_orders(PassSession& session, const std::string& program, cons
                           OrderCandidates& candidates, OrderPolicy* policy = nullptr);
 
 // Searches, measures XLA's order and the best candidates against the untouched program, and takes the first with verified
-// outputs. Throws Error for options that do not fit. The program is loaded into the session.
+// outputs that the guard lets pass. Throws Error for options that do not fit, and without `predicted` for its metric. The
+// program is loaded into the session.
 OrderReport order_passes(PassSession& session, const std::string& program, const OrderOptions& options,
-                         OrderPolicy* policy = nullptr);
+                         OrderPolicy* policy = nullptr, PredictedTimes* predicted = nullptr);
 
 }  // namespace hone::passorder

@@ -11,16 +11,16 @@
 #include "features/encoded.h"
 #include "graph/hlo_reader.h"
 #include "wire/despite_kills.h"
+#include "wire/kernel.h"
 
 namespace hone::passorder {
 namespace {
 
 using wire::despite_kills;
 using Clock = std::chrono::steady_clock;
-using wire::despite_kills;
 
 constexpr size_t kKeptGraphs = 512;
-constexpr double kMeasureLimit_s = 300;
+constexpr double kMeasureLimit_s = 300, kLowerLimit_s = 120;
 
 std::string step_key(const std::string& fingerprint, const std::string& pass) { return fingerprint + ' ' + pass; }
 
@@ -53,6 +53,11 @@ std::string joined(const PassHistory& history) {
   std::string text;
   for (const std::string& pass : history) text += (text.empty() ? "" : ",") + pass;
   return text;
+}
+
+Decisions decisions_of(const PassHistory& history) {
+  if (history.empty()) return {};
+  return {{DecisionKind::Passes, "order", joined(history)}};
 }
 
 }  // namespace
@@ -244,21 +249,45 @@ std::shared_ptr<const GraphObservation> PassSession::graph(const std::string& pr
   return graphs_[state.fingerprint] = std::make_shared<const GraphObservation>(graph_of(reply.module_proto));
 }
 
-PassDuel PassSession::measure(const std::string& program, const PassHistory& history, double budget_ms) {
+std::unique_ptr<wire::TargetT> PassSession::target() const {
+  auto target = std::make_unique<wire::TargetT>();
+  target->threads = options_.threads;
+  target->seed = options_.seed;
+  target->max_isa = options_.max_isa;
+  return target;
+}
+
+void PassSession::fresh_process() {
   const std::lock_guard lock(mutex_);
-  Decisions decisions;
-  if (!history.empty()) decisions.push_back({DecisionKind::Passes, "order", joined(history)});
+  worker_.kill();
+}
+
+OrderKernels PassSession::kernels(const std::string& program, const PassHistory& history, std::vector<uint64_t> known) {
+  const std::lock_guard lock(mutex_);
+  const auto reply = despite_kills([&] {
+    wire::ListKernelsRequestT request;
+    request.program = program;
+    request.target = target();
+    request.decisions = wire::to_wire(decisions_of(history));
+    request.known = known;
+    return worker_.call<wire::ListKernelsReplyT>(std::move(request), kLowerLimit_s);
+  });
+  OrderKernels found{reply.fingerprint, {}};
+  for (const auto& kernel : reply.kernels) found.kernels.push_back(wire::from_wire(*kernel));
+  return found;
+}
+
+PassDuel PassSession::duel(const std::string& program, const PassHistory& history, const PassDuelEffort& effort) {
+  const std::lock_guard lock(mutex_);
   PassDuel duel;
   try {
     const auto reply = despite_kills([&] {
       wire::MeasureRequestT request;
       request.program = program;
-      request.target = std::make_unique<wire::TargetT>();
-      request.target->threads = options_.threads;
-      request.target->seed = options_.seed;
-      request.target->max_isa = options_.max_isa;
-      request.decisions = wire::to_wire(decisions);
-      request.budget_ms = budget_ms;
+      request.target = target();
+      request.decisions = wire::to_wire(decisions_of(history));
+      request.budget_ms = effort.budget_ms;
+      request.max_rounds = effort.max_rounds;
       return worker_.call<wire::MeasureReplyT>(std::move(request), kMeasureLimit_s);
     });
     duel.verified = reply.verdict == wire::Verdict::Ok;

@@ -14,6 +14,7 @@
 
 #include "data/npz.h"
 #include "features/opcodes.h"
+#include "graph/kernel.h"
 #include "passorder/environment.h"
 #include "wire/client.h"
 
@@ -54,6 +55,19 @@ struct PassDuel {
   std::string error;  // it did not compile, crashed or took too long, or outputs differ
 };
 
+// The effort of one duel.
+struct PassDuelEffort {
+  double budget_ms = 200;  // of its runs
+  int max_rounds = 30;     // a round runs each side for about 1 ms or once
+};
+
+// The kernels that XLA makes of a program. The fingerprint is that of all of them with their counts: programs of equal
+// fingerprints spend the same time in them.
+struct OrderKernels {
+  std::string fingerprint;
+  std::vector<Kernel> kernels;  // distinct; of those known only fingerprint and count
+};
+
 struct PassSessionOptions {
   wire::WorkerOptions worker;
   double step_limit_s = 20;      // for one pass, replay included
@@ -92,8 +106,17 @@ class PassSession {
   std::string verify(const std::string& program, const PassHistory& history);  // XLA's verifier; empty = valid
   std::shared_ptr<const GraphObservation> graph(const std::string& program, const PassState& state,
                                                 const PassHistory& history);
-  PassDuel measure(const std::string& program, const PassHistory& history, double budget_ms = 200);
+  PassDuel measure(const std::string& program, const PassHistory& history, double budget_ms = 200) {
+    return duel(program, history, {budget_ms});
+  }
+  PassDuel duel(const std::string& program, const PassHistory& history, const PassDuelEffort& effort);
+  // The next request, a duel for example, is answered by a process of its own, with memory laid out anew.
+  void fresh_process();
+  // Compiles the program after the passes as far as its kernels. `known`: hash64 of fingerprints of kernels to describe briefly,
+  // ascending. Throws RunError if XLA cannot compile it.
+  OrderKernels kernels(const std::string& program, const PassHistory& history, std::vector<uint64_t> known = {});
 
+  const PassSessionOptions& options() const { return options_; }
   const PassCounters& counters() const { return counters_; }
   int worker_pid() const { return worker_.pid(); }  // -1 when none runs; for tests
   int worker_restarts() const { return worker_.restarts(); }
@@ -105,6 +128,7 @@ class PassSession {
     double ms = 0;
   };
   wire::ApplyReplyT apply(wire::ApplyRequestT request, double limit_s);
+  std::unique_ptr<wire::TargetT> target() const;
   PassStatePtr remember(const wire::ApplyReplyT& reply);
   Known run(const std::string& program, const PassState& state, const PassHistory& history, const std::string& pass,
             bool& lasting);

@@ -11,6 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
 HONE = BUILD / "hone"
 EXAMPLES = sorted((ROOT / "examples").glob("*.mlir"))
+FUSION = ROOT / "data" / "models" / "fusion"
 SMALL = ROOT / "examples" / "llama_block.mlir"
 
 BROKEN = "HloModule m\nthis is no program\n"
@@ -115,6 +116,27 @@ class PassesTest(unittest.TestCase):
                 self.assertEqual(again["result"]["instructions"], result["found"]["operations"])
                 written = run_json("opt", out, "--passes", "cse")
                 self.assertEqual(written["initial"]["instructions"], result["found"]["operations"])
+
+    def test_the_guard_says_what_it_refused(self):
+        limits = ("--length", "8", "--max-applications", "60", "--budget", "60s", "--strategy", "greedy")
+        program = ROOT / "examples" / "lstm_step.mlir"
+        guarded = run_json("order", program, *limits)
+        self.assertTrue(guarded["guard"]["on"])
+        for refused in guarded["guard"]["slower"]:
+            self.assertLessEqual(refused["operations"], guarded["found"]["operations"])
+        free = run_json("order", program, *limits, "--no-guard")
+        self.assertEqual((free["guard"]["on"], free["guard"]["slower"]), (False, []))
+        self.assertLessEqual(free["found"]["operations"], guarded["found"]["operations"])
+
+    @unittest.skipUnless(FUSION.is_dir(), "NOT TESTED, missing: the shipped model of kernels")
+    def test_order_by_predicted_run_time(self):
+        limits = ("--length", "4", "--max-applications", "20", "--budget", "60s", "--strategy", "random")
+        program = ROOT / "examples" / "lstm_step.mlir"
+        result = run_json("order", program, "--metric", "predicted-run-time", *limits)
+        self.assertTrue(result["verified"])
+        self.assertGreater(result["default"]["predicted_ns"], 0)
+        self.assertLessEqual(result["found"]["predicted_ns"], result["default"]["predicted_ns"])
+        self.assertIsNone(run_json("order", program, *limits)["found"]["predicted_ns"])
 
     def test_order_by_run_time(self):
         limits = ("--length", "6", "--max-applications", "30", "--budget", "60s", "--max-isa", "sse4.2")

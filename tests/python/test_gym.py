@@ -36,7 +36,7 @@ def make(kind="", **options):
 @unittest.skipUnless(HAS_GYMNASIUM and BUILT, "NOT TESTED, missing: gymnasium or the build")
 class GymTest(unittest.TestCase):
     def test_checker_finds_nothing(self):
-        for kind in ("", "Shaped", "Costs", "Graph", "ChangeHistory"):
+        for kind in ("", "Shaped", "Costs", "Graph", "ChangeHistory", "PredictedTime"):
             with self.subTest(kind), warnings.catch_warnings():
                 warnings.simplefilter("error")
                 env = make(kind)
@@ -52,6 +52,21 @@ class GymTest(unittest.TestCase):
         self.assertTrue(terminated and np.isfinite(reward))
         self.assertTrue(info["run_time"]["verified"])
         env.close()
+
+    def test_rewards_add_up_to_the_predicted_run_time(self):
+        env = make("PredictedTime", programs=PROGRAMS[:1])
+        _, info = env.reset(seed=0)
+        self.assertEqual(info["predicted_time"]["ns"], info["predicted_time"]["initial_ns"])
+        rewards = []
+        for name in ("gather_expander", "dce", "dot_decomposer", "flatten-call-graph", "reshape-mover"):
+            _, reward, *_, info = env.step(env.unwrapped.passes.index(name))
+            rewards.append(reward)
+        time = info["predicted_time"]
+        self.assertGreater(time["ns"], 0)
+        self.assertAlmostEqual(sum(rewards), np.log(time["initial_ns"] / time["ns"]))
+        env.close()
+        with self.assertRaisesRegex(ValueError, "no model of run times"):
+            make("PredictedTime", models="/nonexistent")
 
     def test_seeds_choose_programs_and_repeat(self):
         env = make()

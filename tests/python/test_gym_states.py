@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -47,6 +48,77 @@ class SavedStatesTest(unittest.TestCase):
         self.assertEqual(env.reset()[1]["program"], other.reset()[1]["program"])  # the next ones follow alike
         env.close()
         other.close()
+
+    def test_states_are_files_and_bytes_as_well(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for make in (lambda: XlaPassOrder(programs=PROGRAMS, build=BUILD), vector):
+                file = Path(folder) / "state.json"
+                env, other = make(), make()
+                env.reset(seed=4)
+                env.step(np.array([3, 1, 4]) if make is vector else 3)
+                state = env.save(file)
+                for given in (file, str(file), file.read_bytes()):
+                    other.reset(seed=1)
+                    observation, _ = other.restore(given)
+                    self.assertEqual(other.save(), state)
+                    np.testing.assert_array_equal(observation, env.restore(state)[0])
+                for given in (b"{", b"[]", Path(folder) / "missing.json"):
+                    with self.subTest(given), self.assertRaises((ValueError, FileNotFoundError)):
+                        other.restore(given)
+                env.close()
+                other.close()
+
+    def test_a_state_continues_in_another_process(self):
+        code = (
+            "import sys\nfrom hone.gym import XlaPassOrder\n"
+            "env = XlaPassOrder(programs=sys.argv[2:4], build=sys.argv[4], traj_limit=6)\n"
+            "env.restore(sys.argv[1])\nenv.step(5)\nprint(env.info()['fingerprint'])\nenv.close()\n"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "state.json"
+            env = XlaPassOrder(programs=PROGRAMS, build=BUILD, traj_limit=6)
+            env.reset(seed=4)
+            env.step(3)
+            env.save(file)
+            env.step(5)
+            done = subprocess.run(
+                [sys.executable, "-c", code, file, *PROGRAMS, BUILD],
+                env=dict(os.environ, PYTHONPATH=str(ROOT / "python")),
+                capture_output=True,
+                text=True,
+                timeout=300,
+            )
+            self.assertEqual(done.stdout.strip(), env.info()["fingerprint"], done.stderr)
+            env.close()
+
+    def test_an_episode_is_replayed_by_the_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "episode.json"
+            env = XlaPassOrder(programs=PROGRAMS, build=BUILD, traj_limit=6)
+            with self.assertRaises(ValueError):
+                env.write_episode(file)
+            env.reset(seed=4)
+            for name in ("dce", "call-inliner", "algsimp"):
+                env.step(env.passes.index(name))
+            env.write_episode(file)
+            replayed = self.replay(file)
+            self.assertEqual(replayed["equal_steps"], 3)
+            self.assertEqual(replayed["instructions"], env.info()["instructions"])
+            episode = json.loads(file.read_text())
+            episode["steps"][2]["instructions"] -= 1
+            file.write_text(json.dumps(episode))
+            self.assertIn("step 3, algsimp", self.replay(file, code=1)["problem"])
+            file.write_text("{}")
+            self.replay(file, code=2)
+            env.close()
+
+    def replay(self, file, code=0):
+        """The row of hone gym replay, which must end with `code`."""
+        done = subprocess.run(
+            [BUILD / "hone", "gym", "replay", file, "--json", "-q"], capture_output=True, text=True, timeout=300
+        )
+        self.assertEqual(done.returncode, code, done.stderr)
+        return json.loads(done.stdout)["episodes"][0] if code < 2 else None
 
     def test_states_that_do_not_fit_are_refused(self):
         env = XlaPassOrder(programs=PROGRAMS[1:], build=BUILD)

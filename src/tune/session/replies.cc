@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
+#include "wire/kernel.h"
 
 namespace hone::tune {
 
@@ -58,24 +58,7 @@ Measurement measurement_of(const Record& row) {
           .note = row.note};
 }
 
-Kernel kernel_of(const wire::KernelT& from) {
-  Kernel kernel;
-  kernel.fingerprint = from.fingerprint;
-  kernel.name = from.name;
-  kernel.kind = from.kind;
-  kernel.count = std::max(1, from.count);
-  kernel.hlo = from.hlo;
-  kernel.flops = from.flops;
-  kernel.bytes = from.bytes;
-  kernel.bytes_read = from.bytes_read;
-  kernel.bytes_written = from.bytes_written;
-  kernel.transcendentals = from.transcendentals;
-  kernel.module.assign(from.module_proto.begin(), from.module_proto.end());
-  kernel.default_tile = from.default_tile;
-  kernel.instructions = from.instructions;
-  if (from.dimension) kernel.dimension = wire::from_wire(*from.dimension);
-  return kernel;
-}
+Kernel kernel_of(const wire::KernelT& from) { return wire::from_wire(from); }
 
 Lowered lowered_of(const wire::LowerReplyT& reply) {
   Lowered lowered;
