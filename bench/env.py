@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 import gymnasium  # noqa: E402
 import hone.gym  # noqa: E402, F401
 from harness import machine  # noqa: E402
+from hone.gym_library import WORKER  # noqa: E402
 
 # The parts of a worker's step: a row's name, and the function whose callees it counts.
 PARTS = {
@@ -35,7 +36,7 @@ PARTS = {
 def workers():
     """Processes of the worker program that this process has started."""
     children = (pid for task in Path("/proc/self/task").glob("*/children") for pid in task.read_text().split())
-    return [pid for pid in children if Path(f"/proc/{pid}/comm").read_text().strip() == hone.gym.WORKER]
+    return [pid for pid in children if Path(f"/proc/{pid}/comm").read_text().strip() == WORKER]
 
 
 def cpu_seconds():
