@@ -103,7 +103,7 @@ int64_t data_cache_bytes(int level, const fs::path& root) {
 std::vector<int> allowed_cpus() {
   cpu_set_t allowed;
   std::vector<int> cpus;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return cpus;
+  if (sched_getaffinity(::getpid(), sizeof allowed, &allowed) != 0) return cpus;  // of the main thread
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
   return cpus;

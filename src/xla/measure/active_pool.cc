@@ -39,10 +39,22 @@ bool bind_to(int core) {
   return sched_setaffinity(0, sizeof one, &one) == 0;
 }
 
+// Some sandboxes refuse it.
+bool may_bind() {
+  cpu_set_t allowed;
+  return sched_getcpu() >= 0 && sched_getaffinity(0, sizeof allowed, &allowed) == 0 &&
+         sched_setaffinity(0, sizeof allowed, &allowed) == 0;
+}
+
+bool is_bound_to(int core) {
+  cpu_set_t now;
+  return sched_getaffinity(0, sizeof now, &now) == 0 && CPU_COUNT(&now) == 1 && CPU_ISSET(core, &now);
+}
+
 }  // namespace
 
 ActivePool::ActivePool(int threads, const std::vector<int>& cores) : threads_(threads) {
-  const bool bound = static_cast<int>(cores.size()) == threads;
+  const bool bound = static_cast<int>(cores.size()) == threads && may_bind();
   for (int id = 0; id < (bound ? threads : threads - 1); ++id) workers_.emplace_back().core = bound ? cores[id] : -1;
   for (int id = 0; Worker& worker : workers_)
     worker.thread = std::thread([this, &worker, id = id++] { work(worker, id); });
@@ -181,7 +193,7 @@ void ActivePool::work(Worker& self, int id) {
 // A library may block a thread until other tasks of its own are done. Where all threads are blocked so, this one runs what waits.
 void ActivePool::work_in_reserve() {
   own_pool = this;
-  own_id = threads_ - 1;
+  own_id = workers_.front().core < 0 ? threads_ - 1 : -1;  // bound workers have all numbers
   set_arithmetic();
   uint64_t before = 0;
   for (int idle = 0; !ending_;) {
@@ -204,16 +216,17 @@ void ActivePool::work_in_reserve() {
 }
 
 ActivePool::Run::Run(ActivePool& pool) : pool_(pool), before_(current_run) {
-  // A thread that runs a program within a run stays where it is; so does one that may not be bound.
-  const bool bound = before_ == kAny && pool.workers_.front().core >= 0;
-  const int here = sched_getcpu();
-  if (bound && sched_getaffinity(0, sizeof allowed_, &allowed_) == 0 && bind_to(here)) core_ = here;
-  const std::lock_guard lock(pool_.mutex_);
-  if (core_ >= 0) ++pool_.callers_[core_];
-  ++pool_.runs_;
-  current_run = id_ = ++pool_.last_run_;
-  while (Worker* const worker = pool_.sleeper()) pool_.call(*worker);
-  if (std::exchange(pool_.reserve_idle_, false)) pool_.reserve_.notify_one();
+  // A thread that runs a program within a run stays where it is. Two callers are not bound to one core.
+  const int here = before_ == kAny && pool.workers_.front().core >= 0 ? sched_getcpu() : -1;
+  {
+    const std::lock_guard lock(pool_.mutex_);
+    if (here >= 0 && pool_.callers_.insert(here).second) core_ = here;
+    ++pool_.runs_;
+    current_run = id_ = ++pool_.last_run_;
+    while (Worker* const worker = pool_.sleeper()) pool_.call(*worker);
+    if (std::exchange(pool_.reserve_idle_, false)) pool_.reserve_.notify_one();
+  }
+  if (core_ >= 0) bound_ = sched_getaffinity(0, sizeof allowed_, &allowed_) == 0 && bind_to(core_);
 }
 
 ActivePool::Run::~Run() {
@@ -221,9 +234,11 @@ ActivePool::Run::~Run() {
   {
     const std::lock_guard lock(pool_.mutex_);
     --pool_.runs_;
-    if (core_ >= 0 && --pool_.callers_[core_] == 0) pool_.callers_.erase(core_);
+    if (core_ >= 0) pool_.callers_.erase(core_);
+    Worker* const worker = pool_.tasks_.empty() ? nullptr : pool_.sleeper();  // of other callers
+    if (worker != nullptr) pool_.call(*worker);
   }
-  if (core_ >= 0) sched_setaffinity(0, sizeof allowed_, &allowed_);
+  if (bound_ && is_bound_to(core_)) sched_setaffinity(0, sizeof allowed_, &allowed_);
 }
 
 void ActivePool::Run::help_until(const Condition& is_done, const std::function<void()>& before_sleep) noexcept {

@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -55,8 +55,9 @@ class ActivePool final : public Eigen::ThreadPoolInterface {
    private:
     ActivePool& pool_;
     uint64_t id_, before_;  // the thread's run before this one
-    int core_ = -1;         // on which the thread stays; -1 where workers are not bound
-    cpu_set_t allowed_;     // before it stayed there
+    int core_ = -1;         // on which the thread stays, and whose worker rests; -1 = none
+    bool bound_ = false;
+    cpu_set_t allowed_;  // before it stayed there
   };
 
   int sleeping();               // workers that sleep, of NumThreads() where they are bound, else one less; for tests
@@ -100,7 +101,7 @@ class ActivePool final : public Eigen::ThreadPoolInterface {
   int polling_ = 0;                  // workers
   uint64_t wakes_ = 0;               // that end sleeps of callers
   uint64_t last_run_ = 0;
-  std::map<int, int> callers_;  // by the core on which they began
+  std::set<int> callers_;  // the cores that callers stay on
   bool reserve_idle_ = false;
   std::condition_variable woken_, reserve_;
   std::atomic<int> runs_ = 0;
