@@ -32,9 +32,9 @@ bool decides_structure(const Decision& decision) {
          decision.kind == DecisionKind::Rewrite;
 }
 
-// A duel runs programs again and again. After a pause threads that wait actively gain up to twice as much as XLA's
-// (docs/decisions/0049-active-waiting.md), so that they are kept where a duel shows no loss.
-constexpr double kLevel = 0.99;
+// A duel runs programs again and again, and does not see what threads that wait actively gain after a pause
+// (docs/decisions/0049-active-waiting.md), so that they are kept where it shows no loss.
+constexpr double kLevel = 0.99, kLevelLow = 0.97;
 bool only_waits_actively(const Decisions& candidate, const Decisions& best) {
   const Decision active{DecisionKind::Option, kWaitPolicy, "active"};
   return candidate == merged(best, {active});
@@ -90,13 +90,21 @@ bool TuneState::try_step(const std::string& what, const Decisions& candidate) {
     longer.limit_s += kSecondLook * trial.budget_ms / 1e3;
     m = run.measurer.measure_program(candidate, best, longer);
   }
-  const bool level = m.ratio > kLevel && m.ratio_high >= 1 && only_waits_actively(candidate, best);
-  step.kept = m.ok() && (level || (m.ratio_low > 1 && m.ratio > options.min_gain));
+  const bool faster = m.ok() && m.ratio_low > 1 && m.ratio > options.min_gain;
+  const bool level = m.ok() && !faster && m.ratio > kLevel && m.ratio_low > kLevelLow && m.ratio_high >= 1 &&
+                     only_waits_actively(candidate, best);
+  step.kept = faster || level;
   run.result.steps.push_back(step);
   if (!step.kept) return false;
-  best = candidate;
-  run.gain *= m.ratio;
-  run.found.push_back({best, run.gain});
+  if (level) {  // it takes the place of the same program without, if that is to be confirmed
+    for (auto& found : run.found)
+      if (found.decisions == best) found.decisions = candidate;
+    best = candidate;
+  } else {
+    best = candidate;
+    run.gain *= m.ratio;
+    run.found.push_back({best, run.gain});
+  }
   say(what);
   return true;
 }

@@ -77,7 +77,10 @@ TEST_CASE("threads wait actively where a duel shows no loss", "[tune]") {
     CHECK(has(result.decisions, "0", "transposed"));
     CHECK(has(result.decisions, "wait_policy", "active") == kept);
     CHECK_FALSE(has(result.decisions, "huge_pages", "on"));
+    CHECK(result.measurement.ratio == Approx(1.3));
   }
+  measurer.speed = [](const Decisions&) { return 1.0; };  // alone it is no gain
+  CHECK(tune_program(measurer, with_budget(60)).decisions.empty());
 }
 
 TEST_CASE("the kernels that libraries of reductions make are searched, too", "[tune]") {
