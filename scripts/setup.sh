@@ -50,9 +50,10 @@ install_apt_packages() {
       if apt-cache madison "$name" | grep -F " $version |" >/dev/null; then name+="=$version"; fi
       request+=("$name")
     done
-    # A version may still be listed while what it depends on has moved on.
+    # A version may still be listed while what it depends on has moved on: such pins are dropped, in the end all.
     if ! can_install "${request[@]}"; then
       for i in "${!request[@]}"; do can_install "${request[i]}" || request[i]=${request[i]%%=*}; done
+      can_install "${request[@]}" || request=("${missing[@]}")
     fi
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${request[@]}" >&2 || return 1
     while read -r name version; do present[$name]=$version; done < <(installed_versions "${!wanted[@]}")

@@ -262,8 +262,8 @@ def tables(rows, models, bounds):
 
 
 def lower_quantile(values, share):
-    """The largest of the values that at most so many of them and one more are below, the least at the least."""
-    return round(sorted(values)[max(0, int(share * (len(values) + 1)) - 1)], 4)
+    """The value that at most this share of them is below (of few values the least), rounded down."""
+    return math.floor(1e4 * sorted(values)[max(0, int(share * (len(values) + 1)) - 1)]) / 1e4
 
 
 def bounds_by_family(rows, groups):

@@ -38,8 +38,9 @@ OperationRanker::OperationRanker(const std::string& path, int threads, const std
                          .middle = Trees::from_json(group.at("middle"), names.size()),
                          .high = Trees::from_json(group.at("high"), names.size())});
     const std::string machine = features::this_machine_class(threads, max_isa);
-    const nlohmann::json &corrections = json.at("corrections"), &least = json.at("least_log_flops");
-    if (corrections.contains(machine))
+    // Bounds of a model of before, which says nothing of the least arithmetic, are not used.
+    const nlohmann::json &corrections = json.at("corrections"), least = json.value("least_log_flops", nlohmann::json());
+    if (corrections.contains(machine) && !least.is_null())
       for (const auto& [family, correction] : corrections.at(machine).items())
         bounds_[family] = {correction.get<double>(), least.at(machine).at(family).get<double>()};
   } catch (const nlohmann::json::exception& e) {
@@ -56,7 +57,7 @@ std::unique_ptr<OperationRanker> OperationRanker::open(const std::string& model,
   try {
     return std::make_unique<OperationRanker>(path, threads, max_isa);
   } catch (const Error& e) {
-    spdlog::debug("no model of operations: {}", e.what());
+    spdlog::warn("no model of operations: {}", e.what());
     return nullptr;
   }
 }

@@ -56,7 +56,7 @@ class OperationRanker : public KernelRanker {
   // What calibrates `low` on this machine class.
   struct Bound {
     double correction = 0;       // added
-    double least_log_flops = 0;  // log2(1 + floating-point operations) of the least calibrated operation
+    double least_log_flops = 0;  // log2(1 + floating-point operations) that it holds from
   };
   std::map<std::string, Bound> bounds_;  // by corrected_family()
 };

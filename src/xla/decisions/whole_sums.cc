@@ -39,8 +39,9 @@ bool is_whole_sum(const HloInstruction& op) {
       !op.shape().dimensions().empty() || op.parent()->IsFusionComputation())
     return false;
   const xla::PrimitiveType type = op.shape().element_type();
-  return (type == xla::F32 || type == xla::F64) && ShapeUtil::ElementsIn(op.operand(0)->shape()) >= kLeastSummed &&
-         adds(*op.to_apply()) && is_zero(op.operand(1)) && is_in_memory(op.operand(0));
+  return (type == xla::F32 || type == xla::F64) && op.operand(0)->shape().element_type() == type &&
+         ShapeUtil::ElementsIn(op.operand(0)->shape()) >= kLeastSummed && adds(*op.to_apply()) &&
+         is_zero(op.operand(1)) && is_in_memory(op.operand(0));
 }
 
 HloInstruction* sum_by_vectors(HloInstruction* op) {
