@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/command_tree.h"
 #include "data/npz.h"
+#include "passorder/fixed_orders.h"
 #include "passorder/pass_order.h"
 
 namespace hone::cli {
@@ -23,7 +24,7 @@ struct OrderCommand {
   std::string program, strategy, policy, models, metric = "operations", budget = "30s", inputs, out, max_isa;
   std::vector<std::string> passes;
   passorder::OrderOptions options;
-  bool no_guard = false;
+  bool no_guard = false, no_fixed_orders = false;
   int threads = 1;
 };
 
@@ -103,6 +104,7 @@ json result_json(const OrderResult& r) {
           {"passes", report.found.passes},
           {"verified", report.found.duel.verified},
           {"guard", guard_json(r)},
+          {"first_orders", r.options.first_orders.size()},
           {"evaluations", report.evaluations},
           {"applications", report.applications},
           {"rejected", report.rejected},
@@ -160,6 +162,8 @@ int order_command(const OrderCommand& command) {
   const std::unique_ptr<passorder::OrderPolicy> policy = policy_of(command, session);
   const std::unique_ptr<passorder::PredictedTimes> predicted = model_for(command, options.metric, session);
   if (command.strategy.empty() && !policy) options.strategy = "genetic";
+  if (!command.no_fixed_orders && command.passes.empty())
+    options.first_orders = passorder::shipped_orders(session, command.models);
   const std::string program = session.load(file.bytes, file.name);
   if (!command.inputs.empty()) session.set_inputs(program, read_npz(command.inputs));
 
@@ -205,6 +209,8 @@ Runner declare_order(CLI::App& app) {
                  "what is minimised: operations, cost (FLOPs + 2 transcendentals), run-time (measured) or "
                  "predicted-run-time (by the shipped model of kernels) (default operations)")
       ->check(one_of(passorder::order_metric_names()));
+  app.add_flag("--no-fixed-orders", command->no_fixed_orders,
+               "do not begin with the orders that come with hone (without --passes)");
   app.add_flag("--no-guard", command->no_guard, "also return an order that runs slower than default XLA");
   app.add_option("--budget", command->budget, "time of the search, as 90s or 2m (default 30s)")->type_name("DURATION");
   app.add_option("--max-applications", command->options.max_applications,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -84,6 +85,7 @@ class Search {
   OrderReport operator()(OrderPolicy* policy) {
     Ordered untouched{{}, report_.initial, {}};
     for (Ordered* start : {&report_.xla, &untouched}) candidates_.offer(*start);
+    walk_first_orders();
     if (policy)
       walk_policy(*policy);
     else if (options_.strategy == "greedy")
@@ -98,7 +100,7 @@ class Search {
   double seconds() const { return seconds_since(begin_); }
   bool over(int64_t applications) const {
     return options_.should_stop() || seconds() >= options_.budget_s ||
-           (options_.max_applications > 0 && applications >= options_.max_applications);
+           (options_.max_applications > 0 && first_ + applications >= options_.max_applications);
   }
   std::vector<std::string> choosable() { return options_.passes.empty() ? session_.default_passes() : options_.passes; }
   void show() const { options_.on_progress(fmt::format("best {:g}", candidates_.best())); }
@@ -114,8 +116,37 @@ class Search {
   void end_of_walk(Ordered place) {
     if (candidates_.measures()) candidates_.offer(place);
     ++report_.evaluations;
-    report_.applications = walks_->applications();
+    report_.applications = first_ + walks_->applications();
     show();
+  }
+
+  // Until a limit is reached. An order counts by its best state, as all do.
+  void walk_first_orders() {
+    for (const std::vector<std::string>& order : options_.first_orders) {
+      Ordered place{{}, report_.initial, {}}, best = place;
+      for (const std::string& pass : order) {
+        if (over(0)) return;
+        ++first_;
+        const PassStep step = session_.step(program_, place.state, place.passes, pass);
+        if (!step.changed) continue;
+        place.passes.push_back(pass);
+        place.state = step.state;
+        if (!candidates_.measures()) candidates_.offer(place);
+        if (candidates_.countable(*place.state) < candidates_.countable(*best.state)) best = place;
+      }
+      if (candidates_.measures()) candidates_.offer(best);
+      if (!first_best_ || candidates_.countable(*best.state) < candidates_.countable(*first_best_->state))
+        first_best_ = best;
+      ++report_.evaluations;
+      report_.applications = first_;
+      show();
+    }
+  }
+
+  // `starts` behind the best state of the first orders, if there are any.
+  std::vector<Ordered> with_first(std::vector<Ordered> starts) const {
+    if (first_best_) starts.insert(starts.begin(), *first_best_);
+    return starts;
   }
 
   void walk_policy(OrderPolicy& policy) {
@@ -123,16 +154,17 @@ class Search {
     walks_ = &walks;
     Rng rng(options_.seed);
     const PassScores scores = policy.scores(program_);
-    const Ordered starts[] = {{{}, report_.initial, {}}, {report_.xla.passes, report_.xla.state, {}}};
+    const std::vector<Ordered> starts =
+        with_first({{{}, report_.initial, {}}, {report_.xla.passes, report_.xla.state, {}}});
     const auto value = [this](const PassState& state) { return candidates_.countable(state); };
-    // Pairs of walks, one from each start: best passes, best passes tried first, then sampled and sampled-and-tried in turn.
-    for (int64_t episode = 0; !over(walks.applications()); ++episode) {
-      const Ordered& start = starts[episode % 2];
-      const int64_t pair = episode / 2;
-      if (pair % 2 == 0)
-        end_of_walk(walks.walk(start, scores, pair == 0 ? Draw::Best : policy.draw(), options_.length, rng));
+    // Rounds of walks, one from each start: best passes, best passes tried first, then sampled and sampled-and-tried in turn.
+    for (size_t episode = 0; !over(walks.applications()); ++episode) {
+      const Ordered& start = starts[episode % starts.size()];
+      const size_t round = episode / starts.size();
+      if (round % 2 == 0)
+        end_of_walk(walks.walk(start, scores, round == 0 ? Draw::Best : policy.draw(), options_.length, rng));
       else
-        end_of_walk(walks.greedy(start, value, options_.length, rng, {scores, kProposed, pair > 1}));
+        end_of_walk(walks.greedy(start, value, options_.length, rng, {scores, kProposed, round > 1}));
     }
     walks_ = nullptr;
   }
@@ -142,12 +174,13 @@ class Search {
     PassWalks walks = walks_of(choosable());
     walks_ = &walks;
     Rng rng(options_.seed);
-    const Ordered starts[] = {{report_.xla.passes, report_.xla.state, {}}, {{}, report_.initial, {}}};
+    const std::vector<Ordered> starts =
+        with_first({{report_.xla.passes, report_.xla.state, {}}, {{}, report_.initial, {}}});
     const auto value = [this](const PassState& state) { return candidates_.countable(state); };
     int idle = 0;
-    for (int64_t episode = 0; idle < kGreedyPatience && !over(walks.applications()); ++episode) {
+    for (size_t episode = 0; idle < kGreedyPatience && !over(walks.applications()); ++episode) {
       const double before = candidates_.best();
-      end_of_walk(walks.greedy(starts[episode % 2], value, options_.length, rng));
+      end_of_walk(walks.greedy(starts[episode % starts.size()], value, options_.length, rng));
       idle = candidates_.best() < before ? 0 : idle + 1;
     }
     walks_ = nullptr;
@@ -164,10 +197,25 @@ class Search {
     search.on_evaluated = [&](const Choice&, double) { show(); };
     Choice own_order = space.default_choice();
     own_order[0] = static_cast<int32_t>(space.dimensions[0].options.size()) - 1;
-    for (const Choice& start : {own_order, space.default_choice()})
+    std::vector<Choice> starts = {own_order, space.default_choice()};
+    if (const std::optional<Choice> first = first_choice(space)) starts.insert(starts.begin(), *first);
+    for (const Choice& start : starts)
       if (report_.evaluations == 0 || !search.should_stop())
         report_.evaluations += strategy->search(space, start, cost, search).evaluations;
-    report_.applications = cost.applications();
+    report_.applications = first_ + cost.applications();
+  }
+
+  // The best state of the first orders; nothing where the space does not have its passes.
+  std::optional<Choice> first_choice(const Space& space) const {
+    if (!first_best_ || first_best_->passes.size() > space.dimensions.size()) return std::nullopt;
+    Choice choice = space.default_choice();
+    for (size_t place = 0; place < first_best_->passes.size(); ++place) {
+      const auto& options = space.dimensions[place].options;
+      const auto at = std::find(options.begin(), options.end(), first_best_->passes[place]);
+      if (at == options.end()) return std::nullopt;
+      choice[place] = static_cast<int32_t>(at - options.begin());
+    }
+    return choice;
   }
 
   PassSession& session_;
@@ -175,6 +223,8 @@ class Search {
   const OrderOptions& options_;
   OrderCandidates& candidates_;
   OrderReport report_;
+  std::optional<Ordered> first_best_;  // of the first orders
+  int64_t first_ = 0;                  // passes that they ran
   const PassWalks* walks_ = nullptr;
   double begin_ = steady_s();
 };
@@ -197,6 +247,8 @@ OrderReport search_orders(PassSession& session, const std::string& program, cons
   if ((options.strategy == "ppo") != (policy != nullptr))
     throw InternalError("a policy and the strategy ppo go together");
   for (const std::string& pass : options.passes) session.check_pass(pass);
+  for (const auto& order : options.first_orders)
+    for (const std::string& pass : order) session.check_pass(pass);
   return Search(session, program, options, candidates)(policy);
 }
 

@@ -23,7 +23,9 @@ struct OrderOptions {
   uint64_t seed = 0;
   int64_t length = 45;              // most passes of an order, without those of XLA's own if a walk starts from it
   std::vector<std::string> passes;  // to choose from; empty = the default action set. A policy has its own
-  double measure_ms = 200;          // of one measured run time
+  // Tried first, each once from the untouched program (fixed_orders.h); their best state is a start of the search, too.
+  std::vector<std::vector<std::string>> first_orders;
+  double measure_ms = 200;  // of one measured run time
   // An order is returned only if duels do not show it slower than default XLA on the untouched program (order_guard.h).
   bool guard = true;
   double confirm_ms = 1000;  // of the last duel of what is returned, in a process of its own

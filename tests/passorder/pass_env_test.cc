@@ -361,7 +361,7 @@ TEST_CASE("bad options are named", "[rl][passes]") {
   options.traj_limit = 0;
   CHECK_THROWS_AS(PassEnv(options), Error);
   CHECK_THROWS_AS(pass_env_options("hone/Nonsense-v0"), Error);
-  CHECK(pass_env_ids().size() == 7);
+  CHECK(pass_env_ids().size() == 8);
   CHECK(pass_env_options("hone/XlaPassOrderTaken-v0").id == "hone/XlaPassOrderActionHistory-v0");  // before 0.2
 }
 

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
+#include "passorder/fixed_orders.h"
 #include "passorder/order_trial.h"
 
 using namespace hone;
@@ -127,6 +128,36 @@ TEST_CASE("greedy walks of hone order leave no more than XLA's own order", "[rl]
   CHECK(candidates.best_first().front().state->instructions == kLeft);
   options.strategy = "nonsense";
   CHECK_THROWS_AS(options.validate(), Error);
+}
+
+TEST_CASE("a search begins with the orders that it is given", "[rl][passes]") {
+  Walked t;
+  for (const char* strategy : {"greedy", "genetic"}) {
+    INFO(strategy);
+    OrderOptions options;
+    options.strategy = strategy;
+    options.first_orders = {{"dce", "dce", "logistic-expander"}, {"dce", "cse", "algsimp", "logistic-expander"}};
+    options.max_applications = 7;  // nothing is left for the search
+    OrderCandidates candidates(t.session, t.program, OrderMetric::Operations, 10);
+    const OrderReport report = search_orders(t.session, t.program, options, candidates);
+    CHECK(report.applications == 7);
+    CHECK(report.evaluations >= 2);
+    CHECK(candidates.best() == kLeft);
+    const std::vector<Ordered> kept = candidates.best_first();
+    CHECK(std::any_of(kept.begin(), kept.end(), [](const Ordered& o) { return o.passes == PassHistory{"dce", "cse"}; }));
+    options.max_applications = 3;  // the second is not tried
+    OrderCandidates fewer(t.session, t.program, OrderMetric::Operations, 10);
+    CHECK(search_orders(t.session, t.program, options, fewer).applications == 3);
+    options.first_orders = {{"nonsense"}};
+    CHECK_THROWS_AS(search_orders(t.session, t.program, options, fewer), Error);
+  }
+}
+
+TEST_CASE("the orders that come with hone are known to this XLA", "[rl][passes]") {
+  Walked t;
+  const auto orders = shipped_orders(t.session, HONE_SOURCE_DIR "/data/models");
+  REQUIRE(orders.size() == 3);
+  for (const auto& order : orders) CHECK(order.size() == 45);
 }
 
 TEST_CASE("a trial compares with XLA's own order at equal numbers of passes", "[rl][passes]") {

@@ -1,0 +1,28 @@
+#include "passorder/fixed_orders.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "cost/shipped.h"
+
+namespace hone::passorder {
+
+std::vector<std::vector<std::string>> shipped_orders(PassSession& session, const std::string& models) {
+  const std::string path = cost::shipped_model("order/orders.json", models);
+  if (path.empty()) return {};
+  std::vector<std::vector<std::string>> orders;
+  try {
+    const nlohmann::json file = nlohmann::json::parse(read_file(path));
+    for (const nlohmann::json& order : file.at("orders"))
+      orders.push_back(order.at("passes").get<std::vector<std::string>>());
+  } catch (const nlohmann::json::exception& e) {
+    throw Error(std::string("no file of orders: ") + e.what(), path);
+  }
+  for (const auto& order : orders)
+    for (const std::string& pass : order) session.check_pass(pass);
+  return orders;
+}
+
+}  // namespace hone::passorder
