@@ -10,7 +10,7 @@ CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*
 # Set-up is several targets, and one at a time writes .venv.
 .NOTPARALLEL:
 
-.PHONY: known tables-perf-model tables-code-model operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev build train-tools demo test wheel bench corpus examples reference lint tidy format clean
+.PHONY: fixed-orders known tables-perf-model tables-code-model operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev build train-tools demo test wheel bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -124,6 +124,13 @@ known: dataset
 	rm -f data/known.db
 	$(BUILD)/hone collect known --db $(BUILD)/data/kernels.db $(SPLIT) --isa avx512 -o data/known.db
 	$(BUILD)/hone collect known --db $(BUILD)/data/kernels.db $(SPLIT) --host 'AMD EPYC, 2 cores, at most avx2' --isa avx2 -o data/known.db
+
+# Searches for the orders that `hone order` begins with, on the training families only: five minutes each on an idle core, to
+# build/pass_order. A search ends by time, so that it finds other orders on another machine; those that ship are bench/pass_order/fixed_order-*.json.
+FIXED_SECONDS ?= 300
+fixed-orders: setup-gym build
+	for seed in 0 1 2; do $(PYTHON) bench/pass_order/fixed_order.py --max-instructions 500 --seconds $(FIXED_SECONDS) --seed $$seed \
+	  --processes 1 -o $(BUILD)/pass_order/fixed_order-$$seed.json || exit; done
 
 # Trains the shipped policy of `hone order` again, on the training families of bench/pass_order only: ten minutes on an idle core.
 ORDER_STEPS ?= 204800
