@@ -99,6 +99,8 @@ class Placing {
     ProgressOptions shown;
     shown.quiet = command_.output->quiet;
     shown.budget_s = command_.budget.empty() ? 0 : parse_duration_s(command_.budget, "--budget");
+    if (!command_.budget.empty() && !(shown.budget_s > 0))
+      throw Error("a search of no time", "--budget", "give more than 0 s");
     if (command_.steps || command_.budget.empty()) shown.total = static_cast<double>(options_.steps);
     Progress progress(row.name, shown);
     const double begin_s = steady_s(), begin_cpu_s = cpu_s();

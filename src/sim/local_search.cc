@@ -34,7 +34,7 @@ class LocalSearch {
     int64_t step = start_.simulations + (options_.tasks.schedule ? 2 : 1);  // with the run for the order, and the next
     if (step > options_.steps) return best_;
     here_ = cost_of(simulator_.run(plan_), simulator_.topology());  // an order in place of none may change transfers
-    if (here_.value < least_.value) keep();
+    if (better(here_, least_)) keep();
     const double first = here_.value;
     for (; step < options_.steps && !(options_.stop && options_.stop()); ++step) {
       if (changed_ && step >= next_focus_)
@@ -72,13 +72,14 @@ class LocalSearch {
     const StepReport report = here_.fits ? simulator_.run_within(plan_, {limit, true}) : simulator_.run(plan_);
     const PlanCost cost =
         std::isinf(report.step_seconds) ? PlanCost{report.step_seconds, false} : cost_of(report, simulator_.topology());
-    if (!(cost.value <= limit)) {
+    const bool accepted = cost.fits == here_.fits ? cost.value <= limit : cost.fits;
+    if (!accepted) {
       moves_.undo();
       return;
     }
-    changed_ = changed_ || cost.value < here_.value;
+    changed_ = changed_ || better(cost, here_);
     here_ = cost;
-    if (here_.value < least_.value) keep();
+    if (better(here_, least_)) keep();
   }
   void keep() {
     least_ = here_;

@@ -11,4 +11,8 @@ PlanCost cost_of(const StepReport& report, const Topology& topology) {
   return {missing > 0 ? report.step_seconds * (10 + 10 * missing) : report.step_seconds, missing <= 0};
 }
 
+bool better(const PlanCost& one, const PlanCost& other) {
+  return one.fits != other.fits ? one.fits : one.value < other.value;
+}
+
 }  // namespace hone::sim

@@ -11,7 +11,9 @@ struct PlanCost {
   bool fits = true;
 };
 
-// The step time; plans that run out of memory are worse than all others, by the amount of missing memory.
+// The step time; of plans that run out of memory ten times as much and more, by the amount of missing memory.
 PlanCost cost_of(const StepReport& report, const Topology& topology);
+// Plans that fit are better than all that do not.
+bool better(const PlanCost& one, const PlanCost& other);
 
 }  // namespace hone::sim

@@ -50,7 +50,7 @@ class BestPlan {
   void offer(QuickPlan next) {
     if (simulations_ > 0 && !may_go_on()) return;
     const PlanCost cost = cost_of(simulator_.run(next.plan), simulator_.topology());
-    if (simulations_++ == 0 || cost.value < cost_.value) {
+    if (simulations_++ == 0 || better(cost, cost_)) {
       cost_ = cost;
       best_ = std::move(next);
     }

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "sim/block_moves.h"
+#include "sim/plan_cost.h"
 #include "sim/planners.h"
 #include "sim/quick_plans.h"
 #include "sim/strategies.h"
@@ -29,6 +30,13 @@ TaskGraph four_chains(int length) {
 }
 
 }  // namespace
+
+TEST_CASE("plans that fit are better than all that do not", "[sim]") {
+  CHECK(better({20, true}, {11, false}));
+  CHECK_FALSE(better({11, false}, {20, true}));
+  CHECK(better({11, true}, {20, true}));
+  CHECK(better({11, false}, {20, false}));
+}
 
 TEST_CASE("searches find the optimum of graphs small enough to exhaust", "[sim]") {
   Rng rng(8);
