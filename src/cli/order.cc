@@ -138,6 +138,17 @@ void print_result(const OrderResult& r) {
   if (r.written) fmt::print("  written to {}\n", r.command.out);
 }
 
+// Without those that do not fit: another XLA may not have their passes.
+std::vector<std::vector<std::string>> orders_for(const OrderCommand& command, passorder::PassSession& session) {
+  try {
+    return passorder::shipped_orders(session, command.models);
+  } catch (const Error& failed) {
+    if (!command.models.empty()) throw;
+    spdlog::warn("without the orders that come with hone: {}", failed.what());
+    return {};
+  }
+}
+
 // Null where the metric needs no model.
 std::unique_ptr<passorder::PredictedTimes> model_for(const OrderCommand& command, passorder::OrderMetric metric,
                                                      passorder::PassSession& session) {
@@ -162,8 +173,8 @@ int order_command(const OrderCommand& command) {
   const std::unique_ptr<passorder::OrderPolicy> policy = policy_of(command, session);
   const std::unique_ptr<passorder::PredictedTimes> predicted = model_for(command, options.metric, session);
   if (command.strategy.empty() && !policy) options.strategy = "genetic";
-  if (!command.no_fixed_orders && command.passes.empty())
-    options.first_orders = passorder::shipped_orders(session, command.models);
+  if (!command.no_fixed_orders && command.passes.empty() && command.policy.empty())
+    options.first_orders = orders_for(command, session);
   const std::string program = session.load(file.bytes, file.name);
   if (!command.inputs.empty()) session.set_inputs(program, read_npz(command.inputs));
 
@@ -210,7 +221,7 @@ Runner declare_order(CLI::App& app) {
                  "predicted-run-time (by the shipped model of kernels) (default operations)")
       ->check(one_of(passorder::order_metric_names()));
   app.add_flag("--no-fixed-orders", command->no_fixed_orders,
-               "do not begin with the orders that come with hone (without --passes)");
+               "do not begin with the orders that come with hone (as with --passes and --policy-file)");
   app.add_flag("--no-guard", command->no_guard, "also return an order that runs slower than default XLA");
   app.add_option("--budget", command->budget, "time of the search, as 90s or 2m (default 30s)")->type_name("DURATION");
   app.add_option("--max-applications", command->options.max_applications,

@@ -27,8 +27,9 @@ class Guard {
       return choice_;
     }
     choice_.found = xla;
-    if (options_.on && xla.duel.verified && surely_slower(xla.duel) && !confirmed(choice_.found)) {
-      refuse(choice_.found);
+    const bool refused = !xla.duel.verified || (options_.on && seems_slower(xla.duel) && !confirmed(choice_.found));
+    if (refused) {
+      if (xla.duel.verified) refuse(choice_.found);
       choice_.found = {{}, session_.initial(program_), session_.measure(program_, {}, options_.measure_ms)};
     }
     return choice_;

@@ -125,7 +125,7 @@ class Search {
     for (const std::vector<std::string>& order : options_.first_orders) {
       Ordered place{{}, report_.initial, {}}, best = place;
       for (const std::string& pass : order) {
-        if (over(0)) return;
+        if (over(0) || std::ssize(place.passes) >= options_.length) break;
         ++first_;
         const PassStep step = session_.step(program_, place.state, place.passes, pass);
         if (!step.changed) continue;
@@ -134,18 +134,26 @@ class Search {
         if (!candidates_.measures()) candidates_.offer(place);
         if (candidates_.countable(*place.state) < candidates_.countable(*best.state)) best = place;
       }
-      if (candidates_.measures()) candidates_.offer(best);
+      if (candidates_.measures() && !best.passes.empty()) candidates_.offer(best);
       if (!first_best_ || candidates_.countable(*best.state) < candidates_.countable(*first_best_->state))
         first_best_ = best;
       ++report_.evaluations;
       report_.applications = first_;
       show();
+      if (over(0)) return;
     }
+  }
+
+  // Passes that a walk from `start` may add: XLA's own order does not count.
+  int64_t length_from(const Ordered& start) const {
+    const bool own = start.passes == report_.xla.passes;
+    return own ? options_.length : options_.length - std::ssize(start.passes);
   }
 
   // `starts` behind the best state of the first orders, if there are any.
   std::vector<Ordered> with_first(std::vector<Ordered> starts) const {
-    if (first_best_) starts.insert(starts.begin(), *first_best_);
+    if (first_best_ && !first_best_->passes.empty() && length_from(*first_best_) > 0)
+      starts.insert(starts.begin(), *first_best_);
     return starts;
   }
 
@@ -162,9 +170,9 @@ class Search {
       const Ordered& start = starts[episode % starts.size()];
       const size_t round = episode / starts.size();
       if (round % 2 == 0)
-        end_of_walk(walks.walk(start, scores, round == 0 ? Draw::Best : policy.draw(), options_.length, rng));
+        end_of_walk(walks.walk(start, scores, round == 0 ? Draw::Best : policy.draw(), length_from(start), rng));
       else
-        end_of_walk(walks.greedy(start, value, options_.length, rng, {scores, kProposed, round > 1}));
+        end_of_walk(walks.greedy(start, value, length_from(start), rng, {scores, kProposed, round > 1}));
     }
     walks_ = nullptr;
   }
@@ -180,7 +188,8 @@ class Search {
     int idle = 0;
     for (size_t episode = 0; idle < kGreedyPatience && !over(walks.applications()); ++episode) {
       const double before = candidates_.best();
-      end_of_walk(walks.greedy(starts[episode % starts.size()], value, options_.length, rng));
+      const Ordered& start = starts[episode % starts.size()];
+      end_of_walk(walks.greedy(start, value, length_from(start), rng));
       idle = candidates_.best() < before ? 0 : idle + 1;
     }
     walks_ = nullptr;

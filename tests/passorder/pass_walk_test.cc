@@ -144,10 +144,18 @@ TEST_CASE("a search begins with the orders that it is given", "[rl][passes]") {
     CHECK(report.evaluations >= 2);
     CHECK(candidates.best() == kLeft);
     const std::vector<Ordered> kept = candidates.best_first();
-    CHECK(std::any_of(kept.begin(), kept.end(), [](const Ordered& o) { return o.passes == PassHistory{"dce", "cse"}; }));
+    CHECK(
+        std::any_of(kept.begin(), kept.end(), [](const Ordered& o) { return o.passes == PassHistory{"dce", "cse"}; }));
     options.max_applications = 3;  // the second is not tried
     OrderCandidates fewer(t.session, t.program, OrderMetric::Operations, 10);
     CHECK(search_orders(t.session, t.program, options, fewer).applications == 3);
+    options.max_applications = 2;  // it ends within the first
+    CHECK(search_orders(t.session, t.program, options, fewer).applications == 2);
+    options.max_applications = 40;
+    options.length = 2;
+    OrderCandidates shorter(t.session, t.program, OrderMetric::Operations, 10);
+    search_orders(t.session, t.program, options, shorter);
+    for (const Ordered& o : shorter.best_first()) CHECK((o.passes.size() <= 2 || o.passes[0] == kDefaultOrder));
     options.first_orders = {{"nonsense"}};
     CHECK_THROWS_AS(search_orders(t.session, t.program, options, fewer), Error);
   }
