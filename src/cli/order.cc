@@ -118,7 +118,8 @@ void print_guard(const passorder::OrderReport& report) {
   if (report.slower.empty()) return;
   const passorder::Ordered& best = report.slower.front();
   fmt::print(
-      "  guard      {} better {} slower than default XLA, the best of {} operations: {:.3f} ({:.3f} to {:.3f}){}\n",
+      "  guard      {} {} slower than default XLA or than its own order run first; of {} operations: {:.3f} ({:.3f} to "
+      "{:.3f}) beside default XLA{}\n",
       report.slower.size() + static_cast<size_t>(report.skipped),
       report.slower.size() + static_cast<size_t>(report.skipped) == 1 ? "order is" : "orders are",
       best.state->instructions, best.duel.ratio, best.duel.ratio_low, best.duel.ratio_high,
