@@ -126,7 +126,7 @@ known: dataset
 	$(BUILD)/hone collect known --db $(BUILD)/data/kernels.db $(SPLIT) --host 'AMD EPYC, 2 cores, at most avx2' --isa avx2 -o data/known.db
 
 # Searches for the orders that `hone order` begins with, on the training families only: five minutes each on an idle core, to
-# build/pass_order. A search ends by time, so that it finds other orders on another machine; those that ship are bench/pass_order/fixed_order-*.json.
+# build/pass_order. A search ends by time, so that it finds other orders on another machine; those that ship are data/models/order/orders.json.
 FIXED_SECONDS ?= 300
 fixed-orders: setup-gym build
 	for seed in 0 1 2; do $(PYTHON) bench/pass_order/fixed_order.py --max-instructions 500 --seconds $(FIXED_SECONDS) --seed $$seed \

@@ -35,6 +35,16 @@ def parse():
     return parser.parse_args()
 
 
+def orders_of(files):
+    """By name: the order of a file of fixed_order.py, or those that ship (data/models/order/orders.json)."""
+    found = {}
+    for file in files:
+        read = json.loads(file.read_text())
+        for order in read.get("orders", [read]):
+            found[f"fixed_order-{order['seed']}" if "seed" in order else file.stem] = order["passes"]
+    return found
+
+
 def walks_of(states, scores, count, seed):
     """Fewest instructions of each walk. The first is the policy's best guess; a fixed order has only one."""
     if isinstance(scores, list):
@@ -63,7 +73,7 @@ def main():
     done = {(row["program"], row["by"]) for row in rows}
     chosen = [(name, file) for name in options.sets.split(",") for file in controls.files_of(options, name)]
     worker = explored.Worker([file for _, file in chosen], options.build)
-    walkers = {order.stem: json.loads(order.read_text())["passes"] for order in options.order}
+    walkers = orders_of(options.order)
     walkers = {by: [worker.passes.index(name) for name in names] for by, names in walkers.items()}
     walkers |= {policy.stem: policy_network.load(policy) for policy in options.policy}
     with path.open("a") as out:
