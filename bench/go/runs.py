@@ -11,6 +11,9 @@ from pathlib import Path
 import tpu_graph
 import workloads
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from harness import markdown_table
+
 # Workload -> number of GPUs in the placement table of GO (Zhou et al. 2020, arXiv 2010.12438); workloads that are
 # not in it have two.
 DEVICES = {
@@ -53,6 +56,10 @@ def children_seconds() -> float:
     """Processor time of the processes that were waited for."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
+
+
+def print_table(head: list, rows: list) -> None:
+    print(markdown_table(head, [[str(cell) for cell in row] for row in rows]))
 
 
 class Bench:

@@ -15,7 +15,7 @@ import random
 import sys
 from pathlib import Path
 
-from runs import DEVICES, TRAINED_ON, Bench
+from runs import DEVICES, TRAINED_ON, Bench, print_table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import commit, geometric_mean, machine
@@ -144,20 +144,12 @@ def ms(value: float | None) -> str:
     return "-" if value is None else f"{1000 * value:.3f}"
 
 
-def table(head: list, rows: list) -> None:
-    print("| " + " | ".join(head) + " |")
-    print("|" + " --- |" + " ---: |" * (len(head) - 1))
-    for row in rows:
-        print("| " + " | ".join(map(str, row)) + " |")
-    print()
-
-
 def print_tasks(bench: SearchBench, tasks: str) -> None:
     o = bench.options
     found = {name: rows_of(bench, name, tasks) for name in o.workloads}
     names = list(next(iter(found.values())))
     print(f"### {TASKS[tasks]}: ms a step, {o.simulations} simulations, geometric mean of {o.seeds} seeds\n")
-    table(
+    print_table(
         ["workload (GPUs)", *names],
         [[f"{name} ({DEVICES[name]})", *(ms(mean_of(found[name].get(row))) for row in names)] for name in o.workloads],
     )
@@ -171,7 +163,7 @@ def print_tasks(bench: SearchBench, tasks: str) -> None:
                 against.append([row, len(ratios), interval(ratios)])
         if against:
             print(f"Step time over that of block moves, {title} workloads: geometric mean, 95 % interval\n")
-            table(["row", "workloads", "slower than block moves"], against)
+            print_table(["row", "workloads", "slower than block moves"], against)
 
 
 def main() -> int:

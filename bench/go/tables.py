@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from runs import DEVICES, TRAINED_ON, Bench
+from runs import DEVICES, TRAINED_ON, Bench, print_table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import commit, geometric_mean, machine
@@ -39,14 +39,6 @@ def ms(seconds) -> str:
 
 def gain(baseline, ours) -> str:
     return "-" if not baseline or not ours else f"{100 * (baseline / ours - 1):+.1f} %"
-
-
-def table(head: list, rows: list) -> None:
-    print("| " + " | ".join(head) + " |")
-    print("|" + " --- |" + " ---: |" * (len(head) - 1))
-    for row in rows:
-        print("| " + " | ".join(map(str, row)) + " |")
-    print()
 
 
 def slower(ours, best) -> str:
@@ -77,7 +69,7 @@ def part_one(bench: Bench) -> None:
     episodes = f"tasks {bench.options.tasks}, {bench.options.iterations} episodes"
     print(f"### GO-one against the baselines, ms a step, {episodes}\n")
     head = ["workload (GPUs)", "nodes", "GO-one", *BASELINES, "anneal", "start", "vs layerwise", "vs METIS", "train s"]
-    table(head, rows)
+    print_table(head, rows)
     for key, values in gains.items():
         print(f"Geometric mean over {key}: {100 * (geometric_mean(values) - 1):+.1f} % ({len(values)} workloads)\n")
 
@@ -99,7 +91,7 @@ def print_unseen(bench: Bench, tasks: str, columns: list, title: str) -> None:
         )  # fmt: skip
     print(f"### Unseen workloads, {title}, ms a step; answer: with {bench.options.samples} samples\n")
     versus = [f"answer vs {c}" for c in [*columns, "start"]]
-    table(["workload (GPUs)", "nodes", *columns, "start", "zero-shot", "answer", *versus], rows)
+    print_table(["workload (GPUs)", "nodes", *columns, "start", "zero-shot", "answer", *versus], rows)
     for column, pairs in gains.items():
         means = [f"{100 * (geometric_mean([pair[i] for pair in pairs]) - 1):+.1f} %" for i in (0, 1)]
         print(f"Geometric mean over {column}: zero-shot {means[0]}, answer {means[1]} ({len(pairs)} workloads)\n")
@@ -141,7 +133,7 @@ def part_transfer(bench: Bench) -> None:
     print(f"### Transfer: trained on {', '.join(sorted(TRAINED_ON))}; ms a step\n")
     head = ["unseen (GPUs)", "start", "zero-shot, nothing drawn", f"zero-shot, {bench.options.samples} samples"]
     head += ["episodes", "fine-tuned", "episodes", "GO-one", "zero-shot over one", "tuned over one"]
-    table([*head, "GO-one s", "tuning s"], rows)
+    print_table([*head, "GO-one s", "tuning s"], rows)
     for key, values in lost.items():
         if values:
             over, near = 100 * (geometric_mean(values) - 1), sum(value <= within[key] for value in values)
@@ -196,7 +188,7 @@ def part_convergence(bench: Bench) -> None:
     head = ["workload (GPUs)", "start ms", "annealing's best", "its s"]
     for of in ("zero-shot", "fine-tuned", "GO-one"):
         head += [f"{of} ms", "policy s", "annealing s", "times"]
-    table(head, rows)
+    print_table(head, rows)
 
 
 def part_ablation(bench: Bench) -> None:
@@ -219,7 +211,7 @@ def part_ablation(bench: Bench) -> None:
             ]
         )
     print("### Ablation: best step time over the start's; last column: the policy's own decisions afterwards\n")
-    table(["policy", *ABLATED_ON, "geometric mean", "own decisions"], rows)
+    print_table(["policy", *ABLATED_ON, "geometric mean", "own decisions"], rows)
 
 
 def stacked(graph: dict, nodes: int) -> dict:
@@ -262,7 +254,7 @@ def part_size(bench: Bench) -> None:
         if row:
             rows.append([row["nodes"], f"{row['seconds']:.2f}", f"{row['bytes'] / 2**20:.0f}", f"{row['wall']:.1f}"])
     print(f"### One evaluation by size: {bench.options.stack} stacked, 8 GPUs, {bench.options.threads} threads\n")
-    table(["nodes", "evaluation s", "peak MiB of the process", "whole command s"], rows)
+    print_table(["nodes", "evaluation s", "peak MiB of the process", "whole command s"], rows)
 
 
 def main() -> int:
