@@ -99,12 +99,11 @@ bool TuneState::try_step(const std::string& what, const Decisions& candidate) {
   if (level) {  // it takes the place of the same program without, if that is to be confirmed
     for (auto& found : run.found)
       if (found.decisions == best) found.decisions = candidate;
-    best = candidate;
   } else {
-    best = candidate;
     run.gain *= m.ratio;
-    run.found.push_back({best, run.gain});
+    run.found.push_back({candidate, run.gain});
   }
+  best = candidate;
   say(what);
   return true;
 }

@@ -58,14 +58,12 @@ Measurement measurement_of(const Record& row) {
           .note = row.note};
 }
 
-Kernel kernel_of(const wire::KernelT& from) { return wire::from_wire(from); }
-
 Lowered lowered_of(const wire::LowerReplyT& reply) {
   Lowered lowered;
   lowered.fingerprint = reply.fingerprint;
   lowered.hlo = reply.hlo;
   lowered.instructions = reply.instructions;
-  for (const auto& kernel : reply.kernels) lowered.kernels.push_back(kernel_of(*kernel));
+  for (const auto& kernel : reply.kernels) lowered.kernels.push_back(wire::from_wire(*kernel));
   std::erase_if(lowered.kernels, [](const Kernel& k) { return k.dimension.options.empty(); });
   for (const auto& dimension : reply.dimensions) lowered.dimensions.push_back(wire::from_wire(*dimension));
   lowered.of_weights = reply.of_weights;

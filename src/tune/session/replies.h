@@ -12,7 +12,6 @@ namespace hone::tune {
 Outcome outcome_of(wire::Verdict verdict);
 Measurement measurement_of(const wire::MeasureReplyT& reply);
 Measurement measurement_of(const Record& row);  // throws Error for an unknown status
-Kernel kernel_of(const wire::KernelT& from);
 Lowered lowered_of(const wire::LowerReplyT& reply);
 
 }  // namespace hone::tune

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "tune/session/replies.h"
 #include "wire/despite_kills.h"
+#include "wire/kernel.h"
 
 namespace hone::tune {
 
@@ -254,7 +255,7 @@ Lowered Session::lower_kernels(const Decisions& decisions) {
   lowered.instructions = reply.instructions;
   for (const auto& kernel : reply.kernels) {
     const uint64_t hash = hash64(kernel->fingerprint);
-    if (kernel->dimension) described_.insert_or_assign(hash, kernel_of(*kernel));
+    if (kernel->dimension) described_.insert_or_assign(hash, wire::from_wire(*kernel));
     const auto known = described_.find(hash);
     if (known == described_.end()) throw InternalError("the worker left out a kernel: " + kernel->fingerprint);
     lowered.kernels.push_back(known->second);
