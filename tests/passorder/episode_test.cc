@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "passorder/pass_env.h"
+#include "tests/passorder/session_options.h"
 
 using namespace hone;
 using namespace hone::passorder;
@@ -34,7 +35,7 @@ struct Recorded {
     PassEnvOptions made;
     made.passes = {"dce", "cse", "algsimp"};
     made.traj_limit = 5;
-    made.session.worker.program = std::string(HONE_BUILD_DIR) + "/hone-xla";
+    made.session = session_options();
     return made;
   }();
   Recorded() {

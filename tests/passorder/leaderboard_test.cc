@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/sha256.h"
+#include "tests/passorder/session_options.h"
 
 using namespace hone;
 using namespace hone::passorder;
@@ -21,12 +22,6 @@ ENTRY main {
   ROOT r = f32[8] add(x, x)
 }
 )";
-
-PassSessionOptions session_options() {
-  PassSessionOptions options;
-  options.worker.program = std::string(HONE_BUILD_DIR) + "/hone-xla";
-  return options;
-}
 
 // A set of one program of three instructions.
 json set_of(json instructions) {

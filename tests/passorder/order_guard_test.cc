@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "passorder/pass_order.h"
+#include "tests/passorder/session_options.h"
 
 using namespace hone;
 using namespace hone::passorder;
@@ -31,11 +32,7 @@ PassDuel duel_of(double low, double ratio, double high) {
 }
 
 struct Guarded {
-  PassSession session{[] {
-    PassSessionOptions options;
-    options.worker.program = std::string(HONE_BUILD_DIR) + "/hone-xla";
-    return options;
-  }()};
+  PassSession session{session_options()};
   std::string program = session.load(kGather, "gathers");
 
   // The passes, with a metric as if so many instructions were left.

@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/rng.h"
 #include "passorder/pass_order.h"
+#include "tests/passorder/session_options.h"
 
 using namespace hone;
 using namespace hone::passorder;
@@ -41,18 +42,6 @@ ENTRY main {
   ROOT result = s32[8] dot(a, b)
 }
 )";
-
-wire::WorkerOptions worker() {
-  wire::WorkerOptions options;
-  options.program = std::string(HONE_BUILD_DIR) + "/hone-xla";
-  return options;
-}
-
-PassSessionOptions session_options() {
-  PassSessionOptions options;
-  options.worker = worker();
-  return options;
-}
 
 struct Files {
   TempDir folder;

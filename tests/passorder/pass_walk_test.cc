@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "passorder/fixed_orders.h"
 #include "passorder/order_trial.h"
+#include "tests/passorder/session_options.h"
 
 using namespace hone;
 using namespace hone::passorder;
@@ -31,12 +32,6 @@ ENTRY main {
 
 // Instructions without the dead, the duplicate and the redundant ones.
 constexpr int64_t kLeft = 5;
-
-PassSessionOptions session_options() {
-  PassSessionOptions options;
-  options.worker.program = std::string(HONE_BUILD_DIR) + "/hone-xla";
-  return options;
-}
 
 struct Walked {
   PassSession session{session_options()};

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "passorder/pass_order.h"
+#include "tests/passorder/session_options.h"
 
 using namespace hone;
 using namespace hone::passorder;
@@ -48,11 +49,7 @@ class FixedModel : public cost::LearnedModel {
 };
 
 struct Predicting {
-  PassSession session{[] {
-    PassSessionOptions options;
-    options.worker.program = std::string(HONE_BUILD_DIR) + "/hone-xla";
-    return options;
-  }()};
+  PassSession session{session_options()};
   std::string program = session.load(kDots, "dots");
   PassStatePtr initial = session.initial(program);
   int asked = 0;

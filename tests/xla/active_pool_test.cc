@@ -69,21 +69,23 @@ bool within(std::chrono::milliseconds limit, const std::function<bool()>& is_so)
 
 constexpr auto kLimit = std::chrono::seconds(20);
 
+// 200 runs of five tasks each.
+void run_rounds(ActivePool& pool, std::atomic<int>& ran) {
+  for (int round = 0; round < 200; ++round) {
+    ActivePool::Run run(pool);
+    Work work(pool);
+    work.schedule(5, [&] { ++ran; });
+    work.help(run);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("an active pool runs every task once, from several callers", "[pool]") {
   ActivePool pool(3);
   std::vector<std::thread> callers;
   std::atomic<int> ran = 0;
-  for (int c = 0; c < 4; ++c)
-    callers.emplace_back([&] {
-      for (int round = 0; round < 200; ++round) {
-        ActivePool::Run run(pool);
-        Work work(pool);
-        work.schedule(5, [&] { ++ran; });
-        work.help(run);
-      }
-    });
+  for (int c = 0; c < 4; ++c) callers.emplace_back([&] { run_rounds(pool, ran); });
   for (std::thread& caller : callers) caller.join();
   CHECK(ran == 4 * 200 * 5);
 }
@@ -178,12 +180,7 @@ TEST_CASE("callers on all cores compute by themselves", "[pool]") {
   for (const int core : {cores[0], cores[1], cores[0]})
     callers.emplace_back([&, core] {
       const OnCore here(core);
-      for (int round = 0; round < 200; ++round) {
-        ActivePool::Run run(pool);
-        Work work(pool);
-        work.schedule(5, [&] { ++ran; });
-        work.help(run);
-      }
+      run_rounds(pool, ran);
     });
   for (std::thread& caller : callers) caller.join();
   CHECK(ran == 3 * 200 * 5);
