@@ -10,7 +10,7 @@ CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*
 # Set-up is several targets, and one at a time writes .venv.
 .NOTPARALLEL:
 
-.PHONY: fixed-orders known tables-perf-model tables-code-model operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev build train-tools demo test wheel bench corpus examples reference lint tidy format clean
+.PHONY: fixed-orders known kernel-code code-model machine-kernels tables-perf-model tables-code-model operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev build train-tools demo test wheel bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -96,14 +96,29 @@ tables-perf-model: setup-bench dataset
 	cmake --build $(BUILD) --target bench_kernel_rows
 	$(PYTHON) bench/perf_model/tree_tables.py --data $(BUILD)/data --out $(BUILD)/bench/cost-model.md
 
-# Trees with features of compiled code beside those without (docs/results/cost-model.md): compiles the stored kernels, without running any, for
-# hours on one core, and goes on where it was stopped.
-tables-code-model: setup-bench dataset
+# The machine code of the stored kernels' default options, compiled without running any: build/data/code, half an hour on one idle core; goes on
+# where it was stopped.
+kernel-code: dataset
 	cmake --build $(BUILD) --target bench_kernel_code bench_kernel_rows hone-xla
 	for host in amd-epyc-2-cores:avx512 amd-epyc-2-cores-at-most-avx2:avx2 intel-r-xeon-r-processor-2-cores:avx512; do \
-	  chrt -i 0 $(BUILD)/bench_kernel_code $(BUILD)/data/kernels.db $(BUILD)/data/fusion/$${host%%:*} $(BUILD)/data/code $${host##*:} || exit 1; done
-	for split in random manual; do $(PYTHON) bench/perf_model/code_model.py $(BUILD)/data/fusion/* --code $(BUILD)/data/code \
-	  --split data/splits/$$split.txt --part test --all-rows --seeds 3 --unseen --tool $(BUILD)/bench_kernel_rows || exit 1; done
+	  $(BUILD)/bench_kernel_code $(BUILD)/data/kernels.db $(BUILD)/data/fusion/$${host%%:*} $(BUILD)/data/code $${host##*:} || exit 1; done
+
+# Trains the shipped trees that see the code (hone predict): three minutes on one core.
+CODE = --code $(BUILD)/data/code --database $(BUILD)/data/kernels.db --tool $(BUILD)/bench_kernel_rows
+code-model: setup-bench kernel-code
+	for seed in 0 1 2; do $(PYTHON) scripts/train_code_model.py $(BUILD)/data/fusion/* $(CODE) $(SPLIT) --seed $$seed \
+	  --out data/models/code/seed-$$seed.safetensors || exit 1; done
+
+# Trees with features of compiled code beside those without (docs/results/cost-model.md).
+tables-code-model: setup-bench kernel-code
+	for split in random manual; do $(PYTHON) bench/perf_model/code_model.py $(BUILD)/data/fusion/* $(CODE) \
+	  --split data/splits/$$split.txt --part test --seeds 3 --unseen --variants "before compiling" "both and ratio" || exit 1; done
+
+# The kernels that a machine measures of itself (hone collect machine).
+machine-kernels: setup-bench dataset
+	cmake --build $(BUILD) --target bench_kernel_rows
+	$(PYTHON) scripts/machine_kernels.py $(BUILD)/data/fusion/* --database $(BUILD)/data/kernels.db $(SPLIT) \
+	  --weights data/models/fusion/seed-0.safetensors --out data/machine-kernels.db
 
 # Trains the model of the forms of operations on the measurements that are shipped: a minute. `make operation-rows` adds rows of this
 # machine to them, until it is interrupted.

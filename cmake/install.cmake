@@ -9,7 +9,7 @@ install(DIRECTORY data/models data/topologies data/benchmarks DESTINATION share/
 install(DIRECTORY ${HONE_SHARE}/ DESTINATION share COMPONENT product)  # completion scripts and manual pages
 # The set examples-v1 names its programs from where it lies, as in the repository.
 install(DIRECTORY examples/ DESTINATION share/examples COMPONENT wheel EXCLUDE_FROM_ALL FILES_MATCHING PATTERN "*.mlir")
-install(FILES data/known.db LICENSE NOTICE DESTINATION share/hone COMPONENT product)
+install(FILES data/known.db data/machine-kernels.db LICENSE NOTICE DESTINATION share/hone COMPONENT product)
 
 # The component `wheel` turns the installation into one that can be moved: pyproject.toml asks for it, `cmake --install`
 # leaves it out.

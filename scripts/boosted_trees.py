@@ -33,21 +33,49 @@ def flat(model, digits=5):
     return {"base": float(base), "trees": trees}
 
 
+def leaves_of(flat_trees, features):
+    """[rows, trees]: the leaf of each tree that a row falls into, by its number in the tree."""
+    return np.stack([leaf_nodes(tree, features) for tree in flat_trees["trees"]], axis=1)
+
+
+def leaf_nodes(tree, features):
+    value = np.array(tree["value"], dtype=np.float32)
+    feature, left = np.array(tree["feature"]), np.array(tree["left"])
+    node = np.zeros(len(features), dtype=int)
+    for _ in range(64):
+        inner = feature[node] >= 0
+        if not inner.any():
+            break
+        below = features[np.arange(len(features)), np.maximum(feature[node], 0)] < value[node]
+        node = np.where(inner, left[node] + np.where(below, 0, 1), node)
+    return node
+
+
 def predicted(flat_trees, features):
     """As the product scores them."""
     total = np.full(len(features), flat_trees["base"])
     for tree in flat_trees["trees"]:
-        value = np.array(tree["value"], dtype=np.float32)
-        feature, left = np.array(tree["feature"]), np.array(tree["left"])
-        node = np.zeros(len(features), dtype=int)
-        for _ in range(64):
-            inner = feature[node] >= 0
-            if not inner.any():
-                break
-            below = features[np.arange(len(features)), np.maximum(feature[node], 0)] < value[node]
-            node = np.where(inner, left[node] + np.where(below, 0, 1), node)
-        total += value[node]
+        total += np.array(tree["value"], dtype=np.float32)[leaf_nodes(tree, features)]
     return total
+
+
+def read_trees(path: Path):
+    """What write_trees() wrote, as flat() returns it."""
+    content = path.read_bytes()
+    (size,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8 : 8 + size])
+    types = {"I16": "<i2", "I32": "<i4", "F32": "<f4"}
+    arrays = {}
+    for name, about in header.items():
+        if name != "__metadata__":
+            begin, end = about["data_offsets"]
+            arrays[name] = np.frombuffer(content[8 + size + begin : 8 + size + end], dtype=types[about["dtype"]])
+    ends = [*arrays["roots"][1:], len(arrays["value"])]
+    trees = [
+        {name: arrays[name][begin:end] for name in ("feature", "value", "left")}
+        for begin, end in zip(arrays["roots"], ends, strict=True)
+    ]
+    return {"base": float(header["__metadata__"]["base"]), "trees": trees}
 
 
 def write_trees(path: Path, flat_trees, metadata):

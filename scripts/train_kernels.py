@@ -86,9 +86,31 @@ def training_part(folders, tool, parts):
         weight.append(its_weight[chosen])
     if len(tasks) != 1:
         raise SystemExit("data sets of run times of defaults and of options cannot be mixed")
-    largest = max(each.sum() for each in weight)
-    weight = [each * min(MOST_WEIGHT, largest / each.sum()) for each in weight]
-    return np.concatenate(features), np.concatenate(target), np.concatenate(weight), tasks.pop()
+    return np.concatenate(features), np.concatenate(target), np.concatenate(balanced(weight)), tasks.pop()
+
+
+def balanced(weights):
+    """Those of the rows of each machine, so that each counts as the largest, up to MOST_WEIGHT."""
+    largest = max(each.sum() for each in weights)
+    return [each * min(MOST_WEIGHT, largest / each.sum()) for each in weights]
+
+
+def write_model(model, rows, arguments, metadata, names):
+    """The trees as a file of src/cost/tree_model.h, after a check that they are scored as XGBoost scores them."""
+    model.best_iteration = arguments.trees - 1
+    trees = flat(model, digits=6)
+    difference = np.abs(model.predict(xgboost.DMatrix(rows[:200])) - predicted(trees, rows[:200])).max()
+    assert difference < 0.01, "the trees differ from XGBoost's"
+    metadata |= {
+        "features": json.dumps(names),
+        "feature_version": str(FEATURE_VERSION),
+        "machines": json.dumps([host_of(folder) for folder in arguments.datasets]),
+        "seed": str(arguments.seed),
+        "split": arguments.split.name,
+    }
+    write_trees(arguments.out, trees, metadata)
+    nodes = sum(len(tree["value"]) for tree in trees["trees"])
+    print(f"{arguments.out}: {arguments.trees} trees, {nodes} nodes, {len(rows)} rows")
 
 
 def main():
@@ -105,23 +127,9 @@ def main():
     rows, target, weight, task = training_part(arguments.datasets, arguments.tool, parts)
     settings = SETTINGS | OF_TASK[task] | {"seed": arguments.seed}
     model = xgboost.train(settings, xgboost.DMatrix(rows, target, weight=weight), arguments.trees, verbose_eval=False)
-    model.best_iteration = arguments.trees - 1
-    trees = flat(model, digits=6)
-    difference = np.abs(model.predict(xgboost.DMatrix(rows[:200])) - predicted(trees, rows[:200])).max()
-    assert difference < 0.01, "the trees differ from XGBoost's"
     names = subprocess.run([arguments.tool, "names"], check=True, capture_output=True, text=True).stdout.split()
-    metadata = {
-        "task": task,
-        "predicts": "ratio" if task == "tile" else "run time",
-        "features": json.dumps(names),
-        "feature_version": str(FEATURE_VERSION),
-        "machines": json.dumps([host_of(folder) for folder in arguments.datasets]),
-        "seed": str(arguments.seed),
-        "split": arguments.split.name,
-    }
-    write_trees(arguments.out, trees, metadata)
-    nodes = sum(len(tree["value"]) for tree in trees["trees"])
-    print(f"{arguments.out}: {arguments.trees} trees, {nodes} nodes, {len(rows)} rows")
+    predicts = "ratio" if task == "tile" else "run time"
+    write_model(model, rows, arguments, {"task": task, "predicts": predicts}, names)
 
 
 if __name__ == "__main__":

@@ -16,9 +16,7 @@ import argparse
 import hashlib
 import random
 import statistics
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -27,14 +25,13 @@ import xgboost
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
 import harness  # noqa: E402
+from code_rows import CodeRows  # noqa: E402
 from dataset import kendall, parts_of  # noqa: E402
-from train_kernels import MOST_WEIGHT, OF_TASK, SETTINGS, host_of  # noqa: E402
+from train_kernels import OF_TASK, SETTINGS, balanced  # noqa: E402
 
 LEAST_NS = 5000
-LEAST_CYCLES = 50  # of code that does more than to call a library
 RESAMPLED = 2000
 COVERED = 0.9
-STATIC = ("objects", "functions", "code_bytes", "instructions", "loops", "loop_depth")  # without numbers of runs
 
 # Features (h = of HLO, c = of code, s = of code without numbers of runs, x = cycles over the analytical estimate, b =
 # what trees without code predict over it) and what the target is relative to. For the last, only rows with code are for
@@ -51,59 +48,23 @@ VARIANTS = {
 FOLDS = 4
 
 
-class Rows:
-    """The rows of one data set; without --all-rows those whose code is there. Missing code is NaN."""
-
-    def __init__(self, folder, arguments, names):
-        with tempfile.TemporaryDirectory() as scratch:
-            file = Path(scratch) / "rows.npz"
-            subprocess.run([arguments.tool, folder, file, arguments.code, arguments.database], check=True)
-            rows = dict(np.load(file))
-        has_code = rows["has_code"] > 0
-        here = has_code | arguments.all_rows
-        rows["code"][~has_code] = np.nan
-        self.has_code = has_code[here]
-        lines = rows["kernels"].tobytes().decode().splitlines()
-        self.host = host_of(folder)
-        self.programs = np.array([lines[i].split("\t")[1] for i in rows["kernel"][here]])
-        self.kernels = np.array([lines[i].split("\t")[0] for i in rows["kernel"][here]])
-        self.hlo, self.code = rows["features"][here], rows["code"][here]
-        self.ns, self.analytical = rows["runtime_ns"][here], np.log(rows["analytical_ns"][here])
-        # Libraries' kernels have no code; there the analytical estimate stands for cycles.
-        cycles = self.code[:, names.index("code_cycles")]
-        known = (self.code[:, names.index("code_objects")] > 0) & (cycles > np.log(LEAST_CYCLES))
-        self.cycles = np.where(known, cycles, self.analytical)
-        self.before = self.analytical
-        self.ratio = np.where(self.has_code, self.cycles - self.analytical, np.nan)[:, None]
-
-    def features(self, which, names):
-        static = [i for i, name in enumerate(names) if name.removeprefix("code_") in STATIC]
-        parts = {"h": self.hlo, "c": self.code, "s": self.code[:, static], "x": self.ratio}
-        parts["b"] = (self.before - self.analytical)[:, None]
-        return np.concatenate([parts[letter] for letter in which], axis=1)
-
-    def base(self, relative):
-        return {"cycles": self.cycles, "analytical": self.analytical, "before": self.before}[relative]
-
-
-def trained(sets, chosen, which, relative, seed, arguments, names):
+def trained(sets, chosen, which, relative, seed, arguments):
     """Trees on the chosen rows of each set."""
-    features = np.concatenate([rows.features(which, names)[here] for rows, here in zip(sets, chosen, strict=True)])
+    features = np.concatenate([rows.features(which)[here] for rows, here in zip(sets, chosen, strict=True)])
     target = [(np.log(rows.ns) - rows.base(relative))[here] for rows, here in zip(sets, chosen, strict=True)]
-    largest = max(map(len, target))
-    weight = [np.full(len(part), min(MOST_WEIGHT, largest / max(1, len(part)))) for part in target]
+    weight = balanced([np.ones(len(part)) for part in target])
     data = xgboost.DMatrix(features, np.concatenate(target), weight=np.concatenate(weight))
     settings = SETTINGS | OF_TASK["fusion"] | {"seed": seed}
     return xgboost.train(settings, data, arguments.trees, verbose_eval=False)
 
 
-def predict_before(train, test, arguments, names):
+def predict_before(train, test, arguments):
     """Fills what trees without code predict, which were trained on other programs than a row's."""
     everything = {id(rows): rows for rows in [*train, *test]}.values()
     for fold in range(FOLDS + 1):  # the last one is for rows that are not for training
         own = [rows.folds == fold for rows in train]
         chosen = [(rows.parts == "train") & ~here for rows, here in zip(train, own, strict=True)]
-        model = trained(train, chosen, "h", "analytical", 0, arguments, names)
+        model = trained(train, chosen, "h", "analytical", 0, arguments)
         for rows in everything:
             here = rows.folds == fold
             logs = model.predict(xgboost.DMatrix(rows.hlo[here]))
@@ -112,17 +73,17 @@ def predict_before(train, test, arguments, names):
         rows.before = rows.filled
 
 
-def predicted(train, test, variant, arguments, names):
+def predicted(train, test, variant, arguments):
     """Nanoseconds for the rows of each test set, the mean of --seeds members' logarithms."""
     which, relative = VARIANTS[variant]
     if relative == "before":
-        predict_before(train, test, arguments, names)
+        predict_before(train, test, arguments)
     chosen = [(rows.parts == "train") & (rows.has_code | (relative != "before")) for rows in train]
     sums = [np.zeros(len(rows.ns)) for rows in test]
     for seed in range(arguments.seeds):
-        model = trained(train, chosen, which, relative, seed, arguments, names)
+        model = trained(train, chosen, which, relative, seed, arguments)
         for total, rows in zip(sums, test, strict=True):
-            total += model.predict(xgboost.DMatrix(rows.features(which, names)))
+            total += model.predict(xgboost.DMatrix(rows.features(which)))
     found = [np.exp(total / arguments.seeds + rows.base(relative)) for total, rows in zip(sums, test, strict=True)]
     for rows in [*train, *test]:
         rows.before = rows.analytical
@@ -185,10 +146,10 @@ def row_of(label, found, first, band):
     ]
 
 
-def tables(train, test, arguments, names, title):
+def tables(train, test, arguments, title):
     body, first = [], {}
     for variant in arguments.variants:
-        predictions = predicted(train, test, variant, arguments, names)
+        predictions = predicted(train, test, variant, arguments)
         for rows, prediction in zip(test, predictions, strict=True):
             found = errors(rows, prediction, arguments.part)
             band = calibrated(rows, prediction, arguments.part)
@@ -214,18 +175,20 @@ def main():
     parser.add_argument("--trees", type=int, default=500)
     parser.add_argument("--tool", default=str(ROOT / "build" / "bench_kernel_rows"))
     arguments = parser.parse_args()
-    names = subprocess.run([arguments.tool, "names", "code"], check=True, capture_output=True, text=True).stdout.split()
     parts = parts_of(arguments.split)
-    every = [Rows(folder, arguments, names) for folder in arguments.datasets]
+    every = [
+        CodeRows(folder, arguments.tool, arguments.code, arguments.database, arguments.all_rows)
+        for folder in arguments.datasets
+    ]
     for rows in every:
         rows.parts = np.array([parts.get(program, "") for program in rows.programs])
         place = np.array([int(hashlib.sha256(program.encode()).hexdigest(), 16) % FOLDS for program in rows.programs])
         rows.folds = np.where(rows.parts == "train", place, FOLDS)
         rows.filled = np.zeros(len(rows.ns))
         print(f"{rows.host}: {len(rows.ns)} rows, {(rows.parts == 'train').sum()} for training", file=sys.stderr)
-    body = tables(every, every, arguments, names, "")
+    body = tables(every, every, arguments, "")
     for rows in every if arguments.unseen else ():
-        body += tables([other for other in every if other is not rows], [rows], arguments, names, ", not seen")
+        body += tables([other for other in every if other is not rows], [rows], arguments, ", not seen")
     header = [
         "",
         "programs",

@@ -147,6 +147,16 @@ void write_file(const std::string& path, std::string_view content) {
   if (replace && ::rename(temporary.c_str(), target.c_str()) != 0) fail();
 }
 
+std::vector<std::string> files_in(const std::string& folder, std::string_view extension) {
+  std::error_code error;
+  std::vector<std::string> found;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (entry->path().extension() == extension) found.push_back(entry->path().string());
+  if (error) throw Error("cannot read the folder: " + error.message(), folder);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
 TempDir::TempDir(const std::string& prefix) {
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);
@@ -160,6 +170,14 @@ TempDir::TempDir(const std::string& prefix) {
 TempDir::~TempDir() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
+}
+
+fs::path user_data_folder() {
+  const char* data = std::getenv("XDG_DATA_HOME");
+  const char* home = std::getenv("HOME");
+  if (data && *data) return fs::path(data) / "hone";
+  if (!home || !*home) return {};
+  return fs::path(home) / ".local" / "share" / "hone";
 }
 
 fs::path executable_dir() {

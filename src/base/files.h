@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hone {
 
@@ -19,6 +20,10 @@ std::string read_file(const std::string& path, uint64_t limit_bytes = kMaxFileBy
 // file and no temporary file. Devices and pipes are written to directly. Throws RunError (where = path).
 void write_file(const std::string& path, std::string_view content);
 
+// Paths of the files of a folder with this extension (".json"), in the order of their names. Throws Error (where = folder) where it
+// cannot be read.
+std::vector<std::string> files_in(const std::string& folder, std::string_view extension);
+
 // A new folder under the system's temporary folder. The destructor removes it with its contents.
 class TempDir {
  public:
@@ -31,6 +36,9 @@ class TempDir {
  private:
   std::filesystem::path path_;
 };
+
+// The user's folder for data of Hone: hone below XDG_DATA_HOME, or below ~/.local/share. Empty where neither is set.
+std::filesystem::path user_data_folder();
 
 // The folder of the running program, with symbolic links resolved.
 std::filesystem::path executable_dir();

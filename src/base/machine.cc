@@ -1,5 +1,6 @@
 #include "base/machine.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <limits>
 #include <set>
 #include <sstream>
+#include <thread>
 
 namespace hone {
 
@@ -114,6 +116,14 @@ std::vector<int> spare_cpus(const std::vector<int>& cpus, const fs::path& root) 
   for (const int cpu : cpus)
     if (core_of(root, std::to_string(cpu)) != core_of(root, std::to_string(cpus.front()))) spare.push_back(cpu);
   return spare;
+}
+
+std::string host_text(const std::string& cpu, int cores, const std::string& max_isa) {
+  return fmt::format("{}, {} cores{}{}", cpu, cores, max_isa.empty() ? "" : ", at most ", max_isa);
+}
+
+std::string this_host(const std::string& max_isa) {
+  return host_text(this_machine().cpu, static_cast<int>(std::thread::hardware_concurrency()), max_isa);
 }
 
 Machine this_machine(const fs::path& root) {

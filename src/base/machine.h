@@ -18,6 +18,11 @@ struct Machine {
   int64_t memory_bytes = 0, available_bytes = 0;
 };
 
+// "AMD EPYC 7B13, 8 cores", and under a limit of the instruction set ", at most avx2": what was measured under it is that of another
+// machine. `cores`: logical ones.
+std::string host_text(const std::string& cpu, int cores, const std::string& max_isa);
+std::string this_host(const std::string& max_isa = "");
+
 // Of the data cache of this level (1 to 3) that the first CPU uses, 0 = unknown. By sys/ below `root`, since sysconf() may count the
 // caches of the whole socket in a virtual machine; without it, by sysconf().
 int64_t data_cache_bytes(int level, const std::filesystem::path& root = "/");

@@ -1,19 +1,23 @@
-// hone predict PROGRAM: predicts run times of each kernel and of the whole program with trained networks or the
-// analytical model, with --measure beside measured ones; or ranks the options of one kernel.
+// hone predict PROGRAM: predicts run times of each kernel and of the whole program with trained models (by its code, too, or before it
+// is compiled) or the analytical model, with --measure beside measured ones; or ranks the options of one kernel.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cost/code_model.h"
 #include "cost/ensemble.h"
 #include "cost/kernel_ranker.h"
 #include "cost/learn_library.h"
 #include "cost/metrics.h"
+#include "cost/run_time_model.h"
 #include "cost/shipped.h"
 
 namespace hone::cli {
@@ -26,7 +30,7 @@ struct PredictCommand {
   std::shared_ptr<OutputOptions> output;
   ProgramOptions program;
   std::string model_file, analytical, kernel, models;
-  bool measure = false, tiles = false;
+  bool measure = false, tiles = false, before_compiling = false;
   int64_t top = 20;
 };
 
@@ -37,7 +41,8 @@ std::unique_ptr<cost::LearnedModel> model_of(const PredictCommand& c) {
   if (c.analytical.empty()) {
     const std::string shipped = cost::shipped_model(c.tiles ? "tile" : "fusion", c.models);
     try {
-      if (!shipped.empty()) return cost::load_learned_model(shipped, cpu);
+      if (!shipped.empty() && c.tiles) return cost::load_learned_model(shipped, cpu);
+      if (!shipped.empty()) return cost::open_run_time_model(shipped, c.program.threads.value_or(1), c.program.max_isa);
     } catch (const Error& e) {
       spdlog::warn("predicting by the analytical model: {}", e.what());
     }
@@ -45,10 +50,41 @@ std::unique_ptr<cost::LearnedModel> model_of(const PredictCommand& c) {
   return cost::analytical_member(c.analytical == "default" ? "" : c.analytical, "fusion", cpu);
 }
 
+// The trees that see a kernel's code, too, if they are wanted and there. They learnt from kernels of one thread.
+std::optional<cost::CodeModel> code_model_of(const PredictCommand& c) {
+  if (c.before_compiling || c.tiles || !c.model_file.empty() || !c.analytical.empty()) return std::nullopt;
+  const int threads = c.program.threads.value_or(1);
+  const std::string shipped = threads == 1 ? cost::shipped_model("code", c.models) : "";
+  if (shipped.empty()) return std::nullopt;
+  try {
+    return cost::CodeModel::open(shipped, features::this_cpu(threads, c.program.max_isa));
+  } catch (const Error& e) {
+    spdlog::warn("predicting without the kernels' code: {}", e.what());
+    return std::nullopt;
+  }
+}
+
 class Predictor {
  public:
-  explicit Predictor(const PredictCommand& c) : model_(model_of(c)) {}
-  std::string name() const { return model_->name(); }
+  explicit Predictor(const PredictCommand& c) : model_(model_of(c)), code_model_(code_model_of(c)) {}
+  std::string name() const {
+    return code_model_ ? fmt::format("ensemble of {} that see the code", code_model_->members()) : model_->name();
+  }
+  bool compiles() const { return code_model_.has_value(); }
+  // Of the default option, in ns, and whether its code was seen: without it where XLA cannot compile the kernel by itself.
+  std::pair<double, bool> predict_default(tune::Session& session, const Kernel& kernel) {
+    if (code_model_) {
+      try {
+        const cost::EncodedOptions encoded(kernel, {kernel.default_value()});
+        return {code_model_->predict_ns(encoded.view(), session.compiled_code(kernel, "")), true};
+      } catch (const wire::NoWorker&) {
+        throw;
+      } catch (const Error& e) {
+        spdlog::debug("{}: predicted without its code: {}", kernel.name, e.what());
+      }
+    }
+    return {predict(kernel, {kernel.default_value()})[0], false};
+  }
   bool predicts_runtime() const { return model_->predicts_runtime(); }
   std::vector<double> predict(const Kernel& kernel, const std::vector<std::string>& options) {
     return model_->predict(cost::EncodedOptions(kernel, options).view());
@@ -56,6 +92,7 @@ class Predictor {
 
  private:
   std::unique_ptr<cost::LearnedModel> model_;
+  std::optional<cost::CodeModel> code_model_;
 };
 
 std::vector<Kernel> predictable_kernels(tune::Session& session) {
@@ -91,20 +128,17 @@ json predict_program(const PredictCommand& c, Predictor& predictor, tune::Sessio
     throw Error("these weights rank options and predict no run times", c.model_file,
                 "--kernel FINGERPRINT --tiles ranks, weights of hone train fusion predict run times");
   ProgressOptions shown;
-  shown.quiet = c.output->quiet || !c.measure;
+  shown.quiet = c.output->quiet || !(c.measure || predictor.compiles());
   shown.total = static_cast<double>(kernels.size());
-  Progress progress("measuring", shown);
+  Progress progress(c.measure ? "measuring" : "compiling", shown);
   json rows = json::array();
   Errors errors;
   double predicted_sum = 0, measured_sum = 0;
   int unmeasured = 0;
   for (const Kernel& k : kernels) {
-    const double predicted = predictor.predict(k, {k.default_value()})[0];
-    json row = {{"name", k.name},
-                {"fingerprint", k.fingerprint},
-                {"kind", k.kind},
-                {"count", k.count},
-                {"predicted_ns", predicted}};
+    const auto [predicted, saw_code] = predictor.predict_default(session, k);
+    json row = {{"name", k.name},   {"fingerprint", k.fingerprint}, {"kind", k.kind},
+                {"count", k.count}, {"predicted_ns", predicted},    {"code_seen", saw_code}};
     predicted_sum += predicted * k.count;
     if (c.measure) {
       const double measured = measured_default(session, k);
@@ -112,9 +146,9 @@ json predict_program(const PredictCommand& c, Predictor& predictor, tune::Sessio
       errors.add(predicted, measured);
       unmeasured += measured <= 0;
       measured_sum += measured * k.count;
-      progress.update(static_cast<double>(rows.size() + 1), k.name);
     }
     rows.push_back(row);
+    progress.update(static_cast<double>(rows.size()), k.name);
   }
   json result = {
       {"program", session.name()}, {"model", predictor.name()}, {"kernels", rows}, {"predicted_ns", predicted_sum}};
@@ -241,6 +275,8 @@ Runner declare_predict(CLI::App& app) {
                  "predict by the analytical model instead: the file of one fitted by hone eval --save, or default")
       ->type_name("FILE");
   add_models_option(app, c->models);
+  app.add_flag("--before-compiling", c->before_compiling,
+               "predict from HLO alone; else the program's kernels are compiled, and their code counts, too");
   app.add_flag("--measure", c->measure, "measure as well, and compare");
   app.add_option("--kernel", c->kernel, "fingerprint or name of one kernel, with --tiles");
   app.add_flag("--tiles", c->tiles, "rank the options of that kernel");

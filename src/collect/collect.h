@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "data/database.h"
+#include "data/default_run_time.h"
 #include "features/machine_record.h"
 #include "tune/session/measurer.h"
 
@@ -44,7 +45,8 @@ struct CollectOptions {
   // default.
   tune::Duel quick{
       .min_rounds = 3, .max_rounds = 8, .budget_ms = 40, .precision = 0.03, .abandon_ratio = 0.5, .limit_s = 5};
-  tune::Duel careful{.min_rounds = 6, .max_rounds = 16, .budget_ms = 80, .precision = 0.015, .limit_s = 20};
+  tune::Duel careful{
+      .min_rounds = kCarefulRounds, .max_rounds = 16, .budget_ms = 80, .precision = 0.015, .limit_s = 20};
 
   void validate() const;  // throws Error
 };
@@ -112,10 +114,6 @@ struct ExportOptions {
   std::string host;         // empty = the one with most rows
   std::string xla_version;  // empty = the one with most rows
 };
-
-// The run time of a kernel's default option, ns, by its rows: the median over its careful duels with itself, each the mean of its two
-// sides; without one, of its longest duels. nullopt if no row is sound.
-std::optional<double> default_run_time(const std::vector<Record>& rows, const std::string& default_option);
 
 // The hosts with measurements of this number of threads, those with most rows first.
 std::vector<std::string> measured_hosts(const Database& database, int threads);

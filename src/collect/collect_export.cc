@@ -17,8 +17,6 @@ namespace hone::collect {
 
 namespace {
 
-const int kCarefulRounds = CollectOptions().careful.min_rounds;
-
 // Run times of a kernel's options, in ns, by option index.
 using Runtimes = std::map<int, double>;
 
@@ -96,21 +94,6 @@ MeasuredUnder measured_most(const Database& database, const ExportOptions& optio
     spdlog::info("the database has measurements of {} hosts or XLA versions; using {}, {}", matching, found->host,
                  found->xla_version);
   return *found;
-}
-
-std::optional<double> default_run_time(const std::vector<Record>& rows, const std::string& default_option) {
-  std::vector<double> visits;
-  int rounds = 0;  // of the duels that the visits are of
-  for (const Record& row : rows) {
-    if (row.status != "ok" || row.decisions != default_option) continue;
-    const int of_row = std::min(row.rounds, kCarefulRounds);  // careful duels are equally good
-    if (of_row < rounds) continue;
-    if (of_row > rounds) visits.clear();
-    rounds = of_row;
-    visits.push_back(0.5 * (row.baseline_ns + row.candidate_ns));
-  }
-  if (visits.empty()) return std::nullopt;
-  return median(visits);
 }
 
 std::vector<std::string> measured_hosts(const Database& database, int threads) {

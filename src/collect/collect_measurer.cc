@@ -67,11 +67,8 @@ class WorkerMeasurer : public CollectMeasurer {
   tune::Measurement measure(const StoredKernel& stored, const std::string& value, const tune::Duel& duel,
                             const std::string& program_fingerprint) override {
     if (++measured_ % kMeasurementsPerWorker == 0) measuring_.fresh_process();
-    Kernel kernel;
-    kernel.fingerprint = stored.fingerprint;
-    kernel.hlo = stored.hlo;
     measuring_.record_as(program_fingerprint);
-    return measuring_.measure_kernel(kernel, value, duel);
+    return measuring_.measure_kernel(kernel_of(stored), value, duel);
   }
   void fresh_process() override { measuring_.fresh_process(); }
   double seconds_left() override { return measuring_.seconds_left(); }

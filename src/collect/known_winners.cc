@@ -36,15 +36,6 @@ std::optional<Record> best_of(const StoredKernelSummary& kernel, const std::vect
   return *best;
 }
 
-Kernel kernel_of(const StoredKernel& stored) {
-  Kernel kernel;
-  kernel.fingerprint = stored.fingerprint;
-  kernel.name = stored.name;
-  kernel.kind = stored.kind;
-  kernel.module = stored.module_proto;
-  return kernel;
-}
-
 // By descending run time, no output twice.
 std::vector<Candidate> longest(std::vector<Candidate> all, size_t most) {
   std::stable_sort(all.begin(), all.end(),

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <numeric>
 #include <optional>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "cost/analytical.h"
 #include "cost/model_file.h"
 #include "cost/tree_model.h"
@@ -62,6 +62,11 @@ class Ensemble : public EnsembleModel {
     std::vector<std::vector<double>> all;
     for (auto& scores : scores_of_members({&kernel, 1})) all.push_back(std::move(scores[0]));
     return all;
+  }
+
+  std::vector<const TreeModel*> only_trees() const override {
+    const bool all = same_machine_ && std::find(trees_.begin(), trees_.end(), nullptr) == trees_.end();
+    return all ? trees_ : std::vector<const TreeModel*>{};
   }
 
   std::vector<double> predict(const KernelView& kernel) override { return predict_all({&kernel, 1})[0]; }
@@ -120,14 +125,8 @@ std::unique_ptr<LearnedModel> analytical_member(const std::string& path, const s
 }
 
 std::unique_ptr<EnsembleModel> open_ensemble(const std::string& folder, const features::Cpu& cpu) {
-  std::vector<std::string> weights, analytical;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() == ".safetensors") weights.push_back(entry.path().string());
-    if (entry.path().extension() == ".json") analytical.push_back(entry.path().string());
-  }
+  const std::vector<std::string> weights = files_in(folder, ".safetensors");
   if (weights.empty()) throw Error("a folder without weights", folder, "*.safetensors of hone train");
-  std::sort(weights.begin(), weights.end());
-  std::sort(analytical.begin(), analytical.end());
   std::vector<std::unique_ptr<LearnedModel>> members;
   for (const std::string& path : weights) {
     members.push_back(open_model_file(path, cpu));
@@ -135,7 +134,7 @@ std::unique_ptr<EnsembleModel> open_ensemble(const std::string& folder, const fe
       throw Error("weights of different tasks", folder, path + " was trained on " + members.back()->task() + " data");
   }
   const std::string task = members.front()->task();
-  for (const std::string& path : analytical) members.push_back(analytical_member(path, task, cpu));
+  for (const std::string& path : files_in(folder, ".json")) members.push_back(analytical_member(path, task, cpu));
   return make_ensemble(std::move(members));
 }
 

@@ -11,12 +11,16 @@
 
 namespace hone::cost {
 
+class TreeModel;
+
 // A model that also returns the predictions of its members.
 class EnsembleModel : public LearnedModel {
  public:
   // [members][options], in the order of opening, as averaged by predict(): logarithms of run times if all predict run times,
   // logarithms up to a constant if all predict at least ratios of them, else scores of mean 0 and standard deviation 1.
   virtual std::vector<std::vector<double>> member_scores(const KernelView& kernel) = 0;
+  // The members, if all are trees for one machine; else none.
+  virtual std::vector<const TreeModel*> only_trees() const = 0;
 };
 
 // Opens every *.safetensors (weights of hone train) and *.json (analytical models of hone eval --save) in a folder, in the

@@ -59,6 +59,12 @@ struct KernelShape {
   double contracted = 0, window = 0, window_stride = 0, base_dilation = 0, window_dilation = 0, groups = 0;
   double lhs_contracting = -1, rhs_contracting = -1;
   double reordered_runs = 0, moved_runs = 0, moved_minor = 0, joined_minor = 0, gathered_length = 0, conflicts = 0;
+  double integer_runs = 0, f64_runs = 0, half_runs = 0, long_runs = 0, narrow_runs = 0, power_runs = 0, erf_runs = 0;
+  double integer_division_runs = 0, sine_runs = 0, sort_runs = 0, chain = 0, moves_chain = 0, gathers_chain = 0;
+  double spatial = 0, spatial_elements = 0, out_features = 0, in_features = 0, batch = 0, window_sides = 0;
+  double largest_side = 0, padding = 0, features_fastest = 0, dot_rows = 0, dot_columns = 0, dot_batch = 0;
+  double slice_elements = 0, slice_minor = 0, gathered_bytes = 0, indices = 0, indices_computed = 0, parameters = 0;
+  double scalar_parameters = 0, broadcast_runs = 0, least_parameter = 0;
   double strided_extent = 0, f64 = 0, f16 = 0, s64 = 0, booleans = 0, complex_numbers = 0;
   std::vector<double> count, runs_sum, runs_most;  // by group
 
@@ -105,6 +111,99 @@ void note_order(const KernelNodes& nodes, int64_t n, double runs, KernelShape& k
   k.complex_numbers += nodes.at(n, c.is_c64);
 }
 
+bool is_integer(const KernelNodes& nodes, int64_t n) {
+  const KernelNodes::Columns& c = KernelNodes::columns();
+  return nodes.at(n, c.is_s32) + nodes.at(n, c.is_u32) + nodes.at(n, c.is_s64) + nodes.at(n, c.is_u64) > 0;
+}
+
+bool computes(std::string_view op) {
+  return op != "parameter" && op != "constant" && op != "bitcast" && op != "reshape" && op != "broadcast" &&
+         op != "tuple" && op != "iota";
+}
+
+// How often work on elements of each type runs.
+void note_types(const KernelNodes& nodes, int64_t n, double runs, KernelShape& k) {
+  const KernelNodes::Columns& c = KernelNodes::columns();
+  const std::string_view op = nodes.opcode(n);
+  if (!computes(op)) return;
+  if (is_integer(nodes, n)) k.integer_runs += runs;
+  if (nodes.at(n, c.is_f64) > 0) k.f64_runs += runs;
+  if (nodes.at(n, c.is_f16) + nodes.at(n, c.is_bf16) > 0) k.half_runs += runs;
+  if (nodes.at(n, c.is_s64) + nodes.at(n, c.is_u64) > 0) k.long_runs += runs;
+  if (nodes.at(n, c.element_bytes) == 1) k.narrow_runs += runs;
+  if (op == "power") k.power_runs += runs;
+  if (op == "erf" || op == "tanh" || op == "logistic") k.erf_runs += runs;
+  if (op == "sine" || op == "cosine") k.sine_runs += runs;
+  if (op == "sort") k.sort_runs += runs;
+  if ((op == "divide" || op == "remainder") && is_integer(nodes, n)) k.integer_division_runs += runs;
+}
+
+// Longest chains from a parameter: of instructions, of those that move elements, of gathers.
+void measure_chains(const KernelNodes& nodes, KernelShape& k) {
+  std::vector<double> all(nodes.size()), moves(nodes.size()), gathers(nodes.size());
+  for (int64_t n = 0; n < nodes.size(); ++n) {
+    const std::string_view op = nodes.opcode(n);
+    bool moved = false;
+    for (const int32_t operand : nodes.operands(n)) {
+      if (operand >= n) continue;
+      all[n] = std::max(all[n], all[operand]);
+      moves[n] = std::max(moves[n], moves[operand]);
+      gathers[n] = std::max(gathers[n], gathers[operand]);
+      moved |= nodes.rank(operand) > 0 && nodes.rank(n) > 0 && fastest(nodes, operand) != fastest(nodes, n);
+    }
+    all[n] += computes(op);
+    moves[n] += moved && (op == "transpose" || op == "copy" || op == "reshape" || op == "bitcast");
+    gathers[n] += op == "gather" || op == "dynamic-slice";
+    k.chain = std::max(k.chain, all[n]);
+    k.moves_chain = std::max(k.moves_chain, moves[n]);
+    k.gathers_chain = std::max(k.gathers_chain, gathers[n]);
+  }
+}
+
+void measure_convolution(const KernelNodes& nodes, int64_t n, KernelShape& k) {
+  const KernelNodes::Columns& c = KernelNodes::columns();
+  const int feature = static_cast<int>(nodes.at(n, c.output_feature)),
+            batch = static_cast<int>(nodes.at(n, c.output_batch));
+  k.spatial = nodes.rank(n) - 2;
+  k.spatial_elements = 1;
+  for (int d = 0; d < nodes.rank(n); ++d) {
+    if (d == feature) k.out_features = nodes.dim(n, d);
+    if (d == batch) k.batch = nodes.dim(n, d);
+    if (d != feature && d != batch) k.spatial_elements *= nodes.dim(n, d);
+  }
+  const double window = std::max(1.0f, nodes.at(n, c.window));
+  k.in_features = k.flops / std::max(1.0, 2 * nodes.elements(n) * window);
+  for (int d = 0; d < KernelNodes::kRank; ++d) {
+    k.window_sides += nodes.at(n, c.window_size + d) > 1;
+    k.largest_side = std::max(k.largest_side, static_cast<double>(nodes.at(n, c.window_size + d)));
+  }
+  k.padding = nodes.at(n, c.padding_low);
+  k.features_fastest = static_cast<int>(nodes.at(n, c.layout)) == feature;
+}
+
+void measure_dot(const KernelNodes& nodes, int64_t n, KernelShape& k) {
+  const int rank = nodes.rank(n);
+  k.dot_columns = rank > 0 ? nodes.dim(n, rank - 1) : 1;
+  k.dot_rows = rank > 1 ? nodes.dim(n, rank - 2) : 1;
+  k.dot_batch = nodes.elements(n) / std::max(1.0, k.dot_rows * k.dot_columns);
+}
+
+void measure_gather(const KernelNodes& nodes, int64_t n, KernelShape& k) {
+  const KernelNodes::Columns& c = KernelNodes::columns();
+  double slice = 1, last = 1;
+  for (int d = 0; d < KernelNodes::kRank; ++d)
+    if (const double size = nodes.at(n, c.slice_sizes + d); size > 0) slice *= size, last = size;
+  k.slice_elements = std::max(k.slice_elements, slice);
+  k.slice_minor = std::max(k.slice_minor, last);
+  const auto operands = nodes.operands(n);
+  if (operands.size() < 2) return;
+  k.gathered_bytes = std::max(k.gathered_bytes, nodes.bytes(operands[0]));
+  k.indices += nodes.elements(operands[1]);
+  int32_t from = operands[1];
+  while (!computes(nodes.opcode(from)) && nodes.operands(from).size() == 1) from = nodes.operands(from)[0];
+  k.indices_computed += nodes.opcode(from) != "parameter" && nodes.opcode(from) != "constant";
+}
+
 void count_runs(const KernelNodes& nodes, KernelShape& k) {
   std::vector<double> sum(nodes.size()), most(nodes.size());
   k.count.resize(groups().size()), k.runs_sum.resize(groups().size()), k.runs_most.resize(groups().size());
@@ -122,6 +221,8 @@ void count_runs(const KernelNodes& nodes, KernelShape& k) {
     k.most_element_bytes = std::max(k.most_element_bytes, element);
     f32 += nodes.at(n, KernelNodes::columns().is_float);
     note_order(nodes, n, most[n], k);
+    note_types(nodes, n, most[n], k);
+    if (nodes.opcode(n) == "broadcast" && nodes.rank(n) > 0) k.broadcast_runs += most[n];
     const int g = group_of(nodes.opcode(n));
     if (g < 0) continue;
     k.count[g] += 1;
@@ -152,6 +253,14 @@ void measure_nodes(const KernelNodes& nodes, KernelShape& k) {
       k.base_dilation = nodes.at(n, c.base_dilation);
       k.window_dilation = nodes.at(n, c.window_dilation);
     }
+    if (op == "parameter") {
+      k.parameters += 1;
+      k.scalar_parameters += nodes.elements(n) == 1;
+      k.least_parameter = k.least_parameter == 0 ? nodes.bytes(n) : std::min(k.least_parameter, nodes.bytes(n));
+    }
+    if (op == "convolution") measure_convolution(nodes, n, k);
+    if (op == "dot") measure_dot(nodes, n, k);
+    if (op == "gather") measure_gather(nodes, n, k);
     if (op == "convolution") k.groups = nodes.at(n, c.groups);
   }
 }
@@ -196,6 +305,7 @@ KernelShape shape_of(const KernelView& kernel, const LoopNest& nest) {
   k.nodes = static_cast<double>(nodes.size());
   count_runs(nodes, k);
   measure_nodes(nodes, k);
+  measure_chains(nodes, k);
   measure_accesses(k);
   return k;
 }

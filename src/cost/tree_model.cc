@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "cost/kernel_features.h"
@@ -30,21 +31,25 @@ std::vector<T> numbers(const options::TensorFile& file, const char* name, const 
 }
 
 std::unique_ptr<LearnedModel> model_of(const options::TensorFile& file, const features::Cpu& cpu) {
-  const auto names = nlohmann::json::parse(metadata(file, "features")).get<std::vector<std::string>>();
-  if (names != kernel_feature_names() || metadata(file, "feature_version") != std::to_string(features::kFeatureVersion))
-    throw Error("the trees were trained with other features", "", "make models trains them again");
+  Trees trees = trees_of(file, kernel_feature_names());
   const std::string &task = metadata(file, "task"), &predicts = metadata(file, "predicts");
   if ((task != "tile" && task != "fusion") || (predicts != kRunTime && predicts != kRatio))
     throw Error("trees that predict " + predicts + " of " + task + " are not known");
+  return std::make_unique<TreeModel>(std::move(trees), task, predicts == kRunTime, cpu);
+}
+
+}  // namespace
+
+Trees trees_of(const options::TensorFile& file, const std::vector<std::string>& features) {
+  const auto names = nlohmann::json::parse(metadata(file, "features")).get<std::vector<std::string>>();
+  if (names != features || metadata(file, "feature_version") != std::to_string(features::kFeatureVersion))
+    throw Error("the trees were trained with other features", "", "make models trains them again");
   const auto feature = numbers<int16_t>(file, "feature", "I16");
   const auto value = numbers<float>(file, "value", "F32");
   const auto left = numbers<int32_t>(file, "left", "I32"), roots = numbers<int32_t>(file, "roots", "I32");
   const double base = nlohmann::json::parse(metadata(file, "base")).get<double>();
-  return std::make_unique<TreeModel>(Trees::from_arrays({base, feature, value, left, roots}, names.size()), task,
-                                     predicts == kRunTime, cpu);
+  return Trees::from_arrays({base, feature, value, left, roots}, names.size());
 }
-
-}  // namespace
 
 KernelRows kernel_rows(std::span<const KernelView> kernels, const features::Cpu& cpu) {
   KernelRows rows;

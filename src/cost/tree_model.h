@@ -39,6 +39,7 @@ class TreeModel : public LearnedModel {
   // The same of rows that several models share: those of one machine.
   std::vector<std::vector<double>> predict_rows(const KernelRows& rows) const;
   const features::Cpu& cpu() const { return cpu_; }
+  const Trees& trees() const { return trees_; }
 
  private:
   Trees trees_;
@@ -49,6 +50,9 @@ class TreeModel : public LearnedModel {
 
 // Whether a safetensors file holds trees (metadata "format": "hone-trees-1") and not the weights of a network.
 bool holds_trees(const options::TensorFile& file);
+
+// The trees of such a file. Throws Error where they are not of these features, and nlohmann::json::exception for damaged metadata.
+Trees trees_of(const options::TensorFile& file, const std::vector<std::string>& features);
 
 // The model in such a file. Its metadata: "task" (tile or fusion), "predicts" (what the trees add up to: "run time", the logarithm of
 // measured over analytical run time, or "ratio", the logarithm of an option's run time up to a constant of the kernel), "features"

@@ -189,6 +189,18 @@ void Trees::add_rows(const float* block, std::span<double> sums) const {
   }
 }
 
+void Trees::append_leaves(std::span<const float> features, std::vector<uint16_t>& leaves) const {
+  if (features.size() != features_) throw InternalError("a row of another width than the trees'");
+  for (const int32_t root : roots_) {
+    int32_t at = root;
+    while (nodes_[at].forward > 0) {
+      const Node& node = nodes_[at];
+      at += node.forward + (features[node.lane0 / kRows] < node.value ? 0 : 1);
+    }
+    leaves.push_back(static_cast<uint16_t>(at - root));
+  }
+}
+
 double Trees::predict(std::span<const float> features) const {
   if (features.size() != features_) throw InternalError("a row of another width than the trees'");
   return predict_rows(features)[0];

@@ -29,6 +29,8 @@ class Trees {
   double predict(std::span<const float> features) const;  // as many as there are features
   // [rows, features]: adds nothing to the results of predict(), but walks each tree for several rows at once, while it is in the cache.
   std::vector<double> predict_rows(std::span<const float> rows) const;
+  // The leaf of each tree that a row falls into, by its number in the tree.
+  void append_leaves(std::span<const float> features, std::vector<uint16_t>& leaves) const;
   size_t size() const { return roots_.size(); }  // trees
 
  private:

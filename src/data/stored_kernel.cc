@@ -14,6 +14,23 @@ constexpr uint64_t kLargestBytes = uint64_t{1} << 31;  // unpacked
 
 }  // namespace
 
+Kernel kernel_of(const StoredKernel& stored) {
+  Kernel kernel;
+  kernel.fingerprint = stored.fingerprint;
+  kernel.name = stored.name;
+  kernel.kind = stored.kind;
+  kernel.hlo = stored.hlo;
+  kernel.module = stored.module_proto;
+  kernel.flops = stored.flops;
+  kernel.bytes_read = stored.bytes_read;
+  kernel.bytes_written = stored.bytes_written;
+  kernel.bytes = stored.bytes_read + stored.bytes_written;
+  kernel.transcendentals = stored.transcendentals;
+  kernel.default_tile = stored.default_tile;
+  kernel.dimension.options = {stored.options.at(stored.default_option)};
+  return kernel;
+}
+
 std::string pack_bytes(std::string_view bytes) {
   uLongf size = compressBound(bytes.size());
   std::string packed(sizeof(uint64_t) + size, '\0');

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/kernel.h"
+
 namespace hone {
 
 // One distinct kernel, as lowered for a number of threads (the fingerprint and this number are its key).
@@ -22,6 +24,9 @@ struct StoredKernel {
   double flops = 0, transcendentals = 0, bytes_read = 0, bytes_written = 0;  // of one run, by XLA's cost analysis
   std::string hlo, module_proto;  // the kernel as a module, as text and as a serialised HloModuleProto
 };
+
+// What models and measurements take of it: no program, no instructions, and of its options the default one.
+Kernel kernel_of(const StoredKernel& stored);
 
 // The properties of a stored kernel that a collection needs for planning.
 struct StoredKernelSummary {

@@ -7,9 +7,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cost/kernel_ranker.h"
-#include "cost/learn_library.h"
+#include "cost/run_time_model.h"
 #include "cost/shipped.h"
-#include "features/cpu.h"
 
 namespace hone::passorder {
 namespace {
@@ -19,7 +18,7 @@ constexpr size_t kKeptPredictions = 100'000;
 std::unique_ptr<cost::LearnedModel> fusion_model(const PassSessionOptions& options, const std::string& models) {
   const std::string path = cost::shipped_model("fusion", models);
   if (path.empty()) throw Error("no model of run times comes with this build", "--models", "train one: hone train");
-  return cost::load_learned_model(path, features::this_cpu(options.threads, options.max_isa));
+  return cost::open_run_time_model(path, options.threads, options.max_isa);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "request/database_file.h"
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "data/postgres.h"
 
 namespace hone::request {
@@ -12,11 +12,9 @@ namespace fs = std::filesystem;
 
 std::string database_path(const std::string& given) {
   if (!given.empty()) return given;
-  const char* data = std::getenv("XDG_DATA_HOME");
-  const char* home = std::getenv("HOME");
-  if (data && *data) return (fs::path(data) / "hone" / "hone.db").string();
-  if (!home || !*home) throw Error("there is no home folder for the database", "--db", "name a file with --db");
-  return (fs::path(home) / ".local" / "share" / "hone" / "hone.db").string();
+  const fs::path folder = user_data_folder();
+  if (folder.empty()) throw Error("there is no home folder for the database", "--db", "name a file with --db");
+  return (folder / "hone.db").string();
 }
 
 Database open_database(const std::string& given) {

@@ -10,7 +10,9 @@
 #include "base/error.h"
 #include "base/isa.h"
 #include "base/text.h"
+#include "cost/code_model.h"
 #include "cost/learn_library.h"
+#include "cost/run_time_model.h"
 #include "cost/shipped.h"
 #include "data/postgres.h"
 #include "options/safetensors.h"
@@ -50,6 +52,7 @@ constexpr int64_t kLittleMemory = int64_t{2} << 30;
 // The shipped models: folders of weights of kernel models, other weights, and calibrations.
 constexpr const char* kModels[] = {"tile",
                                    "fusion",
+                                   "code",
                                    "layout/ranker.safetensors",
                                    "order/policy.safetensors",
                                    "go/policy.safetensors",
@@ -146,6 +149,8 @@ void read_model(const std::string& path) {
     tune::Calibration::load(path, "");
   else if (ending == ".safetensors")
     options::read_safetensors(path);
+  else if (fs::path(path).filename() == "code")
+    cost::CodeModel::open(path, features::this_cpu(1));
   else
     cost::load_learned_model(path);
 }
@@ -224,6 +229,16 @@ Check gains_check(const std::string& models, const std::string& machine) {
   });
 }
 
+Check own_kernels_check(const std::string& database, const std::string& host) {
+  const size_t measured = cost::measured_on(database, host).kernels.size();
+  if (measured >= cost::kLeastKernels)
+    return {"own kernels", CheckStatus::Ok,
+            fmt::format("{} measured here: predicted run times are corrected where they show that it helps", measured)};
+  return {"own kernels", CheckStatus::Ok,
+          "none measured here; on a machine unlike those of the shipped models 'hone collect machine' makes predictions "
+          "better"};
+}
+
 Check timing_check(const tune::Measurement& duel) {
   if (!duel.ok())
     return {"timing", CheckStatus::Failed, fmt::format("{}: {}", tune::outcome_name(duel.outcome), duel.note),
@@ -288,6 +303,9 @@ Diagnosis diagnose(const DoctorRequest& request) {
   diagnosis.checks.push_back(library_check());
   diagnosis.checks.push_back(models_check(request.models));
   diagnosis.checks.push_back(gains_check(request.models, features::machine_class(diagnosis.record)));
+  diagnosis.checks.push_back(checked("own kernels", "remove the file, and run hone collect machine", [] {
+    return own_kernels_check(cost::machine_database(), this_host());
+  }));
   diagnosis.checks.push_back(database_check(request.database));
   diagnosis.checks.push_back(cache_check(cache_folder("")));
   return diagnosis;

@@ -49,6 +49,8 @@ Check instruction_set_check(const std::string& isa);  // a name of cpu_isa()
 Check speed_check(const MachineSpeed& speed);
 // Whether choices without measuring are calibrated on this class of machines (features/machine_record.h).
 Check gains_check(const std::string& models, const std::string& machine);
+// Whether this machine has measured kernels that correct models (cost/run_time_model.h).
+Check own_kernels_check(const std::string& database, const std::string& host);
 // `duel` compares a program with itself: the true ratio is 1.
 Check timing_check(const tune::Measurement& duel);
 // Whether the shipped models are found and readable. Those in `models` may be networks, which need libhone_learn.so.

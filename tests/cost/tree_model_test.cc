@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -12,6 +11,7 @@
 #include "cost/kernel_features.h"
 #include "cost/learn_library.h"
 #include "tests/cost/test_kernel.h"
+#include "tests/cost/tree_file.h"
 
 using namespace hone;
 using namespace hone::cost;
@@ -35,27 +35,10 @@ float feature(const TestKernel& kernel, const std::string& name, size_t option =
   return row[column(name)];
 }
 
-template <class T>
-options::StoredTensor tensor(const char* dtype, const std::vector<T>& values) {
-  return {dtype,
-          {static_cast<int64_t>(values.size())},
-          std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T))};
-}
-
 // One tree: -0.5 for what XLA's tiled emitter makes, 0.25 for all else.
 options::TensorFile tree_file(const std::string& predicts, const std::string& task) {
-  options::TensorFile file;
-  file.metadata = {{"format", "hone-trees-1"},
-                   {"task", task},
-                   {"predicts", predicts},
-                   {"features", nlohmann::json(kernel_feature_names()).dump()},
-                   {"feature_version", std::to_string(features::kFeatureVersion)},
-                   {"base", "1"}};
-  file.tensors = {{"feature", tensor<int16_t>("I16", {static_cast<int16_t>(column("option_tiled_emitter")), -1, -1})},
-                  {"value", tensor<float>("F32", {0.5F, 0.25F, -0.5F})},
-                  {"left", tensor<int32_t>("I32", {1, 0, 0})},
-                  {"roots", tensor<int32_t>("I32", {0})}};
-  return file;
+  return split_file(kernel_feature_names(), "option_tiled_emitter", 0.5F, {0.25F, -0.5F},
+                    {{"task", task}, {"predicts", predicts}, {"base", "1"}});
 }
 
 TestKernel row_sums(int64_t rows, int64_t columns) {
@@ -96,6 +79,77 @@ TEST_CASE("features of a kernel tell how its loops walk", "[trees]") {
   CHECK(feature(turned, "moved_runs") == Approx(std::log1p(64 * 32)));
   CHECK(feature(copy, "moved_runs") == 0);
   CHECK(feature(copy, "output_0") == Approx(std::log1p(32)));
+}
+
+TEST_CASE("features of a convolution tell its channels, sides and padding", "[trees]") {
+  Node convolution = node("convolution", f32({2, 14, 14, 32}), {0, 1});
+  convolution.window = {{.size = 3, .padding_low = 1, .padding_high = 1}, {.size = 1}};
+  convolution.convolution = {.input_batch = 0,
+                             .input_feature = 3,
+                             .kernel_input_feature = 2,
+                             .kernel_output_feature = 3,
+                             .output_batch = 0,
+                             .output_feature = 3,
+                             .input_spatial = {1, 2},
+                             .kernel_spatial = {0, 1},
+                             .output_spatial = {1, 2}};
+  const double flops = 2.0 * 2 * 14 * 14 * 32 * 3 * 8;  // 8 channels in
+  const TestKernel kernel =
+      kernel_of({node("parameter", f32({2, 14, 14, 8})), node("parameter", f32({3, 1, 8, 32})), convolution}, {"loop"},
+                {.flops = flops});
+  CHECK(feature(kernel, "in_features") == Approx(std::log1p(8)));
+  CHECK(feature(kernel, "out_features") == Approx(std::log1p(32)));
+  CHECK(feature(kernel, "batch") == Approx(std::log1p(2)));
+  CHECK(feature(kernel, "spatial") == 2);
+  CHECK(feature(kernel, "spatial_elements") == Approx(std::log1p(14 * 14)));
+  CHECK(feature(kernel, "window_sides") == 1);
+  CHECK(feature(kernel, "largest_side") == Approx(std::log1p(3)));
+  CHECK(feature(kernel, "features_fastest") == 1);
+  CHECK(feature(kernel, "parameters") == 2);
+  CHECK(feature(kernel, "least_parameter") == Approx(std::log1p(3 * 8 * 32 * 4)));
+}
+
+TEST_CASE("features of dots and gathers tell their extents", "[trees]") {
+  const TestKernel dot = kernel_of(
+      {node("parameter", f32({4, 8, 16})), node("parameter", f32({4, 16, 32})), node("dot", f32({4, 8, 32}), {0, 1})},
+      {"loop"});
+  CHECK(feature(dot, "dot_rows") == Approx(std::log1p(8)));
+  CHECK(feature(dot, "dot_columns") == Approx(std::log1p(32)));
+  CHECK(feature(dot, "dot_batch") == Approx(std::log1p(4)));
+  const auto gathered = [](const std::string& indices_by) {
+    Node gather = node("gather", f32({6, 2, 5}), {0, 2});
+    gather.gather.slice_sizes = {2, 5};
+    return kernel_of(
+        {node("parameter", f32({100, 5})), node("parameter", f32({6})), node(indices_by, f32({6}), {1}), gather},
+        {"loop"});
+  };
+  CHECK(feature(gathered("bitcast"), "slice_elements") == Approx(std::log1p(10)));
+  CHECK(feature(gathered("bitcast"), "slice_minor") == Approx(std::log1p(5)));
+  CHECK(feature(gathered("bitcast"), "gathered_bytes") == Approx(std::log1p(100 * 5 * 4)));
+  CHECK(feature(gathered("bitcast"), "indices") == Approx(std::log1p(6)));
+  CHECK(feature(gathered("bitcast"), "indices_computed") == 0);
+  CHECK(feature(gathered("negate"), "indices_computed") == 1);
+  CHECK(feature(gathered("negate"), "gathers_chain") == 1);
+}
+
+TEST_CASE("features of chains and types count what runs", "[trees]") {
+  const TestKernel chain =
+      kernel_of({node("parameter", f32({16})), node("parameter", f32({})), node("broadcast", f32({16}), {1}),
+                 node("power", f32({16}), {0, 2}), node("tanh", f32({16}), {3}), node("sine", f32({16}), {0}),
+                 node("add", f32({16}), {4, 5})},
+                {"loop"});
+  CHECK(feature(chain, "chain") == 3);  // power, tanh, add
+  CHECK(feature(chain, "power_runs") == Approx(std::log1p(16)));
+  CHECK(feature(chain, "erf_runs") == Approx(std::log1p(16)));
+  CHECK(feature(chain, "sine_runs") == Approx(std::log1p(16)));
+  CHECK(feature(chain, "broadcast_runs") == Approx(std::log1p(16)));
+  CHECK(feature(chain, "scalar_parameters") == 1);
+  CHECK(feature(chain, "integer_runs") == 0);
+  const TestKernel turned_twice =
+      kernel_of({node("parameter", f32({4, 8, 16})), node("transpose", f32({16, 4, 8}), {0}, {2, 0, 1}),
+                 node("negate", f32({16, 4, 8}), {1}), node("transpose", f32({8, 16, 4}), {2}, {2, 0, 1})},
+                {"loop"});
+  CHECK(feature(turned_twice, "moves_chain") == 2);
 }
 
 TEST_CASE("trees of one machine share a kernel's features, and predict the same as by themselves", "[trees]") {

@@ -75,10 +75,6 @@ void Target::validate() const {
   check_max_isa(max_isa, cpu_isa());
 }
 
-std::string host_text(const std::string& cpu, int cores, const std::string& max_isa) {
-  return fmt::format("{}, {} cores{}{}", cpu, cores, max_isa.empty() ? "" : ", at most ", max_isa);
-}
-
 std::string index_list_text(const std::vector<int>& indices) {
   std::string text;
   for (size_t i = 0; i < indices.size();) {

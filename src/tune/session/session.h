@@ -36,9 +36,6 @@ struct Target {
   void validate() const;  // throws Error, also for a limit beyond this CPU
 };
 
-// "AMD EPYC 7B13, 8 cores", and under a limit ", at most avx2": what was measured under it is that of another machine.
-std::string host_text(const std::string& cpu, int cores, const std::string& max_isa);
-
 // "0,3-9": the inverse of parse_index_list for ascending indices.
 std::string index_list_text(const std::vector<int>& indices);
 
@@ -123,6 +120,9 @@ class Session : public Measurer {
                                const std::vector<const Kernel*>& kernels, const Duel& duel) override;
   // With several threads, what a thread waits for would count as its kernel's time.
   bool times_in_place() const override { return options_.target.threads == 1; }
+  // The ELF objects that XLA generates for a kernel under this value of its decision ("" = default XLA's), none where libraries run it.
+  // Throws Error where XLA cannot compile it or its worker dies of it.
+  std::vector<std::string> compiled_code(const Kernel& kernel, const std::string& value);
   // Nothing without a shared cache, with several threads, or where all CPUs measure.
   void prepare(const std::vector<Decisions>& candidates) override;
   KnownKernel known(const Kernel& kernel) override;

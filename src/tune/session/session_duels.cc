@@ -139,6 +139,17 @@ Measurement Session::measure_kernel(const Kernel& kernel, const std::string& val
   return m;
 }
 
+std::vector<std::string> Session::compiled_code(const Kernel& kernel, const std::string& value) {
+  wire::CompileRequestT request;
+  request.kernel_hlo = kernel.hlo;
+  request.kernel_value = value;
+  request.target = wire_target();
+  const auto reply = worker_.call<wire::CompileReplyT>(std::move(request), Duel{}.limit_s);
+  std::vector<std::string> objects;
+  for (const auto& object : reply.objects) objects.emplace_back(object->bytes.begin(), object->bytes.end());
+  return objects;
+}
+
 Measurement Session::measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& effort) {
   const bool interpret = confirming_ && !candidate.empty() && interpreted_.insert(to_text(candidate)).second;
   const auto once = [&] {

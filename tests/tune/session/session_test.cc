@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/machine.h"
 #include "tests/tune/fake_measurer.h"
 #include "tune/session/replies.h"
 
@@ -95,8 +96,8 @@ TEST_CASE("a finished search is known by its column", "[tune]") {
 }
 
 TEST_CASE("a limit of the instruction set reaches the worker, and makes another host", "[tune]") {
-  CHECK(host_text("a CPU", 2, "") == "a CPU, 2 cores");  // as in all databases
-  CHECK(host_text("a CPU", 2, "avx2") == "a CPU, 2 cores, at most avx2");
+  CHECK(hone::host_text("a CPU", 2, "") == "a CPU, 2 cores");  // as in all databases
+  CHECK(hone::host_text("a CPU", 2, "avx2") == "a CPU, 2 cores, at most avx2");
 
   SessionOptions options = fake();
   Session whole(options);

@@ -1,0 +1,53 @@
+"""Rows of kernels with their machine code, as bench_kernel_rows writes them: what trees that see it learn from."""
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from train_kernels import host_of
+
+LEAST_CYCLES = 50  # of code that does more than to call a library
+STATIC = ("objects", "functions", "code_bytes", "instructions", "loops", "loop_depth")  # without numbers of runs
+
+
+def names_of(tool, *which):
+    """The names of features: of HLO, or with "code" of code."""
+    return subprocess.run([tool, "names", *which], check=True, capture_output=True, text=True).stdout.split()
+
+
+class CodeRows:
+    """Rows of a data set of default options whose code is there; with all_rows the others, too, their code NaN."""
+
+    def __init__(self, folder, tool, code, database, all_rows=False):
+        self.names = names_of(tool, "code")
+        with tempfile.TemporaryDirectory() as scratch:
+            file = Path(scratch) / "rows.npz"
+            subprocess.run([tool, folder, file, code, database], check=True)
+            rows = dict(np.load(file))
+        has_code = rows["has_code"] > 0
+        here = has_code | all_rows
+        rows["code"][~has_code] = np.nan
+        self.has_code = has_code[here]
+        lines = rows["kernels"].tobytes().decode().splitlines()
+        self.host = host_of(folder)
+        self.programs = np.array([lines[i].split("\t")[1] for i in rows["kernel"][here]])
+        self.kernels = np.array([lines[i].split("\t")[0] for i in rows["kernel"][here]])
+        self.hlo, self.code = rows["features"][here], rows["code"][here]
+        self.ns, self.analytical = rows["runtime_ns"][here], np.log(rows["analytical_ns"][here])
+        # Libraries' kernels have no code; there the analytical estimate stands for cycles.
+        cycles = self.code[:, self.names.index("code_cycles")]
+        known = (self.code[:, self.names.index("code_objects")] > 0) & (cycles > np.log(LEAST_CYCLES))
+        self.cycles = np.where(known, cycles, self.analytical)
+        self.before = self.analytical
+        self.ratio = np.where(self.has_code, self.cycles - self.analytical, np.nan)[:, None].astype(np.float32)
+
+    def features(self, which):
+        """h: HLO, c: code, s: code without numbers of runs, x: cycles over the analytical estimate, b: `before`."""
+        static = [i for i, name in enumerate(self.names) if name.removeprefix("code_") in STATIC]
+        parts = {"h": self.hlo, "c": self.code, "s": self.code[:, static], "x": self.ratio}
+        parts["b"] = (self.before - self.analytical)[:, None]
+        return np.concatenate([parts[letter] for letter in which], axis=1)
+
+    def base(self, relative):
+        return {"cycles": self.cycles, "analytical": self.analytical, "before": self.before}[relative]

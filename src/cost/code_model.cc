@@ -1,0 +1,73 @@
+#include "cost/code_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "cost/kernel_features.h"
+#include "cost/tree_model.h"
+#include "features/code_features.h"
+#include "options/safetensors.h"
+
+namespace hone::cost {
+namespace {
+
+constexpr double kLeastCycles = 50;  // of code that does more than to call a library
+
+Trees open_member(const std::string& path) {
+  const options::TensorFile file = options::read_safetensors(path);
+  try {
+    const auto task = file.metadata.find("task");
+    if (!holds_trees(file) || task == file.metadata.end() || task->second != "code")
+      throw Error("no trees for compiled kernels");
+    return trees_of(file, code_model_feature_names());
+  } catch (const nlohmann::json::exception& e) {
+    throw Error(std::string("the trees' metadata are damaged: ") + e.what(), path);
+  } catch (const Error& e) {
+    throw Error(e.what(), path, e.hint());
+  }
+}
+
+// As Rows.ratio in scripts/train_code_model.py.
+float cycles_over_analytical(const features::CodeSummary& code, double analytical_ns) {
+  const double cycles = std::log1p(code.cycles);
+  if (code.objects == 0 || cycles <= std::log(kLeastCycles)) return 0;
+  return static_cast<float>(cycles - std::log(analytical_ns));
+}
+
+}  // namespace
+
+const std::vector<std::string>& code_model_feature_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = kernel_feature_names();
+    const std::vector<std::string>& code = features::code_feature_names();
+    all.insert(all.end(), code.begin(), code.end());
+    all.emplace_back("code_cycles_over_analytical");
+    return all;
+  }();
+  return names;
+}
+
+CodeModel CodeModel::open(const std::string& folder, const features::Cpu& cpu) {
+  std::vector<Trees> members;
+  for (const std::string& path : files_in(folder, ".safetensors")) members.push_back(open_member(path));
+  if (members.empty()) throw Error("no weights in the folder", folder, "make models writes them");
+  return {std::move(members), cpu};
+}
+
+double CodeModel::predict_ns(const KernelView& kernel, const std::vector<std::string>& objects) const {
+  KernelRows rows = kernel_rows({&kernel, 1}, cpu_);
+  if (rows.analytical_ns.size() != 1) throw InternalError("code is of one option");
+  const features::CodeSummary code = features::summary_of_code(objects);
+  const std::vector<float> of_code = features::code_features(code);
+  rows.features.insert(rows.features.end(), of_code.begin(), of_code.end());
+  rows.features.push_back(cycles_over_analytical(code, rows.analytical_ns[0]));
+  double sum = 0;
+  for (const Trees& member : members_) sum += member.predict(rows.features);
+  return rows.analytical_ns[0] * std::exp(sum / static_cast<double>(members_.size()));
+}
+
+}  // namespace hone::cost

@@ -1,0 +1,39 @@
+// Predicts run times of compiled kernels from their HLO and their machine code together: for whoever has the code before a
+// measurement. Trees (trees.h), trained by scripts/train_code_model.py, scored without any library.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cost/trees.h"
+#include "data/kernel_view.h"
+#include "features/cpu.h"
+
+namespace hone::cost {
+
+// What the trees are told: features of the option (kernel_feature_names()), of its code (features::code_feature_names()), and
+// "code_cycles_over_analytical", the logarithm of the code's cycles over the nanoseconds of the analytical model; 0 where libraries
+// compute, whose code is not there.
+const std::vector<std::string>& code_model_feature_names();
+
+class CodeModel {
+ public:
+  // The geometric mean of all *.safetensors in a folder. Their metadata are those of tree_model.h; "task" is "code", "predicts" is
+  // "run time": the logarithm of measured over analytical run time. `cpu`: the machine to predict for. Throws Error (where = the file,
+  // or the folder) for other features and for what is no such file.
+  static CodeModel open(const std::string& folder, const features::Cpu& cpu);
+
+  // Nanoseconds of a kernel's only option, compiled to these ELF objects for x86-64 (none: a library runs it). Throws Error where the
+  // objects are none that can be read.
+  double predict_ns(const KernelView& kernel, const std::vector<std::string>& objects) const;
+  size_t members() const { return members_.size(); }
+
+ private:
+  CodeModel(std::vector<Trees> members, const features::Cpu& cpu) : members_(std::move(members)), cpu_(cpu) {}
+
+  std::vector<Trees> members_;
+  features::Cpu cpu_;
+};
+
+}  // namespace hone::cost

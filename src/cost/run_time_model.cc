@@ -1,0 +1,118 @@
+#include "cost/run_time_model.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/machine.h"
+#include "cost/ensemble.h"
+#include "cost/kernel_ranker.h"
+#include "cost/leaf_correction.h"
+#include "cost/learn_library.h"
+#include "cost/shipped.h"
+#include "cost/tree_model.h"
+
+namespace hone::cost {
+namespace {
+
+// The trees that a model is made of; none if it is made of others, too, or predicts no run times.
+std::vector<const TreeModel*> trees_within(LearnedModel& model) {
+  if (!model.predicts_runtime()) return {};
+  if (auto* trees = dynamic_cast<TreeModel*>(&model)) return {trees};
+  if (auto* ensemble = dynamic_cast<EnsembleModel*>(&model)) return ensemble->only_trees();
+  return {};
+}
+
+class CorrectedModel : public LearnedModel {
+ public:
+  CorrectedModel(std::unique_ptr<LearnedModel> model, LeafCorrection correction, const features::Cpu& cpu)
+      : model_(std::move(model)), correction_(std::move(correction)), cpu_(cpu) {}
+  std::string name() const override { return model_->name() + ", corrected for this machine"; }
+  std::string task() const override { return model_->task(); }
+  bool predicts_runtime() const override { return true; }
+  std::vector<double> predict(const KernelView& kernel) override { return predict_all({&kernel, 1})[0]; }
+  std::vector<std::vector<double>> predict_all(std::span<const KernelView> kernels) override {
+    std::vector<std::vector<double>> all = model_->predict_all(kernels);
+    const KernelRows rows = kernel_rows(kernels, cpu_);
+    const size_t width = rows.features.size() / std::max<size_t>(1, rows.analytical_ns.size());
+    size_t row = 0;
+    for (std::vector<double>& of_kernel : all)
+      for (double& ns : of_kernel)
+        ns *= std::exp(correction_.log_factor(std::span(rows.features).subspan(width * row++, width)));
+    return all;
+  }
+
+ private:
+  std::unique_ptr<LearnedModel> model_;  // its trees are the correction's
+  LeafCorrection correction_;
+  features::Cpu cpu_;
+};
+
+struct Measured {
+  std::vector<float> rows;
+  std::vector<double> log_ratios;  // over what the model predicts
+};
+
+Measured measured_rows(LearnedModel& model, const features::Cpu& cpu, const MachineKernels& measured) {
+  Measured found;
+  for (size_t i = 0; i < measured.kernels.size(); ++i) try {
+      const EncodedOptions encoded(measured.kernels[i], {measured.kernels[i].default_value()});
+      const double predicted = model.predict(encoded.view()).at(0);
+      const KernelRows rows = kernel_rows({&encoded.view(), 1}, cpu);
+      found.rows.insert(found.rows.end(), rows.features.begin(), rows.features.end());
+      found.log_ratios.push_back(std::log(measured.ns[i] / predicted));
+    } catch (const Error& e) {
+      spdlog::debug("{} corrects nothing: {}", measured.kernels[i].name, e.what());
+    }
+  return found;
+}
+
+// nullopt where nothing can be said: too few kernels, or a model that is not of trees alone.
+std::optional<LeafCorrection> correction_by(LearnedModel& model, const MachineKernels& measured) {
+  const std::vector<const TreeModel*> members = trees_within(model);
+  if (members.empty() || measured.kernels.size() < kLeastKernels) return std::nullopt;
+  const Measured found = measured_rows(model, members[0]->cpu(), measured);
+  if (found.log_ratios.size() < kLeastKernels) return std::nullopt;
+  std::vector<const Trees*> trees;
+  for (const TreeModel* member : members) trees.push_back(&member->trees());
+  LeafCorrection correction(std::move(trees), found.rows, found.log_ratios);
+  spdlog::debug("{} kernels of this machine: error {:.3f}, corrected by the others {:.3f}", found.log_ratios.size(),
+                correction.error(), correction.held_out_error());
+  return correction;
+}
+
+}  // namespace
+
+std::unique_ptr<LearnedModel> correct(std::unique_ptr<LearnedModel> model, const MachineKernels& measured) {
+  std::optional<LeafCorrection> correction = correction_by(*model, measured);
+  if (!correction || !correction->helps()) return model;
+  const features::Cpu cpu = trees_within(*model).front()->cpu();
+  return std::make_unique<CorrectedModel>(std::move(model), *std::move(correction), cpu);
+}
+
+CorrectionReport correction_of(const std::string& database, const std::string& host, const std::string& max_isa) {
+  const std::string weights = shipped_model("fusion");
+  if (weights.empty()) return {};
+  const auto model = load_learned_model(weights, features::this_cpu(1, max_isa));
+  const auto correction = correction_by(*model, measured_on(database, host));
+  if (!correction) return {};
+  return {correction->error(), correction->held_out_error(), correction->helps()};
+}
+
+std::unique_ptr<LearnedModel> open_run_time_model(const std::string& weights, int threads, const std::string& max_isa) {
+  std::unique_ptr<LearnedModel> model = load_learned_model(weights, features::this_cpu(threads, max_isa));
+  if (threads != 1) return model;
+  MachineKernels measured;
+  try {
+    measured = measured_on(machine_database(), this_host(max_isa));
+  } catch (const Error& e) {
+    spdlog::warn("run times are not corrected for this machine: {}", e.what());
+  }
+  return correct(std::move(model), measured);
+}
+
+}  // namespace hone::cost

@@ -1,0 +1,31 @@
+// Opens models of run times as commands use them: the shipped trees or those of --models, corrected by kernels that this machine has
+// measured (machine_kernels.h) where it is one that they have not learnt from.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cost/learned_model.h"
+#include "cost/machine_kernels.h"
+#include "features/cpu.h"
+
+namespace hone::cost {
+
+// `weights` as load_learned_model() takes them, and its errors; `max_isa` limits the instruction set of the code that is predicted.
+// With one thread corrected where correct() does; a database that cannot be read is a warning.
+std::unique_ptr<LearnedModel> open_run_time_model(const std::string& weights, int threads, const std::string& max_isa);
+
+// The model corrected by the kernels' run times, if it is of trees alone, if there are at least kLeastKernels, and if the others correct a
+// kernel by enough (LeafCorrection::helps()); else the model as it is. Where a kernel cannot be encoded, the others count.
+inline constexpr size_t kLeastKernels = 20;
+std::unique_ptr<LearnedModel> correct(std::unique_ptr<LearnedModel> model, const MachineKernels& measured);
+
+// What the shipped model says of the kernels that `host` measured: means of |log(measured / predicted)|, as it is and with a kernel
+// corrected by the others; 0 where nothing can be said.
+struct CorrectionReport {
+  double error = 0, corrected_error = 0;
+  bool corrects = false;  // predictions on this machine are corrected
+};
+CorrectionReport correction_of(const std::string& database, const std::string& host, const std::string& max_isa);
+
+}  // namespace hone::cost

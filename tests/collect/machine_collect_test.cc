@@ -1,0 +1,75 @@
+#include "collect/machine_collect.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/collect/fake_collection.h"
+
+namespace hone::collect {
+namespace {
+
+struct MachineFixture {
+  TempDir folder;
+  std::string shipped = (folder.path() / "shipped.db").string();
+  Database database = Database::open((folder.path() / "machine.db").string());
+
+  MachineFixture() {
+    Database from = Database::open(shipped);
+    for (const char* name : {"a", "b", "c"}) {
+      StoredKernel kernel = found_kernel(name);
+      kernel.program = "program", kernel.family = "family";
+      from.add_kernel(kernel);
+    }
+  }
+  MachineReport run(FakeCollectMeasurer& measurer) {
+    return measure_machine(shipped, database, measurer, [](const CollectProgress&) {});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a machine measures the default of each shipped kernel once", "[collect]") {
+  MachineFixture fixture;
+  FakeCollectMeasurer measurer(fixture.database);
+  const MachineReport report = fixture.run(measurer);
+  CHECK(measurer.measured_values == std::vector<std::string>{"a default", "b default", "c default"});
+  CHECK(report.host == measurer.host());
+  CHECK(report.kernels == 3);
+  CHECK(report.measured == 3);
+  CHECK(report.complete);
+  CHECK(fixture.database.stored_kernels(1).size() == 3);
+  CHECK(fixture.database.find_machine(measurer.host()).has_value());
+
+  FakeCollectMeasurer again(fixture.database);
+  CHECK(fixture.run(again).known == 3);
+  CHECK(again.measured_values.empty());
+}
+
+TEST_CASE("a machine goes on where it was stopped, and measures anew what failed", "[collect]") {
+  MachineFixture fixture;
+  FakeCollectMeasurer measurer(fixture.database);
+  measurer.left = 2;
+  measurer.answer = [](const StoredKernel& kernel, const std::string&) {
+    tune::Measurement m = tune::measured(1);
+    if (kernel.fingerprint == "a") m.outcome = tune::Outcome::Crashed;
+    return m;
+  };
+  const MachineReport first = fixture.run(measurer);
+  CHECK_FALSE(first.complete);
+  CHECK(first.measured == 1);
+  CHECK(first.failed == 1);
+  FakeCollectMeasurer second(fixture.database);
+  const MachineReport rest = fixture.run(second);
+  CHECK(second.measured_values == std::vector<std::string>{"a default", "c default"});
+  CHECK(rest.known == 1);
+  CHECK(rest.complete);
+}
+
+TEST_CASE("a database without kernels is refused", "[collect]") {
+  MachineFixture fixture;
+  Database::open((fixture.folder.path() / "empty.db").string());
+  FakeCollectMeasurer measurer(fixture.database);
+  fixture.shipped = (fixture.folder.path() / "empty.db").string();
+  CHECK_THROWS_AS(fixture.run(measurer), Error);
+}
+
+}  // namespace hone::collect
