@@ -234,9 +234,10 @@ Check own_kernels_check(const std::string& database, const std::string& host) {
   if (measured >= cost::kLeastKernels)
     return {"own kernels", CheckStatus::Ok,
             fmt::format("{} measured here: predicted run times are corrected where they show that it helps", measured)};
-  return {"own kernels", CheckStatus::Ok,
-          "none measured here; on a machine unlike those of the shipped models 'hone collect machine' makes predictions "
-          "better"};
+  return {
+      "own kernels", CheckStatus::Ok,
+      "none measured here; on a machine unlike those of the shipped models 'hone collect machine' makes predictions "
+      "better"};
 }
 
 Check timing_check(const tune::Measurement& duel) {
@@ -303,9 +304,8 @@ Diagnosis diagnose(const DoctorRequest& request) {
   diagnosis.checks.push_back(library_check());
   diagnosis.checks.push_back(models_check(request.models));
   diagnosis.checks.push_back(gains_check(request.models, features::machine_class(diagnosis.record)));
-  diagnosis.checks.push_back(checked("own kernels", "remove the file, and run hone collect machine", [] {
-    return own_kernels_check(cost::machine_database(), this_host());
-  }));
+  diagnosis.checks.push_back(checked("own kernels", "remove the file, and run hone collect machine",
+                                     [] { return own_kernels_check(cost::machine_database(), this_host()); }));
   diagnosis.checks.push_back(database_check(request.database));
   diagnosis.checks.push_back(cache_check(cache_folder("")));
   return diagnosis;

@@ -182,7 +182,8 @@ TEST_CASE("without a worker the other checks are made", "[request]") {
     }
   }
   CHECK(names == std::vector<std::string>{"cores", "memory", "instruction set", "speed of a core", "worker",
-                                          "learning library", "models", "known gains", "own kernels", "database", "cache"});
+                                          "learning library", "models", "known gains", "own kernels", "database",
+                                          "cache"});
 }
 
 }  // namespace hone::request
