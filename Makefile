@@ -112,7 +112,8 @@ code-model: setup-bench kernel-code
 # Trees with features of compiled code beside those without (docs/results/cost-model.md).
 tables-code-model: setup-bench kernel-code
 	for split in random manual; do $(PYTHON) bench/perf_model/code_model.py $(BUILD)/data/fusion/* $(CODE) \
-	  --split data/splits/$$split.txt --part test --seeds 3 --unseen --variants "before compiling" "both and ratio" || exit 1; done
+	  --split data/splits/$$split.txt --part test --seeds 3 --unseen \
+	  --machine-kernels data/machine-kernels.db --variants "before compiling" "both and ratio" || exit 1; done
 
 # The kernels that a machine measures of itself (hone collect machine).
 machine-kernels: setup-bench dataset

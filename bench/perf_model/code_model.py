@@ -15,6 +15,7 @@ what it covers of the part's. Settings are chosen on the validation part, the de
 import argparse
 import hashlib
 import random
+import sqlite3
 import statistics
 import sys
 from pathlib import Path
@@ -28,10 +29,12 @@ import harness  # noqa: E402
 from code_rows import CodeRows  # noqa: E402
 from dataset import kendall, parts_of  # noqa: E402
 from train_kernels import OF_TASK, SETTINGS, balanced  # noqa: E402
+from unseen_machine import correction, helps  # noqa: E402
 
 LEAST_NS = 5000
 RESAMPLED = 2000
 COVERED = 0.9
+SMOOTHING = 0.2  # of src/cost/leaf_correction.cc
 
 # Features (h = of HLO, c = of code, s = of code without numbers of runs, x = cycles over the analytical estimate, b =
 # what trees without code predict over it) and what the target is relative to. For the last, only rows with code are for
@@ -74,20 +77,41 @@ def predict_before(train, test, arguments):
 
 
 def predicted(train, test, variant, arguments):
-    """Nanoseconds for the rows of each test set, the mean of --seeds members' logarithms."""
+    """Nanoseconds for the rows of each test set, the mean of --seeds members' logarithms, and the members."""
     which, relative = VARIANTS[variant]
     if relative == "before":
         predict_before(train, test, arguments)
     chosen = [(rows.parts == "train") & (rows.has_code | (relative != "before")) for rows in train]
-    sums = [np.zeros(len(rows.ns)) for rows in test]
+    sums, members = [np.zeros(len(rows.ns)) for rows in test], []
     for seed in range(arguments.seeds):
         model = trained(train, chosen, which, relative, seed, arguments)
+        members.append(model)
         for total, rows in zip(sums, test, strict=True):
             total += model.predict(xgboost.DMatrix(rows.features(which)))
     found = [np.exp(total / arguments.seeds + rows.base(relative)) for total, rows in zip(sums, test, strict=True)]
     for rows in [*train, *test]:
         rows.before = rows.analytical
-    return found
+    return found, members
+
+
+def corrected(rows, prediction, members, which, arguments):
+    """As on a machine that has measured --machine-kernels, only for the part, and a text that says whether they help."""
+    with sqlite3.connect(f"file:{arguments.machine_kernels}?mode=ro", uri=True) as database:
+        shipped = [row[0] for row in database.execute("SELECT fingerprint FROM kernels")]
+    own = np.flatnonzero(np.isin(rows.kernels, shipped) & rows.has_code)
+    asked = np.flatnonzero((rows.parts == arguments.part) | (rows.parts == "validation"))
+    features = rows.features(which)
+
+    def leaves(here):
+        data = xgboost.DMatrix(features[here])
+        return np.concatenate([model.predict(data, pred_leaf=True) for model in members], axis=1)
+
+    residuals = np.log(rows.ns[own] / prediction[own])
+    used, before, after = helps(leaves(own), residuals, SMOOTHING)
+    better = prediction.copy()
+    if used:
+        better[asked] *= np.exp(correction(leaves(own), residuals, leaves(asked), SMOOTHING))
+    return better, f"{len(own)} of its kernels ({before:.3f}, held out {after:.3f}{'' if used else ', not used'})"
 
 
 def errors(rows, prediction, part):
@@ -149,12 +173,16 @@ def row_of(label, found, first, band):
 def tables(train, test, arguments, title):
     body, first = [], {}
     for variant in arguments.variants:
-        predictions = predicted(train, test, variant, arguments)
+        predictions, members = predicted(train, test, variant, arguments)
         for rows, prediction in zip(test, predictions, strict=True):
             found = errors(rows, prediction, arguments.part)
             band = calibrated(rows, prediction, arguments.part)
             first.setdefault(rows.host, found)
             body.append(row_of(f"{rows.host}{title}: {variant}", found, first[rows.host], band))
+            if arguments.machine_kernels and not any(rows is other for other in train):
+                better, verdict = corrected(rows, prediction, members, VARIANTS[variant][0], arguments)
+                found, band = errors(rows, better, arguments.part), calibrated(rows, better, arguments.part)
+                body.append(row_of(f"{rows.host}{title}: {variant}, {verdict}", found, first[rows.host], band))
         print(f"{variant}{title}: done", file=sys.stderr, flush=True)
     return sorted(body, key=lambda row: row[0].split(":")[0])
 
@@ -171,6 +199,9 @@ def main():
     parser.add_argument("--variants", nargs="+", choices=list(VARIANTS), default=list(VARIANTS))
     parser.add_argument("--all-rows", action="store_true", help="rows without code are for training, too")
     parser.add_argument("--unseen", action="store_true", help="also each data set by trees of the others")
+    parser.add_argument(
+        "--machine-kernels", type=Path, help="data/machine-kernels.db: with --unseen, also corrected by these"
+    )
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--trees", type=int, default=500)
     parser.add_argument("--tool", default=str(ROOT / "build" / "bench_kernel_rows"))

@@ -53,13 +53,14 @@ int collect_machine(const MachineCommand& command) {
   options.validate();
   const double budget_s = parse_duration_s(command.budget, "--budget");
   Database database = open_database(path);
+  CodeStore code(command.db.empty() ? cost::machine_code_folder() : command.db + "-code");
   collect::MachineReport report;
   {
     const auto measurer = collect::make_collect_measurer(database, options, budget_s, /*memory_limit_bytes=*/0);
     ProgressOptions shown;
     shown.quiet = command.output.quiet;
     std::unique_ptr<Progress> progress;
-    report = collect::measure_machine(shipped, database, *measurer, [&](const collect::CollectProgress& p) {
+    report = collect::measure_machine(shipped, {database, code}, *measurer, [&](const collect::CollectProgress& p) {
       shown.total = static_cast<double>(p.total);
       if (!progress) progress = std::make_unique<Progress>(p.doing, shown);
       progress->update(static_cast<double>(p.done), p.program);

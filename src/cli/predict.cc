@@ -12,7 +12,6 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cost/code_model.h"
 #include "cost/ensemble.h"
 #include "cost/kernel_ranker.h"
 #include "cost/learn_library.h"
@@ -51,13 +50,13 @@ std::unique_ptr<cost::LearnedModel> model_of(const PredictCommand& c) {
 }
 
 // The trees that see a kernel's code, too, if they are wanted and there. They learnt from kernels of one thread.
-std::optional<cost::CodeModel> code_model_of(const PredictCommand& c) {
+std::optional<cost::OpenCodeModel> code_model_of(const PredictCommand& c) {
   if (c.before_compiling || c.tiles || !c.model_file.empty() || !c.analytical.empty()) return std::nullopt;
   const int threads = c.program.threads.value_or(1);
   const std::string shipped = threads == 1 ? cost::shipped_model("code", c.models) : "";
   if (shipped.empty()) return std::nullopt;
   try {
-    return cost::CodeModel::open(shipped, features::this_cpu(threads, c.program.max_isa));
+    return cost::open_code_model(shipped, c.program.max_isa);
   } catch (const Error& e) {
     spdlog::warn("predicting without the kernels' code: {}", e.what());
     return std::nullopt;
@@ -68,7 +67,9 @@ class Predictor {
  public:
   explicit Predictor(const PredictCommand& c) : model_(model_of(c)), code_model_(code_model_of(c)) {}
   std::string name() const {
-    return code_model_ ? fmt::format("ensemble of {} that see the code", code_model_->members()) : model_->name();
+    if (!code_model_) return model_->name();
+    return fmt::format("ensemble of {} that see the code{}", code_model_->model.members(),
+                       code_model_->corrected ? ", corrected for this machine" : "");
   }
   bool compiles() const { return code_model_.has_value(); }
   // Of the default option, in ns, and whether its code was seen: without it where XLA cannot compile the kernel by itself.
@@ -76,7 +77,7 @@ class Predictor {
     if (code_model_) {
       try {
         const cost::EncodedOptions encoded(kernel, {kernel.default_value()});
-        return {code_model_->predict_ns(encoded.view(), session.compiled_code(kernel, "")), true};
+        return {code_model_->model.predict_ns(encoded.view(), session.compiled_code(kernel, "")), true};
       } catch (const wire::NoWorker&) {
         throw;
       } catch (const Error& e) {
@@ -92,7 +93,7 @@ class Predictor {
 
  private:
   std::unique_ptr<cost::LearnedModel> model_;
-  std::optional<cost::CodeModel> code_model_;
+  std::optional<cost::OpenCodeModel> code_model_;
 };
 
 std::vector<Kernel> predictable_kernels(tune::Session& session) {

@@ -89,6 +89,8 @@ class CollectMeasurer {
   // Measures and records in the database, as a kernel of the program with this fingerprint. Throws only Stopped.
   virtual tune::Measurement measure(const StoredKernel& kernel, const std::string& value, const tune::Duel& duel,
                                     const std::string& program_fingerprint) = 0;
+  // The ELF objects of its default option; throws Error where XLA cannot compile it by itself.
+  virtual std::vector<std::string> code(const StoredKernel& kernel) = 0;
   virtual void fresh_process() = 0;   // the next measurement is one in another process
   virtual double seconds_left() = 0;  // finite; 0 after an interrupt
   virtual std::string host() = 0;

@@ -70,6 +70,9 @@ class WorkerMeasurer : public CollectMeasurer {
     measuring_.record_as(program_fingerprint);
     return measuring_.measure_kernel(kernel_of(stored), value, duel);
   }
+  std::vector<std::string> code(const StoredKernel& kernel) override {
+    return measuring_.compiled_code(kernel_of(kernel), "");
+  }
   void fresh_process() override { measuring_.fresh_process(); }
   double seconds_left() override { return measuring_.seconds_left(); }
   std::string host() override { return measuring_.host(); }

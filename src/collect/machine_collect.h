@@ -5,6 +5,7 @@
 #include <string>
 
 #include "collect/collect.h"
+#include "data/code_store.h"
 
 namespace hone::collect {
 
@@ -18,8 +19,12 @@ struct MachineReport {
 };
 
 // Copies the kernels of the database `shipped` to `database` and measures the default option of those that have no row of this machine,
-// with one thread; the machine's record is stored with them. Throws Error where `shipped` has no kernels.
-MachineReport measure_machine(const std::string& shipped, Database& database, CollectMeasurer& measurer,
+// with one thread; the machine's record is stored with them, and the code of each in `code`. Throws Error where `shipped` has no kernels.
+struct MachineStores {
+  Database& database;
+  CodeStore& code;
+};
+MachineReport measure_machine(const std::string& shipped, const MachineStores& stores, CollectMeasurer& measurer,
                               const std::function<void(const CollectProgress&)>& on_progress);
 
 }  // namespace hone::collect

@@ -1,5 +1,7 @@
 #include "cost/code_model.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -8,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cost/kernel_features.h"
+#include "cost/kernel_ranker.h"
 #include "cost/tree_model.h"
 #include "features/code_features.h"
 #include "options/safetensors.h"
@@ -58,16 +61,48 @@ CodeModel CodeModel::open(const std::string& folder, const features::Cpu& cpu) {
   return {std::move(members), cpu};
 }
 
-double CodeModel::predict_ns(const KernelView& kernel, const std::vector<std::string>& objects) const {
+CodeModel::Row CodeModel::row_of(const KernelView& kernel, const std::vector<std::string>& objects) const {
   KernelRows rows = kernel_rows({&kernel, 1}, cpu_);
   if (rows.analytical_ns.size() != 1) throw InternalError("code is of one option");
   const features::CodeSummary code = features::summary_of_code(objects);
   const std::vector<float> of_code = features::code_features(code);
   rows.features.insert(rows.features.end(), of_code.begin(), of_code.end());
   rows.features.push_back(cycles_over_analytical(code, rows.analytical_ns[0]));
+  return {std::move(rows.features), rows.analytical_ns[0]};
+}
+
+double CodeModel::log_ratio(std::span<const float> row) const {
   double sum = 0;
-  for (const Trees& member : members_) sum += member.predict(rows.features);
-  return rows.analytical_ns[0] * std::exp(sum / static_cast<double>(members_.size()));
+  for (const Trees& member : members_) sum += member.predict(row);
+  return sum / static_cast<double>(members_.size());
+}
+
+double CodeModel::predict_ns(const KernelView& kernel, const std::vector<std::string>& objects) const {
+  const Row row = row_of(kernel, objects);
+  const double factor = correction_ ? correction_->log_factor(row.features) : 0;
+  return row.analytical_ns * std::exp(log_ratio(row.features) + factor);
+}
+
+bool CodeModel::correct(const MachineKernels& measured, const std::vector<std::vector<std::string>>& code) {
+  correction_.reset();
+  if (code.size() != measured.kernels.size()) throw InternalError("kernels of a machine without their code");
+  std::vector<float> rows;
+  std::vector<double> log_ratios;
+  for (size_t i = 0; i < code.size(); ++i) try {
+      const Row row =
+          row_of(EncodedOptions(measured.kernels[i], {measured.kernels[i].default_value()}).view(), code[i]);
+      rows.insert(rows.end(), row.features.begin(), row.features.end());
+      log_ratios.push_back(std::log(measured.ns[i] / row.analytical_ns) - log_ratio(row.features));
+    } catch (const Error& e) {
+      spdlog::debug("{} corrects nothing: {}", measured.kernels[i].name, e.what());
+    }
+  if (log_ratios.size() < kLeastKernels) return false;
+  std::vector<const Trees*> trees;
+  for (const Trees& member : members_) trees.push_back(&member);
+  auto correction = std::make_unique<LeafCorrection>(std::move(trees), rows, log_ratios);
+  if (!correction->helps()) return false;
+  correction_ = std::move(correction);
+  return true;
 }
 
 }  // namespace hone::cost

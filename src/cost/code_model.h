@@ -2,10 +2,14 @@
 // measurement. Trees (trees.h), trained by scripts/train_code_model.py, scored without any library.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cost/leaf_correction.h"
+#include "cost/machine_kernels.h"
 #include "cost/trees.h"
 #include "data/kernel_view.h"
 #include "features/cpu.h"
@@ -29,11 +33,22 @@ class CodeModel {
   double predict_ns(const KernelView& kernel, const std::vector<std::string>& objects) const;
   size_t members() const { return members_.size(); }
 
+  // From now on corrected by kernels of the machine (leaf_correction.h), where the others correct one by enough; returns whether they do.
+  // `code`: the objects of each kernel's default option.
+  bool correct(const MachineKernels& measured, const std::vector<std::vector<std::string>>& code);
+
  private:
+  struct Row {
+    std::vector<float> features;
+    double analytical_ns = 0;
+  };
   CodeModel(std::vector<Trees> members, const features::Cpu& cpu) : members_(std::move(members)), cpu_(cpu) {}
+  Row row_of(const KernelView& kernel, const std::vector<std::string>& objects) const;
+  double log_ratio(std::span<const float> row) const;  // predicted over analytical, not corrected
 
   std::vector<Trees> members_;
   features::Cpu cpu_;
+  std::unique_ptr<LeafCorrection> correction_;  // null: none
 };
 
 }  // namespace hone::cost

@@ -17,6 +17,10 @@ std::string machine_database() {
   return (folder / "machine.db").string();
 }
 
+std::string machine_code_folder() {
+  return (std::filesystem::path(machine_database()).parent_path() / "machine-code").string();
+}
+
 MachineKernels measured_on(const std::string& database, const std::string& host) {
   MachineKernels found;
   if (!std::filesystem::exists(database)) return found;

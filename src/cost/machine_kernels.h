@@ -12,6 +12,12 @@ namespace hone::cost {
 // The database with those of this user's machines. Throws Error where there is no home folder.
 std::string machine_database();
 
+// The folder beside it with their machine code (data/code_store.h).
+std::string machine_code_folder();
+
+// Fewer correct nothing.
+inline constexpr size_t kLeastKernels = 20;
+
 struct MachineKernels {
   std::vector<Kernel> kernels;
   std::vector<double> ns;  // of each

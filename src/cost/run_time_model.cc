@@ -8,13 +8,16 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/isa.h"
 #include "base/machine.h"
+#include "base/xla_version.h"
 #include "cost/ensemble.h"
 #include "cost/kernel_ranker.h"
 #include "cost/leaf_correction.h"
 #include "cost/learn_library.h"
 #include "cost/shipped.h"
 #include "cost/tree_model.h"
+#include "data/code_store.h"
 
 namespace hone::cost {
 namespace {
@@ -113,6 +116,29 @@ std::unique_ptr<LearnedModel> open_run_time_model(const std::string& weights, in
     spdlog::warn("run times are not corrected for this machine: {}", e.what());
   }
   return correct(std::move(model), measured);
+}
+
+OpenCodeModel open_code_model(const std::string& weights, const std::string& max_isa) {
+  OpenCodeModel opened{CodeModel::open(weights, features::this_cpu(1, max_isa))};
+  try {
+    const MachineKernels all = measured_on(machine_database(), this_host(max_isa));
+    if (all.kernels.empty()) return opened;
+    CodeStore store(machine_code_folder());
+    MachineKernels measured;
+    std::vector<std::vector<std::string>> objects;
+    for (size_t i = 0; i < all.kernels.size(); ++i) {
+      const std::string isa = max_isa.empty() ? cpu_isa() : max_isa;
+      auto code = store.find({all.kernels[i].fingerprint, "", isa, kXlaVersion});
+      if (!code || !code->compiled) continue;
+      measured.kernels.push_back(all.kernels[i]);
+      measured.ns.push_back(all.ns[i]);
+      objects.push_back(std::move(code->objects));
+    }
+    opened.corrected = opened.model.correct(measured, objects);
+  } catch (const Error& e) {
+    spdlog::warn("run times are not corrected for this machine: {}", e.what());
+  }
+  return opened;
 }
 
 }  // namespace hone::cost

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "cost/code_model.h"
 #include "cost/learned_model.h"
 #include "cost/machine_kernels.h"
 #include "features/cpu.h"
@@ -17,8 +18,14 @@ std::unique_ptr<LearnedModel> open_run_time_model(const std::string& weights, in
 
 // The model corrected by the kernels' run times, if it is of trees alone, if there are at least kLeastKernels, and if the others correct a
 // kernel by enough (LeafCorrection::helps()); else the model as it is. Where a kernel cannot be encoded, the others count.
-inline constexpr size_t kLeastKernels = 20;
 std::unique_ptr<LearnedModel> correct(std::unique_ptr<LearnedModel> model, const MachineKernels& measured);
+
+// The same for trees that see the code (one thread), whose weights are a folder.
+struct OpenCodeModel {
+  CodeModel model;
+  bool corrected = false;
+};
+OpenCodeModel open_code_model(const std::string& weights, const std::string& max_isa);
 
 // What the shipped model says of the kernels that `host` measured: means of |log(measured / predicted)|, as it is and with a kernel
 // corrected by the others; 0 where nothing can be said.

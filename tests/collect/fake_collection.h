@@ -91,6 +91,10 @@ class FakeCollectMeasurer : public CollectMeasurer {
     database_.add(row);
     return m;
   }
+  std::vector<std::string> code(const StoredKernel& kernel) override {
+    if (kernel.fingerprint == "b") throw RunError("XLA does not compile it");
+    return {"object of " + kernel.fingerprint};
+  }
   double seconds_left() override { return left > 0 ? left : 0; }
   std::string host() override { return "cpu, 2 cores"; }
   std::string xla_version() override { return "2.21.0"; }

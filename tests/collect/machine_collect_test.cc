@@ -11,6 +11,7 @@ struct MachineFixture {
   TempDir folder;
   std::string shipped = (folder.path() / "shipped.db").string();
   Database database = Database::open((folder.path() / "machine.db").string());
+  CodeStore code{(folder.path() / "code").string()};
 
   MachineFixture() {
     Database from = Database::open(shipped);
@@ -21,7 +22,7 @@ struct MachineFixture {
     }
   }
   MachineReport run(FakeCollectMeasurer& measurer) {
-    return measure_machine(shipped, database, measurer, [](const CollectProgress&) {});
+    return measure_machine(shipped, {database, code}, measurer, [](const CollectProgress&) {});
   }
 };
 
@@ -38,6 +39,12 @@ TEST_CASE("a machine measures the default of each shipped kernel once", "[collec
   CHECK(report.complete);
   CHECK(fixture.database.stored_kernels(1).size() == 3);
   CHECK(fixture.database.find_machine(measurer.host()).has_value());
+
+  const auto code_of = [&](const char* name) { return fixture.code.find({name, "", "avx2", measurer.xla_version()}); };
+  REQUIRE(code_of("a"));
+  CHECK(code_of("a")->objects == std::vector<std::string>{"object of a"});
+  REQUIRE(code_of("b"));
+  CHECK_FALSE(code_of("b")->compiled);
 
   FakeCollectMeasurer again(fixture.database);
   CHECK(fixture.run(again).known == 3);
