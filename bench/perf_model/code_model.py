@@ -95,7 +95,7 @@ def predicted(train, test, variant, arguments):
 
 
 def corrected(rows, prediction, members, which, arguments):
-    """As on a machine that has measured --machine-kernels, only for the part, and a text that says whether they help."""
+    """As on a machine that has measured --machine-kernels, only for the part, and a text that says whether it helps."""
     with sqlite3.connect(f"file:{arguments.machine_kernels}?mode=ro", uri=True) as database:
         shipped = [row[0] for row in database.execute("SELECT fingerprint FROM kernels")]
     own = np.flatnonzero(np.isin(rows.kernels, shipped) & rows.has_code)

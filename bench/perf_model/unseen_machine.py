@@ -67,9 +67,10 @@ def correction(leaves, residuals, asked, smoothing):
 
 def helps(leaves, residuals, smoothing):
     """Whether kernels are nearer to what was measured when the others correct them (leave one out), and both errors."""
-    left = np.clip(residuals - np.median(residuals), -MOST, MOST)
+    middle = np.median(residuals)
+    left = np.clip(residuals - middle, -MOST, MOST)
     inverse = np.linalg.inv(proximity(leaves, leaves) + smoothing * np.eye(len(left)))
-    held_out = np.abs(inverse @ left / np.diag(inverse)).mean()
+    held_out = np.abs(residuals - middle - left + inverse @ left / np.diag(inverse)).mean()
     return held_out < BELIEVED * np.abs(residuals).mean(), np.abs(residuals).mean(), held_out
 
 

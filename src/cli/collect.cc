@@ -246,10 +246,6 @@ int export_command(const CollectCommand& command) {
   return 0;
 }
 
-int machine_command(const CollectCommand& command) {
-  return collect_machine({*command.db, command.options.max_isa, command.budget, *command.output});
-}
-
 int known_command(const CollectCommand& command) {
   const Split split = Split::read(command.split);
   collect::KnownWinnersOptions options;
@@ -319,13 +315,6 @@ void add_export_options(CLI::App& app, CollectCommand& command) {
   app.add_flag("--each-host", command.each_host, "one data set for each host, in folders of their names");
 }
 
-void add_machine_options(CLI::App& app, CollectCommand& command) {
-  command.budget = "5m";
-  app.add_option("--budget", command.budget, "time, as 90s or 5m, 0 = until all is done (default 5m)")
-      ->type_name("DURATION");
-  add_max_isa_option(app, command.options.max_isa);
-}
-
 void add_known_options(CLI::App& app, CollectCommand& command) {
   app.add_option(kOutput, command.out, "database of winners to write, or to add to")->required()->type_name("FILE");
   app.add_option("--split", command.split, "split file: only kernels of its training programs are taken")
@@ -360,10 +349,14 @@ Runner declare_collect(CLI::App& app) {
   add("tile", "measure the options of every kernel of the programs", add_collect_options, collect_command);
   add("fusion", "measure the kernels of random fusion configurations", add_collect_options, collect_command);
   add("layout", "measure whole programs under random layouts", add_layout_options, layout_command);
-  add("machine", "measure a sample of kernels, by which predictions of run times on this machine are corrected",
-      add_machine_options, machine_command);
   add("known", "write the winners that a search on a new machine begins with", add_known_options, known_command);
   add("export", "write a data set from the database", add_export_options, export_command);
+  CLI::App* machine = app.add_subcommand(
+      "machine", "measure a sample of kernels, by which predictions of run times on this machine are corrected");
+  const auto command = std::make_shared<MachineCommand>();
+  add_machine_options(*machine, *command);
+  command->output = add_output_options(*machine);
+  machine->final_callback([chosen, command] { *chosen = [command] { return collect_machine(*command); }; });
   return [chosen] { return (*chosen)(); };
 }
 

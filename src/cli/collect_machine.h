@@ -1,6 +1,7 @@
 // hone collect machine.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "cli/cli.h"
@@ -8,11 +9,14 @@
 namespace hone::cli {
 
 struct MachineCommand {
-  std::string db, max_isa, budget = "5m";
-  OutputOptions output;
+  std::string max_isa, budget = "5m";
+  int64_t kernels = 0;  // 0 = all
+  std::shared_ptr<OutputOptions> output;
 };
 
-// Measures the kernels that come with Hone and prints what they say about the shipped model of run times. Exit code 1 after an
+void add_machine_options(CLI::App& app, MachineCommand& command);
+
+// Measures kernels that come with Hone and prints what they say about the shipped models of run times. Exit code 1 after an
 // interrupt or at the end of the budget.
 int collect_machine(const MachineCommand& command);
 

@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -33,15 +35,15 @@ struct PredictCommand {
   int64_t top = 20;
 };
 
-// The given model, else the one that comes with hone, else the analytical one.
-std::unique_ptr<cost::LearnedModel> model_of(const PredictCommand& c) {
-  const features::Cpu cpu = features::this_cpu(c.program.threads.value_or(1), c.program.max_isa);
+// The given model, else the one that comes with hone, else the analytical one; for the program's own target.
+std::unique_ptr<cost::LearnedModel> model_of(const PredictCommand& c, const tune::Target& target) {
+  const features::Cpu cpu = features::this_cpu(target.threads, target.max_isa);
   if (!c.model_file.empty()) return cost::load_learned_model(c.model_file, cpu);
   if (c.analytical.empty()) {
     const std::string shipped = cost::shipped_model(c.tiles ? "tile" : "fusion", c.models);
     try {
       if (!shipped.empty() && c.tiles) return cost::load_learned_model(shipped, cpu);
-      if (!shipped.empty()) return cost::open_run_time_model(shipped, c.program.threads.value_or(1), c.program.max_isa);
+      if (!shipped.empty()) return cost::open_run_time_model(shipped, target.threads, target.max_isa);
     } catch (const Error& e) {
       spdlog::warn("predicting by the analytical model: {}", e.what());
     }
@@ -49,14 +51,22 @@ std::unique_ptr<cost::LearnedModel> model_of(const PredictCommand& c) {
   return cost::analytical_member(c.analytical == "default" ? "" : c.analytical, "fusion", cpu);
 }
 
+// Whether --models has run times of its own, and none by code: then the shipped trees by code are not asked.
+bool own_run_times(const std::string& models) {
+  std::error_code none;
+  const std::filesystem::path folder = models;
+  return !models.empty() && std::filesystem::exists(folder / "fusion", none) &&
+         !std::filesystem::exists(folder / "code", none);
+}
+
 // The trees that see a kernel's code, too, if they are wanted and there. They learnt from kernels of one thread.
-std::optional<cost::OpenCodeModel> code_model_of(const PredictCommand& c) {
+std::optional<cost::OpenCodeModel> code_model_of(const PredictCommand& c, const tune::Target& target) {
   if (c.before_compiling || c.tiles || !c.model_file.empty() || !c.analytical.empty()) return std::nullopt;
-  const int threads = c.program.threads.value_or(1);
-  const std::string shipped = threads == 1 ? cost::shipped_model("code", c.models) : "";
+  if (target.threads != 1 || own_run_times(c.models)) return std::nullopt;
+  const std::string shipped = cost::shipped_model("code", c.models);
   if (shipped.empty()) return std::nullopt;
   try {
-    return cost::open_code_model(shipped, c.program.max_isa);
+    return cost::open_code_model(shipped, target.max_isa);
   } catch (const Error& e) {
     spdlog::warn("predicting without the kernels' code: {}", e.what());
     return std::nullopt;
@@ -65,11 +75,12 @@ std::optional<cost::OpenCodeModel> code_model_of(const PredictCommand& c) {
 
 class Predictor {
  public:
-  explicit Predictor(const PredictCommand& c) : model_(model_of(c)), code_model_(code_model_of(c)) {}
+  Predictor(const PredictCommand& c, const tune::Target& target)
+      : model_(model_of(c, target)), code_model_(code_model_of(c, target)) {}
   std::string name() const {
     if (!code_model_) return model_->name();
     return fmt::format("ensemble of {} that see the code{}", code_model_->model.members(),
-                       code_model_->corrected ? ", corrected for this machine" : "");
+                       code_model_->correction.helps ? ", corrected for this machine" : "");
   }
   bool compiles() const { return code_model_.has_value(); }
   // Of the default option, in ns, and whether its code was seen: without it where XLA cannot compile the kernel by itself.
@@ -247,8 +258,8 @@ int run_predict(const PredictCommand& c) {
                 "hone predict PROGRAM lists kernels");
   if (!c.model_file.empty() && !c.analytical.empty())
     throw Error("only one model can be given", "--analytical", "leave out one of --model-file and --analytical");
-  Predictor predictor(c);  // before the worker starts, so that errors in weights come first
   OpenedProgram opened = open_program(c.program);
+  Predictor predictor(c, opened.session->target());
   const std::vector<Kernel> kernels = predictable_kernels(*opened.session);
   const json result = c.tiles ? predict_tiles(c, predictor, *opened.session, kernel_named(kernels, c.kernel))
                               : predict_program(c, predictor, *opened.session, kernels);

@@ -23,20 +23,23 @@ constexpr double kLeastCycles = 50;  // of code that does more than to call a li
 Trees open_member(const std::string& path) {
   const options::TensorFile file = options::read_safetensors(path);
   try {
-    const auto task = file.metadata.find("task");
-    if (!holds_trees(file) || task == file.metadata.end() || task->second != "code")
-      throw Error("no trees for compiled kernels");
+    const auto is = [&](const char* key, const char* value) {
+      const auto found = file.metadata.find(key);
+      return found != file.metadata.end() && found->second == value;
+    };
+    if (!holds_trees(file) || !is("task", "code") || !is("predicts", "run time"))
+      throw Error("no trees for run times of compiled kernels");
     return trees_of(file, code_model_feature_names());
   } catch (const nlohmann::json::exception& e) {
     throw Error(std::string("the trees' metadata are damaged: ") + e.what(), path);
   } catch (const Error& e) {
-    throw Error(e.what(), path, e.hint());
+    throw Error(e.what(), path, "make code-model trains them again");
   }
 }
 
-// As Rows.ratio in scripts/train_code_model.py.
+// As CodeRows.ratio in scripts/code_rows.py, which has the cycles as a feature's float.
 float cycles_over_analytical(const features::CodeSummary& code, double analytical_ns) {
-  const double cycles = std::log1p(code.cycles);
+  const auto cycles = static_cast<double>(static_cast<float>(std::log1p(code.cycles)));
   if (code.objects == 0 || cycles <= std::log(kLeastCycles)) return 0;
   return static_cast<float>(cycles - std::log(analytical_ns));
 }
@@ -57,7 +60,7 @@ const std::vector<std::string>& code_model_feature_names() {
 CodeModel CodeModel::open(const std::string& folder, const features::Cpu& cpu) {
   std::vector<Trees> members;
   for (const std::string& path : files_in(folder, ".safetensors")) members.push_back(open_member(path));
-  if (members.empty()) throw Error("no weights in the folder", folder, "make models writes them");
+  if (members.empty()) throw Error("no weights in the folder", folder, "make code-model writes them");
   return {std::move(members), cpu};
 }
 
@@ -83,7 +86,8 @@ double CodeModel::predict_ns(const KernelView& kernel, const std::vector<std::st
   return row.analytical_ns * std::exp(log_ratio(row.features) + factor);
 }
 
-bool CodeModel::correct(const MachineKernels& measured, const std::vector<std::vector<std::string>>& code) {
+LeafCorrection::Verdict CodeModel::correct(const MachineKernels& measured,
+                                           const std::vector<std::vector<std::string>>& code) {
   correction_.reset();
   if (code.size() != measured.kernels.size()) throw InternalError("kernels of a machine without their code");
   std::vector<float> rows;
@@ -96,13 +100,13 @@ bool CodeModel::correct(const MachineKernels& measured, const std::vector<std::v
     } catch (const Error& e) {
       spdlog::debug("{} corrects nothing: {}", measured.kernels[i].name, e.what());
     }
-  if (log_ratios.size() < kLeastKernels) return false;
+  if (log_ratios.size() < kLeastKernels) return {};
   std::vector<const Trees*> trees;
   for (const Trees& member : members_) trees.push_back(&member);
   auto correction = std::make_unique<LeafCorrection>(std::move(trees), rows, log_ratios);
-  if (!correction->helps()) return false;
-  correction_ = std::move(correction);
-  return true;
+  const LeafCorrection::Verdict verdict = correction->verdict();
+  if (verdict.helps) correction_ = std::move(correction);
+  return verdict;
 }
 
 }  // namespace hone::cost

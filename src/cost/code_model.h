@@ -33,9 +33,9 @@ class CodeModel {
   double predict_ns(const KernelView& kernel, const std::vector<std::string>& objects) const;
   size_t members() const { return members_.size(); }
 
-  // From now on corrected by kernels of the machine (leaf_correction.h), where the others correct one by enough; returns whether they do.
-  // `code`: the objects of each kernel's default option.
-  bool correct(const MachineKernels& measured, const std::vector<std::vector<std::string>>& code);
+  // From now on corrected by kernels of the machine (leaf_correction.h), where the others correct one by enough. All zeros where there are
+  // too few. `code`: the objects of each kernel's default option.
+  LeafCorrection::Verdict correct(const MachineKernels& measured, const std::vector<std::vector<std::string>>& code);
 
  private:
   struct Row {

@@ -197,10 +197,14 @@ void measure_gather(const KernelNodes& nodes, int64_t n, KernelShape& k) {
   k.slice_minor = std::max(k.slice_minor, last);
   const auto operands = nodes.operands(n);
   if (operands.size() < 2) return;
-  k.gathered_bytes = std::max(k.gathered_bytes, nodes.bytes(operands[0]));
-  k.indices += nodes.elements(operands[1]);
-  int32_t from = operands[1];
-  while (!computes(nodes.opcode(from)) && nodes.operands(from).size() == 1) from = nodes.operands(from)[0];
+  // The encoding does not keep their order; where both are integers, the table mostly comes first.
+  const bool turned = is_integer(nodes, operands[0]) && !is_integer(nodes, operands[1]);
+  const int32_t table = operands[turned ? 1 : 0], indices = operands[turned ? 0 : 1];
+  k.gathered_bytes = std::max(k.gathered_bytes, nodes.bytes(table));
+  k.indices += nodes.elements(indices);
+  int32_t from = indices;
+  while (!computes(nodes.opcode(from)) && nodes.operands(from).size() == 1 && nodes.operands(from)[0] < from)
+    from = nodes.operands(from)[0];
   k.indices_computed += nodes.opcode(from) != "parameter" && nodes.opcode(from) != "constant";
 }
 

@@ -34,7 +34,7 @@ class KernelNodes {
   double elements(int64_t node) const;
   double bytes(int64_t node) const;
   bool is_result(int64_t node) const;                      // a root, or an element of a root tuple
-  std::span<const int32_t> operands(int64_t node) const {  // in the order of the instruction
+  std::span<const int32_t> operands(int64_t node) const {  // ascending, each once
     return std::span(operands_).subspan(first_operand_[node], first_operand_[node + 1] - first_operand_[node]);
   }
   std::span<const int32_t> users(int64_t node) const {

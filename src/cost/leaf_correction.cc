@@ -71,7 +71,8 @@ LeafCorrection::LeafCorrection(std::vector<const Trees*> members, std::span<cons
   for (size_t i = 0; i < n; ++i) {  // leave one out, in closed form: the weight over the inverse's diagonal
     std::vector<double> unit(n);
     unit[i] = 1;
-    held_out_error_ += std::abs(weights_[i] / solved(lower, n, std::move(unit))[i]) / static_cast<double>(n);
+    const double beyond = log_ratios[i] - middle_ - left[i];  // what was limited is not corrected
+    held_out_error_ += std::abs(beyond + weights_[i] / solved(lower, n, std::move(unit))[i]) / static_cast<double>(n);
   }
 }
 

@@ -26,6 +26,11 @@ class LeafCorrection {
   double held_out_error() const { return held_out_error_; }
   // Whether the others correct a kernel by enough to believe it: on a machine that the trees know they add noise.
   bool helps() const { return held_out_error_ < kBelieved * error_; }
+  struct Verdict {
+    double error = 0, held_out_error = 0;
+    bool helps = false;
+  };
+  Verdict verdict() const { return {error_, held_out_error_, helps()}; }
 
  private:
   static constexpr double kBelieved = 0.9;

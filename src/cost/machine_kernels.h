@@ -9,7 +9,7 @@
 
 namespace hone::cost {
 
-// The database with those of this user's machines. Throws Error where there is no home folder.
+// The database with those of this user's machines; empty where there is no home folder.
 std::string machine_database();
 
 // The folder beside it with their machine code (data/code_store.h).
@@ -24,7 +24,7 @@ struct MachineKernels {
 };
 
 // The kernels of `database` that `host` (base/machine.h) has measured with one thread. None without such a file.
-// Throws the errors of Database.
+// Throws the errors of Database; run times that are not positive are left out.
 MachineKernels measured_on(const std::string& database, const std::string& host);
 
 }  // namespace hone::cost

@@ -30,29 +30,38 @@ std::vector<const TreeModel*> trees_within(LearnedModel& model) {
   return {};
 }
 
+// The geometric mean of the trees, as their ensemble's, corrected; rows are made once.
 class CorrectedModel : public LearnedModel {
  public:
-  CorrectedModel(std::unique_ptr<LearnedModel> model, LeafCorrection correction, const features::Cpu& cpu)
-      : model_(std::move(model)), correction_(std::move(correction)), cpu_(cpu) {}
+  CorrectedModel(std::unique_ptr<LearnedModel> model, LeafCorrection correction)
+      : model_(std::move(model)), members_(trees_within(*model_)), correction_(std::move(correction)) {}
   std::string name() const override { return model_->name() + ", corrected for this machine"; }
   std::string task() const override { return model_->task(); }
   bool predicts_runtime() const override { return true; }
   std::vector<double> predict(const KernelView& kernel) override { return predict_all({&kernel, 1})[0]; }
   std::vector<std::vector<double>> predict_all(std::span<const KernelView> kernels) override {
-    std::vector<std::vector<double>> all = model_->predict_all(kernels);
-    const KernelRows rows = kernel_rows(kernels, cpu_);
+    const KernelRows rows = kernel_rows(kernels, members_[0]->cpu());
     const size_t width = rows.features.size() / std::max<size_t>(1, rows.analytical_ns.size());
+    std::vector<std::vector<double>> logs(kernels.size());
+    for (const TreeModel* member : members_) {
+      const auto ns = member->predict_rows(rows);
+      for (size_t k = 0; k < ns.size(); ++k) {
+        logs[k].resize(ns[k].size());
+        for (size_t o = 0; o < ns[k].size(); ++o)
+          logs[k][o] += std::log(ns[k][o]) / static_cast<double>(members_.size());
+      }
+    }
     size_t row = 0;
-    for (std::vector<double>& of_kernel : all)
-      for (double& ns : of_kernel)
-        ns *= std::exp(correction_.log_factor(std::span(rows.features).subspan(width * row++, width)));
-    return all;
+    for (std::vector<double>& of_kernel : logs)
+      for (double& log : of_kernel)
+        log = std::exp(log + correction_.log_factor(std::span(rows.features).subspan(width * row++, width)));
+    return logs;
   }
 
  private:
-  std::unique_ptr<LearnedModel> model_;  // its trees are the correction's
+  std::unique_ptr<LearnedModel> model_;  // whose trees these are
+  std::vector<const TreeModel*> members_;
   LeafCorrection correction_;
-  features::Cpu cpu_;
 };
 
 struct Measured {
@@ -93,17 +102,19 @@ std::optional<LeafCorrection> correction_by(LearnedModel& model, const MachineKe
 std::unique_ptr<LearnedModel> correct(std::unique_ptr<LearnedModel> model, const MachineKernels& measured) {
   std::optional<LeafCorrection> correction = correction_by(*model, measured);
   if (!correction || !correction->helps()) return model;
-  const features::Cpu cpu = trees_within(*model).front()->cpu();
-  return std::make_unique<CorrectedModel>(std::move(model), *std::move(correction), cpu);
+  return std::make_unique<CorrectedModel>(std::move(model), *std::move(correction));
 }
 
-CorrectionReport correction_of(const std::string& database, const std::string& host, const std::string& max_isa) {
-  const std::string weights = shipped_model("fusion");
-  if (weights.empty()) return {};
-  const auto model = load_learned_model(weights, features::this_cpu(1, max_isa));
-  const auto correction = correction_by(*model, measured_on(database, host));
-  if (!correction) return {};
-  return {correction->error(), correction->held_out_error(), correction->helps()};
+MachineVerdicts machine_verdicts(const std::string& max_isa) {
+  MachineVerdicts verdicts;
+  if (const std::string weights = shipped_model("fusion"); !weights.empty()) {
+    const auto model = load_learned_model(weights, features::this_cpu(1, max_isa));
+    const auto correction = correction_by(*model, measured_on(machine_database(), this_host(max_isa)));
+    if (correction) verdicts.before_compiling = correction->verdict();
+  }
+  if (const std::string weights = shipped_model("code"); !weights.empty())
+    verdicts.by_code = open_code_model(weights, max_isa).correction;
+  return verdicts;
 }
 
 std::unique_ptr<LearnedModel> open_run_time_model(const std::string& weights, int threads, const std::string& max_isa) {
@@ -134,7 +145,7 @@ OpenCodeModel open_code_model(const std::string& weights, const std::string& max
       measured.ns.push_back(all.ns[i]);
       objects.push_back(std::move(code->objects));
     }
-    opened.corrected = opened.model.correct(measured, objects);
+    opened.correction = opened.model.correct(measured, objects);
   } catch (const Error& e) {
     spdlog::warn("run times are not corrected for this machine: {}", e.what());
   }

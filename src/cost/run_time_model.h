@@ -23,16 +23,14 @@ std::unique_ptr<LearnedModel> correct(std::unique_ptr<LearnedModel> model, const
 // The same for trees that see the code (one thread), whose weights are a folder.
 struct OpenCodeModel {
   CodeModel model;
-  bool corrected = false;
+  LeafCorrection::Verdict correction{};
 };
 OpenCodeModel open_code_model(const std::string& weights, const std::string& max_isa);
 
-// What the shipped model says of the kernels that `host` measured: means of |log(measured / predicted)|, as it is and with a kernel
-// corrected by the others; 0 where nothing can be said.
-struct CorrectionReport {
-  double error = 0, corrected_error = 0;
-  bool corrects = false;  // predictions on this machine are corrected
+// What the shipped models of run times make of the kernels that this machine measured; zeros where nothing can be said.
+struct MachineVerdicts {
+  LeafCorrection::Verdict before_compiling, by_code;
 };
-CorrectionReport correction_of(const std::string& database, const std::string& host, const std::string& max_isa);
+MachineVerdicts machine_verdicts(const std::string& max_isa);
 
 }  // namespace hone::cost

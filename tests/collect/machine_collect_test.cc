@@ -21,8 +21,8 @@ struct MachineFixture {
       from.add_kernel(kernel);
     }
   }
-  MachineReport run(FakeCollectMeasurer& measurer) {
-    return measure_machine(shipped, {database, code}, measurer, [](const CollectProgress&) {});
+  MachineReport run(FakeCollectMeasurer& measurer, int64_t most = 0) {
+    return measure_machine(shipped, most, {database, code}, measurer, [](const CollectProgress&) {});
   }
 };
 
@@ -49,6 +49,35 @@ TEST_CASE("a machine measures the default of each shipped kernel once", "[collec
   FakeCollectMeasurer again(fixture.database);
   CHECK(fixture.run(again).known == 3);
   CHECK(again.measured_values.empty());
+}
+
+TEST_CASE("as many kernels are measured as are asked for, in their order", "[collect]") {
+  MachineFixture fixture;
+  FakeCollectMeasurer measurer(fixture.database);
+  CHECK(fixture.run(measurer, 2).kernels == 2);
+  CHECK(measurer.measured_values == std::vector<std::string>{"a default", "b default"});
+}
+
+TEST_CASE("a stopped measurement leaves what there is", "[collect]") {
+  MachineFixture fixture;
+  FakeCollectMeasurer measurer(fixture.database);
+  measurer.stop_after = 1;
+  const MachineReport report = fixture.run(measurer);
+  CHECK_FALSE(report.complete);
+  CHECK(report.measured == 1);
+  CHECK(report.host == measurer.host());
+}
+
+TEST_CASE("code that is missing is compiled although the run time is known", "[collect]") {
+  MachineFixture fixture;
+  FakeCollectMeasurer measurer(fixture.database);
+  fixture.run(measurer);
+  CodeStore other((fixture.folder.path() / "other").string());
+  FakeCollectMeasurer again(fixture.database);
+  const MachineReport report =
+      measure_machine(fixture.shipped, 0, {fixture.database, other}, again, [](const CollectProgress&) {});
+  CHECK(report.known == 3);
+  CHECK(other.find({"a", "", "avx2", again.xla_version()}).has_value());
 }
 
 TEST_CASE("a machine goes on where it was stopped, and measures anew what failed", "[collect]") {

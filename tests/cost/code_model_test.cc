@@ -70,6 +70,10 @@ TEST_CASE("weights that do not see code are refused with their file", "[trees]")
   auto fusion = code;
   fusion["task"] = "fusion";
   options::write_safetensors(file, split_file(code_model_feature_names(), "nodes", 1, {0, 1}, fusion));
-  refused("no trees for compiled kernels", file);
+  refused("no trees for run times of compiled kernels", file);
+  auto ratio = code;
+  ratio["predicts"] = "ratio";
+  options::write_safetensors(file, split_file(code_model_feature_names(), "nodes", 1, {0, 1}, ratio));
+  refused("no trees for run times of compiled kernels", file);
   CHECK_THROWS_AS(CodeModel::open((folder.path() / "none").string(), kSmallCpu), Error);
 }

@@ -130,6 +130,15 @@ TEST_CASE("features of dots and gathers tell their extents", "[trees]") {
   CHECK(feature(gathered("bitcast"), "indices_computed") == 0);
   CHECK(feature(gathered("negate"), "indices_computed") == 1);
   CHECK(feature(gathered("negate"), "gathers_chain") == 1);
+  // Indices that come before the table are told by their type.
+  Node backwards = node("gather", f32({6, 2, 5}), {0, 1});
+  backwards.gather.slice_sizes = {2, 5};
+  Shape integers = f32({6});
+  integers.element_type = 4;  // s32
+  const TestKernel turned =
+      kernel_of({node("parameter", integers), node("parameter", f32({100, 5})), backwards}, {"loop"});
+  CHECK(feature(turned, "gathered_bytes") == Approx(std::log1p(100 * 5 * 4)));
+  CHECK(feature(turned, "indices") == Approx(std::log1p(6)));
 }
 
 TEST_CASE("features of chains and types count what runs", "[trees]") {
