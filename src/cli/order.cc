@@ -111,6 +111,7 @@ json result_json(const OrderResult& r) {
           {"seconds", report.seconds},
           {"seed", r.options.seed},
           {"isa", isa_in_effect(r.command.max_isa)},
+          {"interrupted", interrupted()},
           {"output", r.written ? json(r.command.out) : json(nullptr)}};
 }
 
@@ -129,8 +130,8 @@ void print_guard(const passorder::OrderReport& report) {
 }
 
 void print_result(const OrderResult& r) {
-  fmt::print("{}: {} orders, {} passes run in {:.1f} s\n", r.name, r.report.evaluations, r.report.applications,
-             r.report.seconds);
+  fmt::print("{}: {} orders, {} passes run in {:.1f} s{}\n", r.name, r.report.evaluations, r.report.applications,
+             r.report.seconds, interrupted() ? ", interrupted" : "");
   print_row("untouched", r.untouched);
   print_row("default", r.report.xla);
   print_row("found", r.report.found);

@@ -266,7 +266,7 @@ OrderReport order_passes(PassSession& session, const std::string& program, const
   OrderCandidates candidates(session, program, options.metric, options.measure_ms, predicted);
   candidates.keep(kToChooseFrom, kEqualOnes);
   OrderReport report = search_orders(session, program, options, candidates, policy);
-  const GuardOptions guard{options.guard, options.metric, options.measure_ms, options.confirm_ms};
+  const GuardOptions guard{options.guard, options.metric, options.measure_ms, options.confirm_ms, options.should_stop};
   GuardChoice choice = choose_order(session, program, guard, report.xla, candidates.best_first());
   report.found = std::move(choice.found);
   report.rejected = choice.rejected;

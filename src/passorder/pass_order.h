@@ -29,7 +29,7 @@ struct OrderOptions {
   // An order is returned only if duels do not show it slower than default XLA on the untouched program (order_guard.h).
   bool guard = true;
   double confirm_ms = 1000;  // of the last duel of what is returned, in a process of its own
-  std::function<bool()> should_stop = [] { return false; };
+  std::function<bool()> should_stop = [] { return false; };  // also between the duels of the guard
   std::function<void(const std::string& best)> on_progress = [](const std::string&) {};
 
   void validate() const;  // throws Error

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -127,6 +128,24 @@ class PassesTest(unittest.TestCase):
         free = run_json("order", program, *limits, "--no-guard")
         self.assertEqual((free["guard"]["on"], free["guard"]["slower"]), (False, []))
         self.assertLessEqual(free["found"]["operations"], guarded["found"]["operations"])
+
+    def test_an_interrupt_keeps_what_was_found(self):
+        out = self.tmp / "interrupted.hlo"
+        command = [HONE, "order", SMALL, "--budget", "300s", "--seed", "0", "--json", "-o", out]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        with process:
+            for line in process.stderr:
+                if "best" in line:  # the search has begun
+                    break
+            process.send_signal(signal.SIGINT)
+            stdout, _ = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0)
+        result = json.loads(stdout)
+        self.assertTrue(result["interrupted"])
+        self.assertTrue(result["verified"])
+        self.assertLessEqual(len(result["guard"]["slower"]), 2)  # of the candidates one at most, and XLA's own order
+        self.assertTrue(out.is_file())
+        self.assertFalse(run_json("order", SMALL, "--max-applications", "3")["interrupted"])
 
     @unittest.skipUnless(FUSION.is_dir(), "NOT TESTED, missing: the shipped model of kernels")
     def test_order_by_predicted_run_time(self):

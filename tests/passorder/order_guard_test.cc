@@ -47,6 +47,12 @@ struct Guarded {
     Ordered xla = as_if({kDefaultOrder}, 100);
     return choose_order(session, program, {on, OrderMetric::Operations, 20, 40}, xla, candidates);
   }
+  // After Ctrl-C.
+  GuardChoice stopped(const std::vector<Ordered>& candidates) {
+    Ordered xla = as_if({kDefaultOrder}, 100);
+    return choose_order(session, program, {true, OrderMetric::Operations, 20, 40, [] { return true; }}, xla,
+                        candidates);
+  }
 };
 
 const PassHistory kLoop = {"gather_expander"}, kLoopToo = {"dce", "gather_expander"}, kFast = {"dce"};
@@ -61,6 +67,36 @@ TEST_CASE("the guard reads the interval of a duel", "[rl]") {
   CHECK(seems_slower(duel_of(0.991, 0.993, 0.996)));
   CHECK_FALSE(seems_slower(duel_of(0.98, 0.995, 1.02)));
   CHECK_FALSE(seems_slower(duel_of(1.2, 1.3, 1.4)));
+}
+
+TEST_CASE("where run time is the metric an order must not be slower at all", "[rl]") {
+  const PassDuel duel = duel_of(0.98, 0.995, 1.02);
+  CHECK(seems_slower(duel, OrderMetric::RunTime));
+  CHECK_FALSE(seems_slower(duel, OrderMetric::Operations));
+  CHECK_FALSE(seems_slower(duel_of(0.98, 1, 1.02), OrderMetric::RunTime));
+}
+
+TEST_CASE("where run time is the metric default XLA is a candidate, without the guard as well", "[rl][passes]") {
+  Guarded t;
+  for (const bool on : {false, true}) {
+    Ordered slow_xla = t.as_if(kLoop, 100), slow = t.as_if(kLoopToo, 90);
+    slow.duel = duel_of(3, 3, 3);  // as if a duel of the search had shown the opposite
+    const GuardChoice choice = choose_order(t.session, t.program, {on, OrderMetric::RunTime, 20, 40}, slow_xla, {slow});
+    CHECK(surely_slower(slow_xla.duel));
+    CHECK(choice.found.passes.empty());
+  }
+}
+
+TEST_CASE("after an interrupt one candidate is measured, and no duel in another process begins", "[rl][passes]") {
+  Guarded t;
+  const int pid = (t.session.initial(t.program), t.session.worker_pid());
+  const GuardChoice choice = t.stopped({t.as_if(kLoop, 50), t.as_if(kFast, 70)});
+  REQUIRE(choice.slower.size() >= 1);
+  CHECK(choice.slower[0].passes == kLoop);
+  CHECK(choice.found.passes != kFast);  // XLA's own, or where that duel is slower by chance none
+  CHECK(choice.found.duel.verified);
+  CHECK(t.session.worker_pid() == pid);
+  CHECK(t.session.worker_restarts() == 0);
 }
 
 TEST_CASE("an order that runs slower is replaced by the next best that does not", "[rl][passes]") {

@@ -365,6 +365,7 @@ TEST_CASE("an order is never worse than XLA's own, and its outputs agree", "[rl]
     options.budget_s = 600;
     options.length = 6;
     options.measure_ms = 20;
+    options.guard = false;  // it measures, so that a run with it is no function of the seed
     const OrderReport report = order_passes(session, program, options);
     CHECK(report.found.state->instructions <= report.xla.state->instructions);
     CHECK(report.xla.state->instructions < report.initial->instructions);
