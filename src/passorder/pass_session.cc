@@ -20,7 +20,7 @@ using wire::despite_kills;
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kKeptGraphs = 512;
-constexpr double kMeasureLimit_s = 300, kLowerLimit_s = 120;
+constexpr double kMeasureLimit_s = 300;
 
 std::string step_key(const std::string& fingerprint, const std::string& pass) { return fingerprint + ' ' + pass; }
 
@@ -270,7 +270,7 @@ OrderKernels PassSession::kernels(const std::string& program, const PassHistory&
     request.target = target();
     request.decisions = wire::to_wire(decisions_of(history));
     request.known = known;
-    return worker_.call<wire::ListKernelsReplyT>(std::move(request), kLowerLimit_s);
+    return worker_.call<wire::ListKernelsReplyT>(std::move(request), options_.kernels_limit_s);
   });
   OrderKernels found{reply.fingerprint, {}};
   for (const auto& kernel : reply.kernels) found.kernels.push_back(wire::from_wire(*kernel));

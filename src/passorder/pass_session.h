@@ -71,6 +71,7 @@ struct OrderKernels {
 struct PassSessionOptions {
   wire::WorkerOptions worker;
   double step_limit_s = 20;      // for one pass, replay included
+  double kernels_limit_s = 120;  // for compiling a program as far as its kernels
   size_t memory_states = 50000;  // states and steps in the cache, which is cleared when full
   int threads = 1;               // of a measured run
   uint64_t seed = 0;             // of generated inputs
@@ -113,7 +114,7 @@ class PassSession {
   // The next request, a duel for example, is answered by a process of its own, with memory laid out anew.
   void fresh_process();
   // Compiles the program after the passes as far as its kernels. `known`: hash64 of fingerprints of kernels to describe briefly,
-  // ascending. Throws RunError if XLA cannot compile it.
+  // ascending. Throws RunError if XLA cannot compile it, wire::WorkerFailure if the worker dies or takes too long.
   OrderKernels kernels(const std::string& program, const PassHistory& history, std::vector<uint64_t> known = {});
 
   const PassSessionOptions& options() const { return options_; }

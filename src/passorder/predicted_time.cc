@@ -2,8 +2,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/text.h"
 #include "cost/kernel_ranker.h"
@@ -26,43 +24,64 @@ std::unique_ptr<cost::LearnedModel> fusion_model(const PassSessionOptions& optio
 PredictedTimes::PredictedTimes(PassSession& session, const std::string& models)
     : PredictedTimes(session, fusion_model(session.options(), models)) {}
 
-PredictedTimes::PredictedTimes(PassSession& session, std::unique_ptr<cost::LearnedModel> model)
-    : session_(session), model_(std::move(model)) {
+PredictedTimes::PredictedTimes(PassSession& session, std::unique_ptr<cost::LearnedModel> model, size_t most_kernels)
+    : session_(session), model_(std::move(model)), most_kernels_(most_kernels) {
   if (!model_->predicts_runtime()) throw Error("this model ranks options and predicts no run times", model_->name());
 }
 
 PredictedTime PredictedTimes::of(const std::string& program, const PassState& state, const PassHistory& history) {
-  const std::lock_guard lock(mutex_);
   const std::string key = program + ' ' + state.fingerprint;
-  const auto found = known_.find(key);
-  if (found != known_.end()) return found->second;
-  if (known_.size() > kKeptPredictions) known_.clear();
-  return known_[key] = predict(program, history);
+  std::unique_lock lock(mutex_);
+  if (const auto found = known_.find(key); found != known_.end()) return found->second;
+  const Kernels known = kernels_;  // those that the worker describes briefly, also if they are forgotten meanwhile
+  lock.unlock();
+  PredictedTime predicted;
+  OrderKernels made;
+  bool lasting = true;
+  try {
+    std::vector<uint64_t> hashes;
+    for (const auto& [hash, ns] : known) hashes.push_back(hash);
+    made = session_.kernels(program, history, std::move(hashes));
+  } catch (const wire::WorkerFailure& died) {
+    predicted.error = died.what();
+    lasting = died.kind() == wire::WorkerFailure::Kind::Crashed;
+  } catch (const RunError& failed) {
+    predicted.error = failed.what();
+  }
+  lock.lock();
+  if (predicted.error.empty()) {
+    predicted = {sum(made, known), made.fingerprint, ""};
+    if (!(predicted.ns > 0)) predicted.error = "the program has no kernel that can be predicted";
+  }
+  if (!lasting) return predicted;
+  if (known_.size() >= kKeptPredictions) known_.clear();
+  return known_[key] = predicted;
 }
 
-PredictedTime PredictedTimes::predict(const std::string& program, const PassHistory& history) {
-  std::vector<uint64_t> known;
-  for (const auto& [hash, ns] : kernels_) known.push_back(hash);
-  std::sort(known.begin(), known.end());
-  PredictedTime predicted;
-  try {
-    const OrderKernels made = session_.kernels(program, history, std::move(known));
-    predicted.kernels = made.fingerprint;
-    for (const Kernel& kernel : made.kernels) {
-      const auto [place, fresh] = kernels_.try_emplace(hash64(kernel.fingerprint), 0);
-      // One that the model cannot read counts nothing, in every order alike.
-      if (fresh && !kernel.module.empty() && !kernel.dimension.options.empty()) try {
-          place->second = model_->predict(cost::EncodedOptions(kernel, {kernel.default_value()}).view()).at(0);
-        } catch (const Error& e) {
-          spdlog::debug("no prediction of {}: {}", kernel.name, e.what());
-        }
-      predicted.ns += place->second * kernel.count;
+size_t PredictedTimes::kernels_known() {
+  const std::lock_guard lock(mutex_);
+  return kernels_.size();
+}
+
+double PredictedTimes::sum(const OrderKernels& made, const Kernels& known) {
+  double ns = 0;
+  for (const Kernel& kernel : made.kernels) ns += ns_of(kernel, known) * kernel.count;
+  return ns;
+}
+
+// Of one run. One that the model cannot read counts nothing, in every order alike.
+double PredictedTimes::ns_of(const Kernel& kernel, const Kernels& known) {
+  const uint64_t hash = hash64(kernel.fingerprint);
+  if (const auto found = known.find(hash); found != known.end()) return found->second;
+  if (const auto found = kernels_.find(hash); found != kernels_.end()) return found->second;
+  double ns = 0;
+  if (!kernel.module.empty() && !kernel.dimension.options.empty()) try {
+      ns = model_->predict(cost::EncodedOptions(kernel, {kernel.default_value()}).view()).at(0);
+    } catch (const Error& e) {
+      spdlog::debug("no prediction of {}: {}", kernel.name, e.what());
     }
-    if (!(predicted.ns > 0)) predicted.error = "the program has no kernel that can be predicted";
-  } catch (const RunError& failed) {
-    predicted = {0, "", failed.what()};
-  }
-  return predicted;
+  if (kernels_.size() >= most_kernels_) kernels_.clear();
+  return kernels_[hash] = ns;
 }
 
 }  // namespace hone::passorder

@@ -1,6 +1,7 @@
 // Run times of programs after orders of passes, predicted from the kernels that XLA makes of them.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -20,26 +21,31 @@ struct PredictedTime {
 // The sum over the kernels of a program, each as often as it occurs in the compiled module, of what a model predicts for its
 // default option. Kernels of a loop's body count once, and what is no kernel (sorts, custom calls) counts nothing, so the sums
 // compare orders of one program and are no run times of it. A prediction costs XLA's passes behind the order, without code
-// generation. Known states and kernels are remembered. May be shared between threads.
+// generation. Known states and kernels are remembered, up to a number of each, but no failure that may not come again: of a worker
+// that took too long or was killed. May be shared between threads, which do not wait for each other's passes for a known state.
 class PredictedTimes {
  public:
   // The trees `fusion` in the folder `models`, or the shipped ones (cost/shipped.h), for this machine with the session's threads
   // and instruction set. Throws Error where there are none.
   explicit PredictedTimes(PassSession& session, const std::string& models = "");
-  // The same with another model, which must predict run times.
-  PredictedTimes(PassSession& session, std::unique_ptr<cost::LearnedModel> model);
+  // The same with another model, which must predict run times. `most_kernels` are remembered.
+  PredictedTimes(PassSession& session, std::unique_ptr<cost::LearnedModel> model, size_t most_kernels = 20'000);
 
   // Of the state that the history leads to.
   PredictedTime of(const std::string& program, const PassState& state, const PassHistory& history);
+  size_t kernels_known();
 
  private:
-  PredictedTime predict(const std::string& program, const PassHistory& history);
+  using Kernels = std::map<uint64_t, double>;  // ns of one run, by hash64 of the fingerprint
+  double sum(const OrderKernels& made, const Kernels& known);
+  double ns_of(const Kernel& kernel, const Kernels& known);
 
   PassSession& session_;
   std::unique_ptr<cost::LearnedModel> model_;
   std::mutex mutex_;
   std::unordered_map<std::string, PredictedTime> known_;  // by the program's and the state's fingerprint
-  std::unordered_map<uint64_t, double> kernels_;          // ns of one run, by hash64 of the fingerprint
+  size_t most_kernels_;
+  Kernels kernels_;
 };
 
 }  // namespace hone::passorder
