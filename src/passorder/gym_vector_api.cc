@@ -50,10 +50,17 @@ std::string fingerprint(const hone_vec* vec, int64_t index) {
   return vec->environments->environment(index).info().value("fingerprint", "");
 }
 
+// Null unless it is the reward.
+json predicted_time(const hone_vec* vec, int64_t index) {
+  return vec->environments->environment(index).info().value("predicted_time", json());
+}
+
 json saved(const hone_vec* vec) {
   json environments = vec->environments->save();
-  for (size_t i = 0; i < environments.size(); ++i)
-    environments[i]["fingerprint"] = fingerprint(vec, static_cast<int64_t>(i));
+  for (int64_t i = 0; i < std::ssize(environments); ++i) {
+    environments[i]["fingerprint"] = fingerprint(vec, i);
+    if (const json time = predicted_time(vec, i); !time.is_null()) environments[i]["predicted_time"] = time;
+  }
   return {{"format", kStateFormat},
           {"passes", vec->first[0]->actions()},
           {"programs", vec->first[0]->programs()},
@@ -73,10 +80,12 @@ void restore_saved(hone_vec* vec, const json& state) {
   vec->environments->restore(environments, state.at("seed").get<uint64_t>());
   vec->environments->observations();
   if (environments.front().at("episode").get<int64_t>() < 0) return;
-  for (int64_t i = 0; i < vec->environments->count(); ++i)
+  for (int64_t i = 0; i < vec->environments->count(); ++i) {
     if (environments[i].at("fingerprint") != fingerprint(vec, i))
       throw hone::Error("the passes of environment " + std::to_string(i) + " lead to another program here",
                         "fingerprint");
+    hone::passorder::check_predicted_time(environments[i].value("predicted_time", json()), predicted_time(vec, i));
+  }
 }
 
 void require_index(const hone_vec* vec, int64_t index) {

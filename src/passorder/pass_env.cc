@@ -37,6 +37,7 @@ constexpr Kind kKinds[] = {
     {"hone/XlaPassOrderRunTime-v0", [](PassEnvOptions& o) { o.run_time = true; }},
 };
 constexpr const char* kStateFormat = "hone-gym-state-1";
+constexpr double kEqualPredictions = 1e-6;
 constexpr const char* kActionHistory = "hone/XlaPassOrderActionHistory-v0";
 constexpr const char* kActionHistoryBefore = "hone/XlaPassOrderTaken-v0";  // its name before 0.2
 
@@ -222,7 +223,7 @@ nlohmann::json PassEnv::info() const {
                          {"fingerprint", state_->fingerprint}};
   const std::string& error = last_.error.empty() ? duel_.error : last_.error;
   if (!error.empty()) info["error"] = error;
-  if (predicted_) info["predicted_time"] = {{"initial_ns", initial_ns_}, {"ns", now_ns_}};
+  if (predicted_) info["predicted_time"] = predicted_time();
   if (duel_.baseline_ns > 0)
     info["run_time"] = {{"initial_ns", duel_.baseline_ns},
                         {"ns", duel_.candidate_ns},
@@ -232,11 +233,16 @@ nlohmann::json PassEnv::info() const {
   return info;
 }
 
+nlohmann::json PassEnv::predicted_time() const { return {{"initial_ns", initial_ns_}, {"ns", now_ns_}}; }
+
 nlohmann::json PassEnv::save() const {
   if (!state_) throw Error("no episode has begun", "", "reset first");
   nlohmann::json passes = nlohmann::json::array();
   for (const int64_t action : taken_) passes.push_back(options_.passes[action]);
-  return {{"format", kStateFormat}, {"program", name_}, {"passes", passes}, {"fingerprint", state_->fingerprint}};
+  nlohmann::json state = {
+      {"format", kStateFormat}, {"program", name_}, {"passes", passes}, {"fingerprint", state_->fingerprint}};
+  if (predicted_) state["predicted_time"] = predicted_time();
+  return state;
 }
 
 Observation PassEnv::restore(const nlohmann::json& state) {
@@ -260,6 +266,7 @@ Observation PassEnv::restore(const nlohmann::json& state) {
   Observation observation = reset(0, {program});
   for (const int64_t action : actions) observation = step(action).observation;
   if (state_->fingerprint != fingerprint) throw Error("the passes of the state lead to another program here", program);
+  if (predicted_) check_predicted_time(state.value("predicted_time", nlohmann::json()), predicted_time());
   return observation;
 }
 
@@ -292,6 +299,18 @@ PassView view_of(const PassEnvOptions& options) {
   view.action_history = options.action_history;
   view.change_history = options.change_history;
   return view;
+}
+
+void check_predicted_time(const nlohmann::json& saved, const nlohmann::json& restored) {
+  if (saved.is_null() || restored.is_null()) return;
+  for (const char* moment : {"initial_ns", "ns"}) {
+    if (!saved.is_object() || !saved.contains(moment) || !saved.at(moment).is_number())
+      throw Error("not a saved state of this environment", "predicted_time");
+    const double before = saved.at(moment), now = restored.at(moment);
+    if (std::abs(now - before) > kEqualPredictions * std::abs(before))
+      throw Error(fmt::format("the state was saved with another model: {:g} ns were predicted, now {:g}", before, now),
+                  "predicted_time", "restore it with the same models, on such a machine");
+  }
 }
 
 PassEnvOptions pass_env_options(const std::string& name) {

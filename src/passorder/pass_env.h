@@ -66,11 +66,12 @@ class PassEnv : public Environment {
   std::unique_ptr<Environment> clone() const override;  // shares the worker and the known steps
   std::vector<bool> action_mask() const override;
 
-  // The episode as an object for JSON: {"format": "hone-gym-state-1", "program", "passes", "fingerprint"}. Throws Error if none
-  // has begun.
+  // The episode as an object for JSON: {"format": "hone-gym-state-1", "program", "passes", "fingerprint"}, and where predicted run
+  // times are the reward "predicted_time". Throws Error if none has begun.
   nlohmann::json save() const;
   // Continues from it, also in another process, by replaying the passes. Throws Error, which may leave another episode begun, for
-  // an object that is no such state, unknown programs and passes, and where the passes lead to another program.
+  // an object that is no such state, unknown programs and passes, and where the passes lead to another program or the model to
+  // other run times.
   Observation restore(const nlohmann::json& state);
   Episode episode() const;  // so far; throws Error if none has begun
 
@@ -87,6 +88,7 @@ class PassEnv : public Environment {
   double final_reward();
   void predict_initial();
   double predicted_reward(Step& step);
+  nlohmann::json predicted_time() const;  // initial_ns, ns
 
   PassEnvOptions options_;
   EnvironmentSpec spec_;
@@ -109,6 +111,10 @@ class PassEnv : public Environment {
   PassStep last_;
   PassDuel duel_;
 };
+
+// Compares the predicted run times of a saved state with those of the restored one, both as `predicted_time` of an environment's
+// info; one that is missing fits all. Throws Error where they differ: another model, or another machine that it predicts for.
+void check_predicted_time(const nlohmann::json& saved, const nlohmann::json& restored);
 
 // The environments by id: XlaPassOrder-v0, XlaPassOrderShaped-v0, XlaPassOrderCosts-v0, XlaPassOrderGraph-v0,
 // XlaPassOrderActionHistory-v0, XlaPassOrderChangeHistory-v0, XlaPassOrderPredictedTime-v0 and XlaPassOrderRunTime-v0, all with the

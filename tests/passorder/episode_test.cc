@@ -83,6 +83,17 @@ TEST_CASE("states that do not fit are refused", "[rl][passes]") {
   CHECK_THROWS_AS(env.restore(json::array()), Error);
 }
 
+TEST_CASE("predicted run times of a saved state are compared", "[rl]") {
+  const json saved = {{"initial_ns", 200.0}, {"ns", 100.0}};
+  CHECK_NOTHROW(check_predicted_time(saved, saved));
+  CHECK_NOTHROW(check_predicted_time(nullptr, saved));  // saved where they are no reward
+  CHECK_NOTHROW(check_predicted_time(saved, nullptr));
+  CHECK_THROWS_AS(check_predicted_time(saved, {{"initial_ns", 200.0}, {"ns", 100.1}}), Error);
+  CHECK_THROWS_AS(check_predicted_time(saved, {{"initial_ns", 199.0}, {"ns", 100.0}}), Error);
+  for (const json& bad : {json(3), json{{"initial_ns", 200.0}}, json{{"initial_ns", "200"}, {"ns", 100.0}}})
+    CHECK_THROWS_AS(check_predicted_time(bad, saved), Error);
+}
+
 TEST_CASE("an episode is replayed step by step, up to the first difference", "[rl][passes]") {
   const Recorded t;
   PassEnv env(t.options);

@@ -112,6 +112,18 @@ class SavedStatesTest(unittest.TestCase):
             self.replay(file, code=2)
             env.close()
 
+    def test_states_of_another_model_are_refused(self):
+        for make in (lambda **options: XlaPassOrder(programs=PROGRAMS[:1], build=BUILD, **options), vector):
+            env = make(kind="hone/XlaPassOrderPredictedTime-v0")
+            env.reset(seed=4)
+            state = json.loads(json.dumps(env.save()))
+            env.restore(state)
+            part = state["environments"][1] if make is vector else state
+            part["predicted_time"]["ns"] *= 1.01
+            with self.assertRaisesRegex(ValueError, "another model"):
+                env.restore(state)
+            env.close()
+
     def replay(self, file, code=0):
         """The row of hone gym replay, which must end with `code`."""
         done = subprocess.run(
