@@ -1,6 +1,10 @@
 // hone gym replay FILE...: runs the passes of episodes again and compares what each of them left.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
 #include "base/printable.h"
 #include "base/progress.h"
 #include "cli/cli.h"
@@ -19,40 +23,70 @@ struct ReplayCommand {
   std::string program;
 };
 
+// One session, and so one worker, for each limit of a step.
+using Sessions = std::map<double, passorder::PassSession>;
+
+passorder::PassSession& session_for(Sessions& sessions, double step_limit_s) {
+  passorder::PassSessionOptions options;
+  options.step_limit_s = step_limit_s;
+  return sessions.try_emplace(step_limit_s, options).first->second;
+}
+
+// Its exit code is left in `code` if that is lower.
+json replay_row(const std::string& file, const std::string& program, Sessions& sessions, int& code) {
+  json row = {{"file", file},     {"program", nullptr},      {"initial", nullptr}, {"steps", nullptr},
+              {"equal_steps", 0}, {"instructions", nullptr}, {"problem", nullptr}};
+  try {
+    const passorder::Episode episode = passorder::read_episode(file);
+    row["program"] = program.empty() ? episode.program : program;
+    row["initial"] = episode.instructions;
+    row["steps"] = episode.steps.size();
+    const passorder::EpisodeReplay done =
+        passorder::replay(episode, session_for(sessions, episode.step_limit_s), program);
+    row["equal_steps"] = done.steps;
+    row["instructions"] = done.instructions;
+    if (done.problem.empty()) return row;
+    row["problem"] = done.problem;
+    code = std::max(code, 1);
+  } catch (const RunError& failed) {
+    row["problem"] = failed.what();
+    code = std::max(code, 1);
+  } catch (const Error& bad) {
+    row["problem"] = bad.where() == file || bad.where().empty() ? bad.what() : bad.where() + ": " + bad.what();
+    code = std::max(code, 2);
+  }
+  return row;
+}
+
+void print_episode(const json& row) {
+  const std::string file = printable(row.at("file").get<std::string>());
+  if (!row.at("instructions").is_null())
+    fmt::print("{}: {} of {} steps as recorded, {} -> {} instructions\n", file, row.at("equal_steps").get<int64_t>(),
+               row.at("steps").get<int64_t>(), row.at("initial").get<int64_t>(), row.at("instructions").get<int64_t>());
+}
+
+// An episode that cannot be replayed is a row as well: the others are not lost.
 int replay_episodes(const ReplayCommand& c) {
-  std::vector<passorder::Episode> episodes;
-  for (const std::string& file : c.files) episodes.push_back(passorder::read_episode(file));
-  passorder::PassSession session({});
+  Sessions sessions;
   ProgressOptions shown;
-  shown.total = static_cast<double>(episodes.size());
+  shown.total = static_cast<double>(c.files.size());
   shown.quiet = c.output->quiet;
   Progress progress("replay", shown);
   json rows = json::array();
-  bool all_equal = true;
-  for (size_t i = 0; i < episodes.size(); ++i) {
-    const passorder::EpisodeReplay done = passorder::replay(episodes[i], session, c.program);
-    all_equal = all_equal && done.problem.empty();
-    rows.push_back({{"file", c.files[i]},
-                    {"program", c.program.empty() ? episodes[i].program : c.program},
-                    {"initial", episodes[i].instructions},
-                    {"steps", episodes[i].steps.size()},
-                    {"equal_steps", done.steps},
-                    {"instructions", done.instructions},
-                    {"problem", done.problem.empty() ? json(nullptr) : json(done.problem)}});
-    progress.update(static_cast<double>(i + 1), c.files[i]);
+  int code = 0;
+  for (const std::string& file : c.files) {
+    rows.push_back(replay_row(file, c.program, sessions, code));
+    progress.update(static_cast<double>(rows.size()), file);
   }
   progress.finish();
   if (c.output->json) print({{"episodes", rows}});
   for (const json& row : rows) {
-    const std::string file = printable(row.at("file").get<std::string>());
-    if (!c.output->json)
-      fmt::print("{}: {} of {} steps as recorded, {} -> {} instructions\n", file, row.at("equal_steps").get<int64_t>(),
-                 row.at("steps").get<int64_t>(), row.at("initial").get<int64_t>(),
-                 row.at("instructions").get<int64_t>());
+    if (!c.output->json) print_episode(row);
     if (!row.at("problem").is_null())
-      fmt::print(stderr, "hone: {}: {}\n", file, printable(row.at("problem").get<std::string>()));
+      fmt::print(stderr, "hone: {}: {}\n", printable(row.at("file").get<std::string>()),
+                 printable(row.at("problem").get<std::string>()));
   }
-  return all_equal ? 0 : 1;
+  return code;
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ json to_json(const Episode& episode) {
           {"program", episode.program},
           {"sha256", episode.sha256},
           {"instructions", episode.instructions},
+          {"step_limit_s", episode.step_limit_s},
           {"steps", steps}};
 }
 
@@ -49,6 +50,8 @@ Episode read_episode(const std::string& path) {
     if (!object.is_object() || object.value("format", "") != kEpisodeFormat)
       throw Error(std::string("is not of format ") + kEpisodeFormat, path, "docs/reference/gym.md describes it");
     Episode episode{object.at("program"), object.at("sha256"), count_of(object, path), {}};
+    episode.step_limit_s = object.value("step_limit_s", episode.step_limit_s);
+    if (!(episode.step_limit_s > 0)) throw Error("the limit of a step is not above 0 s", path, "step_limit_s");
     for (const json& step : object.at("steps"))
       episode.steps.push_back({step.at("pass"), count_of(step, path), step.at("fingerprint")});
     return episode;
@@ -61,9 +64,10 @@ Episode read_episode(const std::string& path) {
 EpisodeReplay replay(const Episode& episode, PassSession& session, const std::string& program) {
   const std::string path = program.empty() ? episode.program : program;
   for (const EpisodeStep& step : episode.steps) session.check_pass(step.pass);
-  if (Sha256().add(read_file(path)).hex() != episode.sha256)
+  const std::string bytes = read_file(path);
+  if (Sha256().add(bytes).hex() != episode.sha256)
     throw Error("the program has other bytes than the episode's", path, "give its file with --program");
-  const std::string key = session.load_file(path);
+  const std::string key = session.load(bytes, path);
   PassStatePtr state = session.initial(key);
   EpisodeReplay done{0, state->instructions, ""};
   if (state->instructions != episode.instructions) {

@@ -9,9 +9,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/rng.h"
-#include "base/sha256.h"
 #include "base/suggest.h"
 #include "base/text.h"
 #include "features/encoded.h"
@@ -274,7 +272,7 @@ Episode PassEnv::episode() const {
   if (!state_) throw Error("no episode has begun", "", "reset first");
   const auto place = static_cast<size_t>(std::find(names_.begin(), names_.end(), name_) - names_.begin());
   const std::string& path = options_.programs.at(place);
-  return {path, Sha256().add(read_file(path)).hex(), initial_->instructions, reached_};
+  return {path, session_->file_sha256(path), initial_->instructions, reached_, options_.session.step_limit_s};
 }
 
 std::string PassEnv::render() const {

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/isa.h"
+#include "base/sha256.h"
 #include "base/suggest.h"
 #include "features/encode.h"
 #include "features/encoded.h"
@@ -130,8 +131,18 @@ std::string PassSession::load(const std::string& bytes, const std::string& name)
 std::string PassSession::load_file(const std::string& path) {
   const std::lock_guard lock(mutex_);
   const auto found = files_.find(path);
-  if (found != files_.end()) return found->second;
-  return files_[path] = load(read_file(path), path);
+  if (found != files_.end()) return found->second.program;
+  const std::string bytes = read_file(path);
+  const std::string program = load(bytes, path);
+  files_[path] = {program, Sha256().add(bytes).hex()};
+  return program;
+}
+
+std::string PassSession::file_sha256(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  const auto found = files_.find(path);
+  if (found == files_.end()) throw InternalError(path + " is not loaded");
+  return found->second.sha256;
 }
 
 void PassSession::set_inputs(const std::string& program, const std::vector<NamedArray>& inputs) {

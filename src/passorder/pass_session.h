@@ -96,6 +96,7 @@ class PassSession {
   std::string load(const std::string& bytes, const std::string& name);
   // The same for a file, read once.
   std::string load_file(const std::string& path);
+  std::string file_sha256(const std::string& path);  // of what load_file read from there
   void set_inputs(const std::string& program, const std::vector<NamedArray>& inputs);  // in the order of the parameters
   PassStatePtr initial(const std::string& program);
 
@@ -138,10 +139,13 @@ class PassSession {
   std::recursive_mutex mutex_;
   wire::Worker worker_;
   std::vector<PassInfo> passes_;
-  std::unordered_map<std::string, PassStatePtr> states_;                             // by fingerprint
-  std::unordered_map<std::string, Known> steps_;                                     // by fingerprint and pass
-  std::unordered_map<std::string, PassStatePtr> programs_;                           // initial states by key
-  std::unordered_map<std::string, std::string> files_;                               // keys by path
+  std::unordered_map<std::string, PassStatePtr> states_;    // by fingerprint
+  std::unordered_map<std::string, Known> steps_;            // by fingerprint and pass
+  std::unordered_map<std::string, PassStatePtr> programs_;  // initial states by key
+  struct File {
+    std::string program, sha256;
+  };
+  std::unordered_map<std::string, File> files_;                                      // by path
   std::unordered_map<std::string, std::shared_ptr<const GraphObservation>> graphs_;  // by fingerprint
   PassCounters counters_;
 };

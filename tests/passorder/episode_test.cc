@@ -94,6 +94,22 @@ TEST_CASE("predicted run times of a saved state are compared", "[rl]") {
     CHECK_THROWS_AS(check_predicted_time(bad, saved), Error);
 }
 
+TEST_CASE("an episode names the bytes that were loaded, and the limit of its steps", "[rl][passes]") {
+  Recorded t;
+  t.options.session.step_limit_s = 7;
+  PassEnv env(t.options);
+  env.reset(0);
+  env.step(0);
+  write_file(t.path, std::string(kShrinks) + "\n");
+  const Episode episode = read_episode(t.file_of(env.episode()));
+  CHECK(episode.step_limit_s == 7);
+  PassSession session(t.options.session);
+  CHECK_THROWS_AS(replay(episode, session), Error);  // the file has other bytes now
+  const std::string copy = (t.folder.path() / "copy.hlo").string();
+  write_file(copy, kShrinks);
+  CHECK(replay(episode, session, copy).problem.empty());
+}
+
 TEST_CASE("an episode is replayed step by step, up to the first difference", "[rl][passes]") {
   const Recorded t;
   PassEnv env(t.options);
@@ -135,7 +151,10 @@ TEST_CASE("episodes of other programs and files that are none are refused", "[rl
   episode.steps[0].pass = "nonsense";
   CHECK_THROWS_AS(replay(episode, session), Error);
   const std::string bad = (t.folder.path() / "bad.json").string();
-  for (const char* text : {"{}", "[", R"({"format": "hone-gym-episode-1", "program": 3})"}) {
+  json no_limit = to_json(env.episode());
+  no_limit["step_limit_s"] = 0;
+  for (const std::string& text : {std::string("{}"), std::string("["), no_limit.dump(),
+                                  std::string(R"({"format": "hone-gym-episode-1", "program": 3})")}) {
     write_file(bad, text);
     CHECK_THROWS_AS(read_episode(bad), Error);
   }

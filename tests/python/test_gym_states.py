@@ -112,6 +112,35 @@ class SavedStatesTest(unittest.TestCase):
             self.replay(file, code=2)
             env.close()
 
+    def test_a_bad_episode_leaves_the_rows_of_the_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            bad, good = Path(folder) / "bad.json", Path(folder) / "good.json"
+            bad.write_text("{}")
+            env = XlaPassOrder(programs=PROGRAMS, build=BUILD)
+            env.reset(seed=4)
+            env.step(0)
+            env.write_episode(good)
+            env.close()
+            rows = self.rows(bad, good, Path(folder) / "missing.json", code=2)
+            self.assertEqual([row["steps"] for row in rows], [None, 1, None])
+            self.assertIsNone(rows[1]["problem"])
+            self.assertIn("is not of format", rows[0]["problem"])
+
+    def test_a_step_has_the_time_that_it_had_in_the_episode(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "episode.json"
+            env = XlaPassOrder(programs=PROGRAMS, build=BUILD, step_limit_s=1e-6)
+            env.reset(seed=4)
+            env.step(env.passes.index("algsimp"))
+            self.assertIn("did not answer", env.info()["error"])
+            env.write_episode(file)
+            env.close()
+            self.assertIsNone(self.rows(file)[0]["problem"])
+            episode = json.loads(file.read_text())
+            del episode["step_limit_s"]  # as in older files
+            file.write_text(json.dumps(episode))
+            self.assertIn("step 1, algsimp", self.rows(file, code=1)[0]["problem"])
+
     def test_states_of_another_model_are_refused(self):
         for make in (lambda **options: XlaPassOrder(programs=PROGRAMS[:1], build=BUILD, **options), vector):
             env = make(kind="hone/XlaPassOrderPredictedTime-v0")
@@ -124,13 +153,19 @@ class SavedStatesTest(unittest.TestCase):
                 env.restore(state)
             env.close()
 
-    def replay(self, file, code=0):
-        """The row of hone gym replay, which must end with `code`."""
+    def rows(self, *files, code=0):
+        """The rows of hone gym replay, which must end with `code`."""
         done = subprocess.run(
-            [BUILD / "hone", "gym", "replay", file, "--json", "-q"], capture_output=True, text=True, timeout=300
+            [BUILD / "hone", "gym", "replay", *files, "--json", "-q"], capture_output=True, text=True, timeout=300
         )
         self.assertEqual(done.returncode, code, done.stderr)
-        return json.loads(done.stdout)["episodes"][0] if code < 2 else None
+        self.assertEqual(
+            done.stderr.count("\n"), sum(row["problem"] is not None for row in json.loads(done.stdout)["episodes"])
+        )
+        return json.loads(done.stdout)["episodes"]
+
+    def replay(self, file, code=0):
+        return self.rows(file, code=code)[0]
 
     def test_states_that_do_not_fit_are_refused(self):
         env = XlaPassOrder(programs=PROGRAMS[1:], build=BUILD)
