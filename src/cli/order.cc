@@ -140,17 +140,6 @@ void print_result(const OrderResult& r) {
   if (r.written) fmt::print("  written to {}\n", r.command.out);
 }
 
-// Without those that do not fit: another XLA may not have their passes.
-std::vector<std::vector<std::string>> orders_for(const OrderCommand& command, passorder::PassSession& session) {
-  try {
-    return passorder::shipped_orders(session, command.models);
-  } catch (const Error& failed) {
-    if (!command.models.empty()) throw;
-    spdlog::warn("without the orders that come with hone: {}", failed.what());
-    return {};
-  }
-}
-
 // Null where the metric needs no model.
 std::unique_ptr<passorder::PredictedTimes> model_for(const OrderCommand& command, passorder::OrderMetric metric,
                                                      passorder::PassSession& session) {
@@ -176,7 +165,7 @@ int order_command(const OrderCommand& command) {
   const std::unique_ptr<passorder::PredictedTimes> predicted = model_for(command, options.metric, session);
   if (command.strategy.empty() && !policy) options.strategy = "genetic";
   if (!command.no_fixed_orders && command.passes.empty() && command.policy.empty())
-    options.first_orders = orders_for(command, session);
+    options.first_orders = passorder::fitting_orders(session, command.models);
   const std::string program = session.load(file.bytes, file.name);
   if (!command.inputs.empty()) session.set_inputs(program, read_npz(command.inputs));
 

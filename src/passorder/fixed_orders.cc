@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/log.h"
 #include "cost/shipped.h"
 
 namespace hone::passorder {
@@ -23,6 +24,16 @@ std::vector<std::vector<std::string>> shipped_orders(PassSession& session, const
   for (const auto& order : orders)
     for (const std::string& pass : order) session.check_pass(pass);
   return orders;
+}
+
+std::vector<std::vector<std::string>> fitting_orders(PassSession& session, const std::string& models) {
+  try {
+    return shipped_orders(session, models);
+  } catch (const Error& failed) {
+    if (!models.empty()) throw;
+    spdlog::warn("without the orders that come with hone: {}", failed.what());
+    return {};
+  }
 }
 
 }  // namespace hone::passorder

@@ -13,4 +13,7 @@ namespace hone::passorder {
 // this XLA does not have.
 std::vector<std::vector<std::string>> shipped_orders(PassSession& session, const std::string& models = "");
 
+// The same, but where those that come with hone do not fit there is a warning and none: another XLA may not have their passes.
+std::vector<std::vector<std::string>> fitting_orders(PassSession& session, const std::string& models = "");
+
 }  // namespace hone::passorder

@@ -14,6 +14,7 @@
 #include "cost/shipped.h"
 #include "data/postgres.h"
 #include "graph/layout_choice.h"
+#include "passorder/fixed_orders.h"
 #include "passorder/pass_walk.h"
 #include "request/database_file.h"
 #include "tune/program/outer_search.h"
@@ -131,6 +132,7 @@ std::vector<tune::Alternative> SearchSetup::passes() {
     proposals.budget_s = std::clamp(kProposalShare * budget_s_, 0.5, 6.0);
     proposals.seed = session_options.seed;
     proposals.should_stop = interrupted;
+    proposals.first_orders = passorder::fitting_orders(session, options_.models);
     return tune::propose_passes(session, opened_.file.bytes, opened_.file.name, policy.get(), proposals);
   } catch (const Error& e) {
     spdlog::warn("tuning without orders of passes: {}", e.what());

@@ -132,6 +132,22 @@ TEST_CASE("layouts are proposed by a ranker, or one instruction at a time", "[tu
   CHECK(propose_layouts({}, likes, 100, 2, 0).empty());
 }
 
+TEST_CASE("a search for proposals begins with the given orders", "[tune]") {
+  if (no_worker()) return;
+  passorder::PassSessionOptions pass_options;
+  pass_options.worker = with_worker().worker;
+  passorder::PassSession passes(pass_options);
+  PassProposals proposals{.budget_s = 60, .max_applications = 2};  // one pass for each metric
+  const auto names_it = [&] {
+    const auto proposed = propose_passes(passes, kProgram, "twice.hlo", nullptr, proposals);
+    return std::any_of(proposed.begin(), proposed.end(),
+                       [](const Alternative& one) { return one.decisions[0].value == "transpose-folding"; });
+  };
+  CHECK_FALSE(names_it());
+  proposals.first_orders = {{"transpose-folding"}};
+  CHECK(names_it());
+}
+
 TEST_CASE("orders of a real program's passes are proposed, lower, and combine with layouts", "[tune]") {
   if (no_worker()) return;
   passorder::PassSessionOptions pass_options;
