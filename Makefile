@@ -10,7 +10,7 @@ CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*
 # Set-up is several targets, and one at a time writes .venv.
 .NOTPARALLEL:
 
-.PHONY: fixed-orders known kernel-code code-model machine-kernels tables-perf-model tables-code-model operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev build train-tools demo test wheel bench corpus examples reference lint tidy format clean
+.PHONY: fixed-orders one-walk-policy known kernel-code code-model machine-kernels tables-perf-model tables-code-model operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev build train-tools demo test wheel bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -147,6 +147,10 @@ FIXED_SECONDS ?= 300
 fixed-orders: setup-gym build
 	for seed in 0 1 2; do $(PYTHON) bench/pass_order/fixed_order.py --max-instructions 500 --seconds $(FIXED_SECONDS) --seed $$seed \
 	  --processes 1 -o $(BUILD)/pass_order/fixed_order-$$seed.json || exit; done
+
+# Trains the policy that follows two of the shipped orders again: a minute on an idle core, and some for the passes that it tries.
+one-walk-policy: setup-gym build
+	$(PYTHON) bench/pass_order/follow.py --order data/models/order/orders.json --orders 2,0 -o $(BUILD)/pass_order/one-walk.safetensors
 
 # Trains the shipped policy of `hone order` again, on the training families of bench/pass_order only: ten minutes on an idle core.
 ORDER_STEPS ?= 204800

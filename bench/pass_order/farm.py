@@ -1,5 +1,6 @@
 """Explored programs spread over processes, each with an XLA worker of its own."""
 
+import collections
 import multiprocessing
 import time
 
@@ -7,12 +8,28 @@ import programs
 import states as explored
 
 SAVE_EVERY_S = 120
+FOLDS = 5
+EVERY = 10**9  # instructions: no limit
 
 
 def training_files(limit):
     """Training programs up to a number of instructions, smallest first; the untouched ones that D makes smaller."""
     sizes = {row["name"]: row["instructions"] for row in programs.table()}
     return sorted(programs.chosen("training", limit), key=lambda file: (sizes.get(name_of(file), 150), file.name))
+
+
+def family_of(file):
+    return programs.family_of(file) or f"example {name_of(file)}"
+
+
+def folds_of(files):
+    """Fold by program: whole families, the largest first, to the fold with the fewest programs."""
+    sizes = collections.Counter(family_of(file) for file in files)
+    load, fold = [0] * FOLDS, {}
+    for family, count in sorted(sizes.items(), key=lambda item: (-item[1], item[0])):
+        fold[family] = load.index(min(load))
+        load[fold[family]] += count
+    return {name_of(file): fold[family_of(file)] for file in files}
 
 
 def name_of(file):

@@ -2,10 +2,12 @@
 """One order of 45 passes for all programs: the best that a local search finds on the training programs.
 
     bench/pass_order/fixed_order.py --seconds 600 -o build/pass_order/fixed_order.json
+    bench/pass_order/fixed_order.py --length 135 --begin data/models/order/orders.json --orders 2,0,1 --validation 4
 
 It needs neither features nor a policy: the control for a policy's walk of 45 passes, and a teacher of one (imitate.py).
-The search begins with two rounds of XLA's own order and changes one or two places at a time; a change is kept if the
-mean log gain does not fall. A stopped search continues from its file.
+The search begins with two rounds of XLA's own order, or with given orders one behind the other, and changes one or two
+places at a time; a change is kept if the mean log gain does not fall. A stopped search continues from its file. Longer
+orders are for a policy that follows one and leaves out passes which would change nothing (follow.py).
 """
 
 import argparse
@@ -66,12 +68,29 @@ def search(held, order, actions, seconds, rng):
             yield order, gains
 
 
+def beginning(options, passes):
+    """The actions of the first order."""
+    if options.out.is_file():
+        names = json.loads(options.out.read_text())["passes"]
+    elif options.begin:
+        orders = json.loads(options.begin.read_text())["orders"]
+        names = [name for place in options.orders.split(",") for name in orders[int(place)]["passes"]]
+    else:
+        own = lessons.own_order(passes)
+        return own + own[2 : 2 + options.length - len(own)]
+    return [passes.index(name) for name in names][: options.length]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--max-instructions", type=int, default=2500, help="of training programs")
     parser.add_argument("--only", help="programs of families whose name begins so")
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--length", type=int, default=lessons.LENGTH)
+    parser.add_argument("--begin", type=Path, help="file of orders")
+    parser.add_argument("--orders", default="0", help="which of them, in this order")
+    parser.add_argument("--validation", type=int, help="fold of families (imitate.py) that are left out")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--states", type=Path, default=ROOT / "build" / "pass_order" / "states")
     parser.add_argument("--build", type=Path)
@@ -80,11 +99,11 @@ def main():
     files = farm.training_files(options.max_instructions)
     if options.only:
         files = [file for file in files if farm.programs.family_of(file).startswith(options.only)]
+    if options.validation is not None:
+        fold = farm.folds_of(farm.training_files(farm.EVERY))
+        files = [file for file in files if fold[farm.name_of(file)] != options.validation]
     passes = explored.Worker(files[:1], options.build).passes
-    begin = lessons.own_order(passes)
-    begin += begin[2 : 2 + lessons.LENGTH - len(begin)]
-    if options.out.is_file():
-        begin = [passes.index(name) for name in json.loads(options.out.read_text())["passes"]]
+    begin = beginning(options, passes)
     held = farm.Farm(files, options.processes, options.states, options.build)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     for order, gains in search(held, begin, len(passes), options.seconds, random.Random(options.seed)):

@@ -11,7 +11,6 @@ on unseen families do, and teaches the states they lead to. The last network is 
 """
 
 import argparse
-import collections
 import functools
 import json
 import math
@@ -23,11 +22,10 @@ import farm
 import lessons
 import numpy as np
 import policy_network
-import programs
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = "hone/XlaPassOrderChangeHistory-v0"
-FOLDS, SAMPLED, DEFAULT_FROM = 5, 2, 2  # walks drawn per round; from this round on also from D
+SAMPLED, DEFAULT_FROM = 2, 2  # walks drawn per round; from this round on also from D
 
 
 def parse():
@@ -42,20 +40,6 @@ def parse():
     parser.add_argument("--build", type=Path)
     parser.add_argument("-o", "--out", type=Path, default=ROOT / "build" / "pass_order" / "imitation.safetensors")
     return parser.parse_args()
-
-
-def family_of(file):
-    return programs.family_of(file) or f"example {farm.name_of(file)}"
-
-
-def folds_of(files):
-    """Fold by program: whole families, the largest first, to the fold with the fewest programs."""
-    sizes = collections.Counter(family_of(file) for file in files)
-    load, fold = [0] * FOLDS, {}
-    for family, count in sorted(sizes.items(), key=lambda item: (-item[1], item[0])):
-        fold[family] = load.index(min(load))
-        load[fold[family]] += count
-    return {farm.name_of(file): fold[family_of(file)] for file in files}
 
 
 class Notes:
@@ -151,7 +135,7 @@ def main():
     options = parse()
     options.folder.mkdir(parents=True, exist_ok=True)
     files = farm.training_files(options.max_instructions)
-    fold = folds_of(files)
+    fold = farm.folds_of(files)
     passes = farm.explored.Worker(files[:1], options.build).passes
     named = json.loads(options.orders.read_text())["orders"]
     orders = [[passes.index(name) for name in order] for order in named]
@@ -161,7 +145,7 @@ def main():
         return farm.Farm(files, options.processes, options.folder / "states", options.build)
 
     def lesson_arguments(number):
-        apart = [train(found, lambda name, f=f: fold[name] != f, options)[0] for f in range(FOLDS)]
+        apart = [train(found, lambda name, f=f: fold[name] != f, options)[0] for f in range(farm.FOLDS)]
         return orders, {name: apart[fold[name]] for name in fold}, number, number >= DEFAULT_FROM
 
     found = [round_of(options, held, 0, taught, lambda: (orders,))]

@@ -110,7 +110,7 @@ def walk(states, scores, begin=0, length=LENGTH, rng=None):
         taken = seen[state]
         if taken.all():
             break
-        values = scores(observation(states, state, history, taken))
+        values = scores(observation(states, state, history, taken), history)
         values = np.where(taken, -np.inf, values)
         if rng is not None:
             values = values + rng.gumbel(size=len(values))

@@ -1,6 +1,8 @@
-"""A policy network trained by imitation, in the file format of src/passorder/policy_file.h."""
+"""Policy networks in the file format of src/passorder/policy_file.h: one trained by imitation, and one that says which
+passes would change a program, for a policy that follows an order."""
 
 import json
+import math
 import struct
 
 import numpy as np
@@ -9,6 +11,7 @@ import torch
 OPCODES = 135
 TEMPERATURE = 0.01  # of the targets, in log gain: passes 1 % worse than the best get 1/e of its weight
 IDLE_REGRET, MOST_REGRET, REGRET_WEIGHT = 0.02, 0.3, 30.0
+STEP = 2.0  # between the scores of one pass of an order and the next
 LEAST_VARIANCE, CUT = 0.01, 10.0  # as src/passorder/input_scale.cc
 TENSOR_TYPES = {np.dtype(np.float32): "F32", np.dtype(np.float64): "F64"}
 
@@ -36,13 +39,50 @@ class Network:
     def __init__(self, scale, layers):
         self.scale, self.layers = scale, layers  # (weights [outputs, inputs], bias [outputs])
 
-    def __call__(self, observation):
+    def outputs(self, observation):
         x = self.scale(observation)
         for weights, bias in self.layers[:-1]:
             x = np.tanh(weights @ x + bias)
         weights, bias = self.layers[-1]
-        x = weights @ x + bias
+        return weights @ x + bias
+
+    def __call__(self, observation, history):
+        x = self.outputs(observation)
         return x - x.max() - np.log(np.exp(x - x.max()).sum())
+
+
+class Follower:
+    """Follows an order: next is the first pass behind the last one that changed the program that was not tried in this
+    state and is among the likeliest to change it: as many as a walk of `walk` passes has time for, if it goes through
+    the order evenly. Then come the others whose chance is at least `least`, from the order's beginning on. As `follow`
+    of src/passorder/order_follower.h."""
+
+    def __init__(self, network, order, least, walk):
+        self.network, self.order, self.least, self.walk = network, list(order), least, walk
+
+    def place(self, history):
+        """Behind the last change, each pass of the history being the first such one behind the one before."""
+        at = 0
+        for action in history:
+            ahead = self.order[at:] + self.order[:at]
+            if action in ahead:
+                at = (at + ahead.index(action) + 1) % len(self.order)
+        return at
+
+    def __call__(self, observation, history):
+        logits = self.network.outputs(observation)
+        taken = observation[OPCODES : OPCODES + len(logits)] > 0
+        at, bound = self.place(history), math.log(self.least / (1 - self.least))
+        rest = [a for a in self.order[at:] if not taken[a]]
+        time = -(-self.walk * (len(self.order) - at) // len(self.order))  # rounded up
+        ranked = sorted((logits[a] for a in rest), reverse=True)
+        likely = max(bound, ranked[time - 1]) if len(rest) > time else bound
+        ahead = [a for a in rest if logits[a] >= likely]
+        ahead += [a for a in self.order if not taken[a] and logits[a] >= bound]
+        scores = np.minimum(logits, 0) - STEP * (len(logits) + 1)
+        for rank, action in enumerate(dict.fromkeys(ahead)):
+            scores[action] = -STEP * rank
+        return scores
 
 
 def tried(idle, rng):
@@ -100,6 +140,48 @@ def fit(observations, worth, here, weight, seed=0, epochs=60, hidden=(256, 256),
     return Network(scale, [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in layers])
 
 
+def fit_changes(observations, changes, weight, seed=0, epochs=60, hidden=(64,), rate=4e-3, decay=1e-2):
+    """Trains a network that says which passes change the program [rows, actions], by cross-entropy."""
+    torch.manual_seed(seed)
+    torch.set_num_threads(1)
+    rng = np.random.default_rng(seed)
+    actions, batch = changes.shape[1], 256
+    scale = Scale(observations, actions)
+    values, wanted = torch.tensor(scale(observations), dtype=torch.float32), torch.tensor(changes)
+    values[:, OPCODES : OPCODES + actions] = 0  # a pass that was tried is not asked for
+    weight = torch.tensor(weight / weight.mean(), dtype=torch.float32)
+    widths = [observations.shape[1], *hidden, actions]
+    layers = [torch.nn.Linear(a, b) for a, b in zip(widths, widths[1:], strict=False)]
+    parts = [part for layer in layers for part in (layer, torch.nn.Tanh(), torch.nn.Dropout(0.2))][:-2]
+    network = torch.nn.Sequential(*parts)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=decay)
+    starts = [(epoch, at) for epoch in range(epochs) for at in range(0, len(values), batch)]
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=len(starts) + 1)
+    for _, at in starts:
+        if at == 0:
+            order = torch.tensor(rng.permutation(len(values)))
+        rows = order[at : at + batch]
+        surprise = torch.nn.functional.binary_cross_entropy_with_logits(
+            network(values[rows]), wanted[rows], reduction="none"
+        )
+        loss = (surprise.mean(1) * weight[rows]).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+    for layer in layers[:1]:
+        layer.weight.data[:, OPCODES : OPCODES + actions] = 0
+    return Network(scale, [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in layers])
+
+
+def mean_of(networks):
+    """One network with one hidden layer whose outputs are the means of those of several with the same scale."""
+    first, last = zip(*(network.layers for network in networks), strict=True)
+    hidden = tuple(np.concatenate([layer[part] for layer in first]) for part in range(2))
+    weights = np.concatenate([weights for weights, _ in last], axis=1) / len(networks)
+    return Network(networks[0].scale, [hidden, (weights, np.mean([bias for _, bias in last], axis=0))])
+
+
 def write_tensors(path, tensors, metadata):
     """A safetensors file; tensors by name."""
     header, data = {"__metadata__": metadata}, b""
@@ -113,8 +195,10 @@ def write_tensors(path, tensors, metadata):
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
-def save(path, network, passes, environment, command):
+def save(path, policy, passes, environment, command):
     """The policy as `hone order` and `hone gym eval` read it."""
+    follows = isinstance(policy, Follower)
+    network = policy.network if follows else policy
     hidden = [len(bias) for _, bias in network.layers[:-1]]
     width = network.layers[0][0].shape[1]
     spec = {"id": environment, "actions": len(passes), "observation_width": width, "cost_width": 0, "node_width": 0}
@@ -126,6 +210,13 @@ def save(path, network, passes, environment, command):
         "command": command,
         "steps": "0",
     }
+    if follows:
+        order = {
+            "passes": [passes[action] for action in policy.order],
+            "least_chance": policy.least,
+            "walk": policy.walk,
+        }
+        metadata |= {"format": "hone-policy-order-1", "order": json.dumps(order)}
     tensors = {f"policy.layer{i}.weight": weights.astype(np.float32) for i, (weights, _) in enumerate(network.layers)}
     tensors |= {f"policy.layer{i}.bias": bias.astype(np.float32) for i, (_, bias) in enumerate(network.layers)}
     tensors["scale.values.count"] = np.ones(1)
@@ -147,4 +238,9 @@ def load(path):
     levels = range(1 + len(json.loads(header["__metadata__"]["options"])["layers"]))
     scale = Scale.__new__(Scale)
     scale.mean, scale.variance = tensor("scale.values.mean"), tensor("scale.values.square")
-    return Network(scale, [(tensor(f"policy.layer{i}.weight"), tensor(f"policy.layer{i}.bias")) for i in levels])
+    network = Network(scale, [(tensor(f"policy.layer{i}.weight"), tensor(f"policy.layer{i}.bias")) for i in levels])
+    metadata = header["__metadata__"]
+    if "order" not in metadata:
+        return network
+    order, passes = json.loads(metadata["order"]), json.loads(metadata["environment"])["passes"]
+    return Follower(network, [passes.index(name) for name in order["passes"]], order["least_chance"], order["walk"])

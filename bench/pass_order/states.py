@@ -8,6 +8,7 @@ import ctypes
 import json
 import math
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -18,11 +19,26 @@ sys.path.insert(0, str(ROOT / "python"))
 
 import hone.files  # noqa: E402
 import hone.gym  # noqa: E402
+from hone.gym_library import WORKER  # noqa: E402
 
 OWN_ORDER = "simplification"  # XLA:CPU's own, as one action behind all others
 UNKNOWN = -1
 STEP_LIMIT_S = 600  # of a pass; beyond a pause of the whole machine, which must not count as a pass that hangs
 LOADS = 3  # attempts to load a program
+MOST_BYTES = 2 << 30  # of the XLA process, which keeps the states of all programs: it is ended then, and begins anew
+LOOK_EVERY = 200  # passes
+
+
+def end_large_workers():
+    """The processes of XLA that this one started, where they are large; what they knew is sent again when needed."""
+    children = (pid for task in Path("/proc/self/task").glob("*/children") for pid in task.read_text().split())
+    for pid in children:
+        place = Path("/proc") / pid
+        if place.joinpath("comm").read_text().strip() != WORKER:
+            continue
+        pages = int(place.joinpath("statm").read_text().split()[1])
+        if pages * os.sysconf("SC_PAGE_SIZE") > MOST_BYTES:
+            os.kill(int(pid), signal.SIGKILL)
 
 
 class Worker:
@@ -59,6 +75,8 @@ class Worker:
             ):
                 raise RuntimeError(f"{path}: a step failed")
         self.runs += 1
+        if self.runs % LOOK_EVERY == 0:
+            end_large_workers()
         said = self.said()
         return (said["fingerprint"], said["instructions"], env._values.copy()) if said["changed"] else None
 

@@ -62,6 +62,7 @@ class NetworkPolicy : public LearnedPolicy {
   std::string agent() const override { return header_.options.agent; }
   const EnvironmentSpec& spec() const override { return header_.spec; }
   const nlohmann::json& environment() const override { return header_.environment; }
+  nlohmann::json order() const override { return header_.order; }
 
   std::vector<float> scores(std::span<const Observation> observations) override {
     std::vector<float> all;
@@ -91,7 +92,7 @@ class NetworkPolicy : public LearnedPolicy {
       if (l + 1 == layers_.size()) break;
       for (float& value : x) value = relu ? std::max(value, 0.0f) : std::tanh(value);
     }
-    if (header_.options.agent != "dqn") log_softmax(x);
+    if (header_.options.agent != "dqn" && header_.order.is_null()) log_softmax(x);
     return x;
   }
 

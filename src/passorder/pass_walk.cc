@@ -131,23 +131,33 @@ OrderPolicy::OrderPolicy(const std::string& path, PassSession& session)
   if (static_cast<int64_t>(passes_.size()) != policy_->spec().actions)
     throw Error("the policy lists another number of passes than it scores", path);
   for (const std::string& pass : passes_) session.check_pass(pass);
+  if (!policy_->order().is_null()) order_ = followed_order_from_json(policy_->order(), passes_);
 }
 
-Draw OrderPolicy::draw() const { return policy_->agent() == "dqn" ? Draw::MostlyBest : Draw::Chances; }
+Draw OrderPolicy::draw() const { return !order_ && policy_->agent() == "dqn" ? Draw::MostlyBest : Draw::Chances; }
 
 PassScores OrderPolicy::scores(const std::string& program) {
   return [this, program](const Ordered& place, const std::vector<bool>& taken) {
     std::string key = place.state->fingerprint;
     if (view_.action_history)
       for (const bool was : taken) key += was ? '1' : '0';
-    if (view_.change_history)
+    if (view_.change_history || order_)
       for (const std::string& pass : place.passes) key += ' ' + pass;
     const auto known = known_.find(key);
     if (known != known_.end()) return known->second;
     const Observation seen =
         observe(session_, program, *session_.initial(program), *place.state, place.passes, taken, view_);
-    return known_[key] = policy_->scores({&seen, 1});
+    const std::vector<float> scores = policy_->scores({&seen, 1});
+    return known_[key] = order_ ? follow(*order_, scores, numbers(place.passes), taken) : scores;
   };
+}
+
+// Of the passes that are actions of the policy: XLA's own order is none.
+std::vector<size_t> OrderPolicy::numbers(const PassHistory& passes) const {
+  std::vector<size_t> numbers;
+  for (const std::string& pass : passes)
+    if (const auto found = view_.actions.find(pass); found != view_.actions.end()) numbers.push_back(found->second);
+  return numbers;
 }
 
 std::string shipped_order_policy(const std::string& models) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -12,6 +13,7 @@
 #include "base/rng.h"
 #include "passorder/learned_policy.h"
 #include "passorder/order_candidates.h"
+#include "passorder/order_follower.h"
 #include "passorder/pass_observation.h"
 
 namespace hone::passorder {
@@ -80,8 +82,11 @@ class OrderPolicy {
   PassScores scores(const std::string& program);
 
  private:
+  std::vector<size_t> numbers(const PassHistory& passes) const;
+
   PassSession& session_;
   std::unique_ptr<LearnedPolicy> policy_;
+  std::optional<FollowedOrder> order_;
   std::vector<std::string> passes_;
   PassView view_;                                              // the observations it was trained on
   std::unordered_map<std::string, std::vector<float>> known_;  // by fingerprint and passes taken

@@ -35,11 +35,12 @@ EnvironmentSpec spec_from_json(const nlohmann::json& json) {
 
 PolicyHeader read_policy_header(const options::TensorFile& file, const std::string& path) {
   const auto format = file.metadata.find("format");
-  if (format == file.metadata.end() || format->second != kPolicyFormat)
+  const bool follows = format != file.metadata.end() && format->second == kFollowerFormat;
+  if (format == file.metadata.end() || (format->second != kPolicyFormat && !follows))
     throw Error("not a policy written by hone", path, "hone gym train writes policies");
   try {
     return {options::agent_options_from_json(parse(file, "options")), spec_from_json(parse(file, "spec")),
-            parse(file, "environment")};
+            parse(file, "environment"), follows ? parse(file, "order") : nlohmann::json()};
   } catch (const Error& e) {
     throw Error(e.what(), path, e.hint());
   }

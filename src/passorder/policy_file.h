@@ -15,12 +15,14 @@ namespace hone::passorder {
 class LearnedPolicy;
 
 inline constexpr const char* kPolicyFormat = "hone-policy-1";
+inline constexpr const char* kFollowerFormat = "hone-policy-order-1";  // follows an order (order_follower.h)
 
 // What a file says about its policy.
 struct PolicyHeader {
   options::AgentOptions options;
   EnvironmentSpec spec;
   nlohmann::json environment;  // its options, as given to the training command
+  nlohmann::json order;        // that it follows; null where the network's scores are the policy
 };
 
 nlohmann::json to_json(const EnvironmentSpec& spec);

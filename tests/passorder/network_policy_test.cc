@@ -56,6 +56,28 @@ TEST_CASE("a policy of counts is evaluated without the learning library") {
   CHECK_THROWS_AS(policy->scores({&seen, 1}), InternalError);
 }
 
+TEST_CASE("a policy that follows an order has chances of changes, not of actions") {
+  const TempDir folder;
+  const std::string path = (folder.path() / "policy.safetensors").string();
+  options::TensorFile file = small_policy();
+  CHECK([&] {
+    options::write_safetensors(path, file);
+    return load_policy(path)->order().is_null();
+  }());
+  file.metadata["format"] = kFollowerFormat;
+  options::write_safetensors(path, file);
+  CHECK_THROWS_AS(load_policy(path), Error);  // without its order
+  file.metadata["order"] = R"({"passes": ["b", "a"], "least_chance": 0.1})";
+  options::write_safetensors(path, file);
+  const auto policy = load_policy(path);
+  CHECK(policy->order().at("least_chance") == 0.1);
+  Observation seen;
+  seen.values = {0.3f, -1};
+  const std::vector<float> scores = policy->scores({&seen, 1});
+  CHECK(scores[0] == Approx(std::tanh(0.3) + std::tanh(-1.5)));
+  CHECK(scores[1] == Approx(-std::tanh(-1.5)));
+}
+
 TEST_CASE("damaged policies are errors that name the file") {
   const TempDir folder;
   const std::string path = (folder.path() / "policy.safetensors").string();

@@ -5,6 +5,7 @@ import os
 import random
 import sys
 import tempfile
+import types
 import unittest
 from pathlib import Path
 
@@ -17,6 +18,7 @@ if READY:
     import hone.gym
     import lessons
     import numpy as np
+    import policy_network
     import searches
     import states as explored
 
@@ -94,11 +96,54 @@ class PassSearchesTest(unittest.TestCase):
     def test_a_walk_takes_the_best_pass_once_in_a_state(self):
         scores = np.zeros(len(self.worker.passes))
         scores[self.action("algsimp")], scores[self.action("cse")], scores[self.action("dce")] = 3, 2, 1
-        least, visited = lessons.walk(self.states, lambda seen: scores, length=10)
+        least, visited = lessons.walk(self.states, lambda seen, history: scores, length=10)
         ends = [history for _, history in visited]
         self.assertEqual(ends[0], [])
         self.assertLess(least, self.states.instructions[0])
         self.assertTrue(all(a != b for history in ends for a, b in zip(history, history[1:], strict=False)))
+
+
+@unittest.skipUnless(READY, "NOT TESTED, missing: gymnasium or the build")
+class FollowerTest(unittest.TestCase):
+    """The numbers of tests/passorder/order_follower_test.cc."""
+
+    def scores(self, logits, history=(), taken=(), walk=5):
+        seen = np.zeros(policy_network.OPCODES + 5, np.float32)
+        seen[[policy_network.OPCODES + action for action in taken]] = 1
+        network = types.SimpleNamespace(outputs=lambda observation: np.array(logits, np.float32))
+        return policy_network.Follower(network, [0, 1, 2, 0, 3], 0.01, walk)(seen, list(history)).tolist()
+
+    def test_the_passes_of_an_order_follow_each_other(self):
+        likely = [1] * 5
+        self.assertEqual(self.scores(likely), [0, -2, -4, -6, -12])
+        self.assertEqual(self.scores(likely, [1, 0]), [-2, -4, -6, 0, -12])
+        self.assertEqual(self.scores(likely, [0]), [-4, 0, -2, -6, -12])
+        self.assertEqual(self.scores(likely, [1, 0, 4])[3], 0)
+        self.assertEqual(self.scores(likely, [3])[0], 0)
+
+    def test_what_was_tried_and_what_is_unlikely_is_left_out(self):
+        self.assertEqual(self.scores([1] * 5, taken=[0]), [-12, 0, -2, -4, -12])
+        np.testing.assert_allclose(self.scores([1, -4.5, -4.7, 1, -1]), [0, -2, -16.7, -4, -13], rtol=1e-6)
+
+    def test_what_is_likelier_comes_first_where_time_is_short(self):
+        logits = [1, -1, 2, 0.5, 0]
+        self.assertEqual(self.scores(logits, walk=3), [0, -4, -2, -6, -12])
+        self.assertEqual(self.scores(logits, [0, 1], walk=3), [-2, -4, 0, -6, -12])
+        self.assertEqual(self.scores(logits, [0, 1], [0], walk=3), [-12, -4, 0, -2, -12])
+
+    def test_a_policy_is_the_same_after_it_was_written(self):
+        rng = np.random.default_rng(0)
+        rows = rng.integers(0, 5, (40, policy_network.OPCODES + 3 * 2 + 2)).astype(np.float32)
+        network = policy_network.fit_changes(rows, (rows[:, :2] > 2).astype(np.float32), np.ones(40), epochs=200)
+        right = np.array([network.outputs(row) > 0 for row in rows]) == (rows[:, :2] > 2)
+        self.assertGreater(right.mean(), 0.9)
+        policy = policy_network.Follower(network, [1, 0, 1], 0.1, 45)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "policy.safetensors"
+            policy_network.save(file, policy, ["a", "b"], "hone/XlaPassOrderChangeHistory-v0", "")
+            read = policy_network.load(file)
+        self.assertEqual((read.order, read.least, read.walk), ([1, 0, 1], 0.1, 45))
+        np.testing.assert_allclose(read(rows[0], [0]), policy(rows[0], [0]), rtol=1e-5)
 
 
 if __name__ == "__main__":

@@ -61,6 +61,7 @@ void save_policy(const std::string& path, const Agent& agent, const options::Age
 std::unique_ptr<passorder::LearnedPolicy> open_policy(const std::string& path) {
   const options::TensorFile file = options::read_safetensors(path);
   passorder::PolicyHeader header = passorder::read_policy_header(file, path);
+  if (!header.order.is_null()) throw Error("the policy follows an order, which no agent learns", path);
   try {
     return std::make_unique<OpenedPolicy>(file, std::move(header));
   } catch (const Error& e) {
