@@ -52,7 +52,8 @@ json replay_row(const std::string& file, const std::string& program, Sessions& s
     row["problem"] = failed.what();
     code = std::max(code, 1);
   } catch (const Error& bad) {
-    row["problem"] = bad.where() == file || bad.where().empty() ? bad.what() : bad.where() + ": " + bad.what();
+    const std::string where = bad.where() == file || bad.where().empty() ? "" : bad.where() + ": ";
+    row["problem"] = where + bad.what() + (bad.hint().empty() ? "" : "; " + bad.hint());
     code = std::max(code, 2);
   }
   return row;

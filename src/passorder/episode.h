@@ -37,8 +37,7 @@ struct EpisodeReplay {
 };
 
 // Runs the passes again, up to the first that leaves another program, in a session that should have the episode's limit. `program`:
-// its file, if not the one that the episode names.
-// Throws Error where the file is missing, has other bytes or is no program, and for unknown passes.
+// its file, if not the one that the episode names. Throws Error where the file is missing, has other bytes or is no program, and for unknown passes.
 EpisodeReplay replay(const Episode& episode, PassSession& session, const std::string& program = "");
 
 }  // namespace hone::passorder

@@ -54,7 +54,8 @@ FollowedOrder followed_order_from_json(const nlohmann::json& json, const std::ve
     throw Error(std::string("the policy's order is damaged: ") + e.what());
   }
   if (!(order.least_chance > 0 && order.least_chance < 1)) throw Error("the policy's least chance is not in (0, 1)");
-  if (order.walk < 1 || order.passes.empty()) throw Error("the policy follows no passes");
+  if (order.walk < 1 || order.walk > 1000) throw Error("the walk of the policy is not of 1 to 1000 passes");
+  if (order.passes.empty()) throw Error("the policy follows no passes");
   return order;
 }
 

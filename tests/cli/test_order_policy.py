@@ -14,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
 HONE = BUILD / "hone"
 SHIPPED = ROOT / "data" / "models" / "order" / "policy.safetensors"
+ONE_WALK = SHIPPED.with_name("one-walk.safetensors")
 PROGRAM = ROOT / "examples" / "llama_block.mlir"
 TRAIN = ["--layers", "16", "--environments", "2", "--rollout", "16", "--batch", "8", "--traj-limit", "6"]
 TRAIN += ["--workers", "1", "--passes", "call-inliner,algsimp,cse,dce"]
@@ -28,6 +29,16 @@ def run(*words, code=0):
 
 def run_json(*words):
     return json.loads(run(*words, "--json", "-q").stdout)
+
+
+class OneWalkTest(unittest.TestCase):
+    def test_the_shipped_policy_for_one_walk_reaches_xlas_own_order(self):
+        programs = [ROOT / "examples" / f"{name}.mlir" for name in ("llama_block", "masked_attention")]
+        result = run_json("gym", "eval", *programs, "--policy-file", ONE_WALK, "--walks", "1")
+        self.assertEqual(len(result["programs"]), 2)
+        for row in result["programs"]:
+            self.assertLessEqual(row["applications"], 45)
+            self.assertGreaterEqual(row["first_ratio"], 1)
 
 
 class OrderPolicyTest(unittest.TestCase):

@@ -51,10 +51,13 @@ TEST_CASE("an order is read by the names of its passes", "[rl]") {
       followed_order_from_json({{"passes", {"dce", "cse", "dce"}}, {"least_chance", 0.1}, {"walk", 45}}, actions);
   CHECK(order.passes == std::vector<size_t>{1, 0, 1});
   CHECK(order.least_chance == 0.1);
-  for (const nlohmann::json& bad : {nlohmann::json(), nlohmann::json{{"passes", {"dce"}}},
-                                    nlohmann::json{{"passes", {"x"}}, {"least_chance", 0.1}, {"walk", 45}},
-                                    nlohmann::json{{"passes", {"dce"}}, {"least_chance", 1}, {"walk", 45}},
-                                    nlohmann::json{{"passes", {"dce"}}, {"least_chance", 0.1}, {"walk", 0}},
-                                    nlohmann::json{{"passes", 3}, {"least_chance", 0.1}, {"walk", 45}}})
+  for (const nlohmann::json& bad :
+       {nlohmann::json(), nlohmann::json{{"passes", {"dce"}}},
+        nlohmann::json{{"passes", {"x"}}, {"least_chance", 0.1}, {"walk", 45}},
+        nlohmann::json{{"passes", {"dce"}}, {"least_chance", 1}, {"walk", 45}},
+        nlohmann::json{{"passes", {"dce"}}, {"least_chance", 0.1}, {"walk", 0}},
+        nlohmann::json{{"passes", {"dce"}}, {"least_chance", 0.1}, {"walk", 1000000000000000000}},
+        nlohmann::json{{"passes", nlohmann::json::array()}, {"least_chance", 0.1}, {"walk", 45}},
+        nlohmann::json{{"passes", 3}, {"least_chance", 0.1}, {"walk", 45}}})
     CHECK_THROWS_AS(followed_order_from_json(bad, actions), Error);
 }
