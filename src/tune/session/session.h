@@ -110,6 +110,10 @@ class Session : public Measurer {
   std::vector<NamedArray> inputs();
   // Outputs that another process had for these inputs, judged as a candidate's; no times.
   Measurement judge_outputs(std::vector<NamedArray> outputs);
+  // What XLA makes of the program for one of several devices (wire/hone.fbs). Throws Error for shardings that do not fit.
+  wire::PartitionReplyT partitioned(const wire::PartitioningT& partitioning, bool want_hlo = false);
+  // Runs on host devices, all taking turns, beside one device; of `duel` rounds, budget and limit.
+  wire::RunShardedReplyT run_sharded(const std::vector<wire::PartitioningT>& candidates, const Duel& duel);
   // run() with `runs` runs under XLA's profiler; no slices if there is no profiler.
   TimedRuns profile(const Decisions& decisions, int runs);
 

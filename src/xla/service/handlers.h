@@ -60,6 +60,8 @@ struct Handlers {
   wire::RunReplyT run(const wire::RunRequestT& request);
   wire::ExportReplyT export_program(const wire::ExportRequestT& request);
   wire::VerifyReplyT verify_outputs(const wire::VerifyRequestT& request);
+  wire::PartitionReplyT partition_program(const wire::PartitionRequestT& request);
+  wire::RunShardedReplyT run_sharded(const wire::RunShardedRequestT& request);
   wire::ApplyReplyT apply(const wire::ApplyRequestT& request);
 
  private:

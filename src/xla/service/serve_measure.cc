@@ -9,8 +9,8 @@
 #include "measure/exact.h"
 #include "measure/inputs.h"
 #include "measure/profile.h"
-#include "measure/wide.h"
 #include "service/handlers.h"
+#include "service/judge.h"
 #include "service/to_wire.h"
 #include "status.h"
 #include "wire/client.h"
@@ -72,35 +72,6 @@ std::unique_ptr<wire::CodeCountsT> code_counts(CodeCache* code, const CodeCounte
   return counts;
 }
 
-void set_verdict(wire::MeasureReplyT& reply, wire::Verdict verdict, Stage stage, const std::string& note) {
-  reply.verdict = verdict;
-  reply.stage = wire::to_wire(stage);
-  reply.note = note;
-}
-
-// True when the outputs pass.
-bool judge_outputs(const Comparison& found, wire::MeasureReplyT& reply) {
-  reply.max_error = std::isfinite(found.max_error) ? found.max_error : 1e300;
-  const bool passed = found.equal && found.informative;
-  if (passed)
-    set_verdict(reply, wire::Verdict::Ok, Stage::None, found.note);
-  else if (found.equal)
-    set_verdict(reply, wire::Verdict::Unverified, Stage::Compare, found.note);
-  else
-    set_verdict(reply, wire::Verdict::Mismatch, Stage::Compare, found.note.empty() ? "outputs differ" : found.note);
-  return passed;
-}
-
-// Runs work on the candidate or its duel. A StageError in it becomes the candidate's verdict in the reply.
-template <class Work>
-void about_candidate(wire::MeasureReplyT& reply, Work&& work) {
-  try {
-    work();
-  } catch (const StageError& failed) {
-    set_verdict(reply, wire::verdict_of(failed.stage()), failed.stage(), failed.what());
-  }
-}
-
 DuelOptions duel_options(const wire::MeasureRequestT& request, int threads, bool warm) {
   DuelOptions options;
   options.warm = warm;
@@ -160,22 +131,6 @@ void check_evaluator(const Program& program, const std::vector<xla::Literal>& re
   reply.evaluator_checked = true;
   if (compare(expected, outputs).max_error > kInterpreterTolerance)
     set_verdict(reply, wire::Verdict::Mismatch, Stage::Compare, "outputs differ from the HLO interpreter's");
-}
-
-// Gives a program of half precision whose outputs differ a second chance: they may be as near as default XLA's to those in f32.
-bool judge_by_wide(Program& program, const CompileTarget& target, const std::vector<xla::Literal>& reference,
-                   const std::vector<xla::Literal>& outputs, wire::MeasureReplyT& reply) {
-  if (reply.verdict != wire::Verdict::Mismatch) return false;
-  const std::vector<xla::Literal>* wide = program.wide_reference(target);
-  if (wide == nullptr) return false;
-  const double distance = distance_from_wide(*wide, reference, outputs);
-  if (distance > 1) {
-    reply.note += absl::StrFormat(", and are %.3g times as far from those in f32 as may be", distance);
-    return false;
-  }
-  reply.max_error = distance;
-  set_verdict(reply, wire::Verdict::Ok, Stage::None, "as near as default XLA to the outputs in f32");
-  return true;
 }
 
 // Whether the operation is nearly as exact as default XLA's. Sums of one rounding differ by chance: they count as one unit in

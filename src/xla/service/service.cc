@@ -101,6 +101,10 @@ wire::ReplyT Service::handle(const wire::RequestT& request) {
       reply.body.Set(handlers_->export_program(*r));
     else if (auto* r = body.AsVerifyRequest())
       reply.body.Set(handlers_->verify_outputs(*r));
+    else if (auto* r = body.AsPartitionRequest())
+      reply.body.Set(handlers_->partition_program(*r));
+    else if (auto* r = body.AsRunShardedRequest())
+      reply.body.Set(handlers_->run_sharded(*r));
     else if (body.AsPassesRequest())
       reply.body.Set(list_passes());
     else if (auto* r = body.AsApplyRequest())

@@ -1,0 +1,181 @@
+#include "measure/partition.h"
+
+#include "status.h"
+#include "xla/hlo/parser/hlo_parser.h"
+#include "xla/service/buffer_assignment.h"
+#include "xla/service/call_inliner.h"
+#include "xla/service/cpu/cpu_compiler.h"
+#include "xla_pch.h"
+
+namespace hone::xla_side {
+namespace {
+
+using Opcode = xla::HloOpcode;
+
+xla::HloSharding parsed_sharding(const std::string& text, const xla::HloInstruction& instruction, int partitions) {
+  const std::string name(instruction.name());
+  const xla::HloSharding sharding = take(xla::ParseSharding(text), "sharding of " + name, true);
+  const xla::Shape& shape = instruction.shape();
+  if (!shape.IsArray() || sharding.IsTuple()) throw Error("only arrays can have a sharding", name);
+  check(sharding.Validate(shape, partitions), "sharding of " + name, true);
+  if (sharding.IsReplicated() || sharding.IsTileMaximal()) return sharding;
+  for (int64_t d = 0; d < shape.dimensions_size(); ++d)
+    if (shape.dimensions(d) % sharding.tile_assignment().dim(d) != 0)
+      throw Error("dimension " + std::to_string(d) + " of size " + std::to_string(shape.dimensions(d)) +
+                      " does not divide into " + std::to_string(sharding.tile_assignment().dim(d)) + " parts",
+                  name);
+  return sharding;
+}
+
+double trips(const xla::HloInstruction& loop) {
+  const auto config = loop.backend_config<xla::WhileLoopBackendConfig>();
+  if (!config.ok() || !config->has_known_trip_count()) return 1;
+  return std::max<double>(1, config->known_trip_count().n());
+}
+
+// How often each instruction runs in one run of the computation, times `runs`.
+void count_runs(const xla::HloComputation& computation, double runs, std::unordered_map<std::string, double>& out) {
+  for (const auto* instruction : computation.instructions()) {
+    out[std::string(instruction->name())] += runs;
+    const Opcode opcode = instruction->opcode();
+    if (opcode != Opcode::kWhile && opcode != Opcode::kCall && opcode != Opcode::kConditional) continue;
+    const double each = opcode == Opcode::kWhile ? runs * trips(*instruction) : runs;
+    for (const auto* called : instruction->called_computations()) count_runs(*called, each, out);
+  }
+}
+
+std::vector<int> a_group(const xla::HloInstruction& collective, int partitions) {
+  std::vector<int> devices;
+  if (collective.opcode() == Opcode::kCollectivePermute) {
+    for (const auto& [from, to] : collective.source_target_pairs())
+      if (from != to) return {static_cast<int>(from), static_cast<int>(to)};
+    return {0};
+  }
+  const auto* whole = xla::DynCast<xla::HloCollectiveInstruction>(&collective);
+  if (whole != nullptr && !whole->replica_groups().empty())
+    for (int64_t id : whole->replica_groups()[0].replica_ids()) devices.push_back(static_cast<int>(id));
+  if (devices.empty())
+    for (int i = 0; i < partitions; ++i) devices.push_back(i);
+  return devices;
+}
+
+bool is_collective(Opcode opcode) {
+  return opcode == Opcode::kAllReduce || opcode == Opcode::kAllGather || opcode == Opcode::kReduceScatter ||
+         opcode == Opcode::kAllToAll || opcode == Opcode::kCollectivePermute || opcode == Opcode::kRaggedAllToAll ||
+         opcode == Opcode::kCollectiveBroadcast;
+}
+
+// Kernels are described by themselves; the others do nothing when they run, or run other computations.
+bool moves_nothing(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kFusion:
+    case Opcode::kDot:
+    case Opcode::kConvolution:
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kBitcast:
+    case Opcode::kWhile:
+    case Opcode::kCall:
+    case Opcode::kConditional:
+    case Opcode::kPartitionId:
+    case Opcode::kReplicaId:
+    case Opcode::kAfterAll:
+      return true;
+    default:
+      return false;
+  }
+}
+
+double bytes_of(const xla::Shape& shape) { return xla::ShapeUtil::ByteSizeOf(shape, sizeof(void*)); }
+
+double bytes_of_operands(const xla::HloInstruction& instruction) {
+  double bytes = 0;
+  for (const auto* operand : instruction.operands()) bytes += bytes_of(operand->shape());
+  return bytes;
+}
+
+double moved_by(const xla::HloInstruction& instruction) {
+  const Opcode opcode = instruction.opcode();
+  if (opcode == Opcode::kDynamicSlice || opcode == Opcode::kSlice || opcode == Opcode::kGather)
+    return 2 * bytes_of(instruction.shape());
+  if (opcode == Opcode::kDynamicUpdateSlice) return 2 * bytes_of(instruction.operand(1)->shape());
+  return bytes_of_operands(instruction) + bytes_of(instruction.shape());
+}
+
+void describe_transfers(const xla::HloModule& module, int partitions, Partitioned& out) {
+  count_runs(*module.entry_computation(), 1, out.runs);
+  for (const auto* computation : module.MakeNonfusionComputations())
+    for (const auto* instruction : computation->instructions()) {
+      const auto runs = out.runs.find(std::string(instruction->name()));
+      if (runs == out.runs.end()) continue;  // the body of a reduction
+      const Opcode opcode = instruction->opcode();
+      if (is_collective(opcode))
+        out.collectives.push_back({std::string(xla::HloOpcodeString(opcode)), bytes_of_operands(*instruction),
+                                   a_group(*instruction, partitions), runs->second});
+      else if (!moves_nothing(opcode))
+        out.moved_bytes += runs->second * moved_by(*instruction);
+    }
+}
+
+std::vector<std::string> texts(const xla::HloSharding& sharding) {
+  std::vector<std::string> out;
+  if (!sharding.IsTuple()) return {sharding.ToString()};
+  for (const xla::HloSharding& element : sharding.tuple_elements()) out.push_back(element.ToString());
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<xla::HloModule> with_shardings(const xla::HloModule& program, const Partitioning& partitioning) {
+  auto module = program.Clone("");
+  module->set_name(program.name());
+  check(xla::CallInliner().Run(module.get()).status(), "inlining calls");
+  const int partitions = partitioning.partitions;
+  if (partitions < 1) throw Error("a program needs at least one device");
+  for (auto* computation : module->computations())
+    for (auto* instruction : computation->instructions()) instruction->clear_sharding();
+  xla::HloComputation* entry = module->entry_computation();
+  for (auto* parameter : entry->parameter_instructions())
+    parameter->set_sharding(parameter->shape().IsTuple()
+                                ? xla::HloSharding::SingleTuple(parameter->shape(), xla::HloSharding::Replicate())
+                                : xla::HloSharding::Replicate());
+  std::unordered_map<std::string, xla::HloInstruction*> by_name;
+  for (auto* instruction : entry->instructions()) by_name[std::string(instruction->name())] = instruction;
+  for (const auto& [name, text] : partitioning.shardings) {
+    const auto found = by_name.find(name);
+    if (found == by_name.end()) throw Error("the entry computation has no such instruction", name);
+    found->second->set_sharding(parsed_sharding(text, *found->second, partitions));
+  }
+  // A donated parameter may be divided otherwise than its result.
+  module->set_input_output_alias_config(xla::HloInputOutputAliasConfig(entry->root_instruction()->shape()));
+  auto& config = module->mutable_config();
+  config.set_num_partitions(partitions);
+  config.set_use_spmd_partitioning(partitions > 1);
+  config.set_use_shardy_partitioner(false);
+  config.set_allow_spmd_sharding_propagation_to_output({true});
+  config.set_static_device_assignment(xla::DeviceAssignment(1, partitions));
+  return module;
+}
+
+Partitioned partition(const xla::HloModule& program, const CompileTarget& target, const Partitioning& partitioning) {
+  static auto* compiler = new xla::cpu::CpuCompiler;
+  Partitioned out;
+  const auto module = with_shardings(program, partitioning);
+  at_stage(Stage::Passes, [&] {
+    out.lowered = lower(*module, target, {});
+    describe_transfers(*out.lowered.module, partitioning.partitions, out);
+    check(out.lowered.module->set_schedule(take(compiler->CreateHloSchedule(*out.lowered.module), "schedule")),
+          "schedule");
+    const auto buffers = take(compiler->CreateBufferAssignment(*out.lowered.module), "buffer assignment");
+    out.peak_bytes = buffers->GetStats().total_allocation_bytes;
+  });
+  if (out.lowered.module->has_spmd_parameters_shardings())
+    for (const xla::HloSharding& sharding : out.lowered.module->spmd_parameters_shardings())
+      out.parameters.push_back(sharding.ToString());
+  if (out.lowered.module->has_spmd_output_sharding()) out.results = texts(out.lowered.module->spmd_output_sharding());
+  return out;
+}
+
+}  // namespace hone::xla_side
