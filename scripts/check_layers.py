@@ -32,6 +32,7 @@ RANKS = {
     "report": 8,
     "collect": 9,
     "place": 9,
+    "sharding": 9,
     "optimize": 10,
     "request": 10,
     "cli": 11,

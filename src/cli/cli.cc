@@ -58,6 +58,7 @@ const std::vector<Command>& commands() {
       {"report", "write the report of a tuned package as an HTML page, and its search as a trace", declare_report},
       {"order", "order XLA's own passes so that fewer operations are left", declare_order},
       {"place", "decide devices, order and fusion of a program's operations in a simulator", declare_place},
+      {"shard", "divide a program between the devices of a mesh, as XLA and JAX take it", declare_shard},
       {"opt", "run a list of XLA's passes on a program", declare_opt},
       {"passes", "list XLA's passes by name", declare_passes},
       {"collect", "measure kernels and layouts of programs, and export them as data sets", declare_collect},

@@ -100,6 +100,7 @@ Runner declare_passes(CLI::App& app);
 Runner declare_opt(CLI::App& app);
 Runner declare_order(CLI::App& app);
 Runner declare_place(CLI::App& app);
+Runner declare_shard(CLI::App& app);
 Runner declare_tpugraphs(CLI::App& app);
 Runner declare_doctor(CLI::App& app);
 Runner declare_worker(CLI::App& app);

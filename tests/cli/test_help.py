@@ -19,7 +19,7 @@ from reference import decisions  # noqa: E402
 
 # Names of values in help texts.
 VALUES = {"N", "X", "NAME", "FILE", "FOLDER", "LIST", "DURATION", "GIB", "MS", "US", "ISA", "TYPE", "RULE", "START"}
-VALUES |= {"ENGINE", "ADDRESS", "WHERE"}
+VALUES |= {"ENGINE", "ADDRESS", "WHERE", "MESH"}
 GROUPS_OF_TUNE = ["Positionals", "Program", "Search", "Models", "Database", "Output", "Advanced"]
 # Options that --help does not show: old spellings, and options that processes of hone pass to each other.
 HIDDEN = {
