@@ -133,8 +133,9 @@ class Sharding {
   SearchOptions options() {
     SearchOptions options;
     options.seed = command_.program->seed.value_or(0);
-    options.max_evaluations = static_cast<int>(
-        command_.steps.value_or(command_.budget.empty() ? kEvaluations : std::numeric_limits<int>::max()));
+    constexpr int64_t kMost = std::numeric_limits<int>::max();
+    options.max_evaluations =
+        static_cast<int>(std::min(kMost, command_.steps.value_or(command_.budget.empty() ? kEvaluations : kMost)));
     const double budget_s = command_.budget.empty() ? 0 : parse_duration_s(command_.budget, "--budget");
     options.should_stop = [=, begin_s = steady_s()] {
       return interrupted() || (budget_s > 0 && seconds_since(begin_s) > budget_s);

@@ -182,9 +182,9 @@ void print_shard(const ShardAnswer& answer) {
              human_bytes(answer.one_device.peak_bytes));
   for (const ShardRow& row : answer.rows) {
     const ShardEstimate& e = row.estimate;
-    fmt::print("  {:<16} {:>10} {:>10} {:>12} {:>10.3f}x{}  {}\n", row.name, e.valid ? human_ns(e.seconds * 1e9) : "-",
+    fmt::print("  {:<16} {:>10} {:>10} {:>12} {:>11}{}  {}\n", row.name, e.valid ? human_ns(e.seconds * 1e9) : "-",
                human_ns(e.collective_seconds * 1e9), human_bytes(e.peak_bytes),
-               e.valid ? answer.one_device.seconds / e.seconds : 0.0, measured_text(row),
+               e.valid ? fmt::format("{:.3f}x", answer.one_device.seconds / e.seconds) : "-", measured_text(row),
                e.valid ? exchange_text(e) : e.error);
   }
   print_specs(answer);
