@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 
 #include "base/clock.h"
@@ -89,7 +90,6 @@ class Sharding {
     elapsed_s_ = seconds_since(begin_s);
     evaluations_ = cost_->evaluated();
     rows_.push_back({command_.strategy, found.best, cost_->estimate(found.best), {}});
-    session().begin_confirmation();  // an interrupt ends the search alone
     const ShardEstimate& answer = rows_.back().estimate;
     if (!answer.valid && interrupted()) throw RunError("interrupted before any sharding was evaluated");
     if (!answer.valid)
@@ -97,8 +97,55 @@ class Sharding {
                   opened_.file.name, "a mesh of more devices, or devices with more memory");
   }
 
-  // On host devices, whatever the topology is.
-  void run() {
+  // On host devices, whatever the topology is. False where that failed: then there are no times, and nothing was compared. An answer with
+  // other outputs than one device's makes room for the fastest that has the same; throws RunError where none has.
+  bool run() {
+    try {
+      run_rows();
+    } catch (const tune::Stopped&) {
+      return false;
+    } catch (const wire::NoWorker&) {
+      throw;
+    } catch (const RunError& failed) {
+      spdlog::warn("the shardings were not run: {}", failed.what());
+      return false;
+    }
+    take_verified();
+    return true;
+  }
+
+  void print_answer(bool write) {
+    session().begin_confirmation();  // an interrupt ended the search alone
+    const wire::PartitionReplyT completed =
+        session().partitioned(partitioning_of(space_, rows_.back().choice), /*want_hlo=*/true);
+    if (write && !command_.hlo.empty()) write_file(command_.hlo, completed.annotated);
+    const ShardAnswer answer{command_, opened_.file.name, topology_, space_,       one_device_,
+                             rows_,    measured_,         completed, evaluations_, elapsed_s_};
+    if (command_.output->json)
+      print(shard_json(answer));
+    else
+      print_shard(answer);
+  }
+
+ private:
+  static bool verified(const ShardRow& row) { return row.measured && row.measured->outcome == tune::Outcome::Ok; }
+
+  void take_verified() {
+    ShardRow& answer = rows_.back();
+    if (verified(answer)) return;
+    const ShardRow* best = nullptr;
+    for (const ShardRow& row : rows_)
+      if (verified(row) && (!best || is_better(row, *best))) best = &row;
+    const std::string note = answer.measured ? answer.measured->note : "it was not run";
+    if (!best) throw RunError("no sharding has the outputs of one device", opened_.file.name, note);
+    spdlog::warn("the sharding found has other outputs than one device{}{}: {} is the answer", note.empty() ? "" : ": ",
+                 note, best->name);
+    const std::string strategy = answer.name;
+    answer = *best;
+    answer.name = strategy;
+  }
+
+  void run_rows() {
     std::vector<Choice> choices;
     std::vector<wire::PartitioningT> candidates;
     for (const ShardRow& row : rows_) {
@@ -115,19 +162,6 @@ class Sharding {
     }
   }
 
-  void print_answer() {
-    const wire::PartitionReplyT completed =
-        session().partitioned(partitioning_of(space_, rows_.back().choice), /*want_hlo=*/true);
-    if (!command_.hlo.empty()) write_file(command_.hlo, completed.annotated);
-    const ShardAnswer answer{command_, opened_.file.name, topology_, space_,       one_device_,
-                             rows_,    measured_,         completed, evaluations_, elapsed_s_};
-    if (command_.output->json)
-      print(shard_json(answer));
-    else
-      print_shard(answer);
-  }
-
- private:
   tune::Session& session() { return *opened_.session; }
 
   SearchOptions options() {
@@ -171,11 +205,14 @@ int shard(const ShardCommand& command) {
   if (!command.budget.empty() && !(parse_duration_s(command.budget, "--budget") > 0))
     throw Error("a search of no time", "--budget", "give more than 0 s");
   make_strategy(command.strategy);
+  if (const auto folder = std::filesystem::path(command.hlo).parent_path();
+      !folder.empty() && !std::filesystem::is_directory(folder))
+    throw Error("there is no such folder", folder.string(), "-o names a file in a folder that exists");
   Sharding sharding(command, mesh, topology);
   sharding.decide();
-  if (command.run && !interrupted()) sharding.run();
-  sharding.print_answer();
-  return 0;
+  const bool ran = !command.run || interrupted() || sharding.run();
+  sharding.print_answer(ran);
+  return ran ? 0 : 1;
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "sharding/collectives.h"
 
 #include <algorithm>
+#include <string>
+
+#include "base/error.h"
 
 namespace hone::sharding {
 
@@ -21,6 +24,9 @@ double collective_seconds(const Collective& collective, const sim::Topology& top
   if (scatters) steps = n - 1;
   if (collective.kind == "all-gather") steps = n - 1, bytes = collective.bytes;
   if (permutes) steps = 1, bytes = collective.bytes;
+  for (const int device : collective.devices)
+    if (device < 0 || device >= topology.size())
+      throw RunError("a collective of a device that the mesh does not have", std::to_string(device));
   double slowest = 0;
   for (size_t i = 0; i < collective.devices.size(); ++i) {
     const int from = collective.devices[i], to = collective.devices[(i + 1) % collective.devices.size()];

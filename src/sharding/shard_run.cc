@@ -52,13 +52,21 @@ MeasuredShardings run_shardings(tune::Session& session, const std::vector<wire::
     if (candidates.size() < 2) throw;
   }
   MeasuredShardings out;
+  bool any = false;
+  std::string last;
   for (const wire::PartitioningT& candidate : candidates) try {
-      MeasuredShardings one = measured_shardings(session.run_sharded({candidate}, duel), 1);
-      one.candidates.insert(one.candidates.begin(), out.candidates.begin(), out.candidates.end());
-      out = std::move(one);
+      const MeasuredShardings one = measured_shardings(session.run_sharded({candidate}, duel), 1);
+      const auto least = [any](double a, double b) { return any ? std::min(a, b) : b; };
+      out.threads = one.threads;
+      out.one_thread_seconds = least(out.one_thread_seconds, one.one_thread_seconds);
+      out.all_threads_seconds = least(out.all_threads_seconds, one.all_threads_seconds);
+      out.candidates.push_back(one.candidates[0]);
+      any = true;
     } catch (const wire::WorkerFailure& died) {
-      out.candidates.push_back({.outcome = tune::Outcome::Crashed, .note = died.what()});
+      last = died.what();
+      out.candidates.push_back({.outcome = tune::Outcome::Crashed, .note = last});
     }
+  if (!any) throw RunError("no sharding and not one device could be run: " + last);
   return out;
 }
 

@@ -12,6 +12,7 @@ namespace hone::sharding {
 namespace {
 
 constexpr size_t kMostProducts = 8;  // groups that are decided
+constexpr size_t kMostSpecs = 4096;  // of one group
 
 // All ways to give each axis to one dimension of the array or to none; replicated first.
 std::vector<Spec> all_specs(const Mesh& mesh, const std::vector<int64_t>& dims) {
@@ -23,7 +24,7 @@ std::vector<Spec> all_specs(const Mesh& mesh, const std::vector<int64_t>& dims) 
       for (size_t d = 0; d < dims.size(); ++d) {
         Spec spec = out[i];
         spec[d].push_back(axis);
-        if (divides(mesh, spec, dims)) out.push_back(std::move(spec));
+        if (out.size() < kMostSpecs && divides(mesh, spec, dims)) out.push_back(std::move(spec));
       }
   }
   return out;

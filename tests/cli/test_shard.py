@@ -146,9 +146,38 @@ class AnswerTest(ShardTest):
         rows = {row["name"]: row for row in self.shard("loop", "--mesh", "2", "--steps", "5")["table"]}
         self.assertEqual(rows["data-parallel"]["collectives"], {})
         self.assertLess(rows["data-parallel"]["kernel_seconds"], rows["replicated"]["kernel_seconds"])
-        in_loop = rows["tensor-parallel"]["collectives"] if "tensor-parallel" in rows else {}
+        in_loop = rows["tensor-parallel"]["collectives"]
+        self.assertTrue(in_loop)
         for exchange in in_loop.values():
             self.assertEqual(exchange["count"] % 5, 0)
+
+    def test_programs_that_are_divided_already_are_refused(self):
+        (self.dir / "reduce.hlo").write_text(
+            "HloModule m\nadd { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b) }\n"
+            "ENTRY e { x = f32[8,8] parameter(0)\n"
+            " ROOT r = f32[8,8] all-reduce(x), replica_groups={{0,7}}, to_apply=add }"
+        )
+        done = self.hone("shard", "reduce.hlo", "--mesh", "2", "-o", "out.hlo", code=2)
+        self.assertIn("collectives of its own", done.stderr.decode())
+        self.assertFalse((self.dir / "out.hlo").exists())
+
+    def test_constraints_and_donors_of_a_program_make_room(self):
+        (self.dir / "own.hlo").write_text(
+            "HloModule m, buffer_donor={ (0, {}) }\n"
+            "ENTRY e { x = f32[64,64] parameter(0)\n"
+            ' c = f32[64,64] custom-call(x), custom_call_target="Sharding", sharding={devices=[2,1]<=[2]}\n'
+            " w = f32[64,64] parameter(1)\n"
+            " ROOT d = f32[64,64] dot(c, w), lhs_contracting_dims={1}, rhs_contracting_dims={0} }"
+        )
+        answer = self.json("shard", "own.hlo", "--mesh", "2", "--steps", "4", "--run", "--quiet")
+        measured = [row["measured"] for row in answer["table"] if row.get("measured")]
+        self.assertTrue(measured)
+        for row in measured:
+            self.assertEqual(row["outcome"], "ok", row)
+
+    def test_a_missing_folder_is_told_before_the_search(self):
+        done = self.hone("shard", "mlp.hlo", "--mesh", "2", "-o", "none/out.hlo", code=2)
+        self.assertIn("no such folder", done.stderr.decode())
 
     def test_two_axes(self):
         answer = self.shard("mlp", "--mesh", "2x2", "--steps", "10", "--devices", "gpu4-nvlink")

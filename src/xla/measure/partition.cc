@@ -126,6 +126,29 @@ std::vector<std::string> texts(const xla::HloSharding& sharding) {
   return out;
 }
 
+// A program that communicates by itself, or that says in the middle how a value is divided by hand, is no program of one device. What
+// with_sharding_constraint asks for is decided anew: the call is its operand.
+void remove_own_shardings(xla::HloModule& module) {
+  for (auto* computation : module.computations())
+    for (auto* instruction : computation->MakeInstructionPostOrder()) {
+      if (is_collective(instruction->opcode()))
+        throw Error("the program has collectives of its own", std::string(instruction->name()),
+                    "give the program of one device, before it is divided");
+      if (instruction->opcode() == Opcode::kCustomCall) {
+        const std::string& target = instruction->custom_call_target();
+        if (target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape")
+          throw Error("the program is divided by hand (" + target + ")", std::string(instruction->name()),
+                      "give the program without shard_map");
+        if (target == "Sharding")
+          check(computation->ReplaceInstruction(instruction, instruction->mutable_operand(0)), "a sharding constraint");
+        else
+          instruction->clear_sharding();
+        continue;
+      }
+      instruction->clear_sharding();
+    }
+}
+
 }  // namespace
 
 std::unique_ptr<xla::HloModule> with_shardings(const xla::HloModule& program, const Partitioning& partitioning) {
@@ -134,8 +157,7 @@ std::unique_ptr<xla::HloModule> with_shardings(const xla::HloModule& program, co
   check(xla::CallInliner().Run(module.get()).status(), "inlining calls");
   const int partitions = partitioning.partitions;
   if (partitions < 1) throw Error("a program needs at least one device");
-  for (auto* computation : module->computations())
-    for (auto* instruction : computation->instructions()) instruction->clear_sharding();
+  remove_own_shardings(*module);
   xla::HloComputation* entry = module->entry_computation();
   for (auto* parameter : entry->parameter_instructions())
     parameter->set_sharding(parameter->shape().IsTuple()
@@ -150,6 +172,7 @@ std::unique_ptr<xla::HloModule> with_shardings(const xla::HloModule& program, co
   }
   // A donated parameter may be divided otherwise than its result.
   module->set_input_output_alias_config(xla::HloInputOutputAliasConfig(entry->root_instruction()->shape()));
+  module->buffer_donor_config() = xla::HloBufferDonorConfig();
   auto& config = module->mutable_config();
   config.set_num_partitions(partitions);
   config.set_use_spmd_partitioning(partitions > 1);

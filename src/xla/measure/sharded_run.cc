@@ -1,6 +1,7 @@
 #include "measure/sharded_run.h"
 
 #include <cstdlib>
+#include <cstring>
 
 #include "base/clock.h"
 #include "decisions/program_options.h"
@@ -148,11 +149,12 @@ std::vector<xla::Literal> ShardedRun::outputs() const {
   for (size_t i = 0; i < c.result_shapes.size(); ++i) {
     xla::Literal whole(c.result_shapes[i]);
     const xla::HloSharding& sharding = c.results[i];
-    const int parts = sharding.IsTileMaximal() ? 1 : c.partitions;
-    for (int d = 0; d < parts; ++d) {
+    for (int d = 0; d < c.partitions; ++d) {
       const auto part = take(c.outputs[d].at(i)->ToLiteral().Await(), "output");
-      if (parts == 1) {
-        check(whole.CopyFrom(*part), "output");
+      if (sharding.IsTileMaximal()) {
+        if (d == 0) check(whole.CopyFrom(*part), "output");
+        if (std::memcmp(part->untyped_data(), whole.untyped_data(), static_cast<size_t>(whole.size_bytes())) != 0)
+          throw RunError("devices have different copies of a result that is on all of them");
         continue;
       }
       const std::vector<int64_t> from = sharding.TileOffsetForDevice(whole.shape(), d);
