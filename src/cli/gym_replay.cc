@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
+#include <memory>
 
 #include "base/error.h"
 #include "base/printable.h"
@@ -23,13 +23,19 @@ struct ReplayCommand {
   std::string program;
 };
 
-// One session, and so one worker, for each limit of a step.
-using Sessions = std::map<double, passorder::PassSession>;
+// One session, and so one worker, of the last episode's limit of a step.
+struct Sessions {
+  double step_limit_s = 0;
+  std::unique_ptr<passorder::PassSession> session;
+};
 
-passorder::PassSession& session_for(Sessions& sessions, double step_limit_s) {
+passorder::PassSession& session_for(Sessions& last, double step_limit_s) {
+  if (last.session && last.step_limit_s == step_limit_s) return *last.session;
   passorder::PassSessionOptions options;
-  options.step_limit_s = step_limit_s;
-  return sessions.try_emplace(step_limit_s, options).first->second;
+  options.step_limit_s = last.step_limit_s = step_limit_s;
+  last.session = nullptr;  // the worker before ends first
+  last.session = std::make_unique<passorder::PassSession>(options);
+  return *last.session;
 }
 
 // Its exit code is left in `code` if that is lower.

@@ -51,7 +51,7 @@ Episode read_episode(const std::string& path) {
       throw Error(std::string("is not of format ") + kEpisodeFormat, path, "docs/reference/gym.md describes it");
     Episode episode{object.at("program"), object.at("sha256"), count_of(object, path), {}};
     episode.step_limit_s = object.value("step_limit_s", episode.step_limit_s);
-    if (!(episode.step_limit_s > 0)) throw Error("the limit of a step is not above 0 s", path, "step_limit_s");
+    if (!(episode.step_limit_s >= 0)) throw Error("the limit of a step is below 0 s", path, "step_limit_s");
     for (const json& step : object.at("steps"))
       episode.steps.push_back({step.at("pass"), count_of(step, path), step.at("fingerprint")});
     return episode;

@@ -62,6 +62,8 @@ FollowedOrder followed_order_from_json(const nlohmann::json& json, const std::ve
 std::vector<float> follow(const FollowedOrder& order, const std::vector<float>& logits,
                           const std::vector<size_t>& history, const std::vector<bool>& taken) {
   if (taken.size() != logits.size()) throw InternalError("the scores of an order have another number of passes");
+  if (!std::all_of(logits.begin(), logits.end(), [](float logit) { return std::isfinite(logit); }))
+    throw Error("the policy's scores are no numbers");
   const auto bound = static_cast<float>(std::log(order.least_chance / (1 - order.least_chance)));
   std::vector<float> scores;
   for (const float logit : logits)

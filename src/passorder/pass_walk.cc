@@ -131,7 +131,11 @@ OrderPolicy::OrderPolicy(const std::string& path, PassSession& session)
   if (static_cast<int64_t>(passes_.size()) != policy_->spec().actions)
     throw Error("the policy lists another number of passes than it scores", path);
   for (const std::string& pass : passes_) session.check_pass(pass);
-  if (!policy_->order().is_null()) order_ = followed_order_from_json(policy_->order(), passes_);
+  try {
+    if (!policy_->order().is_null()) order_ = followed_order_from_json(policy_->order(), passes_);
+  } catch (const Error& e) {
+    throw Error(e.what(), path, e.hint());
+  }
 }
 
 Draw OrderPolicy::draw() const { return !order_ && policy_->agent() == "dqn" ? Draw::MostlyBest : Draw::Chances; }
@@ -139,7 +143,7 @@ Draw OrderPolicy::draw() const { return !order_ && policy_->agent() == "dqn" ? D
 PassScores OrderPolicy::scores(const std::string& program) {
   return [this, program](const Ordered& place, const std::vector<bool>& taken) {
     std::string key = place.state->fingerprint;
-    if (view_.action_history)
+    if (view_.action_history || order_)
       for (const bool was : taken) key += was ? '1' : '0';
     if (view_.change_history || order_)
       for (const std::string& pass : place.passes) key += ' ' + pass;

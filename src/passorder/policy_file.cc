@@ -33,6 +33,17 @@ EnvironmentSpec spec_from_json(const nlohmann::json& json) {
   }
 }
 
+namespace {
+
+// A policy that follows an order must not pass for one that does not.
+nlohmann::json order_of(const options::TensorFile& file) {
+  nlohmann::json order = parse(file, "order");
+  if (!order.is_object()) throw Error("the policy is damaged: order");
+  return order;
+}
+
+}  // namespace
+
 PolicyHeader read_policy_header(const options::TensorFile& file, const std::string& path) {
   const auto format = file.metadata.find("format");
   const bool follows = format != file.metadata.end() && format->second == kFollowerFormat;
@@ -40,7 +51,7 @@ PolicyHeader read_policy_header(const options::TensorFile& file, const std::stri
     throw Error("not a policy written by hone", path, "hone gym train writes policies");
   try {
     return {options::agent_options_from_json(parse(file, "options")), spec_from_json(parse(file, "spec")),
-            parse(file, "environment"), follows ? parse(file, "order") : nlohmann::json()};
+            parse(file, "environment"), follows ? order_of(file) : nlohmann::json()};
   } catch (const Error& e) {
     throw Error(e.what(), path, e.hint());
   }

@@ -42,6 +42,9 @@ PredictedTime PredictedTimes::of(const std::string& program, const PassState& st
     std::vector<uint64_t> hashes;
     for (const auto& [hash, ns] : known) hashes.push_back(hash);
     made = session_.kernels(program, history, std::move(hashes));
+  } catch (const wire::NoWorker& gone) {
+    predicted.error = gone.what();
+    lasting = false;
   } catch (const wire::WorkerFailure& died) {
     predicted.error = died.what();
     lasting = died.kind() == wire::WorkerFailure::Kind::Crashed;

@@ -2,6 +2,7 @@
 #include "passorder/order_follower.h"
 
 #include <catch2/catch.hpp>
+#include <limits>
 
 #include "base/error.h"
 
@@ -60,4 +61,6 @@ TEST_CASE("an order is read by the names of its passes", "[rl]") {
         nlohmann::json{{"passes", nlohmann::json::array()}, {"least_chance", 0.1}, {"walk", 45}},
         nlohmann::json{{"passes", 3}, {"least_chance", 0.1}, {"walk", 45}}})
     CHECK_THROWS_AS(followed_order_from_json(bad, actions), Error);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK_THROWS_AS(follow(order, {nan, 0}, {}, {false, false}), Error);
 }

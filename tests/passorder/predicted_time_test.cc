@@ -134,7 +134,7 @@ TEST_CASE("hone order minimises the predicted run time, not the instructions", "
 
 TEST_CASE("a prediction that took too long is tried again", "[rl][passes]") {
   PassSessionOptions options = session_options();
-  options.kernels_limit_s = 3;
+  options.kernels_limit_s = 8;
   PassSession session(options);
   const std::string program = session.load(kDots, "dots");
   int asked = 0;
