@@ -5,15 +5,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from train_kernels import host_of
+from train_kernels import host_of, names_of
 
 LEAST_CYCLES = 50  # of code that does more than to call a library
 STATIC = ("objects", "functions", "code_bytes", "instructions", "loops", "loop_depth")  # without numbers of runs
-
-
-def names_of(tool, *which):
-    """The names of features: of HLO, or with "code" of code."""
-    return subprocess.run([tool, "names", *which], check=True, capture_output=True, text=True).stdout.split()
 
 
 class CodeRows:

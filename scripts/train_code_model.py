@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import xgboost
-from code_rows import CodeRows, names_of
+from code_rows import CodeRows
 from dataset import parts_of
-from train_kernels import OF_TASK, SETTINGS, balanced, write_model
+from train_kernels import OF_TASK, SETTINGS, balanced, names_of, write_model
 
 FEATURES = "hcx"
 

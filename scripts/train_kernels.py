@@ -39,6 +39,11 @@ FEATURE_VERSION = 1  # kFeatureVersion of src/features/encoded.h
 MOST_WEIGHT = 3.0
 
 
+def names_of(tool, *which):
+    """The names of features: of HLO, or with "code" of code."""
+    return subprocess.run([tool, "names", *which], check=True, capture_output=True, text=True).stdout.split()
+
+
 def read_rows(tool, folder):
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "rows.npz"
@@ -127,7 +132,7 @@ def main():
     rows, target, weight, task = training_part(arguments.datasets, arguments.tool, parts)
     settings = SETTINGS | OF_TASK[task] | {"seed": arguments.seed}
     model = xgboost.train(settings, xgboost.DMatrix(rows, target, weight=weight), arguments.trees, verbose_eval=False)
-    names = subprocess.run([arguments.tool, "names"], check=True, capture_output=True, text=True).stdout.split()
+    names = names_of(arguments.tool)
     predicts = "ratio" if task == "tile" else "run time"
     write_model(model, rows, arguments, {"task": task, "predicts": predicts}, names)
 

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
 import harness  # noqa: E402
 from dataset import kendall, parts_of  # noqa: E402
-from train_kernels import OF_TASK, SETTINGS, host_of, targets  # noqa: E402
+from train_kernels import OF_TASK, SETTINGS, host_of, names_of, targets  # noqa: E402
 
 FOLDS = 4
 MOST = 1.5  # a logarithm: options that are slower or faster than the default by more count as these
@@ -200,9 +200,7 @@ def main():
     parser.add_argument("--cache", type=Path, help="folder that keeps rows and leads for the next run")
     parser.add_argument("--tool", default=str(ROOT / "build" / "bench_kernel_rows"))
     arguments = parser.parse_args()
-    arguments.names = subprocess.run(
-        [arguments.tool, "names", "code"], check=True, capture_output=True, text=True
-    ).stdout.split()
+    arguments.names = names_of(arguments.tool, "code")
     parts = parts_of(arguments.split)
     every = [Rows(folder, arguments, parts) for folder in arguments.datasets]
     for rows in every:

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
 import harness  # noqa: E402
 from dataset import kendall, parts_of  # noqa: E402
-from train_kernels import MOST_WEIGHT, OF_TASK, SETTINGS, host_of, read_rows  # noqa: E402
+from train_kernels import OF_TASK, SETTINGS, balanced, host_of, read_rows  # noqa: E402
 
 LEAST_NS, LEAST_MEASURED_NS = 5000, 2000
 BELIEVED = 0.9  # kBelieved of src/cost/leaf_correction.h
@@ -46,7 +46,7 @@ class Rows:
 def trained(sets, trees):
     chosen = [rows.parts == "train" for rows in sets]
     target = [(rows.log_ns - rows.analytical)[here] for rows, here in zip(sets, chosen, strict=True)]
-    weight = [np.full(len(part), min(MOST_WEIGHT, max(map(len, target)) / len(part))) for part in target]
+    weight = balanced([np.ones(len(part)) for part in target])
     features = np.concatenate([rows.features[here] for rows, here in zip(sets, chosen, strict=True)])
     data = xgboost.QuantileDMatrix(features, np.concatenate(target), weight=np.concatenate(weight))
     return xgboost.train(SETTINGS | OF_TASK["fusion"] | {"seed": 0}, data, trees)

@@ -23,13 +23,13 @@ struct ReplayCommand {
   std::string program;
 };
 
-// One session, and so one worker, of the last episode's limit of a step.
-struct Sessions {
+// The session, and so the worker, of the last episode, whose limit of a step it has.
+struct LastSession {
   double step_limit_s = 0;
   std::unique_ptr<passorder::PassSession> session;
 };
 
-passorder::PassSession& session_for(Sessions& last, double step_limit_s) {
+passorder::PassSession& session_for(LastSession& last, double step_limit_s) {
   if (last.session && last.step_limit_s == step_limit_s) return *last.session;
   passorder::PassSessionOptions options;
   options.step_limit_s = last.step_limit_s = step_limit_s;
@@ -39,7 +39,7 @@ passorder::PassSession& session_for(Sessions& last, double step_limit_s) {
 }
 
 // Its exit code is left in `code` if that is lower.
-json replay_row(const std::string& file, const std::string& program, Sessions& sessions, int& code) {
+json replay_row(const std::string& file, const std::string& program, LastSession& last, int& code) {
   json row = {{"file", file},     {"program", nullptr},      {"initial", nullptr}, {"steps", nullptr},
               {"equal_steps", 0}, {"instructions", nullptr}, {"problem", nullptr}};
   try {
@@ -47,8 +47,7 @@ json replay_row(const std::string& file, const std::string& program, Sessions& s
     row["program"] = program.empty() ? episode.program : program;
     row["initial"] = episode.instructions;
     row["steps"] = episode.steps.size();
-    const passorder::EpisodeReplay done =
-        passorder::replay(episode, session_for(sessions, episode.step_limit_s), program);
+    const passorder::EpisodeReplay done = passorder::replay(episode, session_for(last, episode.step_limit_s), program);
     row["equal_steps"] = done.steps;
     row["instructions"] = done.instructions;
     if (done.problem.empty()) return row;
@@ -74,7 +73,7 @@ void print_episode(const json& row) {
 
 // An episode that cannot be replayed is a row as well: the others are not lost.
 int replay_episodes(const ReplayCommand& c) {
-  Sessions sessions;
+  LastSession last;
   ProgressOptions shown;
   shown.total = static_cast<double>(c.files.size());
   shown.quiet = c.output->quiet;
@@ -82,7 +81,7 @@ int replay_episodes(const ReplayCommand& c) {
   json rows = json::array();
   int code = 0;
   for (const std::string& file : c.files) {
-    rows.push_back(replay_row(file, c.program, sessions, code));
+    rows.push_back(replay_row(file, c.program, last, code));
     progress.update(static_cast<double>(rows.size()), file);
   }
   progress.finish();

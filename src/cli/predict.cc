@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <system_error>
@@ -76,9 +77,9 @@ std::optional<cost::OpenCodeModel> code_model_of(const PredictCommand& c, const 
 class Predictor {
  public:
   Predictor(const PredictCommand& c, const tune::Target& target)
-      : model_(model_of(c, target)), code_model_(code_model_of(c, target)) {}
-  std::string name() const {
-    if (!code_model_) return model_->name();
+      : code_model_(code_model_of(c, target)), open_([&c, target] { return model_of(c, target); }) {}
+  std::string name() {
+    if (!code_model_) return model().name();
     return fmt::format("ensemble of {} that see the code{}", code_model_->model.members(),
                        code_model_->correction.helps ? ", corrected for this machine" : "");
   }
@@ -97,14 +98,21 @@ class Predictor {
     }
     return {predict(kernel, {kernel.default_value()})[0], false};
   }
-  bool predicts_runtime() const { return model_->predicts_runtime(); }
+  bool predicts_runtime() { return code_model_ || model().predicts_runtime(); }
   std::vector<double> predict(const Kernel& kernel, const std::vector<std::string>& options) {
-    return model_->predict(cost::EncodedOptions(kernel, options).view());
+    return model().predict(cost::EncodedOptions(kernel, options).view());
   }
 
  private:
-  std::unique_ptr<cost::LearnedModel> model_;
+  // Before compiling; beside trees that see the code few kernels need it.
+  cost::LearnedModel& model() {
+    if (!model_) model_ = open_();
+    return *model_;
+  }
+
   std::optional<cost::OpenCodeModel> code_model_;
+  std::function<std::unique_ptr<cost::LearnedModel>()> open_;
+  std::unique_ptr<cost::LearnedModel> model_;
 };
 
 std::vector<Kernel> predictable_kernels(tune::Session& session) {

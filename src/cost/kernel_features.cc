@@ -164,6 +164,7 @@ void measure_convolution(const KernelNodes& nodes, int64_t n, KernelShape& k) {
   const KernelNodes::Columns& c = KernelNodes::columns();
   const int feature = static_cast<int>(nodes.at(n, c.output_feature)),
             batch = static_cast<int>(nodes.at(n, c.output_batch));
+  k.groups = nodes.at(n, c.groups);
   k.spatial = nodes.rank(n) - 2;
   k.spatial_elements = 1;
   for (int d = 0; d < nodes.rank(n); ++d) {
@@ -245,11 +246,15 @@ void measure_nodes(const KernelNodes& nodes, KernelShape& k) {
     if (op == "parameter") {
       k.largest_parameter = std::max(k.largest_parameter, nodes.bytes(n));
       k.parameter_bytes += nodes.bytes(n);
+      k.parameters += 1;
+      k.scalar_parameters += nodes.elements(n) == 1;
+      k.least_parameter = k.least_parameter == 0 ? nodes.bytes(n) : std::min(k.least_parameter, nodes.bytes(n));
     }
     if (op == "dot") {
       k.contracted = nodes.at(n, c.contracted);
       k.lhs_contracting = nodes.at(n, c.lhs_contracting);
       k.rhs_contracting = nodes.at(n, c.rhs_contracting);
+      measure_dot(nodes, n, k);
     }
     if (op == "convolution" || op == "reduce-window" || op == "select-and-scatter") {
       k.window = nodes.at(n, c.window);
@@ -257,15 +262,8 @@ void measure_nodes(const KernelNodes& nodes, KernelShape& k) {
       k.base_dilation = nodes.at(n, c.base_dilation);
       k.window_dilation = nodes.at(n, c.window_dilation);
     }
-    if (op == "parameter") {
-      k.parameters += 1;
-      k.scalar_parameters += nodes.elements(n) == 1;
-      k.least_parameter = k.least_parameter == 0 ? nodes.bytes(n) : std::min(k.least_parameter, nodes.bytes(n));
-    }
     if (op == "convolution") measure_convolution(nodes, n, k);
-    if (op == "dot") measure_dot(nodes, n, k);
     if (op == "gather") measure_gather(nodes, n, k);
-    if (op == "convolution") k.groups = nodes.at(n, c.groups);
   }
 }
 

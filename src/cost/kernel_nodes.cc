@@ -38,16 +38,22 @@ const KernelNodes::Columns& KernelNodes::columns() {
                             .is_u64 = at("is_u64"),
                             .is_pred = at("is_pred"),
                             .is_c64 = at("is_c64"),
-                            .is_f32 = at("is_f32"),
                             .is_s32 = at("is_s32"),
                             .is_u32 = at("is_u32"),
                             .window_size = at("window_size_0"),
                             .output_feature = at("convolution_output_feature_dim"),
                             .output_batch = at("convolution_output_batch_dim"),
                             .padding_low = at("window_padding_low_sum"),
-                            .dot_batch = at("dot_lhs_batch_0"),
                             .slice_sizes = at("gather_slice_sizes_0")};
   return c;
+}
+
+KernelNodes::Neighbours::Neighbours(int64_t nodes, std::span<const int32_t> of, std::span<const int32_t> to)
+    : first_(nodes + 1), all_(of.size()) {
+  for (const int32_t node : of) ++first_[node + 1];
+  std::partial_sum(first_.begin(), first_.end(), first_.begin());
+  std::vector<int32_t> next(first_.begin(), first_.end() - 1);
+  for (size_t e = 0; e < of.size(); ++e) all_[next[of[e]]++] = to[e];
 }
 
 KernelNodes::KernelNodes(const KernelView& kernel) : kernel_(kernel), width_(features::node_feature_count()) {
@@ -59,18 +65,8 @@ KernelNodes::KernelNodes(const KernelView& kernel) : kernel_(kernel), width_(fea
   const int layout = columns().layout;
   for (int64_t n = 0; n < kernel.nodes(); ++n)
     while (ranks_[n] < kRank && at(n, layout + ranks_[n]) >= 0) ++ranks_[n];
-  first_user_.resize(kernel.nodes() + 1);
-  for (const int32_t from : kernel.edge_from) ++first_user_[from + 1];
-  std::partial_sum(first_user_.begin(), first_user_.end(), first_user_.begin());
-  users_.resize(kernel.edge_from.size());
-  first_operand_.resize(kernel.nodes() + 1);
-  for (const int32_t to : kernel.edge_to) ++first_operand_[to + 1];
-  std::partial_sum(first_operand_.begin(), first_operand_.end(), first_operand_.begin());
-  operands_.resize(kernel.edge_from.size());
-  std::vector<int32_t> place(first_operand_.begin(), first_operand_.end() - 1);
-  for (size_t e = 0; e < kernel.edge_from.size(); ++e) operands_[place[kernel.edge_to[e]]++] = kernel.edge_from[e];
-  std::vector<int32_t> next(first_user_.begin(), first_user_.end() - 1);
-  for (size_t e = 0; e < kernel.edge_from.size(); ++e) users_[next[kernel.edge_from[e]]++] = kernel.edge_to[e];
+  users_ = Neighbours(kernel.nodes(), kernel.edge_from, kernel.edge_to);
+  operands_ = Neighbours(kernel.nodes(), kernel.edge_to, kernel.edge_from);
 }
 
 std::string_view KernelNodes::opcode(int64_t node) const { return features::opcode_name(kernel_.opcodes[node]); }

@@ -5,18 +5,13 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/stats.h"
 
 namespace hone::cost {
 namespace {
 
 constexpr double kSmoothing = 0.2;   // chosen on validation programs
 constexpr double kMostResidual = 2;  // a logarithm: beyond it a measurement counts as a disturbed one
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // The lower triangle L of L L^T = matrix [n, n], symmetric and positive definite (Cholesky).
 std::vector<double> lower_triangle(std::vector<double> matrix, size_t n) {
@@ -55,7 +50,7 @@ LeafCorrection::LeafCorrection(std::vector<const Trees*> members, std::span<cons
     const std::vector<uint16_t> leaves = leaves_of(rows.subspan(i * width, width));
     leaves_.insert(leaves_.end(), leaves.begin(), leaves.end());
   }
-  middle_ = median_of({log_ratios.begin(), log_ratios.end()});
+  middle_ = median({log_ratios.begin(), log_ratios.end()});
   std::vector<double> left, gram(n * n);
   for (const double ratio : log_ratios) {
     left.push_back(std::clamp(ratio - middle_, -kMostResidual, kMostResidual));

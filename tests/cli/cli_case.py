@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,20 @@ PROGRAMS = {"elementwise": ELEMENTWISE, "softmax": SOFTMAX, "dot": DOT, "loop": 
 def own_environment(folder):
     """The environment of a hone whose database and compiled code lie in `folder`, not in the user's folders."""
     return dict(os.environ, XDG_DATA_HOME=str(folder / "data"), XDG_CACHE_HOME=str(folder / "cache"))
+
+
+def interrupted(command, begun, timeout=300, **options):
+    """Ctrl-C at the first line of standard error for which begun(line): the exit code, and the object it printed."""
+    command = list(map(str, command))
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    ) as process:  # fmt: skip
+        for line in process.stderr:
+            if begun(line):
+                break
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=timeout)
+    return process.returncode, json.loads(out)
 
 
 class CliTest(unittest.TestCase):

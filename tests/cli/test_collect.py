@@ -6,11 +6,12 @@ Runs build/hone (or that of $HONE_BUILD_DIR). Needs only the standard library.
 import json
 import os
 import pathlib
-import signal
 import sqlite3
 import subprocess
 import tempfile
 import unittest
+
+from cli_case import interrupted
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
@@ -137,16 +138,9 @@ class Collect(Folder):
             "--max-options",
             "0",
         ]
-        with subprocess.Popen(
-            list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as run:
-            for line in run.stderr:  # the log names each candidate as it is measured
-                if "kernel " in line and "rounds" in line:
-                    break
-            run.send_signal(signal.SIGINT)
-            out, _ = run.communicate(timeout=300)
-        self.assertEqual(run.returncode, 0)
-        report = json.loads(out)
+        # The log names each candidate as it is measured.
+        code, report = interrupted(command, lambda line: "kernel " in line and "rounds" in line)
+        self.assertEqual(code, 0)
         self.assertTrue(report["interrupted"])
         self.assertFalse(report["complete"])
         with sqlite3.connect(self.db) as rows:

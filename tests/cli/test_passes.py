@@ -3,10 +3,11 @@
 import json
 import os
 import pathlib
-import signal
 import subprocess
 import tempfile
 import unittest
+
+from cli_case import interrupted
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
@@ -132,15 +133,8 @@ class PassesTest(unittest.TestCase):
     def test_an_interrupt_keeps_what_was_found(self):
         out = self.tmp / "interrupted.hlo"
         command = [HONE, "order", SMALL, "--budget", "300s", "--seed", "0", "--json", "-o", out]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        with process:
-            for line in process.stderr:
-                if "best" in line:  # the search has begun
-                    break
-            process.send_signal(signal.SIGINT)
-            stdout, _ = process.communicate(timeout=120)
-        self.assertEqual(process.returncode, 0)
-        result = json.loads(stdout)
+        code, result = interrupted(command, lambda line: "best" in line, timeout=120)  # the search has begun
+        self.assertEqual(code, 0)
         self.assertTrue(result["interrupted"])
         self.assertTrue(result["verified"])
         self.assertLessEqual(len(result["guard"]["slower"]), 2)  # of the candidates one at most, and XLA's own order

@@ -7,12 +7,11 @@ Needs only the standard library. The test that decodes a trace with Perfetto's d
 import itertools
 import json
 import pathlib
-import signal
 import subprocess
 import tempfile
 import unittest
 
-from cli_case import HONE, ROOT, own_environment
+from cli_case import HONE, ROOT, interrupted, own_environment
 
 BLOCK = ROOT / "examples" / "layer_norm_chain.mlir"
 
@@ -139,17 +138,9 @@ class GraphTest(PlaceTest):
     def test_an_interrupted_search_answers_with_its_best_plan(self):
         command = [str(HONE), "place", "diamond.json", "--devices", "two.toml", "--budget", "300s", "--json", "-o",
                    "plan.json"]  # fmt: skip
-        with subprocess.Popen(
-            command, cwd=self.dir, env=own_environment(self.dir), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True,
-        ) as process:  # fmt: skip
-            for line in process.stderr:
-                if "best" in line:  # the search has begun
-                    break
-            process.send_signal(signal.SIGINT)
-            out, _ = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 0)
-        answer = json.loads(out)
+        environment = own_environment(self.dir)
+        code, answer = interrupted(command, lambda line: "best" in line, timeout=60, cwd=self.dir, env=environment)
+        self.assertEqual(code, 0)
         self.assertTrue(answer["interrupted"])
         self.assertLess(answer["step_seconds"], 1.1e-3)
         self.assertEqual(json.loads((self.dir / "plan.json").read_text())["step_seconds"], answer["step_seconds"])
