@@ -3,7 +3,8 @@
 annealing on a model's predictions followed by a shorter time of measuring; from XLA's own fusion and from a random one.
 
 All other decisions are XLA's own. The speed-up is that of the final duels against default XLA, which is the result if
-nothing is faster: none is below 1. Each run is one row of a file; finished rows are not run again.
+nothing is faster: none is below 1. Each run is one row of a file; finished rows are not run again. Every run has a
+database of its own: none knows what another has measured.
 """
 
 import argparse
@@ -25,8 +26,6 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
         1,
         "--budget",
         f"{hardware_s + model_s}s",
-        "--db",
-        options.db,
         "--quiet",
         *isa_words(options),
     ]
@@ -39,7 +38,9 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(prefix="hone-bench-") as folder:
         try:
             row["tune"] = call_hone(
-                options.hone, [*arguments, "-o", Path(folder) / "f.hone"], 600 + 5 * (hardware_s + model_s)
+                options.hone,
+                [*arguments, "--db", Path(folder) / "own.db", "-o", Path(folder) / "f.hone"],
+                600 + 5 * (hardware_s + model_s),
             )
         except (HoneError, OSError) as error:
             row["error"] = str(error)
