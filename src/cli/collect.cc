@@ -66,6 +66,7 @@ collect::ExportReport export_to(const CollectCommand& command, const Database& d
   options.kind = command.options.kind;
   options.threads = command.options.threads;
   options.host = command.host;
+  options.cold = command.options.cold;
   return collect::export_dataset(database, command.out, options);
 }
 
@@ -290,6 +291,8 @@ void add_collect_options(CLI::App& app, CollectCommand& command) {
                  "most kernels of one program, 0 = all (default 0)");
   app.add_option("--visits", command.options.visits,
                  "measurements of each candidate, each in another process, all once before any again (default 1)");
+  app.add_flag("--cold", command.options.cold,
+               "measure with all inputs out of the caches, as weights are that fill more than the last one");
   app.add_option("--configurations", command.options.configurations,
                  "random fusion configurations per program (default: tile 6, fusion 40)");
   app.add_option("--seed", command.options.seed, "seed for configurations, samples and inputs (default 0)");
@@ -312,6 +315,7 @@ void add_export_options(CLI::App& app, CollectCommand& command) {
       ->check(one_of({"tile", "fusion"}));
   app.add_option("--threads", command.options.threads, "number of threads whose measurements are taken (default 1)");
   app.add_option("--host", command.host, "host whose measurements are taken (default: the one with most)");
+  app.add_flag("--cold", command.options.cold, "the times that hone collect --cold measured");
   app.add_flag("--each-host", command.each_host, "one data set for each host, in folders of their names");
 }
 

@@ -115,18 +115,19 @@ class Predictor {
   std::unique_ptr<cost::LearnedModel> model_;
 };
 
-std::vector<Kernel> predictable_kernels(tune::Session& session) {
-  std::vector<Kernel> found = session.lower({}, /*want_fusion=*/false).kernels;
-  std::erase_if(found, [](const Kernel& kernel) { return kernel.module.empty(); });
-  if (found.empty()) throw Error("the program has no kernel that can be predicted", session.name());
+Lowered predictable(tune::Session& session) {
+  Lowered found = session.lower({}, /*want_fusion=*/false);
+  std::erase_if(found.kernels, [](const Kernel& kernel) { return kernel.module.empty(); });
+  if (found.kernels.empty()) throw Error("the program has no kernel that can be predicted", session.name());
   return found;
 }
 
 json number_or_null(double ns) { return ns > 0 ? json(ns) : json(); }
 
 // 0 when the kernel could not be measured.
-double measured_default(tune::Session& session, const Kernel& kernel) {
-  const tune::Duel duel{.min_rounds = 6, .max_rounds = 16, .budget_ms = 80, .precision = 0.015, .limit_s = 20};
+double measured_default(tune::Session& session, const Kernel& kernel, bool cold = false) {
+  const tune::Duel duel{
+      .min_rounds = 6, .max_rounds = 16, .budget_ms = 80, .precision = 0.015, .cold = cold, .limit_s = 20};
   const tune::Measurement m = session.measure_kernel(kernel, kernel.default_value(), duel);
   return m.ok() ? 0.5 * (m.baseline_ns + m.candidate_ns) : 0;
 }
@@ -142,36 +143,42 @@ struct Errors {
   }
 };
 
-json predict_program(const PredictCommand& c, Predictor& predictor, tune::Session& session,
-                     const std::vector<Kernel>& kernels) {
+json predict_program(const PredictCommand& c, Predictor& predictor, tune::Session& session, const Lowered& program) {
   if (!predictor.predicts_runtime())
     throw Error("these weights rank options and predict no run times", c.model_file,
                 "--kernel FINGERPRINT --tiles ranks, weights of hone train fusion predict run times");
   ProgressOptions shown;
   shown.quiet = c.output->quiet || !(c.measure || predictor.compiles());
-  shown.total = static_cast<double>(kernels.size());
+  shown.total = static_cast<double>(program.kernels.size());
   Progress progress(c.measure ? "measuring" : "compiling", shown);
   json rows = json::array();
   Errors errors;
   double predicted_sum = 0, measured_sum = 0;
   int unmeasured = 0;
-  for (const Kernel& k : kernels) {
+  for (const Kernel& k : program.kernels) {
     const auto [predicted, saw_code] = predictor.predict_default(session, k);
     json row = {{"name", k.name},   {"fingerprint", k.fingerprint}, {"kind", k.kind},
                 {"count", k.count}, {"predicted_ns", predicted},    {"code_seen", saw_code}};
-    predicted_sum += predicted * k.count;
+    row["runs"] = k.runs;
+    row["bytes"] = k.bytes;
+    row["outside_bytes"] = k.outside_bytes;
+    predicted_sum += predicted * k.runs;
     if (c.measure) {
       const double measured = measured_default(session, k);
       row["measured_ns"] = number_or_null(measured);
       errors.add(predicted, measured);
       unmeasured += measured <= 0;
-      measured_sum += measured * k.count;
+      measured_sum += measured * k.runs;
+      row["cold_ns"] = number_or_null(measured_default(session, k, /*cold=*/true));
     }
     rows.push_back(row);
     progress.update(static_cast<double>(rows.size()), k.name);
   }
   json result = {
       {"program", session.name()}, {"model", predictor.name()}, {"kernels", rows}, {"predicted_ns", predicted_sum}};
+  result["outside_bytes"] = program.outside_bytes;
+  result["moved_bytes"] = program.moved_bytes;
+  result["unknown_loops"] = program.unknown_loops;
   if (!c.measure) return result;
   errors.put(result);
   result["kernels_measured_ns"] = measured_sum;
@@ -268,9 +275,9 @@ int run_predict(const PredictCommand& c) {
     throw Error("only one model can be given", "--analytical", "leave out one of --model-file and --analytical");
   OpenedProgram opened = open_program(c.program);
   Predictor predictor(c, opened.session->target());
-  const std::vector<Kernel> kernels = predictable_kernels(*opened.session);
-  const json result = c.tiles ? predict_tiles(c, predictor, *opened.session, kernel_named(kernels, c.kernel))
-                              : predict_program(c, predictor, *opened.session, kernels);
+  const Lowered program = predictable(*opened.session);
+  const json result = c.tiles ? predict_tiles(c, predictor, *opened.session, kernel_named(program.kernels, c.kernel))
+                              : predict_program(c, predictor, *opened.session, program);
   if (c.output->json)
     print(result);
   else if (c.tiles)

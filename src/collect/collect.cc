@@ -220,8 +220,8 @@ class Collection {
   History history_of(const StoredKernel& kernel) {
     History history;
     const bool careful = options_.kind == CollectKind::Fusion;
-    for (const Record& row :
-         database_.find_kernel(kernel.fingerprint, measurer_.host(), options_.threads, measurer_.xla_version())) {
+    for (const Record& row : database_.find_kernel(kernel.fingerprint, measurer_.host(), options_.threads,
+                                                   measurer_.xla_version(), options_.cold ? "cold kernel" : "kernel")) {
       if (careful && row.status == "ok" && row.rounds < options_.careful.min_rounds) continue;
       int& visits = history.visits[row.decisions];
       visits = row.status == "ok" && visits < kFailed ? visits + 1 : kFailed;
@@ -245,7 +245,8 @@ class Collection {
   // collection's time and hardly ever win. False when there is no time left.
   bool measure_values(const StoredKernel& kernel, const std::string& program_fingerprint,
                       const std::vector<std::string>& values, History history, bool patient) {
-    const tune::Duel& duel = options_.kind == CollectKind::Fusion ? options_.careful : options_.quick;
+    tune::Duel duel = options_.kind == CollectKind::Fusion ? options_.careful : options_.quick;
+    duel.cold = options_.cold;
     Deferred later{kernel.fingerprint, program_fingerprint, {}};
     for (const std::string& value : values) {
       if (!history.usable || history.deaths >= kDeathsPerKernel) {  // skipped: no usable default, or it crashes

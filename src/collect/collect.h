@@ -36,6 +36,7 @@ struct CollectOptions {
   // Measurements of each candidate, each in another process: all candidates are visited once before any is visited again, since a kernel's
   // time differs more between processes and minutes than within one duel.
   int visits = 1;
+  bool cold = false;       // all inputs leave the caches before each run; these times are stored beside the others
   int configurations = 0;  // random fusion configurations per program; 0 = 6 for tiles, 40 for fusion
   uint64_t seed = 0;       // of configurations, samples of options and inputs
   int threads = 1;
@@ -115,6 +116,7 @@ struct ExportOptions {
   int threads = 1;
   std::string host;         // empty = the one with most rows
   std::string xla_version;  // empty = the one with most rows
+  bool cold = false;        // run times with inputs out of the caches
 };
 
 // The hosts with measurements of this number of threads, those with most rows first.

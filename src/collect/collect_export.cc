@@ -125,8 +125,8 @@ ExportReport export_dataset(const Database& database, const std::string& folder,
   std::optional<DatasetWriter> writer;  // made with the first sample, so that no empty folder is left
   std::set<std::string> programs;
   for (const StoredKernelSummary& summary : database.stored_kernels(options.threads)) {
-    const std::vector<Record> rows =
-        database.find_kernel(summary.fingerprint, under.host, options.threads, under.xla_version);
+    const std::vector<Record> rows = database.find_kernel(summary.fingerprint, under.host, options.threads,
+                                                          under.xla_version, options.cold ? "cold kernel" : "kernel");
     if (rows.empty()) continue;
     const std::optional<StoredKernel> kernel = database.find_stored_kernel(summary.fingerprint, options.threads);
     const Runtimes runtimes =

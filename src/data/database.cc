@@ -79,10 +79,11 @@ void Database::try_writing(const std::string& path, int busy_timeout_ms) {
   if (unclaimed) sql->claim();
 }
 
-// Rows of one kernel or program under equal conditions; `scope` is also the name of the fingerprint's column.
+// Rows of one kernel or program under equal conditions; the fingerprint's column is named by the scope's last word.
 std::vector<Record> Database::find(const std::string& scope, const std::string& fingerprint, const std::string& host,
                                    int threads, const std::string& xla_version, const char* rest) const {
-  const std::string where = "WHERE scope = ? AND " + scope + " = ? AND host = ? AND threads = ? AND xla_version = ? ";
+  const std::string column = scope.substr(scope.rfind(' ') + 1);
+  const std::string where = "WHERE scope = ? AND " + column + " = ? AND host = ? AND threads = ? AND xla_version = ? ";
   Statement query(*sql_, select_records(schema_, where + rest));
   query.bind(0, scope);
   query.bind(1, fingerprint);
@@ -109,8 +110,8 @@ bool Database::add(const Record& given) {
 }
 
 std::vector<Record> Database::find_kernel(const std::string& kernel, const std::string& host, int threads,
-                                          const std::string& xla_version) const {
-  return find("kernel", kernel, host, threads, xla_version, kOldestFirst);
+                                          const std::string& xla_version, const char* scope) const {
+  return find(scope, kernel, host, threads, xla_version, kOldestFirst);
 }
 
 std::vector<Record> Database::find_program(const std::string& program, const std::string& host, int threads,

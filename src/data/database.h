@@ -72,9 +72,10 @@ class Database {
   // Stores one row, which then survives the end of this process. False if an equal row (except for the id) exists. A NaN
   // max_error is stored as infinity. Throws InternalError if problems(record).
   bool add(const Record& record);
-  // All rows of a kernel, or of a whole program (scope "program"), under these conditions; oldest first.
+  // All rows of a kernel, or of a whole program (scope "program"), under these conditions; oldest first. A kernel's scope is "kernel",
+  // or "cold kernel" for its times with inputs out of the caches.
   std::vector<Record> find_kernel(const std::string& kernel, const std::string& host, int threads,
-                                  const std::string& xla_version) const;
+                                  const std::string& xla_version, const char* scope = "kernel") const;
   std::vector<Record> find_program(const std::string& program, const std::string& host, int threads,
                                    const std::string& xla_version) const;
   // The row with status "ok" and the highest lower bound of its ratio; nullopt if there is none.

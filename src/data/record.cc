@@ -43,8 +43,9 @@ const std::vector<std::string>& record_statuses() {
 
 std::vector<std::string> problems(const Record& r) {
   std::vector<std::string> found;
-  if (r.scope != "kernel" && r.scope != "program") found.push_back("unknown scope '" + r.scope + "'");
-  if (r.scope == "kernel") check_given("kernel", r.kernel, found);
+  if (r.scope != "kernel" && r.scope != "cold kernel" && r.scope != "program")
+    found.push_back("unknown scope '" + r.scope + "'");
+  if (r.scope.ends_with("kernel")) check_given("kernel", r.kernel, found);
   if (r.scope == "program") check_given("program", r.program, found);
   const auto& statuses = record_statuses();
   if (std::find(statuses.begin(), statuses.end(), r.status) == statuses.end())

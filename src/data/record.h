@@ -10,7 +10,7 @@ namespace hone {
 // One measured candidate. Ratios are default/candidate run time: above 1 is faster than default XLA.
 struct Record {
   int64_t id = 0;         // assigned by the database
-  std::string scope;      // "kernel" | "program"
+  std::string scope;      // "kernel" | "cold kernel", whose inputs left the caches before each run | "program"
   std::string program;    // fingerprint
   std::string kernel;     // fingerprint; empty when scope is "program"
   std::string decisions;  // to_text() of the decisions; for a kernel the decision's value

@@ -13,10 +13,12 @@ namespace hone {
 struct Kernel {
   std::string fingerprint, name, kind;  // kind: "fusion", "dot", "convolution"
   int count = 1;                        // how often it occurs
+  double runs = 1;  // in one run of the program, where loops that XLA knows count with all their steps
   std::string hlo;
   double flops = 0, bytes = 0;  // of one run
   double bytes_read = 0, bytes_written = 0, transcendentals = 0;
-  std::string module;  // HloModuleProto, for models; may be empty
+  double outside_bytes = 0;  // read in one run of the program from its parameters and constants
+  std::string module;        // HloModuleProto, for models; may be empty
   std::string default_tile;
   std::vector<std::string> instructions;  // that run it, by name in the lowered module
   Dimension dimension;
@@ -33,7 +35,10 @@ struct Lowered {
   std::vector<Kernel> kernels;
   std::vector<Dimension> dimensions;    // of the whole program
   std::vector<std::string> of_weights;  // instructions that compute the same on every run: of declared weights alone
-  Decisions unmatched;                  // of those lowered under: what nothing in the program was about
+  double outside_bytes = 0;             // of parameters, constants and results
+  double moved_bytes = 0;  // read and written in one run by what is no kernel: copies, sorts, library calls
+  int unknown_loops = 0;   // whose number of steps XLA does not know: what is in them runs once
+  Decisions unmatched;     // of those lowered under: what nothing in the program was about
 };
 
 }  // namespace hone

@@ -68,7 +68,7 @@ size_t PredictedTimes::kernels_known() {
 
 double PredictedTimes::sum(const OrderKernels& made, const Kernels& known) {
   double ns = 0;
-  for (const Kernel& kernel : made.kernels) ns += ns_of(kernel, known) * kernel.count;
+  for (const Kernel& kernel : made.kernels) ns += ns_of(kernel, known) * kernel.runs;
   return ns;
 }
 

@@ -68,8 +68,10 @@ std::unique_ptr<KernelTimes> roofline_times(const sim::Device& device) { return 
 
 ShardEstimate estimate_of(const wire::PartitionReplyT& reply, const sim::Topology& topology, KernelTimes& times) {
   ShardEstimate out;
-  for (size_t i = 0; i < reply.kernels.size(); ++i)
-    out.kernel_seconds += reply.runs.at(i) * times.seconds(wire::from_wire(*reply.kernels[i]));
+  for (const auto& sent : reply.kernels) {
+    const Kernel kernel = wire::from_wire(*sent);
+    out.kernel_seconds += kernel.runs * times.seconds(kernel);
+  }
   out.moved_seconds = times.moved_seconds(reply.moved_bytes);
   for (const auto& c : reply.collectives) {
     out.collectives.push_back({c->kind, c->bytes, c->devices, c->runs});

@@ -12,6 +12,8 @@ hone::Kernel from_wire(const KernelT& from) {
   kernel.name = from.name;
   kernel.kind = from.kind;
   kernel.count = std::max(1, from.count);
+  kernel.runs = from.runs > 0 ? from.runs : kernel.count;  // 0: not said
+  kernel.outside_bytes = from.outside_bytes;
   kernel.hlo = from.hlo;
   kernel.flops = from.flops;
   kernel.bytes = from.bytes;

@@ -13,6 +13,13 @@ ENOUGH = 25  # kernels of a machine; kLeastKernels of src/cost/run_time_model.h 
 
 
 class PredictTest(WithWorker):
+    def test_kernels_of_loops_count_with_every_step(self):
+        found = self.json("predict", ROOT / "examples" / "lstm_scan.mlir", "--before-compiling")
+        self.assertEqual(found["unknown_loops"], 0)
+        self.assertGreater(max(kernel["runs"] for kernel in found["kernels"]), 10)
+        total = sum(kernel["runs"] * kernel["predicted_ns"] for kernel in found["kernels"])
+        self.assertAlmostEqual(found["predicted_ns"] / total, 1)
+
     def test_before_compiling_the_code_is_not_seen(self):
         (self.dir / "p.hlo").write_text(SOFTMAX)
         after, before = self.json("predict", "p.hlo"), self.json("predict", "p.hlo", "--before-compiling")

@@ -44,6 +44,29 @@ TEST_CASE("a candidate that failed is not visited again", "[collect]") {
   CHECK(std::count(values.begin(), values.end(), "first-1 tile=8,8") == 2);
 }
 
+TEST_CASE("cold times are collected and exported beside the others", "[collect]") {
+  Fixture fixture;
+  fixture.options.kind = CollectKind::Fusion;
+  FakeCollectMeasurer warm = fixture.measurer();
+  warm.answer = [](auto&, auto&) { return tune::measured(1); };
+  const CollectReport first = fixture.run(warm);
+  fixture.options.cold = true;
+  FakeCollectMeasurer cold = fixture.measurer();
+  cold.answer = [](auto&, auto&) { return tune::measured(2); };
+  const CollectReport second = fixture.run(cold);
+  CHECK(second.known == 0);
+  CHECK(second.measured == first.measured);
+  CHECK(fixture.run(cold).known == first.measured);
+  const std::string kernel = fixture.database.stored_kernels(fixture.options.threads).at(0).fingerprint;
+  const auto rows = [&](const char* scope) {
+    return fixture.database.find_kernel(kernel, cold.host(), fixture.options.threads, cold.xla_version(), scope);
+  };
+  REQUIRE(rows("kernel").size() == 1);
+  REQUIRE(rows("cold kernel").size() == 1);
+  CHECK(rows("kernel")[0].ratio == 1);
+  CHECK(rows("cold kernel")[0].ratio == 2);
+}
+
 TEST_CASE("a collection records its machine", "[collect]") {
   Fixture fixture;
   FakeCollectMeasurer measurer = fixture.measurer();

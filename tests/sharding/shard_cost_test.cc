@@ -49,7 +49,7 @@ TEST_CASE("an estimate is the sum of its parts, and invalid without the memory",
     reply.kernels.push_back(std::make_unique<wire::KernelT>());
     reply.kernels.back()->dimension = std::make_unique<wire::DimensionT>();
     reply.kernels.back()->dimension->options = {"loop"};
-    reply.runs.push_back(runs);
+    reply.kernels.back()->runs = runs;
   }
   auto& sum = *reply.collectives.emplace_back(std::make_unique<wire::CollectiveT>());
   sum.kind = "all-reduce";

@@ -17,7 +17,7 @@ constexpr double kFlopsPerSecond = 3e10;
 constexpr double kLaunchSeconds = 5e-7;
 
 double estimated_seconds(const Kernel& kernel) {
-  return kernel.count * (kLaunchSeconds + std::max(kernel.bytes / kBytesPerSecond, kernel.flops / kFlopsPerSecond));
+  return kernel.runs * (kLaunchSeconds + std::max(kernel.bytes / kBytesPerSecond, kernel.flops / kFlopsPerSecond));
 }
 
 constexpr double kSmallTile = 1024;  // elements

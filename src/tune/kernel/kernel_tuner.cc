@@ -73,7 +73,7 @@ class Search {
       if (!i) break;
       const Measurement m = measurer_.measure_kernel(kernel_, all[*i], options_.quick);
       walk.tell(*i, m);
-      negligible = m.ok() && kernel_.count * m.baseline_ns < options_.negligible_ns;
+      negligible = m.ok() && kernel_.runs * m.baseline_ns < options_.negligible_ns;
     }
     report.complete = in_time() && !negligible;
     if (!negligible) measure_finalists(walk);

@@ -221,7 +221,7 @@ double FusionModel::program_ns(const Lowered& lowered) {
   double ns = 0;
   for (const Kernel& kernel : lowered.kernels) {
     try {
-      ns += kernel.count * (kernel_ns(kernel) + launch_ns_);
+      ns += kernel.runs * (kernel_ns(kernel) + launch_ns_);
     } catch (const Error& e) {
       spdlog::debug("{} is not predicted: {}", kernel.name, e.what());
       return std::numeric_limits<double>::infinity();

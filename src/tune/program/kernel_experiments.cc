@@ -33,7 +33,7 @@ bool is_searched(const TuneState& state, const Kernel& kernel) {
 // ---- many kernels in one run
 
 bool open_in_place(const TuneState& state, const Kernel& kernel) {
-  const double call_ns = 1e9 * state.share_of(kernel) * state.run_s() / kernel.count;
+  const double call_ns = 1e9 * state.share_of(kernel) * state.run_s() / kernel.runs;
   return is_searched(state, kernel) && !kernel.instructions.empty() && call_ns >= kShortestNs &&
          !state.closed_in_place.contains(kernel.fingerprint);
 }
@@ -137,7 +137,7 @@ std::vector<Experiment> kernels_of_program(const TuneState& state) {
     const double share = state.share_of(kernel);
     experiments.push_back(
         {"kernel " + kernel.name, share,
-         kernel_cost_s(kernel, share * state.run_s() / kernel.count, state.options.kernel),
+         kernel_cost_s(kernel, share * state.run_s() / kernel.runs, state.options.kernel),
          [at](TuneState& s, double budget_s) { return s.tune_one_kernel(s.lowered.kernels[at], budget_s); }});
   }
   return experiments;

@@ -83,6 +83,7 @@ Kernel operation_alone(const Dimension& dimension, const Decisions& constants) {
           .name = dimension.key.substr(prefix, dimension.key.find(':', prefix) - prefix),
           .kind = family.words,
           .count = dimension.count,
+          .runs = static_cast<double>(dimension.count),
           .flops = dimension.weight / dimension.count,
           .dimension = dimension,
           .under = constants};

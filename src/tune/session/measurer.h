@@ -35,6 +35,7 @@ struct Duel {
   double budget_ms = 1000;
   double precision = 0.01;   // stop when the interval of the ratio is this narrow
   double abandon_ratio = 0;  // stop when surely slower than this; 0 = never
+  bool cold = false;         // of a kernel: all inputs leave the caches before each run
   double limit_s = 60;       // compile, checks and runs together; past it the worker is killed
 };
 

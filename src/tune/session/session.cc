@@ -256,6 +256,7 @@ Lowered Session::lower_kernels(const Decisions& decisions) {
     if (known == described_.end()) throw InternalError("the worker left out a kernel: " + kernel->fingerprint);
     lowered.kernels.push_back(known->second);
     lowered.kernels.back().count = std::max(1, kernel->count);
+    lowered.kernels.back().runs = kernel->runs;
   }
   return lowered;
 }

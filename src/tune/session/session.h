@@ -145,7 +145,8 @@ class Session : public Measurer {
   Measurement duel(wire::MeasureRequestT request, const Duel& duel, std::vector<Measurement>* in_place = nullptr);
   wire::MeasureRequestT program_request(const Decisions& candidate, const Decisions& baseline) const;
   void record_program(const Decisions& candidate, const Decisions& baseline, const Measurement& measurement);
-  void record_kernel(const Kernel& kernel, const std::string& value, const Measurement& measurement);
+  void record_kernel(const Kernel& kernel, const std::string& value, const Measurement& measurement,
+                     const char* scope = "kernel");
   void count(const std::string& candidate, const Measurement& measurement);
   // Adds a row of this measurement, with what all rows of the session share.
   void record(Record row, const Measurement& measurement);

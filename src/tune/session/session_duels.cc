@@ -86,6 +86,7 @@ Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel, std::
   request.precision = duel.precision;
   request.abandon_ratio = duel.abandon_ratio;
   request.cpu = measuring_cpu_;
+  request.cold = duel.cold;
   const auto start = Clock::now();
   const std::string what = log_name(request);
   const bool default_alone =
@@ -135,7 +136,7 @@ Measurement Session::measure_kernel(const Kernel& kernel, const std::string& val
     request.kernel_value = value;
   }
   const Measurement m = duel(std::move(request), effort);
-  record_kernel(kernel, value, m);
+  record_kernel(kernel, value, m, effort.cold ? "cold kernel" : "kernel");
   return m;
 }
 
@@ -198,9 +199,9 @@ void Session::record_program(const Decisions& candidate, const Decisions& baseli
   record(std::move(row), m);
 }
 
-void Session::record_kernel(const Kernel& kernel, const std::string& value, const Measurement& m) {
+void Session::record_kernel(const Kernel& kernel, const std::string& value, const Measurement& m, const char* scope) {
   count(kernel.fingerprint + "=" + value, m);
-  Record row = row_about("kernel", value, m.note);
+  Record row = row_about(scope, value, m.note);
   row.kernel = kernel.fingerprint;
   record(std::move(row), m);
 }

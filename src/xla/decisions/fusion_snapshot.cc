@@ -2,6 +2,7 @@
 
 #include "absl/hash/hash.h"
 #include "decisions/fingerprints.h"
+#include "decisions/instruction_runs.h"
 #include "decisions/lower.h"
 #include "status.h"
 #include "xla/hlo/analysis/alias_info.h"
@@ -91,9 +92,11 @@ bool same_answers(const Decisions& given, const EdgeAnswers& answers, const Deci
 template <class Fingerprint>
 CountedKernels count_by(xla::HloModule& module, Fingerprint fingerprint) {
   CountedKernels kernels;
+  const InstructionRuns runs = runs_of(module);
   for (const auto* instruction : kernels_of(module)) {
     CountedKernel& kernel = kernels[fingerprint(*instruction)];
     if (kernel.count++ == 0) kernel.first = instruction;
+    kernel.runs += runs.of(*instruction);
   }
   return kernels;
 }
@@ -102,7 +105,7 @@ CountedKernels count_by(xla::HloModule& module, Fingerprint fingerprint) {
 
 bool same_kernels(const CountedKernels& a, const CountedKernels& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-    return x.first == y.first && x.second.count == y.second.count;
+    return x.first == y.first && x.second.count == y.second.count && x.second.runs == y.second.runs;
   });
 }
 
@@ -152,9 +155,9 @@ std::unique_ptr<xla::HloModule> FusionSnapshot::fuse(const Decisions& decisions)
 }
 
 void FusionSnapshot::remember(const Decisions& decisions, const CountedKernels& kernels, int64_t instructions) {
-  Run run{decisions, std::move(answers_), {{}, instructions}};
+  Run run{decisions, std::move(answers_), {kernels, instructions}};
   answers_ = {};
-  for (const auto& [fingerprint, counted] : kernels) run.kernels.counts.emplace_back(fingerprint, counted.count);
+  for (auto& [fingerprint, counted] : run.kernels.kernels) counted.first = nullptr;
   runs_.push_front(std::move(run));
   if (runs_.size() > kRememberedRuns) runs_.pop_back();
 }

@@ -23,6 +23,7 @@ bool decided_by_fusion(const Decision& decision);
 struct CountedKernel {
   const xla::HloInstruction* first = nullptr;  // in the module they were counted in; null when recalled
   int count = 0;
+  double runs = 0;  // in one run of the program, by the trip counts of loops
 };
 using CountedKernels = std::map<std::string, CountedKernel>;
 bool same_kernels(const CountedKernels& a, const CountedKernels& b);
@@ -31,7 +32,7 @@ bool same_kernels(const CountedKernels& a, const CountedKernels& b);
 CountedKernels count_kernels(xla::HloModule& module);
 
 struct RememberedKernels {
-  std::vector<std::pair<std::string, int>> counts;  // by content_fingerprint()
+  CountedKernels kernels;  // recalled
   int64_t instructions = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 #include "decisions/fingerprints.h"
+#include "decisions/instruction_runs.h"
 #include "decisions/lower.h"
 #include "decisions/program_options.h"
 #include "decisions/seam_state.h"
@@ -124,10 +125,22 @@ void count_costs(const xla::HloModule& module, KernelInfo& kernel) {
   kernel.bytes_written =
       std::max<double>(0, cost.output_bytes_accessed(*module.entry_computation()->root_instruction()));
   kernel.bytes_read = std::max(0.0, kernel.bytes - kernel.bytes_written);
+  const auto* root = module.entry_computation()->root_instruction();
+  for (int64_t i = 0; i < root->operand_count(); ++i)
+    kernel.operand_bytes.push_back(std::max<double>(0, cost.operand_bytes_accessed(*root, i)));
 }
 
 std::string kind_of(const xla::HloInstruction& instruction) {
   return std::string(xla::HloOpcodeString(instruction.opcode()));
+}
+
+void add_occurrence(const xla::HloInstruction& instruction, const InstructionRuns& runs, KernelInfo& kernel) {
+  ++kernel.count;
+  kernel.runs += runs.of(instruction);
+  kernel.instructions.push_back(std::string(instruction.name()));
+  const std::vector<bool> outside = operands_from_outside(instruction);
+  for (size_t i = 0; i < std::min(outside.size(), kernel.operand_bytes.size()); ++i)
+    if (outside[i]) kernel.outside_bytes += kernel.operand_bytes[i];
 }
 
 }  // namespace
@@ -160,25 +173,24 @@ std::vector<KernelInfo> distinct_kernels(xla::HloModule& lowered, int threads, i
                                          KernelMemory* memory) {
   std::vector<KernelInfo> kernels;
   std::map<std::string, size_t> index;
+  const InstructionRuns runs = runs_of(lowered);
   double total = 0;
   for (auto* instruction : kernels_of(lowered)) {
     const std::string fingerprint = kernel_fingerprint(*instruction);
     auto [it, fresh] = index.emplace(fingerprint, kernels.size());
     if (!fresh) {
-      ++kernels[it->second].count;
-      kernels[it->second].instructions.push_back(std::string(instruction->name()));
+      add_occurrence(*instruction, runs, kernels[it->second]);
       continue;
     }
     const KernelInfo* known = memory ? memory->find(fingerprint) : nullptr;
     KernelInfo kernel = known ? *known : describe_kernel(*instruction, fingerprint, threads, max_tiles, want_protos);
     if (memory && !known) memory->add(kernel);
     kernel.name = std::string(instruction->name());
-    kernel.count = 1;
-    kernel.instructions = {kernel.name};
+    add_occurrence(*instruction, runs, kernel);
     kernels.push_back(std::move(kernel));
   }
   // A rough share of run time, enough to order a search: 40 GFLOP/s, 10 GB/s, 0.3 us a call.
-  auto estimate = [](const KernelInfo& k) { return k.count * (std::max(k.flops / 40, k.bytes / 10) + 300); };
+  auto estimate = [](const KernelInfo& k) { return k.runs * (std::max(k.flops / 40, k.bytes / 10) + 300); };
   for (const auto& kernel : kernels) total += estimate(kernel);
   for (auto& kernel : kernels) kernel.dimension.weight = estimate(kernel) / total;
   return kernels;

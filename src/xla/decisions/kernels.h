@@ -17,14 +17,17 @@ class CodeCache;
 struct KernelInfo {
   std::string fingerprint, name, kind;  // kind: "fusion", "dot", "convolution"
   int count = 0;
+  double runs = 0;           // in one run of the program
+  double outside_bytes = 0;  // read in one run of the program from its parameters and constants
   std::vector<std::string> instructions;
   std::string hlo;           // a module of its own
   std::string module_proto;  // the same, serialised; empty unless asked for
   double flops = 0, bytes = 0;
   double transcendentals = 0, bytes_read = 0, bytes_written = 0;
-  bool tiled = false;        // whether XLA's own choice is the tiled emitter
-  std::string default_tile;  // XLA's own tile, when tiled
-  int64_t tiles = 0;         // legal tiles
+  std::vector<double> operand_bytes;  // read of each operand
+  bool tiled = false;                 // whether XLA's own choice is the tiled emitter
+  std::string default_tile;           // XLA's own tile, when tiled
+  int64_t tiles = 0;                  // legal tiles
   Dimension dimension;
 };
 

@@ -101,7 +101,7 @@ __attribute__((target("clflushopt"))) void evict_unordered(char* from, const cha
 
 }  // namespace
 
-void evict(const void* data, size_t size) {
+void evict_memory(const void* data, size_t size) {
   static const bool unordered = has_clflushopt();
   auto* const from = static_cast<char*>(const_cast<void*>(data));
   if (unordered)
@@ -229,15 +229,15 @@ void Executable::allocate() {
     buffers_.emplace_back(stream_executor::DeviceAddressBase(addresses_[allocation.index()], allocation.size()));
 }
 
-void Executable::evict_weights() const {
+void Executable::evict(bool first_input) const {
   for (const auto& constant : compiled_->constants()) {
     const auto memory = constant.AsDeviceAddress();
-    evict(memory.opaque(), memory.size());
+    evict_memory(memory.opaque(), memory.size());
   }
-  for (size_t leaf = 1; leaf < inputs_.size(); ++leaf)
+  for (size_t leaf = first_input ? 0 : 1; leaf < inputs_.size(); ++leaf)
     if (input_allocation_[leaf] >= 0)
-      evict(addresses_[input_allocation_[leaf]], xla::ShapeUtil::ByteSizeOf(inputs_[leaf].shape));
-  for_each_kept(evict);
+      evict_memory(addresses_[input_allocation_[leaf]], xla::ShapeUtil::ByteSizeOf(inputs_[leaf].shape));
+  for_each_kept(evict_memory);
 }
 
 size_t Executable::owned_bytes() const {

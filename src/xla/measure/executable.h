@@ -19,7 +19,7 @@ namespace hone::xla_side {
 void ask_huge_pages(void* data, size_t size);
 
 // Writes back and drops every cache line of these bytes.
-void evict(const void* data, size_t size);
+void evict_memory(const void* data, size_t size);
 
 // 64-byte aligned memory; huge = ask the kernel for 2 MiB pages.
 class AlignedBuffer {
@@ -66,8 +66,8 @@ class Executable {
   void set_output(size_t leaf, void* data);
   void refresh_donated();  // must come before each run when has_donated()
   bool has_donated() const { return !donated_.empty(); }
-  // Constants, all inputs but the first and copies of weights that kernels keep leave the caches.
-  void evict_weights() const;
+  // Constants, inputs (the first only if `first_input`) and copies of weights that kernels keep leave the caches.
+  void evict(bool first_input) const;
   void run();  // throws RunError
   const void* output(size_t leaf) const {
     return static_cast<const char*>(addresses_[results_[leaf].allocation]) + results_[leaf].offset;

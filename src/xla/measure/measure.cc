@@ -121,12 +121,12 @@ class PinnedThread {
   bool pinned_;
 };
 
-double timed(Executable& executable, int inner, bool cpu, bool cold = false) {
-  if (executable.has_donated() || cold) {
+double timed(Executable& executable, int inner, bool cpu, Cold cold = Cold::Nothing) {
+  if (executable.has_donated() || cold != Cold::Nothing) {
     double total = 0;
     for (int i = 0; i < inner; ++i) {
       executable.refresh_donated();
-      if (cold) executable.evict_weights();
+      if (cold != Cold::Nothing) executable.evict(/*first_input=*/cold == Cold::Inputs);
       const tsl::profiler::TraceMe event(kRunEvent);
       const double start = now_ns(cpu);
       executable.run();
@@ -180,7 +180,8 @@ void summarise(std::vector<double> ratios, DuelResult& result) {
 }
 
 DuelResult duel(Executable& baseline, Executable& candidate, const DuelOptions& options) {
-  const bool cpu = options.cpu_time, cold = options.cold;
+  const bool cpu = options.cpu_time;
+  const Cold cold = options.cold;
   const PinnedThread pinned(cpu, options.cpu);
   const double deadline = now_ns(false) + options.budget_ms * 1e6;
   int inner = 1;

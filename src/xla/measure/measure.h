@@ -19,6 +19,10 @@ struct Comparison {
 // for bf16 and f16; NaN and infinities must be in the same places. Integers and predicates: equal.
 Comparison compare(const std::vector<xla::Literal>& reference, const std::vector<xla::Literal>& candidate);
 
+// What leaves the caches before each run, outside of its time. Where a program's weights do not fit, they are cold when an operation
+// comes to them, unlike its first input, which was just computed.
+enum class Cold : int8_t { Nothing, Weights, Inputs };
+
 struct DuelOptions {
   int min_rounds = 5, max_rounds = 30;
   double budget_ms = 1000;
@@ -28,9 +32,7 @@ struct DuelOptions {
   int cpu = -1;              // that CPU; -1 = the one it is on
   bool warm = false;  // both have just run: no warm-up run, which would take seconds for slow programs; each side
                       // then runs once per round
-  bool cold =
-      false;  // before each run, outside of its time, everything but the first input leaves the caches: where a program's
-              // weights do not fit, they are cold when an operation comes to them, unlike what was just computed
+  Cold cold = Cold::Nothing;
 };
 
 struct DuelResult {

@@ -1,5 +1,6 @@
 #include "measure/partition.h"
 
+#include "decisions/instruction_runs.h"
 #include "status.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/service/buffer_assignment.h"
@@ -27,23 +28,6 @@ xla::HloSharding parsed_sharding(const std::string& text, const xla::HloInstruct
   return sharding;
 }
 
-double trips(const xla::HloInstruction& loop) {
-  const auto config = loop.backend_config<xla::WhileLoopBackendConfig>();
-  if (!config.ok() || !config->has_known_trip_count()) return 1;
-  return std::max<double>(1, config->known_trip_count().n());
-}
-
-// How often each instruction runs in one run of the computation, times `runs`.
-void count_runs(const xla::HloComputation& computation, double runs, std::unordered_map<std::string, double>& out) {
-  for (const auto* instruction : computation.instructions()) {
-    out[std::string(instruction->name())] += runs;
-    const Opcode opcode = instruction->opcode();
-    if (opcode != Opcode::kWhile && opcode != Opcode::kCall && opcode != Opcode::kConditional) continue;
-    const double each = opcode == Opcode::kWhile ? runs * trips(*instruction) : runs;
-    for (const auto* called : instruction->called_computations()) count_runs(*called, each, out);
-  }
-}
-
 std::vector<int> a_group(const xla::HloInstruction& collective, int partitions) {
   std::vector<int> devices;
   if (collective.opcode() == Opcode::kCollectivePermute) {
@@ -59,64 +43,22 @@ std::vector<int> a_group(const xla::HloInstruction& collective, int partitions) 
   return devices;
 }
 
-bool is_collective(Opcode opcode) {
-  return opcode == Opcode::kAllReduce || opcode == Opcode::kAllGather || opcode == Opcode::kReduceScatter ||
-         opcode == Opcode::kAllToAll || opcode == Opcode::kCollectivePermute || opcode == Opcode::kRaggedAllToAll ||
-         opcode == Opcode::kCollectiveBroadcast;
-}
-
-// Kernels are described by themselves; the others do nothing when they run, or run other computations.
-bool moves_nothing(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kFusion:
-    case Opcode::kDot:
-    case Opcode::kConvolution:
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kBitcast:
-    case Opcode::kWhile:
-    case Opcode::kCall:
-    case Opcode::kConditional:
-    case Opcode::kPartitionId:
-    case Opcode::kReplicaId:
-    case Opcode::kAfterAll:
-      return true;
-    default:
-      return false;
-  }
-}
-
-double bytes_of(const xla::Shape& shape) { return xla::ShapeUtil::ByteSizeOf(shape, sizeof(void*)); }
-
 double bytes_of_operands(const xla::HloInstruction& instruction) {
   double bytes = 0;
-  for (const auto* operand : instruction.operands()) bytes += bytes_of(operand->shape());
+  for (const auto* operand : instruction.operands())
+    bytes += xla::ShapeUtil::ByteSizeOf(operand->shape(), sizeof(void*));
   return bytes;
 }
 
-double moved_by(const xla::HloInstruction& instruction) {
-  const Opcode opcode = instruction.opcode();
-  if (opcode == Opcode::kDynamicSlice || opcode == Opcode::kSlice || opcode == Opcode::kGather)
-    return 2 * bytes_of(instruction.shape());
-  if (opcode == Opcode::kDynamicUpdateSlice) return 2 * bytes_of(instruction.operand(1)->shape());
-  return bytes_of_operands(instruction) + bytes_of(instruction.shape());
-}
-
 void describe_transfers(const xla::HloModule& module, int partitions, Partitioned& out) {
-  count_runs(*module.entry_computation(), 1, out.runs);
+  const InstructionRuns runs = runs_of(module);
+  out.moved_bytes = moved_bytes(module, runs);
   for (const auto* computation : module.MakeNonfusionComputations())
-    for (const auto* instruction : computation->instructions()) {
-      const auto runs = out.runs.find(std::string(instruction->name()));
-      if (runs == out.runs.end()) continue;  // the body of a reduction
-      const Opcode opcode = instruction->opcode();
-      if (is_collective(opcode))
-        out.collectives.push_back({std::string(xla::HloOpcodeString(opcode)), bytes_of_operands(*instruction),
-                                   a_group(*instruction, partitions), runs->second});
-      else if (!moves_nothing(opcode))
-        out.moved_bytes += runs->second * moved_by(*instruction);
-    }
+    for (const auto* instruction : computation->instructions())
+      if (is_collective(instruction->opcode()) && runs.of(*instruction) > 0)
+        out.collectives.push_back({std::string(xla::HloOpcodeString(instruction->opcode())),
+                                   bytes_of_operands(*instruction), a_group(*instruction, partitions),
+                                   runs.of(*instruction)});
 }
 
 std::vector<std::string> texts(const xla::HloSharding& sharding) {

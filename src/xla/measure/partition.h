@@ -1,7 +1,6 @@
 // A program divided between equal devices by XLA's own sharding propagation and SPMD partitioner.
 #pragma once
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "decisions/lower.h"
@@ -26,8 +25,7 @@ struct CollectiveUse {
 };
 
 struct Partitioned {
-  Lowered lowered;                               // of one device
-  std::unordered_map<std::string, double> runs;  // by instruction of all computations but fused ones: in one run
+  Lowered lowered;  // of one device
   std::vector<CollectiveUse> collectives;
   double moved_bytes = 0;                        // by what is neither a kernel nor a collective
   int64_t peak_bytes = 0;                        // of XLA's buffer assignment

@@ -133,7 +133,7 @@ FusedKernels Program::fused_kernels(const CompileTarget& target, const Decisions
   }
   FusedKernels fused;
   if (const RememberedKernels* known = recall ? kept.snapshot->recall(decisions) : nullptr) {
-    for (const auto& [fingerprint, count] : known->counts) fused.kernels[fingerprint].count = count;
+    fused.kernels = known->kernels;
     fused.instructions = known->instructions;
   } else {
     fused.module = kept.snapshot->fuse(decisions);

@@ -1,9 +1,11 @@
 // Lists what can be decided about a program: layouts, fusion edges, and the options of its kernels.
 #include <algorithm>
 
+#include "absl/strings/str_format.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "decisions/fingerprints.h"
+#include "decisions/instruction_runs.h"
 #include "decisions/layout_listing.h"
 #include "decisions/program_options.h"
 #include "decisions/seam_state.h"
@@ -77,6 +79,10 @@ wire::LowerReplyT Handlers::lower(const wire::LowerRequestT& request) {
     for (const FusionEdge& edge : lowered.edges)
       reply.dimensions.push_back(
           to_wire_dimension({DecisionKind::Fusion, edge.key, {"keep", "fuse"}, edge.default_fuse, 0}));
+  const InstructionRuns runs = runs_of(*lowered.module);
+  reply.outside_bytes = outside_bytes(*lowered.module);
+  reply.moved_bytes = moved_bytes(*lowered.module, runs);
+  reply.unknown_loops = runs.unknown_loops;
   KernelMemory& memory = described[{lowered.run.threads, target.max_isa, kMaxTiles, request.want_protos}];
   for (KernelInfo& kernel :
        distinct_kernels(*lowered.module, lowered.run.threads, kMaxTiles, request.want_protos, &memory))
@@ -99,7 +105,8 @@ wire::ListKernelsReplyT Handlers::list_kernels(const wire::ListKernelsRequestT& 
   reply.instructions = fused.instructions;
   std::string contents;
   for (const auto& [fingerprint, counted] : fused.kernels) {
-    contents += fingerprint + "*" + std::to_string(counted.count) + ",";
+    contents += absl::StrFormat("%s*%d", fingerprint, counted.count);
+    contents += counted.runs == counted.count ? "," : absl::StrFormat("(%g),", counted.runs);
     auto kernel = std::make_unique<wire::KernelT>();
     if (!is_known(fingerprint)) {
       kernel = to_wire_kernel(
@@ -108,6 +115,7 @@ wire::ListKernelsReplyT Handlers::list_kernels(const wire::ListKernelsRequestT& 
     }
     kernel->fingerprint = fingerprint;
     kernel->count = counted.count;
+    kernel->runs = counted.runs;
     reply.kernels.push_back(std::move(kernel));
   }
   reply.fingerprint = hash_hex(contents);

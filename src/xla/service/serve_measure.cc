@@ -82,6 +82,7 @@ DuelOptions duel_options(const wire::MeasureRequestT& request, int threads, bool
   options.abandon_ratio = request.abandon_ratio;
   options.cpu_time = threads == 1;
   options.cpu = request.cpu;
+  if (request.cold) options.cold = Cold::Inputs;
   return options;
 }
 
@@ -245,8 +246,8 @@ wire::MeasureReplyT Handlers::measure_operation(const wire::MeasureRequestT& req
         !judge_error(alone, reference[0], outputs[0], request, reply))
       return;
     DuelOptions options = duel_options(request, target.threads, /*warm=*/false);
-    options.cold =
-        bytes_of_inputs(program(request.program).module()) > std::max(data_cache_bytes(3), data_cache_bytes(2));
+    if (bytes_of_inputs(program(request.program).module()) > std::max(data_cache_bytes(3), data_cache_bytes(2)))
+      options.cold = Cold::Weights;
     set_times(duel(*baseline.executable, *candidate.executable, options), reply);
   });
   reply.rss_bytes = resident_bytes();

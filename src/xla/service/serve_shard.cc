@@ -18,16 +18,6 @@ Partitioning from_request(const wire::PartitioningT* given) {
   return out;
 }
 
-// One kernel's runs: of all instructions that are it.
-double runs_of(const KernelInfo& kernel, const Partitioned& made) {
-  double runs = 0;
-  for (const std::string& name : kernel.instructions) {
-    const auto found = made.runs.find(name);
-    runs += found == made.runs.end() ? 0 : found->second;
-  }
-  return runs;
-}
-
 struct Candidate {
   std::unique_ptr<ShardedRun> run;
   wire::ShardedRunT* reply = nullptr;
@@ -63,10 +53,8 @@ wire::PartitionReplyT Handlers::partition_program(const wire::PartitionRequestT&
   wire::PartitionReplyT reply;
   KernelMemory& memory = described[{target.threads, target.max_isa, 0, true}];
   for (KernelInfo& kernel :
-       distinct_kernels(*made.lowered.module, target.threads, /*max_tiles=*/0, /*want_protos=*/true, &memory)) {
-    reply.runs.push_back(runs_of(kernel, made));
+       distinct_kernels(*made.lowered.module, target.threads, /*max_tiles=*/0, /*want_protos=*/true, &memory))
     reply.kernels.push_back(to_wire_kernel(std::move(kernel)));
-  }
   for (const CollectiveUse& use : made.collectives) {
     auto& out = *reply.collectives.emplace_back(std::make_unique<wire::CollectiveT>());
     out.kind = use.kind;

@@ -75,6 +75,8 @@ std::unique_ptr<wire::KernelT> to_wire_kernel(KernelInfo kernel) {
   out->name = kernel.name;
   out->kind = kernel.kind;
   out->count = kernel.count;
+  out->runs = kernel.runs;
+  out->outside_bytes = kernel.outside_bytes;
   out->hlo = std::move(kernel.hlo);
   out->flops = kernel.flops;
   out->bytes = kernel.bytes;

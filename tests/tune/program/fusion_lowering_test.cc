@@ -14,9 +14,9 @@ namespace hone::tune {
 
 namespace {
 
-// Kernels as text in which every name is a number, with their counts: independent of the names that XLA chose.
-std::map<std::string, int> kernel_texts(const Lowered& lowered) {
-  std::map<std::string, int> texts;
+// Kernels as text in which every name is a number, with their counts and runs: independent of the names that XLA chose.
+std::map<std::string, std::pair<int, double>> kernel_texts(const Lowered& lowered) {
+  std::map<std::string, std::pair<int, double>> texts;
   for (const Kernel& kernel : lowered.kernels) {
     std::string hlo = kernel.hlo.substr(kernel.hlo.find('\n'));
     for (size_t at; (at = hlo.find("/*")) != hlo.npos;)
@@ -32,7 +32,8 @@ std::map<std::string, int> kernel_texts(const Lowered& lowered) {
       text += is_name ? std::to_string(numbers.emplace(name, numbers.size()).first->second) : part;
       i = end;
     }
-    texts[text] += kernel.count;
+    texts[text].first += kernel.count;
+    texts[text].second += kernel.runs;
   }
   return texts;
 }
@@ -48,6 +49,59 @@ Decisions some_fusions(const std::vector<Dimension>& edges, Rng& rng) {
 }
 
 }  // namespace
+
+TEST_CASE("kernels of a loop run as often as it has steps", "[tune]") {
+  if (no_worker()) return;
+  const auto session_of = [](const std::string& steps) {
+    auto session = std::make_unique<Session>(with_worker());
+    session->load(R"(HloModule loop
+step {
+  s = (s32[], f32[64,64], s32[]) parameter(0)
+  n = s32[] get-tuple-element(s), index=0
+  x = f32[64,64] get-tuple-element(s), index=1
+  last = s32[] get-tuple-element(s), index=2
+  one = s32[] constant(1)
+  next = s32[] add(n, one)
+  d = f32[64,64] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT t = (s32[], f32[64,64], s32[]) tuple(next, d, last)
+}
+more {
+  s = (s32[], f32[64,64], s32[]) parameter(0)
+  n = s32[] get-tuple-element(s), index=0
+  last = s32[] get-tuple-element(s), index=2
+  seven = s32[] constant(7)
+  ROOT less = pred[] compare(n, )" +
+                      steps + R"(), direction=LT
+}
+ENTRY main {
+  a = f32[64,64] parameter(0)
+  steps = s32[] parameter(1)
+  zero = s32[] constant(0)
+  e = f32[64,64] exponential(a)
+  t = (s32[], f32[64,64], s32[]) tuple(zero, e, steps)
+  w = (s32[], f32[64,64], s32[]) while(t), condition=more, body=step
+  ROOT r = f32[64,64] get-tuple-element(w), index=1
+})",
+                  "loop.hlo");
+    return session;
+  };
+  const auto runs_of_dot = [](const Lowered& lowered) {
+    const auto dot = std::find_if(lowered.kernels.begin(), lowered.kernels.end(),
+                                  [](const Kernel& kernel) { return kernel.kind == "dot"; });
+    REQUIRE(dot != lowered.kernels.end());
+    CHECK(dot->count == 1);
+    return dot->runs;
+  };
+  const Lowered known = session_of("seven")->lower({}, false), unknown = session_of("last")->lower({}, false);
+  CHECK(runs_of_dot(known) == 7);
+  CHECK(known.unknown_loops == 0);
+  CHECK(runs_of_dot(session_of("seven")->lower_kernels({})) == 7);
+  CHECK(runs_of_dot(unknown) == 1);
+  CHECK(unknown.unknown_loops == 1);
+  // The exponential reads all of its parameter, the dot what was computed.
+  for (const Kernel& kernel : known.kernels) CHECK(kernel.outside_bytes <= 64 * 64 * 4);
+  CHECK(known.outside_bytes >= 2 * 64 * 64 * 4);
+}
 
 TEST_CASE("lowering without text finds the same kernels", "[tune]") {
   if (no_worker()) return;

@@ -75,12 +75,12 @@ class ToyProgram {
   Lowered lower(const Decisions& decisions) const {
     Lowered l;
     l.kernels = {kernel_};
-    l.kernels[0].count = 100;
+    l.kernels[0].runs = 100;
     for (const Decision& d : decisions) {
       if (d.kind != DecisionKind::Fusion) continue;
-      l.kernels[0].count += std::stoi(d.key.substr(1)) % 2 == 0 ? -2 : 1;
+      l.kernels[0].runs += std::stoi(d.key.substr(1)) % 2 == 0 ? -2 : 1;
     }
-    l.fingerprint = std::to_string(l.kernels[0].count);
+    l.fingerprint = std::to_string(l.kernels[0].runs);
     return l;
   }
   FusionLane lane() const {
@@ -120,7 +120,7 @@ TEST_CASE("a program costs the sum of its kernels, each predicted once", "[tune]
   const Lowered lowered = chain_session()->lower_kernels({});
   REQUIRE(lowered.kernels.size() >= 2);
   double expected = 0;
-  for (const Kernel& k : lowered.kernels) expected += k.count * (k.bytes_read + 10);
+  for (const Kernel& k : lowered.kernels) expected += k.runs * (k.bytes_read + 10);
   CHECK(model.program_ns(lowered) == Approx(expected));
   CHECK(asked == static_cast<int>(lowered.kernels.size()));
   CHECK(model.program_ns(lowered) == Approx(expected));
@@ -178,8 +178,8 @@ TEST_CASE("the best of chains with diverse starts is returned even if it is pred
                           if (d.size() > 1 && d.size() < 10) throw RunError("nothing leads from here to there");
                           const bool first = d.size() == 1 && d[0].key == "p0>c";
                           Lowered l = toy.lower({});
-                          l.kernels[0].count = d.size() < 2 ? (first ? 98 : 100) : level + static_cast<int>(d.size());
-                          l.fingerprint = std::to_string(l.kernels[0].count);
+                          l.kernels[0].runs = d.size() < 2 ? (first ? 98 : 100) : level + static_cast<int>(d.size());
+                          l.fingerprint = std::to_string(l.kernels[0].runs);
                           return l;
                         },
                         [] { return 1e9; }};
