@@ -10,7 +10,7 @@ CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*
 # Set-up is several targets, and one at a time writes .venv.
 .NOTPARALLEL:
 
-.PHONY: fixed-orders one-walk-policy known kernel-code code-model machine-kernels tables-perf-model tables-code-model operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev build train-tools demo test wheel bench corpus examples reference lint tidy format clean
+.PHONY: fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev build train-tools demo test wheel bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -78,6 +78,10 @@ corpus: setup-models build
 # The shipped measurements as data sets, one for each machine: build/data/tile/HOST and build/data/fusion/HOST.
 dataset: build
 	$(PYTHON) scripts/dataset.py unpack data/kernels.db.xz $(BUILD)/data/kernels.db
+	$(PYTHON) scripts/dataset.py unpack data/cold-kernels.db.xz $(BUILD)/data/cold-kernels.db
+	$(BUILD)/hone db merge $(BUILD)/data/cold-kernels.db --db $(BUILD)/data/kernels.db
+	rm -rf $(BUILD)/data/cold
+	$(BUILD)/hone collect export --db $(BUILD)/data/kernels.db --kind fusion --cold --host "AMD EPYC, 2 cores" -o $(BUILD)/data/cold
 	for kind in tile fusion; do rm -rf $(BUILD)/data/$$kind; \
 	  $(BUILD)/hone collect export --db $(BUILD)/data/kernels.db --kind $$kind --each-host -o $(BUILD)/data/$$kind || exit 1; done
 
@@ -102,6 +106,12 @@ kernel-code: dataset
 	cmake --build $(BUILD) --target bench_kernel_code bench_kernel_rows hone-xla
 	for host in amd-epyc-2-cores:avx512 amd-epyc-2-cores-at-most-avx2:avx2 intel-r-xeon-r-processor-2-cores:avx512; do \
 	  $(BUILD)/bench_kernel_code $(BUILD)/data/kernels.db $(BUILD)/data/fusion/$${host%%:*} $(BUILD)/data/code $${host##*:} || exit 1; done
+
+# Trains the trees of kernels whose inputs are out of the caches (hone predict): seconds.
+cold-model: setup-bench dataset
+	cmake --build $(BUILD) --target bench_kernel_rows
+	$(PYTHON) scripts/train_cold_model.py --warm $(BUILD)/data/fusion/amd-epyc-2-cores --cold $(BUILD)/data/cold $(SPLIT) \
+	  --tool $(BUILD)/bench_kernel_rows --out data/models/cold/seed-0.safetensors --report
 
 # Trains the shipped trees that see the code (hone predict): three minutes on one core.
 CODE = --code $(BUILD)/data/code --database $(BUILD)/data/kernels.db --tool $(BUILD)/bench_kernel_rows

@@ -5,6 +5,7 @@ The database is shipped, not the shards: features are computed again from the ke
 features needs no new file. Kernels that were lowered and never measured are left out.
 
     scripts/dataset.py pack collect.db data/kernels.db.xz
+    scripts/dataset.py pack collect.db data/cold-kernels.db.xz --cold      # cold kernels, for hone db merge
     scripts/dataset.py unpack data/kernels.db.xz build/kernels.db
     scripts/dataset.py describe build/kernels.db
     scripts/dataset.py noise build/kernels.db [--split data/splits/random.txt --part test]
@@ -35,22 +36,23 @@ def repack(connection: sqlite3.Connection) -> None:
     connection.execute("update kernels set hlo = stored(hlo), module_proto = stored(module_proto)")
 
 
-def measured_only(source: Path, target: Path) -> None:
-    """Copies the schema, the programs, and the kernels and records with a valid measurement."""
+def measured_only(source: Path, target: Path, scope: str) -> None:
+    """Copies the schema, programs, kernels and records with a valid measurement; of cold kernels the records alone."""
     connection = sqlite3.connect(target)
     connection.execute("attach ? as s", (str(source),))
     for (statement,) in connection.execute(
         "select sql from s.sqlite_master where sql is not null and name not like 'sqlite_%' order by type desc"
     ).fetchall():
         connection.execute(statement)
-    measured = "(select distinct kernel from s.records where scope = 'kernel' and status = 'ok')"
-    connection.execute("insert into programs select * from s.programs order by name")
-    connection.execute(
-        f"insert into kernels select * from s.kernels where fingerprint in {measured} order by fingerprint"
-    )
-    repack(connection)
+    measured = f"(select distinct kernel from s.records where scope = '{scope}' and status = 'ok')"
+    if scope == "kernel":
+        connection.execute("insert into programs select * from s.programs order by name")
+        connection.execute(
+            f"insert into kernels select * from s.kernels where fingerprint in {measured} order by fingerprint"
+        )
+        repack(connection)
     connection.execute("insert into machines select * from s.machines order by host")
-    connection.execute(f"insert into records select * from s.records where scope = 'kernel' and kernel in {measured}")
+    connection.execute(f"insert into records select * from s.records where scope = '{scope}' and kernel in {measured}")
     for mark in ("application_id", "user_version"):  # these identify hone's databases
         connection.execute(f"pragma {mark} = {connection.execute(f'pragma s.{mark}').fetchone()[0]}")
     connection.commit()
@@ -59,10 +61,10 @@ def measured_only(source: Path, target: Path) -> None:
     connection.close()
 
 
-def pack(source: Path, target: Path) -> None:
+def pack(source: Path, target: Path, scope: str = "kernel") -> None:
     with tempfile.TemporaryDirectory() as folder:
         slim = Path(folder) / "kernels.db"
-        measured_only(source, slim)
+        measured_only(source, slim, scope)
         partial = target.with_name(target.name + ".part")
         with open(slim, "rb") as raw, lzma.open(partial, "wb", preset=6) as packed:
             shutil.copyfileobj(raw, packed, 1 << 20)
@@ -220,6 +222,8 @@ def main() -> int:
         command = commands.add_parser(name)
         command.add_argument("source", type=Path)
         command.add_argument("target", type=Path)
+        if name == "pack":
+            command.add_argument("--cold", action="store_true", help="the records of cold kernels alone")
     commands.add_parser("describe").add_argument("source", type=Path)
     command = commands.add_parser("noise")
     command.add_argument("source", type=Path)
@@ -237,7 +241,10 @@ def main() -> int:
         noise(source, {program for program, part in parts.items() if part == options.part} if parts else None)
     else:
         os.makedirs(options.target.parent, exist_ok=True)
-        (pack if options.command == "pack" else unpack)(source, options.target)
+        if options.command == "pack":
+            pack(source, options.target, "cold kernel" if options.cold else "kernel")
+        else:
+            unpack(source, options.target)
     return 0
 
 

@@ -291,6 +291,7 @@ void add_collect_options(CLI::App& app, CollectCommand& command) {
                  "most kernels of one program, 0 = all (default 0)");
   app.add_option("--visits", command.options.visits,
                  "measurements of each candidate, each in another process, all once before any again (default 1)");
+  app.add_flag("--layouts", command.options.layouts, "draw random layouts, not random fusion configurations");
   app.add_flag("--cold", command.options.cold,
                "measure with all inputs out of the caches, as weights are that fill more than the last one");
   app.add_option("--configurations", command.options.configurations,

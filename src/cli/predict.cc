@@ -19,6 +19,7 @@
 #include "cost/kernel_ranker.h"
 #include "cost/learn_library.h"
 #include "cost/metrics.h"
+#include "cost/program_time.h"
 #include "cost/run_time_model.h"
 #include "cost/shipped.h"
 
@@ -74,10 +75,24 @@ std::optional<cost::OpenCodeModel> code_model_of(const PredictCommand& c, const 
   }
 }
 
+// How much longer kernels take out of the caches, with one thread; nothing: they count as warm.
+std::optional<cost::ColdModel> cold_model_of(const PredictCommand& c, const tune::Target& target) {
+  const std::string shipped = cost::shipped_model("cold/seed-0.safetensors", c.models);
+  if (c.tiles || target.threads != 1 || shipped.empty()) return std::nullopt;
+  try {
+    return cost::ColdModel::open(shipped, features::this_cpu(target.threads, target.max_isa));
+  } catch (const Error& e) {
+    spdlog::warn("predicting every kernel with its inputs in the caches: {}", e.what());
+    return std::nullopt;
+  }
+}
+
 class Predictor {
  public:
   Predictor(const PredictCommand& c, const tune::Target& target)
-      : code_model_(code_model_of(c, target)), open_([&c, target] { return model_of(c, target); }) {}
+      : code_model_(code_model_of(c, target)),
+        cold_model_(cold_model_of(c, target)),
+        open_([&c, target] { return model_of(c, target); }) {}
   std::string name() {
     if (!code_model_) return model().name();
     return fmt::format("ensemble of {} that see the code{}", code_model_->model.members(),
@@ -99,6 +114,11 @@ class Predictor {
     return {predict(kernel, {kernel.default_value()})[0], false};
   }
   bool predicts_runtime() { return code_model_ || model().predicts_runtime(); }
+  // Of the default option, from its warm run time: with its inputs out of the caches.
+  double cold_ns(const Kernel& kernel, double warm_ns) const {
+    return cold_model_ ? warm_ns * cold_model_->over_warm(cost::EncodedOptions(kernel, {kernel.default_value()}).view())
+                       : warm_ns;
+  }
   std::vector<double> predict(const Kernel& kernel, const std::vector<std::string>& options) {
     return model().predict(cost::EncodedOptions(kernel, options).view());
   }
@@ -111,6 +131,7 @@ class Predictor {
   }
 
   std::optional<cost::OpenCodeModel> code_model_;
+  std::optional<cost::ColdModel> cold_model_;
   std::function<std::unique_ptr<cost::LearnedModel>()> open_;
   std::unique_ptr<cost::LearnedModel> model_;
 };
@@ -125,9 +146,8 @@ Lowered predictable(tune::Session& session) {
 json number_or_null(double ns) { return ns > 0 ? json(ns) : json(); }
 
 // 0 when the kernel could not be measured.
-double measured_default(tune::Session& session, const Kernel& kernel, bool cold = false) {
-  const tune::Duel duel{
-      .min_rounds = 6, .max_rounds = 16, .budget_ms = 80, .precision = 0.015, .cold = cold, .limit_s = 20};
+double measured_default(tune::Session& session, const Kernel& kernel) {
+  const tune::Duel duel{.min_rounds = 6, .max_rounds = 16, .budget_ms = 80, .precision = 0.015, .limit_s = 20};
   const tune::Measurement m = session.measure_kernel(kernel, kernel.default_value(), duel);
   return m.ok() ? 0.5 * (m.baseline_ns + m.candidate_ns) : 0;
 }
@@ -153,32 +173,35 @@ json predict_program(const PredictCommand& c, Predictor& predictor, tune::Sessio
   Progress progress(c.measure ? "measuring" : "compiling", shown);
   json rows = json::array();
   Errors errors;
-  double predicted_sum = 0, measured_sum = 0;
+  double measured_sum = 0;
   int unmeasured = 0;
+  std::vector<cost::KernelTime> times;
   for (const Kernel& k : program.kernels) {
     const auto [predicted, saw_code] = predictor.predict_default(session, k);
-    json row = {{"name", k.name},   {"fingerprint", k.fingerprint}, {"kind", k.kind},
-                {"count", k.count}, {"predicted_ns", predicted},    {"code_seen", saw_code}};
-    row["runs"] = k.runs;
-    row["bytes"] = k.bytes;
-    row["outside_bytes"] = k.outside_bytes;
-    predicted_sum += predicted * k.runs;
+    times.push_back({predicted, predictor.cold_ns(k, predicted)});
+    json row = {{"name", k.name}, {"fingerprint", k.fingerprint}, {"kind", k.kind},       {"count", k.count},
+                {"runs", k.runs}, {"predicted_ns", predicted},    {"code_seen", saw_code}};
+    row["predicted_cold_ns"] = times.back().cold_ns;
     if (c.measure) {
       const double measured = measured_default(session, k);
       row["measured_ns"] = number_or_null(measured);
       errors.add(predicted, measured);
       unmeasured += measured <= 0;
       measured_sum += measured * k.runs;
-      row["cold_ns"] = number_or_null(measured_default(session, k, /*cold=*/true));
     }
     rows.push_back(row);
     progress.update(static_cast<double>(rows.size()), k.name);
   }
-  json result = {
-      {"program", session.name()}, {"model", predictor.name()}, {"kernels", rows}, {"predicted_ns", predicted_sum}};
-  result["outside_bytes"] = program.outside_bytes;
-  result["moved_bytes"] = program.moved_bytes;
-  result["unknown_loops"] = program.unknown_loops;
+  const tune::Target& target = session.target();
+  const cost::ProgramTime time = cost::program_time(program, times, features::this_cpu(target.threads, target.max_isa));
+  json result = {{"program", session.name()},
+                 {"model", predictor.name()},
+                 {"kernels", rows},
+                 {"predicted_ns", time.ns},
+                 {"predicted_warm_ns", time.warm_ns},
+                 {"cold_share", time.cold_share},
+                 {"working_set_bytes", cost::working_set(program)},
+                 {"unknown_loops", program.unknown_loops}};
   if (!c.measure) return result;
   errors.put(result);
   result["kernels_measured_ns"] = measured_sum;
@@ -241,14 +264,22 @@ std::string shown_ns(const json& row, const char* field) {
 
 void print_program(const json& r) {
   fmt::print("{}, predicted by {}\n  {:<36} {:>6} {:>12} {:>12}  fingerprint\n", r["program"].get<std::string>(),
-             r["model"].get<std::string>(), "kernel", "count", "predicted", "measured");
+             r["model"].get<std::string>(), "kernel", "runs", "predicted", "measured");
   for (const json& k : r["kernels"])
-    fmt::print("  {:<36.36} {:>6} {:>12} {:>12}  {}\n", k["name"].get<std::string>(), k["count"].get<int>(),
+    fmt::print("  {:<36.36} {:>6} {:>12} {:>12}  {}\n", k["name"].get<std::string>(), k["runs"].get<double>(),
                shown_ns(k, "predicted_ns"), shown_ns(k, "measured_ns"), k["fingerprint"].get<std::string>());
-  fmt::print("  {:<36} {:>6} {:>12} {:>12}\n", "sum of kernels", "", shown_ns(r, "predicted_ns"),
+  fmt::print("  {:<36} {:>6} {:>12} {:>12}\n", "sum of kernels", "", shown_ns(r, "predicted_warm_ns"),
              shown_ns(r, "kernels_measured_ns"));
+  fmt::print("  {:<36} {:>6} {:>12} {:>12}\n", "whole program", "", shown_ns(r, "predicted_ns"),
+             shown_ns(r, "measured_ns"));
+  if (r["cold_share"] > 0)
+    fmt::print("  {} pass through the caches between two uses of the same data: kernels run {:.0f} % cold\n",
+               human_bytes(r["working_set_bytes"].get<double>()), 100 * r["cold_share"].get<double>());
+  if (r["unknown_loops"] > 0)
+    fmt::print("  XLA does not know how many steps {} takes: counted once\n",
+               r["unknown_loops"] == 1 ? std::string("a loop")
+                                       : fmt::format("each of {} loops", r["unknown_loops"].get<int>()));
   if (!r.contains("measured_ns")) return;
-  fmt::print("  {:<36} {:>6} {:>12} {:>12}\n", "whole program", "", "", shown_ns(r, "measured_ns"));
   if (r["mape"].is_number())
     fmt::print("  kernels: MAPE {:.1f} %, Kendall's tau {:.3f}\n", r["mape"].get<double>(),
                r["kendall_tau"].get<double>());

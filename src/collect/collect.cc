@@ -115,12 +115,17 @@ class Collection {
       return;  // opening it would cost as much as a lowering
     const std::unique_ptr<KernelSource> source = measurer_.open(file.bytes, program.name);
     stored.fingerprint = source->fingerprint();
-    // The random configurations decide the fusion edges of XLA's own lowering.
+    // The random configurations decide the fusion edges of XLA's own lowering, or the layouts of the program's instructions.
     const FoundKernels own = source->lower({});
     if (stored.configurations == 0) finish(program, own, stored);
-    while (stored.configurations < wanted && !full(program) && measurer_.seconds_left() > until && !own.edges.empty()) {
-      const Decisions decisions =
-          random_fusion(own.edges, program.name, static_cast<int>(stored.configurations), options_.seed);
+    const std::vector<Decisions> layouts =
+        options_.layouts ? source->layouts(wanted - 1, options_.seed) : std::vector<Decisions>();
+    const int most = options_.layouts ? 1 + static_cast<int>(layouts.size()) : own.edges.empty() ? 1 : wanted;
+    while (stored.configurations < most && !full(program) && measurer_.seconds_left() > until) {
+      const auto n = static_cast<size_t>(stored.configurations);
+      const Decisions decisions = options_.layouts
+                                      ? layouts[n - 1]
+                                      : random_fusion(own.edges, program.name, static_cast<int>(n), options_.seed);
       FoundKernels found;
       try {
         found = source->lower(decisions);

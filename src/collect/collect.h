@@ -38,6 +38,7 @@ struct CollectOptions {
   int visits = 1;
   bool cold = false;       // all inputs leave the caches before each run; these times are stored beside the others
   int configurations = 0;  // random fusion configurations per program; 0 = 6 for tiles, 40 for fusion
+  bool layouts = false;    // random layouts instead
   uint64_t seed = 0;       // of configurations, samples of options and inputs
   int threads = 1;
   std::string max_isa = {};   // limit of the instruction set (base/isa.h); empty = the CPU's
@@ -80,6 +81,8 @@ class KernelSource {
   virtual ~KernelSource() = default;
   virtual std::string fingerprint() const = 0;
   virtual FoundKernels lower(const Decisions& decisions) = 0;  // throws Error, RunError or Stopped
+  // At most `count` random layouts of the whole program, the same for the same seed (data/layout_space.h).
+  virtual std::vector<Decisions> layouts(int count, uint64_t seed) = 0;  // throws as lower()
 };
 
 // The machine as a collection uses it: make_collect_measurer() returns the real one; tests answer from a table.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "collect/collect.h"
+#include "data/layout_space.h"
 #include "tune/session/session.h"
 
 namespace hone::collect {
@@ -47,6 +48,13 @@ class WorkerSource : public KernelSource {
       if (dimension.kind == DecisionKind::Fusion) found.edges.push_back(std::move(dimension));
     }
     return found;
+  }
+  std::vector<Decisions> layouts(int count, uint64_t seed) override {
+    const LayoutSpace found = layout_space_from(session_.list_layouts());
+    std::vector<Decisions> layouts;
+    for (const Choice& choice : sample_layouts(found.space, count, seed))
+      layouts.push_back(found.space.decisions(choice));
+    return layouts;
   }
 
  private:

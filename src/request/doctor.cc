@@ -53,6 +53,7 @@ constexpr int64_t kLittleMemory = int64_t{2} << 30;
 constexpr const char* kModels[] = {"tile",
                                    "fusion",
                                    "code",
+                                   "cold/seed-0.safetensors",
                                    "layout/ranker.safetensors",
                                    "order/policy.safetensors",
                                    "go/policy.safetensors",

@@ -18,7 +18,25 @@ class PredictTest(WithWorker):
         self.assertEqual(found["unknown_loops"], 0)
         self.assertGreater(max(kernel["runs"] for kernel in found["kernels"]), 10)
         total = sum(kernel["runs"] * kernel["predicted_ns"] for kernel in found["kernels"])
-        self.assertAlmostEqual(found["predicted_ns"] / total, 1)
+        self.assertAlmostEqual(found["predicted_warm_ns"] / total, 1)
+
+    def test_what_exceeds_the_caches_is_cold(self):
+        program = """HloModule sum
+ENTRY main {{
+  a = f32[{n}] parameter(0)
+  b = f32[{n}] parameter(1)
+  e = f32[{n}] exponential(a)
+  ROOT s = f32[{n}] add(e, b)
+}}"""
+        shares = []
+        for n in (1 << 10, 1 << 29):  # 8 KiB and 4 GiB: less than any first-level and more than any last-level cache
+            (self.dir / "sum.hlo").write_text(program.format(n=n))
+            found = self.json("predict", "sum.hlo", "--before-compiling")
+            shares.append(found["cold_share"])
+            (kernel,) = found["kernels"]
+            cold = kernel["predicted_ns"] + shares[-1] * (kernel["predicted_cold_ns"] - kernel["predicted_ns"])
+            self.assertAlmostEqual(found["predicted_ns"] / cold, 1)
+        self.assertEqual(shares, [0, 1])
 
     def test_before_compiling_the_code_is_not_seen(self):
         (self.dir / "p.hlo").write_text(SOFTMAX)

@@ -56,6 +56,11 @@ class FakeCollectMeasurer : public CollectMeasurer {
         found.edges.push_back({DecisionKind::Fusion, edge, {"keep", "fuse"}, 1});
       return found;
     }
+    std::vector<Decisions> layouts(int count, uint64_t) override {
+      std::vector<Decisions> two = {{{DecisionKind::Layout, "dot.1", "0,1"}}, {{DecisionKind::Layout, "dot.1", "1,0"}}};
+      two.resize(std::min(count, 2));
+      return two;
+    }
 
    private:
     FakeCollectMeasurer& measurer_;

@@ -67,6 +67,22 @@ TEST_CASE("cold times are collected and exported beside the others", "[collect]"
   CHECK(rows("cold kernel")[0].ratio == 2);
 }
 
+TEST_CASE("kernels are gathered under random layouts, as many as there are", "[collect]") {
+  Fixture fixture;
+  fixture.options.kind = CollectKind::Fusion;
+  fixture.options.layouts = true;
+  FakeCollectMeasurer measurer = fixture.measurer();
+  fixture.options.configurations = 5;
+  CHECK(fixture.run(measurer).complete);
+  REQUIRE(measurer.lowered.size() == 6);  // of each program its own and two
+  CHECK(measurer.lowered[0].empty());
+  CHECK(measurer.lowered[1] == Decisions{{DecisionKind::Layout, "dot.1", "0,1"}});
+  CHECK(measurer.lowered[2] == Decisions{{DecisionKind::Layout, "dot.1", "1,0"}});
+  const auto& values = measurer.measured_values;
+  CHECK(std::count_if(values.begin(), values.end(),
+                      [](const std::string& value) { return value.find("dot.1=0,1") != std::string::npos; }) == 2);
+}
+
 TEST_CASE("a collection records its machine", "[collect]") {
   Fixture fixture;
   FakeCollectMeasurer measurer = fixture.measurer();
