@@ -64,7 +64,7 @@ class XlaPassOrder(gymnasium.Env):
         self._library = open_library(files.find(LIBRARY, build))
         self._handle = _handle
         if _handle is None:
-            text = json.dumps(options_of(kind, programs, passes, build, options))
+            text = json.dumps(options_of(kind, programs, passes, build, {"info_costs": info} | options))
             self._handle = self._library.hone_env_make(text.encode())
         if not self._handle:
             raise_error(self._library)
@@ -162,7 +162,10 @@ class XlaPassOrder(gymnasium.Env):
         return json.loads(self._library.hone_env_info(self._open()) or raise_error(self._library))
 
     def counters(self) -> dict[str, Any]:
-        """Counters of the worker's session: steps, cached steps, changes, failures; ms in passes and in calls."""
+        """Counters of the worker's session: steps, cached steps, changes, failures, restarts; ms in passes and calls.
+
+        A restart is a worker process after the first, whether or not a step failed for it.
+        """
         return json.loads(self._library.hone_env_spec(self._open()) or raise_error(self._library))["counters"]
 
     def close(self) -> None:

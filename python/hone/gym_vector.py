@@ -58,6 +58,7 @@ class XlaPassOrderVector(VectorEnv):
         self._library = open_library(files.find(LIBRARY, build))
         if workers is None:
             workers = min(num_envs, len(os.sched_getaffinity(0)))
+        options = {"info_costs": info} | options
         made = options_of(kind, programs, passes, build, options) | {"count": num_envs, "workers": workers}
         self._handle = self._library.hone_vec_make(json.dumps(made).encode())
         if not self._handle:

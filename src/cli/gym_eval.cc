@@ -152,6 +152,7 @@ int run_gym_eval(const GymEvalCommand& command) {
   session_options.threads = command.threads;
   session_options.seed = options.seed;
   session_options.max_isa = command.max_isa;
+  session_options.costs = false;
   passorder::PassSession session(session_options);
   const std::vector<Rival> rivals = rivals_of(command, session);
   ProgressOptions shown;

@@ -33,6 +33,7 @@ passorder::PassSession& session_for(LastSession& last, double step_limit_s) {
   if (last.session && last.step_limit_s == step_limit_s) return *last.session;
   passorder::PassSessionOptions options;
   options.step_limit_s = last.step_limit_s = step_limit_s;
+  options.costs = false;
   last.session = nullptr;  // the worker before ends first
   last.session = std::make_unique<passorder::PassSession>(options);
   return *last.session;

@@ -71,7 +71,8 @@ const char* hone_env_spec(hone_env* env) {
                    {"changed", counters.changed},
                    {"failed", counters.failed},
                    {"pass_ms", counters.pass_ms},
-                   {"call_ms", counters.call_ms}}}})
+                   {"call_ms", counters.call_ms},
+                   {"restarts", env->env->session().worker_restarts()}}}})
         .dump();
   });
 }

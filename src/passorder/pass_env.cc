@@ -74,6 +74,7 @@ PassEnv::PassEnv(PassEnvOptions options) : options_(std::move(options)) {
   for (const std::string& program : options_.programs)
     if (!std::filesystem::is_regular_file(program)) throw Error("there is no such program", program);
   names_ = names_of(options_.programs);
+  options_.session.costs = options_.costs || options_.shaping || options_.info_costs;
   session_ = std::make_shared<PassSession>(options_.session);
   for (const std::string& pass : options_.passes) session_->check_pass(pass);
   if (options_.passes.empty()) options_.passes = session_->default_passes();
@@ -201,6 +202,7 @@ std::vector<bool> PassEnv::action_mask() const {
 
 nlohmann::json PassEnv::info() const {
   if (!state_) return nlohmann::json::object();
+  const PassStatePtr costed = session_->with_costs(program_, state_, history_);
   nlohmann::json opcodes = nlohmann::json::object(), passes = nlohmann::json::array();
   for (int number = 0; number < features::kOpcodeCount; ++number)
     if (state_->counts[number] > 0)
@@ -210,9 +212,9 @@ nlohmann::json PassEnv::info() const {
                          {"instructions", state_->instructions},
                          {"initial_instructions", initial_->instructions},
                          {"opcodes", opcodes},
-                         {"flops", state_->flops},
-                         {"transcendentals", state_->transcendentals},
-                         {"bytes", state_->bytes},
+                         {"flops", costed->flops},
+                         {"transcendentals", costed->transcendentals},
+                         {"bytes", costed->bytes},
                          {"passes", passes},
                          {"changing_passes", history_},
                          {"changed", last_.changed},
@@ -277,9 +279,10 @@ Episode PassEnv::episode() const {
 
 std::string PassEnv::render() const {
   if (!state_) return "no episode has begun";
-  std::string text = fmt::format("{}  step {}/{}  {} -> {} instructions, {:.4g} -> {:.4g} FLOPs + 2 transcendentals",
-                                 name_, taken_.size(), options_.traj_limit, initial_->instructions,
-                                 state_->instructions, initial_->cost(), state_->cost());
+  std::string text =
+      fmt::format("{}  step {}/{}  {} -> {} instructions, {:.4g} -> {:.4g} FLOPs + 2 transcendentals", name_,
+                  taken_.size(), options_.traj_limit, initial_->instructions, state_->instructions, initial_->cost(),
+                  session_->with_costs(program_, state_, history_)->cost());
   if (taken_.empty()) return text;
   const std::string& pass = options_.passes[taken_.back()];
   if (!last_.error.empty()) return text + "\n  " + pass + " failed: " + last_.error;

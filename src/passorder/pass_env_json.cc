@@ -33,6 +33,7 @@ PassEnvOptions pass_env_options_from_json(nlohmann::json from) {
   take(from, "gamma", options.gamma);
   take(from, "shaping_scale", options.shaping_scale);
   take(from, "costs", options.costs);
+  take(from, "info_costs", options.info_costs);
   take(from, "graph", options.graph);
   take(from, "log_counts", options.log_counts);
   take(from, "taken", options.action_history);  // in files of versions before 0.2

@@ -102,6 +102,11 @@ class Search {
     return options_.should_stop() || seconds() >= options_.budget_s ||
            (options_.max_applications > 0 && first_ + applications >= options_.max_applications);
   }
+  bool first_over() const {
+    return over(0) || seconds() >= options_.first_share * options_.budget_s ||
+           (options_.max_applications > 0 &&
+            static_cast<double>(first_) >= options_.first_share * static_cast<double>(options_.max_applications));
+  }
   std::vector<std::string> choosable() { return options_.passes.empty() ? session_.default_passes() : options_.passes; }
   void show() const { options_.on_progress(fmt::format("best {:g}", candidates_.best())); }
 
@@ -120,12 +125,12 @@ class Search {
     show();
   }
 
-  // Until a limit is reached. An order counts by its best state, as all do.
+  // Until a limit or their share of it is reached. An order counts by its best state, as all do.
   void walk_first_orders() {
     for (const std::vector<std::string>& order : options_.first_orders) {
       Ordered place{{}, report_.initial, {}}, best = place;
       for (const std::string& pass : order) {
-        if (over(0) || std::ssize(place.passes) >= options_.length) break;
+        if (first_over() || std::ssize(place.passes) >= options_.length) break;
         ++first_;
         const PassStep step = session_.step(program_, place.state, place.passes, pass);
         if (!step.changed) continue;
@@ -140,7 +145,7 @@ class Search {
       ++report_.evaluations;
       report_.applications = first_;
       show();
-      if (over(0)) return;
+      if (first_over()) return;
     }
   }
 
@@ -244,6 +249,8 @@ void OrderOptions::validate() const {
   if (!(budget_s > 0)) throw Error(fmt::format("a budget of {:g} s", budget_s), "--budget", "give more than 0");
   if (length < 1 || length > 1000) throw Error(fmt::format("orders of {} passes", length), "--length", "1 to 1000");
   if (!(measure_ms > 0)) throw Error("the time to measure must be above 0 ms");
+  if (!(first_share >= 0 && first_share <= 1))
+    throw Error(fmt::format("a share of {:g}", first_share), "first_share", "0 to 1");
   std::vector<std::string> known = strategy_names();
   known.insert(known.begin(), "ppo");
   if (std::find(known.begin(), known.end(), strategy) == known.end())
@@ -272,6 +279,8 @@ OrderReport order_passes(PassSession& session, const std::string& program, const
   report.rejected = choice.rejected;
   report.slower = std::move(choice.slower);
   report.skipped = choice.skipped;
+  for (Ordered* shown : {&report.xla, &report.found})
+    shown->state = session.with_costs(program, shown->state, shown->passes);
   return report;
 }
 

@@ -25,6 +25,7 @@ struct OrderOptions {
   std::vector<std::string> passes;  // to choose from; empty = the default action set. A policy has its own
   // Tried first, each once from the untouched program (fixed_orders.h); their best state is a start of the search, too.
   std::vector<std::vector<std::string>> first_orders;
+  double first_share = 1;   // of the budget and of the applications, at which they end
   double measure_ms = 200;  // of one measured run time
   // An order is returned only if duels do not show it slower than default XLA on the untouched program (order_guard.h).
   bool guard = true;
@@ -37,7 +38,7 @@ struct OrderOptions {
 
 struct OrderReport {
   PassStatePtr initial;
-  Ordered xla;  // XLA's own order
+  Ordered xla;  // XLA's own order; its state and that of `found` have costs in the report of order_passes
   // Not worse than xla in the metric, except where the guard refuses xla itself; verified if any is.
   Ordered found;
   int64_t evaluations = 0, applications = 0;  // orders evaluated; passes run for them

@@ -25,7 +25,7 @@ constexpr double kMeasureLimit_s = 300;
 
 std::string step_key(const std::string& fingerprint, const std::string& pass) { return fingerprint + ' ' + pass; }
 
-PassStatePtr state_of(const wire::ApplyReplyT& reply) {
+PassStatePtr state_of(const wire::ApplyReplyT& reply, bool costed) {
   auto state = std::make_shared<PassState>();
   state->fingerprint = reply.fingerprint;
   state->instructions = reply.instructions;
@@ -34,6 +34,7 @@ PassStatePtr state_of(const wire::ApplyReplyT& reply) {
   state->flops = reply.flops;
   state->transcendentals = reply.transcendentals;
   state->bytes = reply.bytes_accessed;
+  state->costed = costed;
   return state;
 }
 
@@ -117,7 +118,7 @@ std::string PassSession::load(const std::string& bytes, const std::string& name)
     if (programs_.contains(program)) return program;
     wire::ApplyRequestT request;
     request.program = program;
-    programs_[program] = remember(apply(std::move(request), 0));
+    programs_[program] = remember(apply(std::move(request), 0), /*costed=*/true);
   } catch (const wire::WorkerFailure& died) {
     throw Error(std::string("XLA cannot load this program: ") + died.what(), name);
   } catch (const RunError&) {
@@ -166,13 +167,13 @@ PassStatePtr PassSession::initial(const std::string& program) {
   return found->second;
 }
 
-PassStatePtr PassSession::remember(const wire::ApplyReplyT& reply) {
+PassStatePtr PassSession::remember(const wire::ApplyReplyT& reply, bool costed) {
   if (states_.size() > options_.memory_states || steps_.size() > 8 * options_.memory_states) {
     states_.clear();
     steps_.clear();
   }
   PassStatePtr& slot = states_[reply.fingerprint];
-  if (!slot) slot = state_of(reply);
+  if (!slot || (costed && !slot->costed)) slot = state_of(reply, costed);
   return slot;
 }
 
@@ -183,13 +184,14 @@ PassSession::Known PassSession::run(const std::string& program, const PassState&
   request.state = history.empty() ? "" : state.fingerprint;
   request.history = history;
   request.passes = {pass};
+  request.want_costs = options_.costs;
   lasting = true;
   try {
     const wire::ApplyReplyT reply = apply(std::move(request), options_.step_limit_s);
     if (!reply.error.empty()) return {nullptr, reply.error, 0};
     const double ms = reply.pass_ms.empty() ? 0 : reply.pass_ms[0];
     if (reply.fingerprint == state.fingerprint) return {nullptr, "", ms};
-    return {remember(reply), "", ms};
+    return {remember(reply, options_.costs), "", ms};
   } catch (const wire::WorkerFailure& died) {
     lasting = died.kind() != wire::WorkerFailure::Kind::Killed;
     return {nullptr, pass + ": " + died.what(), 0};
@@ -221,11 +223,25 @@ PassStep PassSession::step(const std::string& program, const PassStatePtr& state
   return step;
 }
 
+PassStatePtr PassSession::with_costs(const std::string& program, const PassStatePtr& state,
+                                     const PassHistory& history) {
+  const std::lock_guard lock(mutex_);
+  if (state->costed) return state;
+  const auto known = states_.find(state->fingerprint);
+  if (known != states_.end() && known->second->costed) return known->second;
+  wire::ApplyRequestT request;
+  request.program = program;
+  request.state = history.empty() ? "" : state->fingerprint;
+  request.history = history;
+  return remember(apply(std::move(request), 0), /*costed=*/true);
+}
+
 std::string PassSession::hlo(const std::string& program, const PassHistory& history) {
   const std::lock_guard lock(mutex_);
   wire::ApplyRequestT request;
   request.program = program;
   request.passes = history;
+  request.want_costs = false;
   request.want_hlo = true;
   wire::ApplyReplyT reply = apply(std::move(request), 0);
   if (!reply.error.empty()) throw RunError("a pass failed that had succeeded before: " + reply.error);
@@ -237,6 +253,7 @@ std::string PassSession::verify(const std::string& program, const PassHistory& h
   wire::ApplyRequestT request;
   request.program = program;
   request.passes = history;
+  request.want_costs = false;
   request.verify = true;
   try {
     return apply(std::move(request), 0).error;
@@ -254,6 +271,7 @@ std::shared_ptr<const GraphObservation> PassSession::graph(const std::string& pr
   request.program = program;
   request.state = history.empty() ? "" : state.fingerprint;
   request.history = history;
+  request.want_costs = false;
   request.want_proto = true;
   const wire::ApplyReplyT reply = apply(std::move(request), 0);
   if (graphs_.size() >= kKeptGraphs) graphs_.clear();

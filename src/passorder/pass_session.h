@@ -32,7 +32,9 @@ struct PassState {
   std::string fingerprint;                             // equal for states that differ only in names
   int64_t instructions = 0;                            // of all computations
   std::array<float, features::kOpcodeCount> counts{};  // by features::opcode_number
-  double flops = 0, transcendentals = 0, bytes = 0;    // XLA's HloCostAnalysis
+  // XLA's HloCostAnalysis; 0 unless `costed`, see PassSession::with_costs.
+  double flops = 0, transcendentals = 0, bytes = 0;
+  bool costed = false;
   double cost() const { return flops + 2 * transcendentals; }
 };
 using PassStatePtr = std::shared_ptr<const PassState>;
@@ -72,6 +74,7 @@ struct PassSessionOptions {
   wire::WorkerOptions worker;
   double step_limit_s = 20;      // for one pass, replay included
   double kernels_limit_s = 120;  // for compiling a program as far as its kernels
+  bool costs = true;             // of every state with the step that leads to it; untouched programs always have them
   size_t memory_states = 50000;  // states and steps in the cache, which is cleared when full
   int threads = 1;               // of a measured run
   uint64_t seed = 0;             // of generated inputs
@@ -104,6 +107,10 @@ class PassSession {
   PassStep step(const std::string& program, const PassStatePtr& state, const PassHistory& history,
                 const std::string& pass);
 
+  // The state after `history` with its costs, which are asked for where the step that led to it brought none. Throws RunError or
+  // wire::WorkerFailure if the worker cannot reach the state again.
+  PassStatePtr with_costs(const std::string& program, const PassStatePtr& state, const PassHistory& history);
+
   std::string hlo(const std::string& program, const PassHistory& history);     // text
   std::string verify(const std::string& program, const PassHistory& history);  // XLA's verifier; empty = valid
   std::shared_ptr<const GraphObservation> graph(const std::string& program, const PassState& state,
@@ -131,7 +138,7 @@ class PassSession {
   };
   wire::ApplyReplyT apply(wire::ApplyRequestT request, double limit_s);
   std::unique_ptr<wire::TargetT> target() const;
-  PassStatePtr remember(const wire::ApplyReplyT& reply);
+  PassStatePtr remember(const wire::ApplyReplyT& reply, bool costed);
   Known run(const std::string& program, const PassState& state, const PassHistory& history, const std::string& pass,
             bool& lasting);
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -90,6 +91,37 @@ class GymTest(unittest.TestCase):
         values, reward, _, _, after = env.step(env.unwrapped.passes.index("algsimp"))
         self.assertEqual(values.sum(), after["instructions"])
         self.assertAlmostEqual(reward, (info["instructions"] - after["instructions"]) / info["instructions"])
+        env.close()
+
+    def test_info_is_the_same_where_it_comes_with_the_step(self):
+        quiet, telling = make(info=False, programs=PROGRAMS[1:]), make(programs=PROGRAMS[1:])
+        quiet.reset(seed=0)
+        telling.reset(seed=0)
+        costs = set()
+        for action in ("dce", "algsimp", "cse", "logistic-expander", "dce"):
+            number = quiet.unwrapped.passes.index(action)
+            first, *others, info = telling.step(number)
+            second, *same, nothing = quiet.step(number)
+            np.testing.assert_array_equal(first, second)
+            self.assertEqual((others, nothing), (same, {}))
+            asked = quiet.unwrapped.info()
+            self.assertEqual(info | {"pass_ms": 0}, asked | {"pass_ms": 0})
+            costs.add(asked["bytes"])
+        self.assertGreater(len(costs), 1)
+        quiet.close()
+        telling.close()
+
+    def test_restarts_of_the_worker_are_counted(self):
+        env = make(programs=PROGRAMS[1:])
+        env.reset(seed=0)
+        env.step(env.unwrapped.passes.index("dce"))
+        self.assertEqual(env.unwrapped.counters()["restarts"], 0)
+        children = [pid for task in Path("/proc/self/task").glob("*/children") for pid in task.read_text().split()]
+        for pid in (pid for pid in children if Path(f"/proc/{pid}/comm").read_text().strip() == "hone-xla"):
+            os.kill(int(pid), signal.SIGKILL)
+        *_, info = env.step(env.unwrapped.passes.index("algsimp"))
+        self.assertNotIn("error", info)  # the request was sent again
+        self.assertEqual(env.unwrapped.counters()["restarts"], 1)
         env.close()
 
     def test_clone_goes_its_own_way(self):

@@ -28,7 +28,7 @@ uint64_t content(uint64_t hash, const xla::Literal& literal) {
   return hash;
 }
 
-void summarise(const xla::HloModule& module, wire::ApplyReplyT& reply) {
+void count_instructions(const xla::HloModule& module, wire::ApplyReplyT& reply) {
   reply.instructions = module.instruction_count();
   std::map<xla::HloOpcode, int64_t> opcodes;
   for (const auto* computation : module.computations())
@@ -39,6 +39,9 @@ void summarise(const xla::HloModule& module, wire::ApplyReplyT& reply) {
     entry->count = count;
     reply.opcodes.push_back(std::move(entry));
   }
+}
+
+void analyse_costs(const xla::HloModule& module, wire::ApplyReplyT& reply) {
   xla::HloCostAnalysis cost([](const xla::Shape& shape) { return xla::ShapeUtil::ByteSizeOf(shape, 8); });
   if (!module.entry_computation()->Accept(&cost).ok()) return;
   reply.flops = std::max(0.0f, cost.flop_count());
@@ -162,7 +165,9 @@ wire::ApplyReplyT PassStates::apply(const wire::ApplyRequestT& request) {
     const std::string wrong = verify(*module);
     if (!wrong.empty() && reply.error.empty()) reply.error = "XLA's verifier: " + wrong;
   }
-  if (any || request.state.empty()) summarise(*module, reply);
+  const bool described = any || request.state.empty() || rows.empty();
+  if (described) count_instructions(*module, reply);
+  if (described && request.want_costs) analyse_costs(*module, reply);
   if (request.want_hlo) reply.hlo = module->ToString(xla::HloPrintOptions().set_print_large_constants(true));
   if (request.want_proto) {
     const std::string proto = module->ToProto().SerializeAsString();
