@@ -12,6 +12,7 @@ namespace hone::passorder {
 namespace {
 
 constexpr size_t kKeptPredictions = 100'000;
+constexpr int kAttempts = 2;  // of a prediction that ends in a failure which may not come again
 
 std::unique_ptr<cost::LearnedModel> fusion_model(const PassSessionOptions& options, const std::string& models) {
   const std::string path = cost::shipped_model("fusion", models);
@@ -37,7 +38,7 @@ PredictedTime PredictedTimes::of(const std::string& program, const PassState& st
   lock.unlock();
   PredictedTime predicted;
   OrderKernels made;
-  bool lasting = true;
+  bool lasting = true, repeats = false;
   try {
     std::vector<uint64_t> hashes;
     for (const auto& [hash, ns] : known) hashes.push_back(hash);
@@ -47,7 +48,7 @@ PredictedTime PredictedTimes::of(const std::string& program, const PassState& st
     lasting = false;
   } catch (const wire::WorkerFailure& died) {
     predicted.error = died.what();
-    lasting = died.kind() == wire::WorkerFailure::Kind::Crashed;
+    repeats = died.kind() != wire::WorkerFailure::Kind::Crashed;
   } catch (const RunError& failed) {
     predicted.error = failed.what();
   }
@@ -56,9 +57,15 @@ PredictedTime PredictedTimes::of(const std::string& program, const PassState& st
     predicted = {sum(made, known), made.fingerprint, ""};
     if (!(predicted.ns > 0)) predicted.error = "the program has no kernel that can be predicted";
   }
-  if (!lasting) return predicted;
+  if (!lasting || (repeats && again(key))) return predicted;
   if (known_.size() >= kKeptPredictions) known_.clear();
   return known_[key] = predicted;
+}
+
+// Whether the prediction that has failed now should be tried once more.
+bool PredictedTimes::again(const std::string& key) {
+  if (failed_.size() >= kKeptPredictions) failed_.clear();
+  return ++failed_[key] < kAttempts;
 }
 
 size_t PredictedTimes::kernels_known() {

@@ -21,8 +21,8 @@ struct PredictedTime {
 // The sum over the kernels of a program, each as often as it occurs in the compiled module, of what a model predicts for its
 // default option. Kernels of a loop's body count once, and what is no kernel (sorts, custom calls) counts nothing, so the sums
 // compare orders of one program and are no run times of it. A prediction costs XLA's passes behind the order, without code
-// generation. Known states and kernels are remembered, up to a number of each, but no failure that may not come again: of a worker
-// that took too long or was killed. May be shared between threads, which do not wait for each other's passes for a known state.
+// generation. Known states and kernels are remembered, up to a number of each; a failure that may not come again, of a worker that
+// took too long or was killed, only when the state has had it twice. May be shared between threads, which do not wait for each other's passes for a known state.
 class PredictedTimes {
  public:
   // The trees `fusion` in the folder `models`, or the shipped ones (cost/shipped.h), for this machine with the session's threads
@@ -37,6 +37,7 @@ class PredictedTimes {
 
  private:
   using Kernels = std::map<uint64_t, double>;  // ns of one run, by hash64 of the fingerprint
+  bool again(const std::string& key);
   double sum(const OrderKernels& made, const Kernels& known);
   double ns_of(const Kernel& kernel, const Kernels& known);
 
@@ -44,6 +45,7 @@ class PredictedTimes {
   std::unique_ptr<cost::LearnedModel> model_;
   std::mutex mutex_;
   std::unordered_map<std::string, PredictedTime> known_;  // by the program's and the state's fingerprint
+  std::unordered_map<std::string, int> failed_;           // by the same: how often, of failures that may not come again
   size_t most_kernels_;
   Kernels kernels_;
 };

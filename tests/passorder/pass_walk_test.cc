@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "passorder/fixed_orders.h"
@@ -146,6 +147,25 @@ TEST_CASE("a search begins with the orders that it is given", "[rl][passes]") {
     CHECK(search_orders(t.session, t.program, options, fewer).applications == 3);
     options.max_applications = 2;  // it ends within the first
     CHECK(search_orders(t.session, t.program, options, fewer).applications == 2);
+    options.max_applications = 6;  // at half of them the search takes over
+    options.first_share = 0.5;
+    OrderCandidates shared(t.session, t.program, OrderMetric::Operations, 10);
+    std::vector<std::string> order = {"dce", "dce", "dce", "cse", "cse", "cse"};
+    const auto firsts = std::exchange(options.first_orders, {order});
+    options.passes = {"logistic-expander"};
+    search_orders(t.session, t.program, options, shared);
+    for (const Ordered& o : shared.best_first())
+      CHECK(std::find(o.passes.begin(), o.passes.end(), "cse") == o.passes.end());
+    options.first_share = 1;
+    search_orders(t.session, t.program, options, shared);
+    const std::vector<Ordered> whole = shared.best_first();
+    CHECK(std::any_of(whole.begin(), whole.end(),
+                      [](const Ordered& o) { return o.passes == PassHistory{"dce", "cse"}; }));
+    options.first_share = 1.5;
+    CHECK_THROWS_AS(options.validate(), Error);
+    options.first_share = 1;
+    options.first_orders = firsts;
+    options.passes.clear();
     options.max_applications = 40;
     options.length = 2;
     OrderCandidates shorter(t.session, t.program, OrderMetric::Operations, 10);

@@ -147,6 +147,26 @@ TEST_CASE("a prediction that took too long is tried again", "[rl][passes]") {
   CHECK(times.of(program, *initial, {}).ns == 200);
 }
 
+TEST_CASE("a prediction that took too long twice is not made again", "[rl][passes]") {
+  PassSessionOptions options = session_options();
+  options.kernels_limit_s = 0.5;
+  PassSession session(options);
+  const std::string program = session.load(kDots, "dots");
+  int asked = 0;
+  PredictedTimes times(session, std::make_unique<FixedModel>(true, asked));
+  const PassStatePtr initial = session.initial(program);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    session.step(program, initial, {}, attempt == 0 ? "cse" : "algsimp");  // a worker runs again
+    REQUIRE(session.worker_pid() > 0);
+    REQUIRE(kill(session.worker_pid(), SIGSTOP) == 0);
+    CHECK(times.of(program, *initial, {}).error.find("did not answer") != std::string::npos);
+    CHECK(session.worker_pid() == -1);
+  }
+  CHECK(times.of(program, *initial, {}).error.find("did not answer") != std::string::npos);
+  CHECK(session.worker_pid() == -1);  // nothing was asked
+  CHECK(session.worker_restarts() == 1);
+}
+
 TEST_CASE("a known state needs no worker, also while it works for another thread", "[rl][passes]") {
   Predicting t;
   const PredictedTime known = t.times.of(t.program, *t.initial, {});

@@ -32,6 +32,7 @@ std::vector<Alternative> propose_passes(passorder::PassSession& session, const s
   order.seed = options.seed;
   order.should_stop = options.should_stop;
   order.first_orders = options.first_orders;
+  order.first_share = 0.5;
   std::vector<passorder::PassHistory> found = {{passorder::kDefaultOrder}};
   std::set<std::string> seen = {session.initial(program)->fingerprint};
   seen.insert(session.step(program, session.initial(program), {}, passorder::kDefaultOrder).state->fingerprint);

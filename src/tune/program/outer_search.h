@@ -20,7 +20,7 @@ struct PassProposals {
   double budget_s = 4;  // of the search for orders
   int64_t max_applications = 600;
   int most = 4;  // orders
-  // Walked before the search of each metric; their applications count (passorder/fixed_orders.h).
+  // Walked before the search of each metric, in at most half of its budget (passorder/fixed_orders.h).
   std::vector<std::vector<std::string>> first_orders;
   uint64_t seed = 0;
   std::function<bool()> should_stop = [] { return false; };
