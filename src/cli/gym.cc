@@ -19,7 +19,7 @@ namespace {
 
 struct GymTrainCommand {
   std::vector<std::string> programs, passes;
-  std::string environment = "hone/XlaPassOrder-v0", agent = "ppo", out, checkpoint, log_dir;
+  std::string environment = "hone/XlaPassOrder-v0", agent = "ppo", begin, out, checkpoint, log_dir;
   int64_t traj_limit = 45, workers = 0, checkpoint_every = 20000;
   double reward_scale = 1;
   bool shaping = false, resume = false;
@@ -61,6 +61,7 @@ int run_gym_train(const GymTrainCommand& c) {
   const nlohmann::json request = {{"environment", environment_of(c, options)},
                                   {"options", to_json(options)},
                                   {"workers", workers},
+                                  {"begin", c.begin},
                                   {"out", c.out},
                                   {"checkpoint", c.checkpoint},
                                   {"checkpoint_every", c.checkpoint_every},
@@ -100,6 +101,10 @@ void add_agent_options(CLI::App& app, GymTrainCommand& c) {
   begin_group(app, "Agent");
   offer(app.add_option("--agent", c.agent, fmt::format("learning algorithm: {} (default ppo)", fmt::join(names, ", "))),
         names);
+  app.add_option(
+         "--begin", c.begin,
+         "all but dqn: a policy to begin with, of the same environment and --layers; the value function learns first")
+      ->type_name("FILE");
   c.given.add_to(app);
 }
 

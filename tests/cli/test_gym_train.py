@@ -62,6 +62,25 @@ class GymTrain(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
+    def test_training_begins_with_a_policy(self):
+        self.train("--steps", 64)
+        begun = self.dir / "begun.safetensors"
+        words = ["--json", "-q", "--begin", self.out, "-o", begun, "--steps", 48]
+        done = self.hone(self.program, *SMALL, *words)  # with the policy's passes
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["actions"], 4)
+        self.assertEqual(read_safetensors(begun)[1], read_safetensors(self.out)[1])  # so far only the values learned
+        narrow = ["--layers", "8", *SMALL[2:]]
+        for others, message in (
+            ([*SMALL, "--passes=cse,dce"], "other passes"),
+            (narrow, "do not fit"),
+            ([*SMALL, "--agent=dqn"], "cannot begin with a policy"),
+        ):
+            with self.subTest(others=others):
+                done = self.hone(self.program, *words, *others)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(message, done.stderr)
+
     def test_every_agent_writes_a_policy(self):
         for agent in ("ppo", "a2c", "trpo", "reinforce", "dqn"):
             with self.subTest(agent=agent):

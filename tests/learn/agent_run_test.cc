@@ -146,6 +146,38 @@ TEST_CASE("a run that is stopped at once still has a policy") {
   CHECK_THROWS_AS(open_policy(path), Error);
 }
 
+TEST_CASE("a run begins with a policy, which changes after the value function has learned") {
+  const TempDir folder;
+  const std::string path = (folder.path() / "policy.safetensors").string();
+  const auto policy_of = [](const AgentReport& report) {
+    options::TensorFile file;
+    report.agent->save_policy(file);
+    return options::encode_safetensors(file);
+  };
+  options::AgentOptions options = small("ppo");
+  const AgentReport first = train_agent(chain, options, {}, kNeverStop, kSilent);
+  save_policy(path, *first.agent, options, first.spec, {{{"id", "chain"}}, "hone gym train", 0});
+  AgentFiles files;
+  files.begin = path;
+  options.seed = 6;
+  options.steps = 3 * options.rollout;
+  const AgentReport values = train_agent(chain, options, files, kNeverStop, kSilent);
+  CHECK(policy_of(values) == policy_of(first));  // input statistics included
+  options.steps = 5 * options.rollout;
+  const AgentReport both = train_agent(chain, options, files, kNeverStop, kSilent);
+  CHECK(policy_of(both) != policy_of(first));
+  CHECK(state_of(both) == state_of(train_agent(chain, options, files, kNeverStop, kSilent)));
+  options.layers = {9};
+  CHECK_THROWS_AS(train_agent(chain, options, files, kNeverStop, kSilent), Error);
+  CHECK_THROWS_AS(train_agent(chain, small("dqn"), files, kNeverStop, kSilent), Error);
+  options.layers = {8};
+  CHECK_THROWS_AS(train_agent([](int64_t) { return std::make_unique<passorder::ChainEnvironment>(6); }, options, files,
+                              kNeverStop, kSilent),
+                  Error);
+  write_file(path, "nonsense");
+  CHECK_THROWS_AS(train_agent(chain, options, files, kNeverStop, kSilent), Error);
+}
+
 TEST_CASE("the log has the curves of a run") {
   const TempDir folder;
   AgentFiles files;

@@ -39,6 +39,9 @@ class Agent {
   // The state that later rounds depend on.
   virtual void save(options::TensorFile& file) const = 0;
   virtual void restore(const options::TensorFile& file) = 0;  // throws Error or std::out_of_range
+  // Takes the policy and the input statistics of another one with equal networks; the statistics then stay as they are, and the
+  // first updates are of the value function alone. Throws Error where they do not fit, and for agents without a policy network.
+  virtual void begin_with(const options::TensorFile& policy) = 0;
   // What acting needs: input statistics as "scale.", the network as "policy.".
   virtual void save_policy(options::TensorFile& file) const = 0;
 };

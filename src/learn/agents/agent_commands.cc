@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "learn/agents/agent_run.h"
 #include "passorder/pass_env_json.h"
+#include "passorder/policy_file.h"
 
 namespace hone::learn {
 
@@ -36,6 +37,14 @@ nlohmann::json lasting(nlohmann::json environment, const passorder::PassEnv& mad
   return environment;
 }
 
+// The actions of a policy to begin with are those of the environment, if that names none.
+void take_passes(const std::string& policy, passorder::PassEnvOptions& options) {
+  const auto header = passorder::read_policy_header(options::read_safetensors(policy), policy);
+  const auto passes = header.environment.value("passes", std::vector<std::string>());
+  if (options.passes.empty()) options.passes = passes;
+  if (options.passes != passes) throw Error("the policy orders other passes", policy, "leave out --passes");
+}
+
 }  // namespace
 
 nlohmann::json run_gym_train(const nlohmann::json& request, const cost::LearnHost& host) {
@@ -43,8 +52,13 @@ nlohmann::json run_gym_train(const nlohmann::json& request, const cost::LearnHos
   const nlohmann::json& environment = request.at("environment");
   Workers workers{passorder::pass_env_options_from_json(environment), request.value("workers", int64_t{1}), {}};
   const auto text = [&](const char* name) { return request.value(name, std::string()); };
-  const AgentFiles files{text("checkpoint"), request.value("checkpoint_every", int64_t{20000}),
-                         request.value("resume", false), text("log_dir"), environment.dump()};
+  if (!text("begin").empty()) take_passes(text("begin"), workers.options);
+  const AgentFiles files{text("checkpoint"),
+                         request.value("checkpoint_every", int64_t{20000}),
+                         request.value("resume", false),
+                         text("log_dir"),
+                         text("begin"),
+                         environment.dump() + text("begin")};
   int64_t begin = 0;
   std::optional<hone::Progress> line;
   const auto show = [&](const AgentProgress& progress) {

@@ -40,6 +40,7 @@ class AgentRun {
         files_(files),
         environments_(options.environments, factory, options.seed, options.environment_threads),
         agent_(make_agent(options, environments_.spec())) {
+    if (!files.begin.empty()) begin();
     if (files.resume && !files.checkpoint.empty()) load();
     if (!files.log_dir.empty()) events_ = std::make_unique<EventFile>(files.log_dir, wall_s());
   }
@@ -89,6 +90,23 @@ class AgentRun {
   }
 
  private:
+  void begin() {
+    const options::TensorFile file = options::read_safetensors(files_.begin);
+    const passorder::PolicyHeader header = passorder::read_policy_header(file, files_.begin);
+    if (!header.order.is_null())
+      throw Error("the policy follows an order, which no agent learns", files_.begin, "hone gym train writes others");
+    if (header.spec != environments_.spec())
+      throw Error("the policy is for the environment " + header.spec.id + " or for other passes", files_.begin,
+                  "give the same --environment and --passes");
+    try {
+      agent_->begin_with(file);
+    } catch (const std::out_of_range&) {
+      throw Error("the policy has networks of other layers", files_.begin, "give the same --layers");
+    } catch (const Error& e) {
+      throw Error(e.what(), e.where().empty() ? files_.begin : e.where(), e.hint());
+    }
+  }
+
   void count(const Round& round) {
     place_.steps += round.steps;
     ++place_.rounds;

@@ -15,6 +15,7 @@ struct AgentFiles {
   int64_t checkpoint_every = 20000;
   bool resume = false;      // continue from the checkpoint, if there is one
   std::string log_dir;      // TensorBoard events; empty = none
+  std::string begin;        // a policy to begin with, whose networks and environment must be equal; empty = none
   std::string environment;  // how the environments are made; a checkpoint with another value is refused
 };
 
@@ -36,7 +37,7 @@ struct AgentProgress {
 // With one thread for the networks the result is a function of environments, options and seed, and a run resumed from its
 // checkpoint ends with the same bits as an uninterrupted one. Rounds are always completed, so the last one may exceed
 // options.steps. An interrupted round is discarded. Throws Error for options that are invalid or do not fit the
-// environment, a checkpoint of another run, and losses that are not finite.
+// environment, a policy that does not fit, a checkpoint of another run, and losses that are not finite.
 AgentReport train_agent(const passorder::EnvironmentFactory& factory, const options::AgentOptions& options,
                         const AgentFiles& files, const std::function<bool()>& interrupted,
                         const std::function<void(const AgentProgress&)>& progress);

@@ -156,6 +156,9 @@ class DqnAgent : public Agent {
     copy_stored(file.tensors.at("updates"), "updates", updates);
     updates_ = updates.item<int64_t>();
   }
+  void begin_with(const options::TensorFile&) override {
+    throw Error("dqn learns returns and cannot begin with a policy", "--begin", "choose another --agent");
+  }
   void save_policy(options::TensorFile& file) const override {
     put_module(*networks_->scale, "scale.", file);
     put_module(*networks_->online, "policy.", file);

@@ -12,6 +12,7 @@ namespace hone::learn {
 namespace {
 
 enum Stream : uint64_t { kActing = 11, kLearning = 12 };
+constexpr int64_t kValueRounds = 3;  // of a run that begins with a policy, before that changes
 
 Update update_of(const std::string& agent) {
   if (agent == "reinforce") return update_reinforce;
@@ -35,10 +36,13 @@ class OnPolicyAgent : public Agent {
     if (!rollout) return std::nullopt;
     Round done{rollout->rows(), rollout->episodes, {}};
     const double explained = explained_variance(rollout->values, rollout->returns);
-    done.scalars = update_(learner_, *rollout, learning);
+    if (given_ && place.rounds < kValueRounds)
+      done.scalars = {{"train/value_loss", fit_values(learner_, *rollout, learning)}};
+    else
+      done.scalars = update_(learner_, *rollout, learning);
     done.scalars.emplace_back("train/explained_variance", explained);
     // After the update: until then the stored probabilities must be those of the policy that acted.
-    learner_.model->scale->update(rollout->observations);
+    if (!given_) learner_.model->scale->update(rollout->observations);
     return done;
   }
 
@@ -50,6 +54,11 @@ class OnPolicyAgent : public Agent {
     take_module(file, "model.", *learner_.model);
     take_optimizer(file, *learner_.model, *learner_.optimizer);
   }
+  void begin_with(const options::TensorFile& policy) override {
+    take_module(policy, "scale.", *learner_.model->scale);
+    take_module(policy, "policy.", *learner_.model->policy);
+    given_ = true;
+  }
   void save_policy(options::TensorFile& file) const override {
     put_module(*learner_.model->scale, "scale.", file);
     put_module(*learner_.model->policy, "policy.", file);
@@ -58,6 +67,7 @@ class OnPolicyAgent : public Agent {
  private:
   Update update_;
   Learner learner_;
+  bool given_ = false;  // it began with a policy
 };
 
 }  // namespace
