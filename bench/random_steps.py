@@ -36,6 +36,7 @@ def episode(env, name, number, options):
     """One row: what happened in 45 steps on one program, and to its outputs."""
     row = {"program": name, "episode": number, "steps": 0, "changed": 0, "errors": []}
     env.reset(seed=number)
+    restarts = env.counters()["restarts"]
     chance = random.Random(f"{options.seed} {number} {name}")
     done = False
     while not done:
@@ -47,6 +48,7 @@ def episode(env, name, number, options):
             row["errors"].append(f"{info['passes'][-1]}: {info['error']}")
     ran = info.get("run_time") or {}
     row |= {"verified": bool(ran.get("verified")), "speedup": ran.get("ratio", 0)}
+    row["restarts"] = env.counters()["restarts"] - restarts
     if row["errors"] or not row["verified"]:
         row["passes"] = info["passes"]
     row["initial"], row["final"] = info["initial_instructions"], info["instructions"]
@@ -70,6 +72,8 @@ def summary(rows):
     errors = [(row["program"], error) for row in rows for error in row["errors"]]
     deaths = [e for e in errors if any(word in e[1] for word in DEATHS)]
     others = [e for e in errors if e not in deaths]
+    counted = [row for row in rows if "restarts" in row]
+    restarts = sum(row["restarts"] for row in counted)
     unverified = [(row["program"], row.get("end", "no outputs")) for row in rows if not row.get("verified")]
     lines = [
         f"{steps} random steps in {len(rows)} episodes on {len({row['program'] for row in rows})} programs; "
@@ -78,6 +82,8 @@ def summary(rows):
         "- deaths of the environment's process: 0, or this would not stand here",
         f"- deaths of the worker: {len(deaths)}",
         *causes(deaths),
+        f"- restarts of the worker, those of requests that were sent again included: {restarts} "
+        f"in the {sum(row['steps'] for row in counted)} steps that counted them",
         f"- other steps that failed and left the program as it was: {len(others)}",
         *causes(others),
         f"- final programs compiled, run and compared: {len(rows)}; outputs right: {len(rows) - len(unverified)}",

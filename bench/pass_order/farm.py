@@ -53,10 +53,15 @@ def _serve(pipe, files, folder, build):
     saved = time.monotonic()
     while (message := pipe.recv()) is not None:
         work, names, arguments = message
-        pipe.send({name: work(held[name], *arguments) for name in names if name in held})
-        if time.monotonic() > saved + SAVE_EVERY_S:
-            _save(held)
-            saved = time.monotonic()
+        results = {}
+        for name in names:
+            if name not in held:
+                continue
+            results[name] = work(held[name], *arguments)
+            if time.monotonic() > saved + SAVE_EVERY_S:
+                _save(held)
+                saved = time.monotonic()
+        pipe.send(results)
     _save(held)
 
 

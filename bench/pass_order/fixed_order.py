@@ -90,7 +90,9 @@ def main():
     parser.add_argument("--length", type=int, default=lessons.LENGTH)
     parser.add_argument("--begin", type=Path, help="file of orders")
     parser.add_argument("--orders", default="0", help="which of them, in this order")
-    parser.add_argument("--validation", type=int, help="fold of families (imitate.py) that are left out")
+    parser.add_argument(
+        "--validation", type=int, help="number of a fold of families (0 to 4, farm.py) that the search does not see"
+    )
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--states", type=Path, default=ROOT / "build" / "pass_order" / "states")
     parser.add_argument("--build", type=Path)

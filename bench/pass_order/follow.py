@@ -82,7 +82,7 @@ def train(found, names, order, options):
     rows, changes = (np.concatenate([found[name][i] for name in names]) for i in range(2))
     weight = np.concatenate([np.full(len(found[name][0]), len(found[name][0]) ** -0.5) for name in names])
     seeds = range(MEMBERS * options.seed, MEMBERS * (options.seed + 1))
-    networks = [policy_network.fit_changes(rows, changes, weight, seed, options.epochs) for seed in seeds]
+    networks = [policy_network.fit_changes((rows, changes, weight), seed, options.epochs) for seed in seeds]
     return policy_network.Follower(policy_network.mean_of(networks), order, options.least, options.walk)
 
 

@@ -104,7 +104,7 @@ def train(found, keep, options):
                 count = len(result["columns"][0])
                 weights.append(np.full(count, 1 / math.sqrt(count)))
     data = [np.concatenate([column[i] for column in columns]) for i in range(3)]
-    return policy_network.fit(*data, np.concatenate(weights), options.seed, options.epochs), len(data[0])
+    return policy_network.fit(data, np.concatenate(weights), options.seed, options.epochs), len(data[0])
 
 
 def report(round_number, results):

@@ -13,6 +13,7 @@ TEMPERATURE = 0.01  # of the targets, in log gain: passes 1 % worse than the bes
 IDLE_REGRET, MOST_REGRET, REGRET_WEIGHT = 0.02, 0.3, 30.0
 STEP = 2.0  # between the scores of one pass of an order and the next
 LEAST_VARIANCE, CUT = 0.01, 10.0  # as src/passorder/input_scale.cc
+DECAY = 1e-2  # of weights in training
 TENSOR_TYPES = {np.dtype(np.float32): "F32", np.dtype(np.float64): "F64"}
 
 
@@ -33,6 +34,15 @@ class Scale:
         return np.clip((logs(values) - self.mean) / np.sqrt(self.variance + LEAST_VARIANCE), -CUT, CUT)
 
 
+class Presence(Scale):
+    """The same scale, but counts of operations are cut where there are about five: which passes change a program
+    depends on what is there, and a larger program has more of it. They become 0 to CUT."""
+
+    def __init__(self, observations, actions):
+        super().__init__(observations, actions)
+        self.mean[:OPCODES], self.variance[:OPCODES] = 0.0, 0.0
+
+
 class Network:
     """The forward pass in numpy: an observation to log-probabilities of the passes."""
 
@@ -49,6 +59,16 @@ class Network:
     def __call__(self, observation, history):
         x = self.outputs(observation)
         return x - x.max() - np.log(np.exp(x - x.max()).sum())
+
+
+class Likeliest:
+    """Several networks of which the likeliest counts: a pass is left out only if all agree. There is no file for it."""
+
+    def __init__(self, networks):
+        self.networks = networks
+
+    def outputs(self, observation):
+        return np.max([network.outputs(observation) for network in self.networks], axis=0)
 
 
 class Follower:
@@ -104,8 +124,15 @@ class Targets:
         self.useful = best[:, 0] > here + 1e-6  # else the walk may stop here
 
 
-def fit(observations, worth, here, weight, seed=0, epochs=60, hidden=(256, 256), rate=1e-3, decay=1e-2):
-    """Trains one network on lessons [rows] by cross-entropy with the targets plus the expected regret."""
+HIDDEN, RATE = (256, 256), 1e-3  # of the network of `fit` and its training
+
+
+def fit(lessons, weight, seed=0, epochs=60):
+    """Trains one network by cross-entropy with the targets plus the expected regret.
+
+    lessons: observations [rows, width], worth of each pass [rows, actions], worth of stopping [rows]; weight [rows].
+    """
+    observations, worth, here = lessons
     torch.manual_seed(seed)
     torch.set_num_threads(1)
     rng = np.random.default_rng(seed)
@@ -113,12 +140,12 @@ def fit(observations, worth, here, weight, seed=0, epochs=60, hidden=(256, 256),
     scale, targets = Scale(observations, actions), Targets(worth, here)
     weight = weight * np.where(targets.useful, 1, 0.1)
     weight = (weight / weight.mean()).astype(np.float32)
-    widths = [observations.shape[1], *hidden, actions]
+    widths = [observations.shape[1], *HIDDEN, actions]
     layers = [torch.nn.Linear(a, b) for a, b in zip(widths, widths[1:], strict=False)]
     network = torch.nn.Sequential(*[part for layer in layers for part in (layer, torch.nn.Tanh())][:-1])
-    optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=decay)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=DECAY)
     batches = [(epoch, at) for epoch in range(epochs) for at in range(0, len(observations), batch)]
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=len(batches) + 1, pct_start=0.1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=len(batches) + 1, pct_start=0.1)
     taken = slice(OPCODES, OPCODES + actions)
     for _, at in batches:
         if at == 0:
@@ -140,23 +167,28 @@ def fit(observations, worth, here, weight, seed=0, epochs=60, hidden=(256, 256),
     return Network(scale, [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in layers])
 
 
-def fit_changes(observations, changes, weight, seed=0, epochs=60, hidden=(64,), rate=4e-3, decay=1e-2):
-    """Trains a network that says which passes change the program [rows, actions], by cross-entropy."""
+CHANGES_HIDDEN, CHANGES_RATE, DROPOUT = 64, 4e-3, 0.2  # of the network of fit_changes and its training
+
+
+def fit_changes(lessons, seed=0, epochs=60, made=Scale):
+    """Trains a network that says which passes change the program, by cross-entropy.
+
+    lessons: observations [rows, width], changes [rows, actions] and weight [rows]; made: the class of the scale.
+    """
+    observations, changes, weight = lessons
     torch.manual_seed(seed)
     torch.set_num_threads(1)
     rng = np.random.default_rng(seed)
     actions, batch = changes.shape[1], 256
-    scale = Scale(observations, actions)
+    scale = made(observations, actions)
     values, wanted = torch.tensor(scale(observations), dtype=torch.float32), torch.tensor(changes)
     values[:, OPCODES : OPCODES + actions] = 0  # a pass that was tried is not asked for
     weight = torch.tensor(weight / weight.mean(), dtype=torch.float32)
-    widths = [observations.shape[1], *hidden, actions]
-    layers = [torch.nn.Linear(a, b) for a, b in zip(widths, widths[1:], strict=False)]
-    parts = [part for layer in layers for part in (layer, torch.nn.Tanh(), torch.nn.Dropout(0.2))][:-2]
-    network = torch.nn.Sequential(*parts)
-    optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=decay)
+    layers = [torch.nn.Linear(observations.shape[1], CHANGES_HIDDEN), torch.nn.Linear(CHANGES_HIDDEN, actions)]
+    network = torch.nn.Sequential(layers[0], torch.nn.Tanh(), torch.nn.Dropout(DROPOUT), layers[1])
+    optimizer = torch.optim.AdamW(network.parameters(), lr=CHANGES_RATE, weight_decay=DECAY)
     starts = [(epoch, at) for epoch in range(epochs) for at in range(0, len(values), batch)]
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=len(starts) + 1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, CHANGES_RATE, total_steps=len(starts) + 1)
     for _, at in starts:
         if at == 0:
             order = torch.tensor(rng.permutation(len(values)))
@@ -169,8 +201,7 @@ def fit_changes(observations, changes, weight, seed=0, epochs=60, hidden=(64,), 
         loss.backward()
         optimizer.step()
         schedule.step()
-    for layer in layers[:1]:
-        layer.weight.data[:, OPCODES : OPCODES + actions] = 0
+    layers[0].weight.data[:, OPCODES : OPCODES + actions] = 0
     return Network(scale, [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in layers])
 
 

@@ -6,7 +6,8 @@ lets them, random search and greedy search order the passes of programs of other
     bench/pass_order/run.py --paper                # the paper's agents, steps and networks: days; run it in background
 
 Everything goes to --out (default build/pass_order): policies, one file of numbers per program and seed, summary.md,
-results.csv and the figures. Finished parts are not repeated, so a stopped run can be continued.
+results.csv and the figures. Finished parts are not repeated, so a stopped run can be continued. With more --steps than
+before all agents but DQN, whose exploration depends on the number, go on where they ended, and are tested anew.
 """
 
 import argparse
@@ -41,6 +42,7 @@ AGENTS = {
 GNN = ["--gnn-hidden", "32", "--gnn-layers", "2", "--batch", "64", "--epochs", "4", "--layers", "128"]
 PAPER = ("DQN", "A2C", "TRPO", "PPO", "PPO + value features", "PPO + shaping", "PPO + GNN")
 SEARCHES = ("random", "greedy")
+CHECKPOINT_EVERY = 4096  # steps
 
 
 def slug(name):
@@ -49,7 +51,7 @@ def slug(name):
 
 def parse(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=200000, help="of every agent's training")
+    parser.add_argument("--steps", type=int, help="of every agent's training (default 200,000)")
     parser.add_argument("--gnn-steps", type=int, help="of the graph network's, which are slow (default: --steps)")
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--agents", help=f"some of: {', '.join(AGENTS)}")
@@ -71,12 +73,13 @@ def parse(arguments=None):
     parser.add_argument("--paper", action="store_true", help="200,000 steps, 2048 x 2048, the agents of the paper")
     options = parser.parse_args(arguments)
     if options.paper:
-        options.steps, options.gnn_steps, options.layers = 200000, 200000, "2048,2048"
+        options.layers = "2048,2048"
         options.agents = options.agents or ",".join(PAPER)
     if options.quick:
         options.steps, options.seeds, options.programs = 2000, "0,1", options.programs or 3
         options.test_max_instructions = min(options.test_max_instructions, 2500)
         options.walks, options.layers = 4, "64,64"
+    options.steps = options.steps or 200000
     options.seeds = [int(seed) for seed in options.seeds.split(",")]
     options.agents = options.agents.split(",") if options.agents else list(AGENTS)
     unknown = [name for name in options.agents if name not in AGENTS]
@@ -111,32 +114,42 @@ def policy_of(options, name, seed):
     return options.out / "policies" / f"{slug(name)}-{seed}.safetensors"
 
 
+def steps_of(policy):
+    """Of the training of a finished policy; 0 without one."""
+    report = policy.with_suffix(".json")
+    return json.loads(report.read_text())["steps"] if policy.is_file() and report.is_file() else 0
+
+
+def train_one(options, files, name, seed):
+    """A policy, its report beside it as JSON, and the checkpoint from which more steps go on."""
+    policy = policy_of(options, name, seed)
+    policy.parent.mkdir(parents=True, exist_ok=True)
+    gnn, part, checkpoint = "gnn" in AGENTS[name], policy.with_suffix(".part"), policy.with_suffix(".run")
+    steps = (gnn and options.gnn_steps) or options.steps
+    if steps_of(policy) >= steps:
+        return
+    if policy.is_file() and "dqn" in AGENTS[name]:
+        checkpoint.unlink(missing_ok=True)
+    words = ["gym", "train", *files, *AGENTS[name], *(GNN if gnn else ("--layers", options.layers))]
+    words += ["--steps", steps, "--seed", seed, "--reward-scale", 10, "-o", part]
+    words += ["--workers", options.workers] if options.workers else []
+    if options.rollout and "dqn" not in AGENTS[name] and "a2c" not in AGENTS[name]:
+        words += ["--rollout", options.rollout]
+    words += ["--checkpoint", checkpoint, "--checkpoint-every", CHECKPOINT_EVERY, "--resume"]
+    said = call(options, *words, "--log-dir", options.out / "logs")
+    if said["interrupted"]:
+        raise SystemExit("interrupted; the next run continues from the checkpoint")
+    policy.with_suffix(".json").write_text(json.dumps(said, indent=1))
+    part.rename(policy)
+
+
 def train(options):
-    """One policy per agent and seed; hone's report on each is stored beside it."""
+    """One policy per agent and seed."""
     files = programs.chosen("training", options.max_instructions)
     progress = Progress("training", len(options.agents) * len(options.seeds))
     for seed in options.seeds:  # a whole set of agents first, then the next seed
         for name in options.agents:
-            policy = policy_of(options, name, seed)
-            policy.parent.mkdir(parents=True, exist_ok=True)
-            if not policy.is_file():
-                gnn = "gnn" in AGENTS[name]
-                steps = (gnn and options.gnn_steps) or options.steps
-                words = ["gym", "train", *files, *AGENTS[name], "--layers", options.layers, *(GNN if gnn else [])]
-                if gnn:
-                    at = words.index("--layers")
-                    del words[at : at + 2]
-                words += ["--steps", steps, "--seed", seed, "--reward-scale", 10, "-o", policy.with_suffix(".part")]
-                words += ["--workers", options.workers] if options.workers else []
-                if options.rollout and "dqn" not in AGENTS[name] and "a2c" not in AGENTS[name]:
-                    words += ["--rollout", options.rollout]
-                words += ["--checkpoint", policy.with_suffix(".run"), "--resume", "--log-dir", options.out / "logs"]
-                said = call(options, *words)
-                if said["interrupted"]:
-                    raise SystemExit("interrupted; the next run continues from the checkpoint")
-                policy.with_suffix(".json").write_text(json.dumps(said, indent=1))
-                policy.with_suffix(".part").rename(policy)
-                policy.with_suffix(".run").unlink(missing_ok=True)
+            train_one(options, files, name, seed)
             progress.step(f"{name}, seed {seed}")
 
 
@@ -153,7 +166,14 @@ def test_sets(options):
 
 def evaluate(options, folder, suffix, files, *words):
     """Rows of programs that have none yet, a file each; they share a worker. One that fails has rows with `error`."""
-    missing = [file for file in files if not (folder / f"{file.name.split('.')[0]}{suffix}.json").is_file()]
+    policies = [Path(word) for word in words if str(word).endswith(".safetensors")]
+    newest = max((policy.stat().st_mtime for policy in policies), default=0)
+
+    def known(file):
+        rows = folder / f"{file.name.split('.')[0]}{suffix}.json"
+        return rows.is_file() and rows.stat().st_mtime >= newest
+
+    missing = [file for file in files if not known(file)]
     if not missing:
         return
     folder.mkdir(parents=True, exist_ok=True)

@@ -134,7 +134,7 @@ class FollowerTest(unittest.TestCase):
     def test_a_policy_is_the_same_after_it_was_written(self):
         rng = np.random.default_rng(0)
         rows = rng.integers(0, 5, (40, policy_network.OPCODES + 3 * 2 + 2)).astype(np.float32)
-        network = policy_network.fit_changes(rows, (rows[:, :2] > 2).astype(np.float32), np.ones(40), epochs=200)
+        network = policy_network.fit_changes((rows, (rows[:, :2] > 2).astype(np.float32), np.ones(40)), epochs=200)
         right = np.array([network.outputs(row) > 0 for row in rows]) == (rows[:, :2] > 2)
         self.assertGreater(right.mean(), 0.9)
         policy = policy_network.Follower(network, [1, 0, 1], 0.1, 45)
