@@ -33,6 +33,7 @@ def parse():
     parser.add_argument("--max-instructions", type=int, default=2500, help="of training programs")
     parser.add_argument("--least", type=float, default=0.01, help="chance of a change below which a pass is left out")
     parser.add_argument("--walk", type=int, default=50, help="passes in which it goes through the order")
+    parser.add_argument("--presence", action="store_true", help="networks see counts cut at about five")
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0, help="of the networks")
     parser.add_argument("--folds", action="store_true", help="train without each fold of families and walk on it")
@@ -82,7 +83,8 @@ def train(found, names, order, options):
     rows, changes = (np.concatenate([found[name][i] for name in names]) for i in range(2))
     weight = np.concatenate([np.full(len(found[name][0]), len(found[name][0]) ** -0.5) for name in names])
     seeds = range(MEMBERS * options.seed, MEMBERS * (options.seed + 1))
-    networks = [policy_network.fit_changes((rows, changes, weight), seed, options.epochs) for seed in seeds]
+    scale = policy_network.Presence if options.presence else policy_network.Scale
+    networks = [policy_network.fit_changes((rows, changes, weight), seed, options.epochs, scale) for seed in seeds]
     return policy_network.Follower(policy_network.mean_of(networks), order, options.least, options.walk)
 
 

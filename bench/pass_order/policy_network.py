@@ -250,7 +250,9 @@ def save(path, policy, passes, environment, command):
         metadata |= {"format": "hone-policy-order-1", "order": json.dumps(order)}
     tensors = {f"policy.layer{i}.weight": weights.astype(np.float32) for i, (weights, _) in enumerate(network.layers)}
     tensors |= {f"policy.layer{i}.bias": bias.astype(np.float32) for i, (_, bias) in enumerate(network.layers)}
-    tensors["scale.values.count"] = np.ones(1)
+    for part in ("values", "costs", "nodes"):  # the last two are empty; hone gym train --begin asks for them
+        tensors[f"scale.{part}.count"] = np.ones(1)
+        tensors[f"scale.{part}.mean"] = tensors[f"scale.{part}.square"] = np.zeros(0)
     tensors["scale.values.mean"], tensors["scale.values.square"] = network.scale.mean, network.scale.variance
     write_tensors(path, tensors, metadata)
 
