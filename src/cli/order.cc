@@ -160,7 +160,6 @@ int order_command(const OrderCommand& command) {
   session_options.threads = command.threads;
   session_options.seed = options.seed;
   session_options.max_isa = command.max_isa;
-  session_options.costs = options.metric == passorder::OrderMetric::Cost;
   passorder::PassSession session(session_options);
   const std::unique_ptr<passorder::OrderPolicy> policy = policy_of(command, session);
   const std::unique_ptr<passorder::PredictedTimes> predicted = model_for(command, options.metric, session);

@@ -26,9 +26,9 @@ struct PassEnvOptions {
   bool shaping = false;
   double gamma = 0.99, shaping_scale = 1;
   bool costs = false;  // Observation::costs, for the value function only
-  bool info_costs =
-      false;           // each step brings the costs that info shows; else info asks for them, in a message of its own
-  bool graph = false;  // Observation::graph instead of values
+  // Each step brings the costs that info shows; else info asks for them, in a message of its own.
+  bool info_costs = false;
+  bool graph = false;       // Observation::graph instead of values
   bool log_counts = false;  // values are log(1 + count)
   // values end with one number per action, 1 if it was taken in this state before. Most such actions do nothing again, which
   // the counts do not show.

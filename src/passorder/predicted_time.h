@@ -22,7 +22,8 @@ struct PredictedTime {
 // default option. Kernels of a loop's body count once, and what is no kernel (sorts, custom calls) counts nothing, so the sums
 // compare orders of one program and are no run times of it. A prediction costs XLA's passes behind the order, without code
 // generation. Known states and kernels are remembered, up to a number of each; a failure that may not come again, of a worker that
-// took too long or was killed, only when the state has had it twice. May be shared between threads, which do not wait for each other's passes for a known state.
+// took too long or was killed, only when the state has had it twice. May be shared between threads, which do not wait for each
+// other's passes for a known state.
 class PredictedTimes {
  public:
   // The trees `fusion` in the folder `models`, or the shipped ones (cost/shipped.h), for this machine with the session's threads
