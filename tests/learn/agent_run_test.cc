@@ -171,6 +171,9 @@ TEST_CASE("a run begins with a policy, which changes after the value function ha
   CHECK_THROWS_AS(train_agent(chain, options, files, kNeverStop, kSilent), Error);
   CHECK_THROWS_AS(train_agent(chain, small("dqn"), files, kNeverStop, kSilent), Error);
   options.layers = {8};
+  options.activation = "relu";
+  CHECK_THROWS_AS(train_agent(chain, options, files, kNeverStop, kSilent), Error);
+  options.activation = "tanh";
   CHECK_THROWS_AS(train_agent([](int64_t) { return std::make_unique<passorder::ChainEnvironment>(6); }, options, files,
                               kNeverStop, kSilent),
                   Error);

@@ -100,11 +100,13 @@ class AgentRun {
                   "give the same --environment and --passes");
     try {
       agent_->begin_with(file);
-    } catch (const std::out_of_range&) {
-      throw Error("the policy has networks of other layers", files_.begin, "give the same --layers");
     } catch (const Error& e) {
-      throw Error(e.what(), e.where().empty() ? files_.begin : e.where(), e.hint());
+      if (!e.where().empty()) throw;
+      throw Error(e.what(), files_.begin, "give the same --layers");
     }
+    if (header.options.activation != options_.activation)
+      throw Error("the policy's activation is " + header.options.activation, files_.begin,
+                  "give the same --activation");
   }
 
   void count(const Round& round) {
