@@ -102,20 +102,37 @@ void BlockMoves::focus(const StepTrace& trace) {
   for (int32_t k : trace.critical_path) focus_.push_back(trace.kernels.root[k]);
 }
 
-void BlockMoves::set(int32_t& entry, int32_t value) {
+std::vector<int32_t>& BlockMoves::list_of(MoveChange::List list) {
+  return list == MoveChange::Device ? plan_.device : list == MoveChange::Fusion ? plan_.fusion : plan_.schedule;
+}
+
+void BlockMoves::set(MoveChange::List list, int32_t op, int32_t value) {
+  int32_t& entry = list_of(list)[op];
   if (entry == value) return;
-  undo_.push_back({&entry, entry});
+  last_.changes.push_back({list, op, entry, value});
   entry = value;
 }
 
 void BlockMoves::undo() {
-  for (auto it = undo_.rbegin(); it != undo_.rend(); ++it) *it->at = it->before;
-  undo_.clear();
+  for (auto it = last_.changes.rbegin(); it != last_.changes.rend(); ++it) list_of(it->list)[it->op] = it->before;
+  last_ = {};
+}
+
+Move BlockMoves::drawn(Rng& rng) {
+  apply(rng);
+  Move move = last_;
+  undo();
+  return move;
+}
+
+void BlockMoves::apply(const Move& move) {
+  last_ = move;
+  for (const MoveChange& change : move.changes) list_of(change.list)[change.op] = change.after;
 }
 
 void BlockMoves::apply(Rng& rng) {
-  undo_.clear();
-  for (int tries = 0; tries < kTries && undo_.empty(); ++tries) {
+  last_ = {};
+  for (int tries = 0; tries < kTries && last_.changes.empty(); ++tries) {
     const int64_t blocks = rng.uniform() < kSingleBlock ? 1 : 2 + rng.below(kMostBlocks - 1);
     const auto always = static_cast<size_t>(rng.below(static_cast<int64_t>(moves_.size())));
     std::array<bool, 3> chosen{};
@@ -145,22 +162,24 @@ void BlockMoves::pick_block(Rng& rng) {
   const auto size = static_cast<double>(order_[0].size());
   const auto length = static_cast<int64_t>(std::exp(rng.uniform() * std::log(std::max(2.0, size / 2))));
   const int32_t from = begin(rng);
-  switch (rng.below(plan_.fusion.empty() ? 6 : 7)) {
-    case 0:
-    case 1:
-    case 2:
+  constexpr std::array kKinds = {BlockKind::Run,    BlockKind::Run,   BlockKind::Run,   BlockKind::Producers,
+                                 BlockKind::Around, BlockKind::Chain, BlockKind::Kernel};
+  const BlockKind kind = kKinds[rng.below(plan_.fusion.empty() ? 6 : 7)];
+  ++last_.blocks[static_cast<size_t>(kind)];
+  switch (kind) {
+    case BlockKind::Run:
       pick_run(rng, from, length);
       break;
-    case 3:
+    case BlockKind::Producers:
       pick_around(from, length, false);
       break;
-    case 4:
+    case BlockKind::Around:
       pick_around(from, length, true);
       break;
-    case 5:
+    case BlockKind::Chain:
       pick_chain(from, length);
       break;
-    default:
+    case BlockKind::Kernel:
       pick_kernel(from, length);
   }
   if (!plan_.fusion.empty() && rng.uniform() < kWholeKernels) close_kernels();
@@ -236,9 +255,9 @@ void BlockMoves::move_placement(Rng& rng) {
   const bool swaps = rng.uniform() < kSwap;
   for (int32_t op : block_)
     if (!swaps)
-      set(plan_.device[op], to);
+      set(MoveChange::Device, op, to);
     else if (plan_.device[op] == here || plan_.device[op] == to)
-      set(plan_.device[op], here + to - plan_.device[op]);
+      set(MoveChange::Device, op, here + to - plan_.device[op]);
 }
 
 void BlockMoves::move_fusion(Rng& rng) {
@@ -246,12 +265,12 @@ void BlockMoves::move_fusion(Rng& rng) {
   const int32_t level = how < kNotFused ? 0 : 1 + static_cast<int32_t>(rng.below(kFusionLevels - 1));
   const bool back = how >= kNotFused && how < kNotFused + kReference;
   for (int32_t op : block_)
-    if (fusible_producer(simulator_.graph().ops[op])) set(plan_.fusion[op], back ? reference_[op] : level);
+    if (fusible_producer(simulator_.graph().ops[op])) set(MoveChange::Fusion, op, back ? reference_[op] : level);
 }
 
 void BlockMoves::move_schedule(Rng& rng) {
   const auto level = static_cast<int32_t>(rng.below(kLevels));
-  for (int32_t op : block_) set(plan_.schedule[op], level * static_cast<int32_t>(rank_.size()) + rank_[op]);
+  for (int32_t op : block_) set(MoveChange::Schedule, op, level * static_cast<int32_t>(rank_.size()) + rank_[op]);
 }
 
 }  // namespace hone::sim

@@ -10,6 +10,23 @@
 
 namespace hone::sim {
 
+// One entry of a plan that a move changes.
+struct MoveChange {
+  enum List : int8_t { Device, Fusion, Schedule };
+  List list = Device;
+  int32_t op = 0, before = 0, after = 0;
+};
+
+// How a block is picked.
+enum class BlockKind : int8_t { Run, Producers, Around, Chain, Kernel };
+inline constexpr int kBlockKinds = 5;
+
+// A move that was drawn: all that it changes, in order. An entry can be changed twice.
+struct Move {
+  std::vector<MoveChange> changes;
+  std::array<int32_t, kBlockKinds> blocks{};  // by kind
+};
+
 // Moves of a plan that it holds a reference to. A move picks blocks, of one operation to half of the program, and changes
 // the devices, the fusion and the order of all operations of a block together.
 // Blocks: runs of the program in topological order or by level (the layers of a network), with or without what is on other
@@ -26,15 +43,14 @@ class BlockMoves {
   void focus(const StepTrace& trace);  // half of all blocks contain an operation of this step's critical path
   void apply(Rng& rng);                // changes the plan
   void undo();                         // takes the last apply() back
+  Move drawn(Rng& rng);                // what apply() would change; the plan stays as it is
+  void apply(const Move& move);        // a move drawn of this plan
 
  private:
-  struct Entry {
-    int32_t* at;
-    int32_t before;
-  };
-  using Move = void (BlockMoves::*)(Rng& rng);
+  using Change = void (BlockMoves::*)(Rng& rng);
 
-  void set(int32_t& entry, int32_t value);
+  std::vector<int32_t>& list_of(MoveChange::List list);
+  void set(MoveChange::List list, int32_t op, int32_t value);
   void rank(const std::vector<int32_t>& schedule);
   void order_by_trace(Simulator& simulator);
 
@@ -54,14 +70,15 @@ class BlockMoves {
 
   const Simulator& simulator_;
   Plan& plan_;
-  std::vector<Move> moves_;
+  std::vector<Change> moves_;
   std::vector<int32_t> reference_;
   std::array<std::vector<int32_t>, 2> order_, place_;  // operations in topological order and by level, and their places
   std::vector<int32_t> heaviest_;                      // [ops]: the producer with the largest result; -1 = none
   std::vector<int32_t> rank_;                          // [ops]: higher first
-  std::vector<int32_t> focus_, block_, seen_;
-  int32_t stamp_ = 0;
-  std::vector<Entry> undo_;
+  std::vector<int32_t> focus_, block_;
+  std::vector<int64_t> seen_;  // [ops]: the last block that it is in
+  int64_t stamp_ = 0;
+  Move last_;
 };
 
 }  // namespace hone::sim

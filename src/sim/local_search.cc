@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "sim/block_moves.h"
 #include "sim/plan_cost.h"
@@ -13,21 +14,26 @@ namespace hone::sim {
 
 namespace {
 
-constexpr int64_t kFocusEvery = 32;  // simulations between looks at the critical path, if the plan has changed
+constexpr double kRateMemory = 0.02;  // weight of the last change in the share of those that made the step shorter
+constexpr int64_t kFocusEvery = 32;   // simulations between looks at the critical path, if the plan has changed
 
 class LocalSearch {
  public:
-  LocalSearch(Simulator& simulator, const StrategyOptions& options, const Temperatures& temperatures)
+  LocalSearch(Simulator& simulator, const StrategyOptions& options, const Temperatures& temperatures,
+              const Proposer& proposer)
       : simulator_(simulator),
         options_(options),
         temperatures_(temperatures),
+        proposer_(proposer),
         rng_(options.seed),
         start_(best_quick_plan(simulator, options)),
         plan_(start_.best.plan),
         moves_(simulator, options.tasks, plan_,
                options.tasks.fusion ? plan_priority_fusion(simulator, options).fusion : std::vector<int32_t>()),
         best_(start_.best.plan),
-        least_(start_.cost) {}
+        least_(start_.cost) {
+    if (proposer.scorer || proposer.record) features_.emplace(simulator, plan_);
+  }
 
   Plan run() {
     if (!moves_.possible()) return best_;
@@ -60,18 +66,50 @@ class LocalSearch {
     StepTrace trace;
     simulator_.run(plan_, &trace);
     moves_.focus(trace);
+    if (features_) features_->look(trace, here_.value);
     changed_ = false;
     next_focus_ = step + kFocusEvery;
   }
 
+  // The change to simulate, made to the plan.
+  void propose() {
+    if (!features_) {
+      moves_.apply(rng_);
+      return;
+    }
+    const bool chooses = proposer_.scorer && rng_.uniform() >= proposer_.uniform;
+    Move best;
+    float most = -std::numeric_limits<float>::infinity();
+    for (int i = 0; i < (chooses ? proposer_.draws : 1); ++i) {
+      Move move = moves_.drawn(rng_);
+      if (!chooses && !proposer_.record) {
+        best = std::move(move);
+        break;
+      }
+      const MoveVector vector = features_->of(move, rate_);
+      const float score = chooses ? proposer_.scorer->score(vector) : 0;
+      if (!(score > most)) continue;
+      most = score;
+      best = std::move(move);
+      described_ = vector;
+    }
+    moves_.apply(best);
+  }
+  void learn(const PlanCost& cost) {
+    const bool shorter = cost.fits == here_.fits && cost.value < here_.value;
+    if (proposer_.record && here_.fits) proposer_.record(described_, shorter ? std::log(here_.value / cost.value) : 0);
+    rate_ += kRateMemory * (shorter - rate_);
+  }
+
   void move(double temperature) {
-    moves_.apply(rng_);
+    propose();
     // Metropolis' rule as a limit that is known before the simulation.
     double limit = here_.value;
     if (temperature > 0) limit -= temperature * std::log(std::max(rng_.uniform(), 1e-300));
     const StepReport report = here_.fits ? simulator_.run_within(plan_, {limit, true}) : simulator_.run(plan_);
     const PlanCost cost =
         std::isinf(report.step_seconds) ? PlanCost{report.step_seconds, false} : cost_of(report, simulator_.topology());
+    if (features_) learn(cost);
     const bool accepted = cost.fits == here_.fits ? cost.value <= limit : cost.fits;
     if (!accepted) {
       moves_.undo();
@@ -79,6 +117,7 @@ class LocalSearch {
     }
     changed_ = changed_ || better(cost, here_);
     here_ = cost;
+    if (features_) features_->update(here_.value);
     if (better(here_, least_)) keep();
   }
   void keep() {
@@ -89,10 +128,14 @@ class LocalSearch {
   Simulator& simulator_;
   const StrategyOptions& options_;
   const Temperatures temperatures_;
+  const Proposer& proposer_;
   Rng rng_;
   const QuickStart start_;
   Plan plan_;
   BlockMoves moves_;
+  std::optional<MoveFeatures> features_;
+  MoveVector described_{};  // the last change
+  double rate_ = 0.1;       // of changes that make the step shorter
   Plan best_;
   PlanCost least_, here_;  // of best_ and of plan_
   bool changed_ = true;
@@ -101,8 +144,9 @@ class LocalSearch {
 
 }  // namespace
 
-Plan local_search(Simulator& simulator, const StrategyOptions& options, const Temperatures& temperatures) {
-  return LocalSearch(simulator, options, temperatures).run();
+Plan local_search(Simulator& simulator, const StrategyOptions& options, const Temperatures& temperatures,
+                  const Proposer& proposer) {
+  return LocalSearch(simulator, options, temperatures, proposer).run();
 }
 
 // Local search that keeps every change that is no worse.

@@ -20,6 +20,7 @@ Plan plan_no_fusion(Simulator& simulator, const StrategyOptions& options);
 Plan plan_single_fused(Simulator& simulator, const StrategyOptions& options);
 Plan plan_anneal(Simulator& simulator, const StrategyOptions& options);
 Plan plan_block_moves(Simulator& simulator, const StrategyOptions& options);
+Plan plan_guided_moves(Simulator& simulator, const StrategyOptions& options);
 
 // Runs `planner` on the kernels of the base's fusion and applies its decisions to all their operations, since planners that
 // ignore fusion would otherwise split kernels. Fusion stays that of the base.

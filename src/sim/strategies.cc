@@ -53,6 +53,11 @@ const std::vector<StrategyRow>& strategies() {
        false,
        {true, true, true}},
       {"anneal", "simulated annealing by block moves", plan_anneal, true, {true, true, true}},
+      {"guided-moves",
+       "block moves that a learned scorer picks, several drawn for each simulation",
+       plan_guided_moves,
+       true,
+       {true, true, true}},
       {"block-moves", "local search that moves blocks of operations", plan_block_moves, true, {true, true, true}},
   };
   return table;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr Tasks kJoint{true, true, true};
 
-const std::vector<const char*> kSearches = {"anneal", "block-moves"};
+const std::vector<const char*> kSearches = {"anneal", "block-moves", "guided-moves"};
 
 // Four chains of operations that exchange nothing, side by side in the program, and a mix of their results at the end.
 TaskGraph four_chains(int length) {

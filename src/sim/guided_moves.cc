@@ -1,0 +1,24 @@
+#include "sim/local_search.h"
+#include "sim/planners.h"
+
+namespace hone::sim {
+
+namespace {
+
+constexpr int kDraws = 32;
+
+const MoveScorer& shipped_scorer() {
+  static const MoveScorer scorer({
+#include "sim/move_weights.def"
+  });
+  return scorer;
+}
+
+}  // namespace
+
+// Block moves of which a learned scorer picks one of kDraws for each simulation.
+Plan plan_guided_moves(Simulator& simulator, const StrategyOptions& options) {
+  return local_search(simulator, options, {}, {.scorer = &shipped_scorer(), .draws = kDraws});
+}
+
+}  // namespace hone::sim
