@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "base/machine.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -182,16 +183,69 @@ void measure(const PlaceCommand& command, PlaceSubject& subject, sim::Simulator&
   }
 }
 
+// What a plan says about devices, in the order in which the simulator begins operations.
+wire::PartitioningT placement_of(const sim::Simulator& simulator, const sim::Plan& plan, const sim::StepTrace& trace) {
+  wire::PartitioningT out;
+  out.partitions = simulator.topology().size();
+  const sim::Kernels& kernels = trace.kernels;
+  for (const sim::KernelRun& run : trace.runs)
+    for (int32_t m = kernels.member_offset[run.kernel]; m < kernels.member_offset[run.kernel + 1]; ++m) {
+      const int32_t op = kernels.member[m];
+      auto& entry = *out.shardings.emplace_back(std::make_unique<wire::ShardingT>());
+      entry.instruction = simulator.graph().ops[op].name;
+      entry.value = fmt::format("{{maximal device={}}}", plan.device.empty() ? 0 : plan.device[op]);
+    }
+  return out;
+}
+
+// Every plan on host devices of this CPU, taking turns with one device. Plans of the same placement are run once.
+void run_plans(const PlaceCommand& command, sim::Simulator& simulator, std::vector<PlaceRow>& rows) {
+  std::vector<wire::PartitioningT> candidates;
+  std::vector<size_t> candidate_of;
+  std::vector<const std::vector<int32_t>*> known;
+  for (const PlaceRow& row : rows) {
+    const auto same = std::find_if(known.begin(), known.end(), [&](const auto* d) { return *d == row.plan.device; });
+    candidate_of.push_back(same - known.begin());
+    if (same != known.end()) continue;
+    known.push_back(&row.plan.device);
+    sim::StepTrace trace;
+    simulator.run(row.plan, &trace);
+    candidates.push_back(placement_of(simulator, row.plan, trace));
+  }
+  const tune::Duel duel{.min_rounds = 7, .max_rounds = 31, .budget_ms = 5000, .limit_s = 600};
+  ProgramOptions program = *command.program;  // plans are of a program lowered for one thread
+  program.threads = this_machine().usable_cores;
+  const OpenedProgram opened = open_program(program);
+  const sharding::MeasuredShardings measured = sharding::run_shardings(*opened.session, candidates, duel);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i].ran = measured.candidates.at(candidate_of[i]);
+}
+
+// Options that contradict each other.
+void check_command(const PlaceCommand& command, const sim::Topology& topology, const sim::Tasks& tasks) {
+  const bool is_graph = command.program->program.ends_with(".json");
+  if (!command.hlo.empty() && is_graph) throw Error("a task graph has no HLO to annotate", "--hlo");
+  if (command.measure && (topology.size() != 1 || !tasks.fusion || is_graph))
+    throw Error("only fusion of a program on one device can be measured", "--measure",
+                "--devices cpu1 --tasks fusion, and a program rather than a task graph");
+  if (!command.run) return;
+  constexpr int32_t kMostHostDevices = 8;
+  if (is_graph) throw Error("a task graph cannot be run", "--run");
+  if (topology.size() < 2 || topology.size() > kMostHostDevices)
+    throw Error(fmt::format("2 to {} host devices can run a placement, not {}", kMostHostDevices, topology.size()),
+                "--run", "--devices cpu2");
+  if (command.program->threads.value_or(1) != 1)
+    throw Error("host devices have one thread each", "--threads", "leave --threads out");
+  if (tasks.fusion || tasks.schedule)
+    throw Error("placements run with XLA's own fusion and in the simulator's order alone", "--run",
+                "--tasks placement");
+}
+
 int place(const PlaceCommand& command) {
   const sim::Topology topology = load_devices(command.devices);
   const sim::Tasks tasks = sim::parse_tasks(command.tasks);
   if (!command.budget.empty()) parse_duration_s(command.budget, "--budget");
   if (command.strategy != kPolicy) sim::strategy(command.strategy);
-  if (!command.hlo.empty() && command.program->program.ends_with(".json"))
-    throw Error("a task graph has no HLO to annotate", "--hlo");
-  if (command.measure && (topology.size() != 1 || !tasks.fusion || command.program->program.ends_with(".json")))
-    throw Error("only fusion of a program on one device can be measured", "--measure",
-                "--devices cpu1 --tasks fusion, and a program rather than a task graph");
+  check_command(command, topology, tasks);
   PlaceSubject subject = open_subject(command);
   sim::check_memory(subject.graph(), topology, command.program->program);
   const CostSource source{command.costs, command.weights, command.program->threads.value_or(1)};
@@ -201,6 +255,7 @@ int place(const PlaceCommand& command) {
   Placing placing(command, subject, costs, simulator);
   std::vector<PlaceRow> rows = placing.run();
   if (command.measure) measure(command, subject, simulator, rows);
+  if (command.run && !interrupted()) run_plans(command, simulator, rows);
   sim::StepTrace trace;
   simulator.run(rows.back().plan, &trace);
   const PlaceAnswer answer{command, subject, topology, rows, placing.searched(), trace};
@@ -252,6 +307,10 @@ Runner declare_place(CLI::App& app) {
   app.add_option("--randoms", command->randoms, "random plans in the table, 1 to 1000 (default 1)")
       ->check(within(1, 1000));
   app.add_flag("--measure", command->measure, "run every fusion plan of the table on this CPU as well");
+  app.add_flag(
+      "--run", command->run,
+      "run every plan of the table on 2 to 8 host devices of this CPU, compare outputs with one device and time "
+      "them beside it");
   begin_group(app, "Output");
   app.add_option("-o,--output", command->out, "file for the decisions (JSON)")->type_name("FILE");
   app.add_option("--hlo", command->hlo, "file for the lowered program with the decisions as attributes")

@@ -23,6 +23,31 @@ json names_of(const sim::Topology& topology) {
   return names;
 }
 
+json ran_ratio_json(const sharding::RatioTo& ratio) {
+  return ratio.ratio > 0 ? json{{"ratio", ratio.ratio}, {"interval", {ratio.low, ratio.high}}} : json(nullptr);
+}
+
+// The measured step beside the simulated one.
+json run_json(const PlaceRow& row) {
+  const sharding::MeasuredSharding& m = *row.ran;
+  return {{"outcome", tune::outcome_name(m.outcome)},
+          {"seconds", m.seconds > 0 ? json(m.seconds) : json(nullptr)},
+          {"simulated_seconds", row.report.step_seconds},
+          {"to_one_thread", ran_ratio_json(m.one_thread)},
+          {"to_all_threads", ran_ratio_json(m.all_threads)},
+          {"rounds", m.rounds},
+          {"max_error", m.max_error},
+          {"note", m.note}};
+}
+
+std::string run_text(const PlaceRow& row) {
+  if (!row.ran) return "";
+  const sharding::MeasuredSharding& m = *row.ran;
+  if (m.outcome != tune::Outcome::Ok) return fmt::format("   {}", tune::outcome_name(m.outcome));
+  return fmt::format("   {:>10} {:>9.3f}x {:>10.3f}x  {}", human_ns(m.seconds * 1e9), m.one_thread.ratio,
+                     m.all_threads.ratio, m.note);
+}
+
 json row_json(const PlaceRow& row, bool measured) {
   const sim::StepReport& r = row.report;
   json out = {
@@ -35,6 +60,7 @@ json row_json(const PlaceRow& row, bool measured) {
                        {"seconds", m.candidate_ns * 1e-9},         {"ratio", m.ratio},
                        {"interval", {m.ratio_low, m.ratio_high}},  {"note", m.note}};
   }
+  if (row.ran) out["run"] = run_json(row);
   return out;
 }
 
@@ -108,7 +134,10 @@ void print_place(const PlaceAnswer& answer) {
              topology.name, topology.size() == 1 ? "1 device" : fmt::format("{} devices", topology.size()),
              command.tasks);
   fmt::print("  {:<16} {:>12} {:>9} {:>12} {:>6} {:>8}{}\n", "strategy", "step", "default/", "peak memory", "busy",
-             "kernels", command.measure ? "   measured gain" : "");
+             "kernels",
+             command.measure ? "   measured gain"
+             : command.run   ? "     measured  one thread all threads"
+                             : "");
   const double by_default = rows.front().report.step_seconds;
   for (const PlaceRow& row : rows) {
     const sim::StepReport& r = row.report;
@@ -118,6 +147,7 @@ void print_place(const PlaceAnswer& answer) {
     if (command.measure)
       measured = row.measured.ok() ? fmt::format("   {:.3f}x", row.measured.ratio)
                                    : fmt::format("   {}", tune::outcome_name(row.measured.outcome));
+    measured += run_text(row);
     fmt::print("  {:<16} {:>12} {:>8.3f}x {:>12} {:>5.0f}% {:>8}{}\n", row.name,
                r.valid ? human_ns(r.step_seconds * 1e9) : "out of mem.", by_default / r.step_seconds,
                human_bytes(most(r.peak_bytes)), 100 * busy / (r.step_seconds * topology.size()), r.kernels, measured);

@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "place/place_program.h"
+#include "sharding/shard_run.h"
 #include "sim/simulator.h"
 #include "tune/session/session.h"
 
@@ -21,7 +22,7 @@ struct PlaceCommand {
   std::string parameters = "home", policy, models, budget, from, out, hlo, trace, graph;
   std::optional<int64_t> steps;  // simulations of a search; unlimited within a given budget
   int randoms = 1;
-  bool measure = false;
+  bool measure = false, run = false;
 };
 
 // The subject of placement: an XLA program, or a task graph in JSON, which has no session.
@@ -37,6 +38,7 @@ struct PlaceRow {
   sim::Plan plan;
   sim::StepReport report;
   tune::Measurement measured;
+  std::optional<sharding::MeasuredSharding> ran;  // on host devices
 };
 
 // An improvement found by a search.

@@ -37,15 +37,13 @@ void erase_names_before_fusion(std::string& line) {
 }
 
 // Adds attributes to an instruction's line of HLO text.
-void annotate_line(std::string& line, int32_t device, const std::string& attributes) {
+void annotate_line(std::string& line, const std::string& attributes) {
   constexpr std::string_view kKey = "frontend_attributes={";
   const size_t present = line.find(kKey);
   if (present != std::string::npos)
     line.insert(present + kKey.size(), attributes + ",");
   else
     line += ", frontend_attributes={" + attributes + "}";
-  if (device >= 0 && line.find(", sharding=") == std::string::npos)
-    line += ", sharding={maximal device=" + std::to_string(device) + "}";
 }
 
 }  // namespace
@@ -150,10 +148,10 @@ std::string annotated_hlo(const PlacedProgram& program, const sim::Plan& plan) {
       name = name.substr(name.find_last_of(" %") + 1);
       if (const auto found = op_of.find(name); found != op_of.end()) {
         const int32_t op = found->second;
-        std::string attributes;
+        std::string attributes = "hone_device=\"" + std::to_string(plan.device.empty() ? 0 : plan.device[op]) + "\",";
         if (!plan.schedule.empty()) attributes += "hone_schedule=\"" + std::to_string(plan.schedule[op]) + "\",";
         attributes += "hone_fusion=\"" + std::to_string(plan.fusion.empty() ? 0 : plan.fusion[op]) + "\"";
-        annotate_line(line, plan.device.empty() ? 0 : plan.device[op], attributes);
+        annotate_line(line, attributes);
       }
     }
     out += line + "\n";

@@ -31,7 +31,7 @@ Decisions fusion_decisions(const PlacedProgram& program, const sim::Kernels& ker
 // [ops], seconds: the time of each operation in runs under XLA's profiler with nothing fused; 0 where it was not seen.
 std::vector<double> measured_seconds(tune::Session& session, const PlacedProgram& program, int runs);
 
-// The module's text with `sharding={maximal device=N}` and frontend attributes (hone_schedule, hone_fusion) on every
+// The module's text with frontend attributes (hone_device, hone_schedule, hone_fusion), which XLA does not read, on every
 // instruction of the entry computation that the plan decides about.
 std::string annotated_hlo(const PlacedProgram& program, const sim::Plan& plan);
 

@@ -283,6 +283,37 @@ class BadInputTest(PlaceTest):
         self.refused("missing.json", "--devices", "two.toml", mentions=["missing.json"])
 
 
+class RunTest(PlaceTest):
+    def test_placements_on_two_devices_have_the_outputs_of_one(self):
+        for name in (
+            "layer_norm_chain",
+            "masked_attention",
+            "rbf_kernel",
+            "softmax_gelu_chain",
+            "lstm_step",
+            "lstm_scan",
+        ):
+            program = ROOT / "examples" / f"{name}.mlir"
+            answer = self.place(program, "--devices", "cpu2", "--tasks", "placement", "--steps", "30", "--run")
+            ran = {row["strategy"]: row["run"] for row in answer["table"]}
+            self.assertEqual({row["outcome"] for row in ran.values()}, {"ok"}, f"{name}: {ran}")
+            self.assertIn("1 devices", ran["single"]["note"])
+            self.assertTrue(any("on 2 devices" in ran[s]["note"] for s in ("roundrobin", "random")), f"{name}: {ran}")
+            self.assertGreater(ran["roundrobin"]["seconds"], 0)
+            self.assertGreater(ran["roundrobin"]["to_one_thread"]["ratio"], 0)
+
+    def test_what_cannot_be_run_is_refused(self):
+        for words, hint in (
+            ((BLOCK, "--devices", "cpu1", "--tasks", "placement"), "2 to 8"),
+            ((BLOCK, "--devices", "cpu2"), "--tasks placement"),
+            (("diamond.json", "--devices", "cpu2", "--tasks", "placement"), "task graph"),
+            ((BLOCK, "--devices", "cpu2", "--tasks", "placement", "--threads", "2"), "--threads"),
+        ):
+            done = hone(self.dir, "place", *words, "--run")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(hint, done.stderr)
+
+
 class ProgramTest(PlaceTest):
     def test_a_program_is_placed_and_its_annotated_form_is_a_program(self):
         answer = self.place(
@@ -294,7 +325,8 @@ class ProgramTest(PlaceTest):
         # XLA's own fusion is in the table and faster than none.
         self.assertLess(answer["baselines"]["xla-fusion"], 0.8 * answer["baselines"]["no-fusion"])
         text = (self.dir / "placed.hlo").read_text()
-        self.assertIn("sharding={maximal device=", text)
+        self.assertIn('hone_device="', text)
+        self.assertNotIn("sharding=", text)
         self.assertIn("hone_fusion=", text)
         self.assertNotIn('op_type="@', text)
         read = hone(self.dir, "inspect", "placed.hlo", "--json")

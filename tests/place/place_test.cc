@@ -198,11 +198,11 @@ TEST_CASE("decisions are written on the instructions of the entry", "[place]") {
   const std::string text = annotated_hlo(placed, plan);
   CHECK(text.find("  ROOT %dot.1 = f32[8] dot(x, y)\n") != std::string::npos);  // not of the entry
   CHECK(text.find("  %x = f32[8,4] parameter(0)\n") != std::string::npos);
-  CHECK(
-      text.find(
-          "dot(%x, %y), frontend_attributes={hone_schedule=\"3\",hone_fusion=\"0\"}, sharding={maximal device=1}\n") !=
-      std::string::npos);
-  CHECK(text.find("hone_fusion=\"0\",a=\"b\"}, metadata={line=3}, sharding={maximal device=3}\n") != std::string::npos);
+  CHECK(text.find("dot(%x, %y), frontend_attributes={hone_device=\"1\",hone_schedule=\"3\",hone_fusion=\"0\"}\n") !=
+        std::string::npos);
+  CHECK(text.find("{hone_device=\"3\",") != std::string::npos);
+  CHECK(text.find("hone_fusion=\"0\",a=\"b\"}, metadata={line=3}\n") != std::string::npos);
+  CHECK(text.find("sharding=") == std::string::npos);  // with one, XLA would run everything on every device
 }
 
 }  // namespace hone::place

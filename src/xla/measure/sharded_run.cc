@@ -1,38 +1,18 @@
 #include "measure/sharded_run.h"
 
-#include <cstdlib>
 #include <cstring>
 
 #include "base/clock.h"
 #include "decisions/program_options.h"
+#include "measure/host_client.h"
 #include "status.h"
 #include "xla/hlo/builder/xla_computation.h"
 #include "xla/pjrt/pjrt_client.h"
 #include "xla/pjrt/pjrt_executable.h"
-#include "xla/pjrt/plugin/xla_cpu/xla_cpu_pjrt_client.h"
 #include "xla_pch.h"
 
 namespace hone::xla_side {
 namespace {
-
-// What XLA reads when it makes the thread pools of a client.
-class ThreadsOfClient {
- public:
-  explicit ThreadsOfClient(int threads) {
-    if (const char* before = std::getenv(kName)) before_ = before;
-    setenv(kName, std::to_string(threads).c_str(), 1);
-  }
-  ~ThreadsOfClient() {
-    if (before_)
-      setenv(kName, before_->c_str(), 1);
-    else
-      unsetenv(kName);
-  }
-
- private:
-  static constexpr char kName[] = "PJRT_NPROC";
-  std::optional<std::string> before_;
-};
 
 xla::Shape descending(const xla::Shape& shape) {
   return xla::ShapeUtil::MakeShapeWithDescendingLayout(shape.element_type(), shape.dimensions());
@@ -79,15 +59,7 @@ ShardedRun::ShardedRun(const xla::HloModule& program, const Partitioning& partit
     if (!parameter->shape().IsArray()) throw RunError("a tuple as a parameter cannot be divided between devices");
     c.parameters.push_back(parameter->sharding());
   }
-  {
-    const ThreadsOfClient threads(target.threads);
-    xla::CpuClientOptions options;
-    options.cpu_device_count = c.partitions;
-    options.customize_hlo_module_config = [n = target.threads](xla::HloModuleConfig& config) {
-      config.set_intra_op_parallelism_threads(n);
-    };
-    c.pjrt = take(xla::GetXlaPjrtCpuClient(std::move(options)), "host devices");
-  }
+  c.pjrt = host_client(c.partitions, target.threads, /*asynchronous=*/true);
   const double start_s = steady_s();
   at_stage(Stage::Codegen, [&] {
     c.executable =

@@ -1,6 +1,12 @@
 // A program on several devices: what XLA's partitioner makes of it, and runs on host devices.
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <optional>
+
 #include "base/clock.h"
 #include "measure/partition.h"
+#include "measure/placed_run.h"
 #include "measure/sharded_run.h"
 #include "service/handlers.h"
 #include "service/judge.h"
@@ -18,26 +24,51 @@ Partitioning from_request(const wire::PartitioningT* given) {
   return out;
 }
 
+// Every sharding names one device: operations are placed whole. Nothing where one does not.
+std::optional<Placement> placement_of(const Partitioning& partitioning) {
+  constexpr std::string_view kBegin = "{maximal device=";
+  Placement out{partitioning.partitions, {}};
+  for (const auto& [name, value] : partitioning.shardings) {
+    if (!value.starts_with(kBegin)) return std::nullopt;
+    const int device = std::atoi(value.c_str() + kBegin.size());
+    if (device < 0 || device >= out.devices) throw Error("there is no device " + std::to_string(device), name);
+    out.device_of.emplace_back(name, device);
+  }
+  if (out.device_of.empty()) return std::nullopt;
+  return out;
+}
+
 struct Candidate {
-  std::unique_ptr<ShardedRun> run;
+  std::function<double()> run;
   wire::ShardedRunT* reply = nullptr;
 };
+
+template <class Run>
+void prepare(Candidate& candidate, Program& program, const CompileTarget& target, std::shared_ptr<Run> run) {
+  wire::ShardedRunT& reply = *candidate.reply;
+  reply.compile_ms = run->compile_ms();
+  const std::vector<xla::Literal> outputs = at_stage(Stage::Run, [&] {
+    run->set_inputs(program.inputs());
+    run->run();
+    return run->outputs();
+  });
+  const auto& reference = program.reference(target);
+  if (judge_outputs(compare(reference, outputs), reply) || judge_by_wide(program, target, reference, outputs, reply))
+    candidate.run = [run] { return run->run(); };
+}
 
 // Compiles, runs once and compares; a candidate that passes is ready to be timed.
 Candidate prepared(Program& program, const Partitioning& partitioning, const CompileTarget& target,
                    wire::ShardedRunT& reply) {
   Candidate candidate{nullptr, &reply};
   about_candidate(reply, [&] {
-    auto run = std::make_unique<ShardedRun>(program.module(), partitioning, target);
-    reply.compile_ms = run->compile_ms();
-    const std::vector<xla::Literal> outputs = at_stage(Stage::Run, [&] {
-      run->set_inputs(program.inputs());
-      run->run();
-      return run->outputs();
-    });
-    const auto& reference = program.reference(target);
-    if (judge_outputs(compare(reference, outputs), reply) || judge_by_wide(program, target, reference, outputs, reply))
-      candidate.run = std::move(run);
+    if (const auto placement = placement_of(partitioning)) {
+      const auto run = std::make_shared<PlacedRun>(program.module(), *placement, target);
+      prepare(candidate, program, target, run);
+      if (candidate.run && reply.note.empty()) reply.note = run->summary();
+    } else {
+      prepare(candidate, program, target, std::make_shared<ShardedRun>(program.module(), partitioning, target));
+    }
   });
   return candidate;
 }
@@ -106,11 +137,10 @@ wire::RunShardedReplyT Handlers::run_sharded(const wire::RunShardedRequestT& req
       Candidate& side = sides[round % 2 == 0 ? i : sides.size() - 1 - i];
       if (!side.run) continue;
       if (&side == &sides[0]) {  // all others are compared with it round by round
-        at_stage(Stage::Run, [&] { single.times_ns.push_back(side.run->run()); });
+        at_stage(Stage::Run, [&] { single.times_ns.push_back(side.run()); });
         continue;
       }
-      about_candidate(*side.reply,
-                      [&] { at_stage(Stage::Run, [&] { side.reply->times_ns.push_back(side.run->run()); }); });
+      about_candidate(*side.reply, [&] { at_stage(Stage::Run, [&] { side.reply->times_ns.push_back(side.run()); }); });
     }
     if (round + 1 >= request.min_rounds && ms_since(start_s) > request.budget_ms) break;
   }
