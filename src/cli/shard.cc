@@ -92,6 +92,8 @@ class Sharding {
     rows_.push_back({command_.strategy, found.best, cost_->estimate(found.best), {}});
     const ShardEstimate& answer = rows_.back().estimate;
     if (!answer.valid && interrupted()) throw RunError("interrupted before any sharding was evaluated");
+    if (std::all_of(rows_.begin(), rows_.end(), [](const ShardRow& row) { return row.estimate.crashed; }))
+      throw RunError(fmt::format("XLA ended at every sharding: {}", answer.error), opened_.file.name);
     if (!answer.valid)
       throw Error(fmt::format("no sharding was found that works on a mesh of {}: {}", space_.mesh.text(), answer.error),
                   opened_.file.name, "a mesh of more devices, or devices with more memory");

@@ -49,7 +49,8 @@ struct Memory {
   Memory(const std::string& stored, const nlohmann::json& problem, const options::GoOptions& options)
       : known(nlohmann::json::parse(stored, nullptr, false)),
         key(hash_hex(problem.at("graph").dump() + problem.at("topology").dump() +
-                     problem.value("tasks", nlohmann::json()).dump() + to_json(options).dump())) {
+                     problem.value("tasks", nlohmann::json()).dump() + problem.value("parameters", "copied") +
+                     to_json(options).dump())) {
     if (!known.is_object()) known = nlohmann::json::object();
   }
   void recall(GoProblem& problem, const options::GoOptions& options) const {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cost/kernel_ranker.h"
 #include "sim/roofline.h"
+#include "wire/client.h"
 #include "wire/kernel.h"
 
 namespace hone::sharding {
@@ -106,9 +107,12 @@ const ShardEstimate& ShardCost::estimate(const Choice& choice) {
 ShardEstimate ShardCost::evaluate(const Choice& choice) {
   try {
     return estimate_of(partitioner_(partitioning_of(space_, choice)), topology_, times_);
+  } catch (const wire::NoWorker&) {
+    throw;
   } catch (const RunError& failed) {  // XLA's partitioner refuses some, and ends the process at others
     ShardEstimate out;
     out.error = failed.what();
+    out.crashed = dynamic_cast<const wire::WorkerFailure*>(&failed) != nullptr;
     return out;
   } catch (const tune::Stopped&) {  // the search ends
     ShardEstimate out;

@@ -19,9 +19,10 @@ namespace hone::sharding {
 
 // What XLA made of the program for one device, and its predicted time.
 struct ShardEstimate {
-  bool valid = false;  // XLA divides it, and it fits into a device's memory
-  std::string error;   // why it is not
-  double seconds = 0;  // kernels, moves and collectives
+  bool valid = false;    // XLA divides it, and it fits into a device's memory
+  std::string error;     // why it is not
+  bool crashed = false;  // the worker ended over it
+  double seconds = 0;    // kernels, moves and collectives
   double kernel_seconds = 0, moved_seconds = 0, collective_seconds = 0;
   double peak_bytes = 0;
   std::vector<Collective> collectives;

@@ -1,12 +1,14 @@
 #include "sharding/shard_cost.h"
 
 #include <catch2/catch.hpp>
+#include <functional>
 
 #include "base/error.h"
 #include "search/strategies.h"
 #include "sharding/baselines.h"
 #include "sharding/shard_run.h"
 #include "tests/sharding/graphs.h"
+#include "wire/client.h"
 
 namespace hone::sharding {
 
@@ -93,6 +95,28 @@ TEST_CASE("a search finds the sharding that costs least, and passes over those t
   const int before = asked;
   cost.estimate(found.best);
   CHECK(asked == before);
+}
+
+TEST_CASE("an estimate says whether the worker ended, and no worker ends the search", "[sharding]") {
+  const test::ShardGraph g = test::two_blocks();
+  const ShardSpace space = make_space(parse_mesh("2"), read_arguments(g.graph(), std::nullopt), false);
+  OneNanosecond times;
+  const sim::Topology ring = a_ring(2, 1, 0);
+  const auto estimate = [&](const std::function<void()>& fail) {
+    ShardCost cost(space, ring, times, [&](const wire::PartitioningT&) {
+      fail();
+      return wire::PartitionReplyT();
+    });
+    return cost.estimate(space.space.default_choice());
+  };
+  const ShardEstimate refused = estimate([] { throw RunError("no"); });
+  CHECK_FALSE(refused.valid);
+  CHECK_FALSE(refused.crashed);
+  const ShardEstimate crashed =
+      estimate([] { throw wire::WorkerFailure(wire::WorkerFailure::Kind::Crashed, "it ended"); });
+  CHECK_FALSE(crashed.valid);
+  CHECK(crashed.crashed);
+  CHECK_THROWS_AS(estimate([] { throw wire::NoWorker("none"); }), wire::NoWorker);
 }
 
 TEST_CASE("measured shardings are ratios of rounds", "[sharding]") {
