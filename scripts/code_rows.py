@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from train_kernels import host_of, names_of
+from train_kernels import host_of, kernels_of, names_of
 
 LEAST_CYCLES = 50  # of code that does more than to call a library
 STATIC = ("objects", "functions", "code_bytes", "instructions", "loops", "loop_depth")  # without numbers of runs
@@ -24,10 +24,8 @@ class CodeRows:
         here = has_code | all_rows
         rows["code"][~has_code] = np.nan
         self.has_code = has_code[here]
-        lines = rows["kernels"].tobytes().decode().splitlines()
         self.host = host_of(folder)
-        self.programs = np.array([lines[i].split("\t")[1] for i in rows["kernel"][here]])
-        self.kernels = np.array([lines[i].split("\t")[0] for i in rows["kernel"][here]])
+        self.kernels, self.programs = np.array(kernels_of(rows))[here].T
         self.hlo, self.code = rows["features"][here], rows["code"][here]
         self.ns, self.analytical = rows["runtime_ns"][here], np.log(rows["analytical_ns"][here])
         # Libraries' kernels have no code; there the analytical estimate stands for cycles.

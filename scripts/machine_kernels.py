@@ -17,23 +17,19 @@ from pathlib import Path
 import numpy as np
 from boosted_trees import leaves_of, read_trees
 from dataset import parts_of
-from train_kernels import read_rows
+from train_kernels import kernels_of, read_rows
 
 LEAST_NS, MOST_NS = 3e3, 2e6
 DRAWN = 2500  # kernels that are looked at
 
 
-def lines_of(rows):
-    return [line.split("\t") for line in rows["kernels"].tobytes().decode().splitlines()]
-
-
 def candidates(datasets, tool, parts):
     """Fingerprints and features of a random part of the kernels that may be chosen."""
     every = [read_rows(tool, folder) for folder in datasets]
-    common = set.intersection(*({line[0] for line in lines_of(rows)} for rows in every))
-    rows, lines = every[0], lines_of(every[0])
-    fingerprints = np.array([lines[i][0] for i in rows["kernel"]])
-    training = np.array([parts.get(lines[i][1]) == "train" for i in rows["kernel"]])
+    common = set.intersection(*({fingerprint for fingerprint, _ in kernels_of(rows)} for rows in every))
+    rows = every[0]
+    fingerprints, programs = np.array(kernels_of(rows)).T
+    training = np.array([parts.get(program) == "train" for program in programs])
     fits = training & (rows["runtime_ns"] >= LEAST_NS) & (rows["runtime_ns"] <= MOST_NS)
     pool = np.flatnonzero(fits & np.isin(fingerprints, list(common)))
     drawn = np.random.default_rng(0).choice(pool, min(DRAWN, len(pool)), replace=False)

@@ -13,13 +13,7 @@ from pathlib import Path
 import numpy as np
 import xgboost
 from dataset import parts_of
-from train_kernels import OF_TASK, SETTINGS, names_of, read_rows, write_model
-
-
-def kernels_of(rows):
-    """(fingerprint, program) of each row."""
-    lines = [line.split("\t") for line in rows["kernels"].tobytes().decode().splitlines()]
-    return [tuple(lines[kernel][:2]) for kernel in rows["kernel"]]
+from train_kernels import OF_TASK, SETTINGS, kernels_of, names_of, read_rows, write_model
 
 
 def report(name, predicted, target, parts, warm_ns):

@@ -51,6 +51,12 @@ def read_rows(tool, folder):
         return dict(np.load(file))
 
 
+def kernels_of(rows):
+    """(fingerprint, program) of the kernel of each row."""
+    lines = [tuple(line.split("\t")[:2]) for line in rows["kernels"].tobytes().decode().splitlines()]
+    return [lines[kernel] for kernel in rows["kernel"]]
+
+
 def some_training(parts, share):
     """The parts without some of the training programs: every smaller share is part of every larger one."""
 
@@ -83,8 +89,7 @@ def training_part(folders, tool, parts):
         rows = read_rows(tool, folder)
         tile = len(np.unique(rows["kernel"])) < len(rows["kernel"])
         tasks.add("tile" if tile else "fusion")
-        programs = [line.split("\t")[1] for line in rows["kernels"].tobytes().decode().splitlines()]
-        chosen = np.array([parts.get(program) == "train" for program in programs])[rows["kernel"]]
+        chosen = np.array([parts.get(program) == "train" for _, program in kernels_of(rows)])
         its_target, its_weight = targets(rows, tile)
         features.append(rows["features"][chosen])
         target.append(its_target[chosen])

@@ -35,15 +35,19 @@ def add_options(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument("--out", type=Path, help="the table in Markdown (default: only printed)")
     add_max_isa(parser)
     parser.add_argument("--jsonl", type=Path, default=ROOT / "build" / "bench" / f"autotune-{name}.jsonl")
-    parser.add_argument("--db", type=Path, help="the tune database (default: beside the raw rows)")
     parser.add_argument("--retry", action="store_true", help="run again what failed before")
     parser.add_argument("--hone", type=Path, default=ROOT / "build" / "hone")
+
+
+def add_database(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--db", type=Path, help="the tune database (default: beside the raw rows)")
 
 
 def check_options(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     if not options.hone.exists():
         parser.error(f"{options.hone}: no such program; run make build")
-    options.db = options.db or limited_file(options.jsonl.with_suffix(".db"), options.max_isa)
+    if "db" in options:
+        options.db = options.db or limited_file(options.jsonl.with_suffix(".db"), options.max_isa)
 
 
 def test_programs(options: argparse.Namespace) -> list[Program]:

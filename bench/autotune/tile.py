@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from common import add_options, check_options, failures, finish, head, run_missing, test_programs
+from common import add_database, add_options, check_options, failures, finish, head, run_missing, test_programs
 from harness import ROOT, HoneError, Program, call_hone, geometric_mean, isa_words, markdown_table, seconds_of
 
 KEYS = ("name", "budget", "seed")
@@ -187,6 +187,7 @@ def from_dataset(options: argparse.Namespace) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser, "tile")
+    add_database(parser)
     parser.add_argument("--budget", default="300s", help="for measuring all options of one program (default 300s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--least-us", type=float, default=5, help="kernels faster than this do not count (default 5)")

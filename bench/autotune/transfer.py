@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from common import add_options, check_options, failures, finish, head, run_missing, test_programs
+from common import add_database, add_options, check_options, failures, finish, head, run_missing, test_programs
 from harness import HoneError, Program, call_hone, geometric_mean, isa_words, markdown_table, seconds_of
 
 KEYS = ("name", "arm", "budget", "prior", "seed")
@@ -111,6 +111,7 @@ def tables(rows: list[dict]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser, "transfer")
+    add_database(parser)
     parser.add_argument("--prior", default="30s", help="of each tune that fills the database (default 30s)")
     parser.add_argument("--budget", default="15s", help="of each tune that is compared (default 15s)")
     parser.add_argument("--seeds", type=int, default=3, help="runs of each (default 3)")

@@ -1,6 +1,6 @@
 // Scorers of moves (src/sim/move_scorer.h): rows to train one, and searches with it.
 //   bench_moves collect OUT STEPS SEEDS WEIGHTS|- JOBS     appends rows of kMoveFeatures + 1 float32
-//   bench_moves compare STEPS SEEDS JOBS [NAME=WEIGHTS|randomN,DRAWS,UNIFORM]...     prints JSON lines
+//   bench_moves compare STEPS SEEDS JOBS [NAME=WEIGHTS|shipped|random,DRAWS,UNIFORM]...     prints JSON lines; with no name block moves
 //   bench_moves anneal STEPS SEEDS JOBS HOT,COLD...
 // JOBS: a file of lines "GRAPH.json TOPOLOGY.toml TASKS".
 #include <fmt/core.h>
@@ -109,8 +109,9 @@ int compare(int count, char** words) {
         std::getline(text, weights, ',');
         std::getline(text, draws, ',');
         std::getline(text, uniform, ',');
-        const sim::MoveScorer scorer =
-            weights == "random" ? sim::MoveScorer::random(seed) : sim::MoveScorer(read_weights(weights));
+        const sim::MoveScorer scorer = weights == "random"    ? sim::MoveScorer::random(seed)
+                                       : weights == "shipped" ? sim::MoveScorer::shipped()
+                                                              : sim::MoveScorer(read_weights(weights));
         search(job, name, options_of(job, steps, seed), {},
                {.scorer = &scorer, .draws = std::stoi(draws), .uniform = std::stod(uniform)});
       }

@@ -77,7 +77,6 @@ void compare(const char* const* arguments, uint64_t seed) {
                                           {"default", c == 0},
                                           {"changed", changed_nodes(choices[c], choices[0])},
                                           {"predicted_ns", model->program_ns(lowered)},
-                                          {"moved_bytes", lowered.moved_bytes},
                                           {"runs", runs},
                                           {"instructions", lowered.instructions},
                                           {"ms", ms_since(start)}})

@@ -78,13 +78,18 @@ def walks_of(states, policy, count=1, seed=0):
     return [states.gain(lessons.walk(states, policy, rng=rng if number else None)[0]) for number in range(count)]
 
 
-def train(found, names, order, options):
-    """A policy from the lessons of some programs; each counts as the root of its lessons."""
+def networks_of(found, names, options, presence):
+    """Networks from the lessons of some programs; each counts as the root of its lessons."""
     rows, changes = (np.concatenate([found[name][i] for name in names]) for i in range(2))
     weight = np.concatenate([np.full(len(found[name][0]), len(found[name][0]) ** -0.5) for name in names])
     seeds = range(MEMBERS * options.seed, MEMBERS * (options.seed + 1))
-    scale = policy_network.Presence if options.presence else policy_network.Scale
-    networks = [policy_network.fit_changes((rows, changes, weight), seed, options.epochs, scale) for seed in seeds]
+    scale = policy_network.Presence if presence else policy_network.Scale
+    return [policy_network.fit_changes((rows, changes, weight), seed, options.epochs, scale) for seed in seeds]
+
+
+def train(found, names, order, options):
+    """A policy from the lessons of some programs."""
+    networks = networks_of(found, names, options, options.presence)
     return policy_network.Follower(policy_network.mean_of(networks), order, options.least, options.walk)
 
 

@@ -20,7 +20,6 @@ from pathlib import Path
 
 import farm
 import follow
-import numpy as np
 import policy_network
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,16 +44,6 @@ def is_step(name):
     return name.startswith("train_")
 
 
-def members(options, found, keep, capped):
-    """Networks of follow.py on the lessons of the programs that `keep` accepts."""
-    names = [name for name in found if keep(name)]
-    rows, changes = (np.concatenate([found[name][i] for name in names]) for i in range(2))
-    weight = np.concatenate([np.full(len(found[name][0]), len(found[name][0]) ** -0.5) for name in names])
-    seeds = range(follow.MEMBERS * options.seed, follow.MEMBERS * (options.seed + 1))
-    scale = policy_network.Presence if capped else policy_network.Scale
-    return [policy_network.fit_changes((rows, changes, weight), seed, options.epochs, scale) for seed in seeds]
-
-
 def networks_of(options, found, sizes, fold):
     """{(largest, capped, fold): networks}, from the file where they are there."""
     path = options.out / f"variants-{options.orders}-{options.seed}.pickle"
@@ -64,11 +53,9 @@ def networks_of(options, found, sizes, fold):
         if key in kept:
             continue
 
-        def keep(name, largest=largest, number=number):
-            held = is_step(name) if number == STEPS else fold[name] == number
-            return sizes.get(name, 0) <= largest and not held
-
-        kept[key] = members(options, found, keep, capped)
+        held = {name for name in found if (is_step(name) if number == STEPS else fold[name] == number)}
+        names = [name for name in found if sizes.get(name, 0) <= largest and name not in held]
+        kept[key] = follow.networks_of(found, names, options, capped)
         path.write_bytes(pickle.dumps(kept))
         print(f"networks {key}", flush=True)
     return kept

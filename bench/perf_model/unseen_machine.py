@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
 import harness  # noqa: E402
 from dataset import kendall, parts_of  # noqa: E402
-from train_kernels import OF_TASK, SETTINGS, balanced, host_of, read_rows  # noqa: E402
+from train_kernels import OF_TASK, SETTINGS, balanced, host_of, kernels_of, read_rows  # noqa: E402
 
 LEAST_NS, LEAST_MEASURED_NS = 5000, 2000
 BELIEVED = 0.9  # kBelieved of src/cost/leaf_correction.h
@@ -34,10 +34,8 @@ MOST = 2.0  # a logarithm: larger residuals count as this
 class Rows:
     def __init__(self, folder, tool, parts):
         rows = read_rows(tool, folder)
-        lines = [line.split("\t") for line in rows["kernels"].tobytes().decode().splitlines()]
         self.host = host_of(folder)
-        self.programs = np.array([lines[i][1] for i in rows["kernel"]])
-        self.fingerprints = np.array([lines[i][0] for i in rows["kernel"]])
+        self.fingerprints, self.programs = np.array(kernels_of(rows)).T
         self.parts = np.array([parts.get(program, "") for program in self.programs])
         self.features = rows["features"]
         self.log_ns, self.analytical = np.log(rows["runtime_ns"]), np.log(rows["analytical_ns"])

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "cli/shard_report.h"
 #include "place/place_trace.h"
 
 namespace hone::cli {
@@ -23,21 +24,12 @@ json names_of(const sim::Topology& topology) {
   return names;
 }
 
-json ran_ratio_json(const sharding::RatioTo& ratio) {
-  return ratio.ratio > 0 ? json{{"ratio", ratio.ratio}, {"interval", {ratio.low, ratio.high}}} : json(nullptr);
-}
-
 // The measured step beside the simulated one.
 json run_json(const PlaceRow& row) {
-  const sharding::MeasuredSharding& m = *row.ran;
-  return {{"outcome", tune::outcome_name(m.outcome)},
-          {"seconds", m.seconds > 0 ? json(m.seconds) : json(nullptr)},
-          {"simulated_seconds", row.report.step_seconds},
-          {"to_one_thread", ran_ratio_json(m.one_thread)},
-          {"to_all_threads", ran_ratio_json(m.all_threads)},
-          {"rounds", m.rounds},
-          {"max_error", m.max_error},
-          {"note", m.note}};
+  json out = measured_json(*row.ran);
+  if (!(row.ran->seconds > 0)) out["seconds"] = nullptr;
+  out["simulated_seconds"] = row.report.step_seconds;
+  return out;
 }
 
 std::string run_text(const PlaceRow& row) {

@@ -200,7 +200,7 @@ json predict_program(const PredictCommand& c, Predictor& predictor, tune::Sessio
                  {"predicted_ns", time.ns},
                  {"predicted_warm_ns", time.warm_ns},
                  {"cold_share", time.cold_share},
-                 {"working_set_bytes", cost::working_set(program)},
+                 {"working_set_bytes", time.working_set_bytes},
                  {"unknown_loops", program.unknown_loops}};
   if (!c.measure) return result;
   errors.put(result);

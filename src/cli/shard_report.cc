@@ -34,16 +34,6 @@ json ratio_json(const RatioTo& ratio) {
   return ratio.ratio > 0 ? json{{"ratio", ratio.ratio}, {"interval", {ratio.low, ratio.high}}} : json(nullptr);
 }
 
-json measured_json(const sharding::MeasuredSharding& m) {
-  return {{"outcome", tune::outcome_name(m.outcome)},
-          {"seconds", m.seconds},
-          {"to_one_thread", ratio_json(m.one_thread)},
-          {"to_all_threads", ratio_json(m.all_threads)},
-          {"rounds", m.rounds},
-          {"max_error", m.max_error},
-          {"note", m.note}};
-}
-
 json estimate_json(const ShardEstimate& e) {
   json collectives = json::object();
   for (const auto& [kind, exchange] : exchanges(e))
@@ -137,6 +127,16 @@ std::string measured_text(const ShardRow& row) {
 }
 
 }  // namespace
+
+json measured_json(const sharding::MeasuredSharding& m) {
+  return {{"outcome", tune::outcome_name(m.outcome)},
+          {"seconds", m.seconds},
+          {"to_one_thread", ratio_json(m.one_thread)},
+          {"to_all_threads", ratio_json(m.all_threads)},
+          {"rounds", m.rounds},
+          {"max_error", m.max_error},
+          {"note", m.note}};
+}
 
 json shard_json(const ShardAnswer& answer) {
   const ShardRow& chosen = answer.rows.back();

@@ -41,6 +41,8 @@ struct ShardAnswer {
   int evaluations = 0;
   double elapsed_s = 0;
 };
+// Of one sharding or placement that was run on host devices.
+nlohmann::json measured_json(const sharding::MeasuredSharding& m);
 nlohmann::json shard_json(const ShardAnswer& answer);
 void print_shard(const ShardAnswer& answer);
 

@@ -226,7 +226,7 @@ class Collection {
     History history;
     const bool careful = options_.kind == CollectKind::Fusion;
     for (const Record& row : database_.find_kernel(kernel.fingerprint, measurer_.host(), options_.threads,
-                                                   measurer_.xla_version(), options_.cold ? "cold kernel" : "kernel")) {
+                                                   measurer_.xla_version(), kernel_scope(options_.cold))) {
       if (careful && row.status == "ok" && row.rounds < options_.careful.min_rounds) continue;
       int& visits = history.visits[row.decisions];
       visits = row.status == "ok" && visits < kFailed ? visits + 1 : kFailed;

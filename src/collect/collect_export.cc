@@ -81,7 +81,7 @@ void write_kernel(const StoredKernel& kernel, const Runtimes& runtimes, DatasetW
 MeasuredUnder measured_most(const Database& database, const ExportOptions& options) {
   std::optional<MeasuredUnder> found;
   int matching = 0;
-  for (const MeasuredUnder& under : database.measured_under()) {
+  for (const MeasuredUnder& under : database.measured_under(kernel_scope(options.cold))) {
     if (under.threads != options.threads || (!options.host.empty() && under.host != options.host) ||
         (!options.xla_version.empty() && under.xla_version != options.xla_version))
       continue;
@@ -126,7 +126,7 @@ ExportReport export_dataset(const Database& database, const std::string& folder,
   std::set<std::string> programs;
   for (const StoredKernelSummary& summary : database.stored_kernels(options.threads)) {
     const std::vector<Record> rows = database.find_kernel(summary.fingerprint, under.host, options.threads,
-                                                          under.xla_version, options.cold ? "cold kernel" : "kernel");
+                                                          under.xla_version, kernel_scope(options.cold));
     if (rows.empty()) continue;
     const std::optional<StoredKernel> kernel = database.find_stored_kernel(summary.fingerprint, options.threads);
     const Runtimes runtimes =

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <span>
 
 #include "base/error.h"
@@ -13,29 +12,11 @@
 #include "cost/kernel_ranker.h"
 #include "cost/tree_model.h"
 #include "features/code_features.h"
-#include "options/safetensors.h"
 
 namespace hone::cost {
 namespace {
 
 constexpr double kLeastCycles = 50;  // of code that does more than to call a library
-
-Trees open_member(const std::string& path) {
-  const options::TensorFile file = options::read_safetensors(path);
-  try {
-    const auto is = [&](const char* key, const char* value) {
-      const auto found = file.metadata.find(key);
-      return found != file.metadata.end() && found->second == value;
-    };
-    if (!holds_trees(file) || !is("task", "code") || !is("predicts", "run time"))
-      throw Error("no trees for run times of compiled kernels");
-    return trees_of(file, code_model_feature_names());
-  } catch (const nlohmann::json::exception& e) {
-    throw Error(std::string("the trees' metadata are damaged: ") + e.what(), path);
-  } catch (const Error& e) {
-    throw Error(e.what(), path, "make code-model trains them again");
-  }
-}
 
 // As CodeRows.ratio in scripts/code_rows.py, which has the cycles as a feature's float.
 float cycles_over_analytical(const features::CodeSummary& code, double analytical_ns) {
@@ -59,7 +40,9 @@ const std::vector<std::string>& code_model_feature_names() {
 
 CodeModel CodeModel::open(const std::string& folder, const features::Cpu& cpu) {
   std::vector<Trees> members;
-  for (const std::string& path : files_in(folder, ".safetensors")) members.push_back(open_member(path));
+  const TreeKind kind{"code", "run time", code_model_feature_names(), "no trees for run times of compiled kernels",
+                      "make code-model trains them again"};
+  for (const std::string& path : files_in(folder, ".safetensors")) members.push_back(open_trees(path, kind));
   if (members.empty()) throw Error("no weights in the folder", folder, "make code-model writes them");
   return {std::move(members), cpu};
 }

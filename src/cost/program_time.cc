@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
 #include "cost/kernel_features.h"
 #include "cost/tree_model.h"
-#include "options/safetensors.h"
 
 namespace hone::cost {
 namespace {
@@ -20,20 +18,10 @@ constexpr double kWarmShare = 0.125;
 }  // namespace
 
 ColdModel ColdModel::open(const std::string& path, const features::Cpu& cpu) {
-  try {
-    const options::TensorFile file = options::read_safetensors(path);
-    const auto is = [&](const char* key, const char* value) {
-      const auto found = file.metadata.find(key);
-      return found != file.metadata.end() && found->second == value;
-    };
-    if (!holds_trees(file) || !is("task", "cold") || !is("predicts", "cold over warm"))
-      throw Error("no trees for kernels whose inputs are out of the caches");
-    return {trees_of(file, kernel_feature_names()), cpu};
-  } catch (const nlohmann::json::exception& e) {
-    throw Error(std::string("the trees' metadata are damaged: ") + e.what(), path);
-  } catch (const Error& e) {
-    throw Error(e.what(), path, "make cold-model trains them again");
-  }
+  return {open_trees(path,
+                     {"cold", "cold over warm", kernel_feature_names(),
+                      "no trees for kernels whose inputs are out of the caches", "make cold-model trains them again"}),
+          cpu};
 }
 
 double ColdModel::over_warm(const KernelView& kernel) const {
@@ -60,7 +48,8 @@ double cold_share(double working_set_bytes, const features::Cpu& cpu) {
 ProgramTime program_time(const Lowered& program, std::span<const KernelTime> times, const features::Cpu& cpu) {
   if (times.size() != program.kernels.size()) throw InternalError("times of other kernels than the program's");
   ProgramTime out;
-  out.cold_share = cold_share(working_set(program), cpu);
+  out.working_set_bytes = working_set(program);
+  out.cold_share = cold_share(out.working_set_bytes, cpu);
   for (size_t i = 0; i < times.size(); ++i) {
     const Kernel& kernel = program.kernels[i];
     out.warm_ns += kernel.runs * times[i].warm_ns;

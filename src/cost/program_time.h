@@ -36,7 +36,8 @@ struct KernelTime {
 
 struct ProgramTime {
   double ns = 0;
-  double warm_ns = 0;     // if everything stayed in the caches: the sum over kernels, as often as each runs
+  double warm_ns = 0;  // if everything stayed in the caches: the sum over kernels, as often as each runs
+  double working_set_bytes = 0;
   double cold_share = 0;  // from 0 to 1: how much of the way from warm to cold its kernels are
 };
 

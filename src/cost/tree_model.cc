@@ -30,6 +30,18 @@ std::vector<T> numbers(const options::TensorFile& file, const char* name, const 
   return values;
 }
 
+// Throws Error where the trees are not of these features, and nlohmann::json::exception for damaged metadata.
+Trees trees_of(const options::TensorFile& file, const std::vector<std::string>& features) {
+  const auto names = nlohmann::json::parse(metadata(file, "features")).get<std::vector<std::string>>();
+  if (names != features || metadata(file, "feature_version") != std::to_string(features::kFeatureVersion))
+    throw Error("the trees were trained with other features", "", "make models trains them again");
+  const auto feature = numbers<int16_t>(file, "feature", "I16");
+  const auto value = numbers<float>(file, "value", "F32");
+  const auto left = numbers<int32_t>(file, "left", "I32"), roots = numbers<int32_t>(file, "roots", "I32");
+  const double base = nlohmann::json::parse(metadata(file, "base")).get<double>();
+  return Trees::from_arrays({base, feature, value, left, roots}, names.size());
+}
+
 std::unique_ptr<LearnedModel> model_of(const options::TensorFile& file, const features::Cpu& cpu) {
   Trees trees = trees_of(file, kernel_feature_names());
   const std::string &task = metadata(file, "task"), &predicts = metadata(file, "predicts");
@@ -40,15 +52,20 @@ std::unique_ptr<LearnedModel> model_of(const options::TensorFile& file, const fe
 
 }  // namespace
 
-Trees trees_of(const options::TensorFile& file, const std::vector<std::string>& features) {
-  const auto names = nlohmann::json::parse(metadata(file, "features")).get<std::vector<std::string>>();
-  if (names != features || metadata(file, "feature_version") != std::to_string(features::kFeatureVersion))
-    throw Error("the trees were trained with other features", "", "make models trains them again");
-  const auto feature = numbers<int16_t>(file, "feature", "I16");
-  const auto value = numbers<float>(file, "value", "F32");
-  const auto left = numbers<int32_t>(file, "left", "I32"), roots = numbers<int32_t>(file, "roots", "I32");
-  const double base = nlohmann::json::parse(metadata(file, "base")).get<double>();
-  return Trees::from_arrays({base, feature, value, left, roots}, names.size());
+Trees open_trees(const std::string& path, const TreeKind& kind) {
+  const options::TensorFile file = options::read_safetensors(path);
+  try {
+    const auto is = [&](const char* key, const char* value) {
+      const auto found = file.metadata.find(key);
+      return found != file.metadata.end() && found->second == value;
+    };
+    if (!holds_trees(file) || !is("task", kind.task) || !is("predicts", kind.predicts)) throw Error(kind.refusal);
+    return trees_of(file, kind.features);
+  } catch (const nlohmann::json::exception& e) {
+    throw Error(std::string("the trees' metadata are damaged: ") + e.what(), path);
+  } catch (const Error& e) {
+    throw Error(e.what(), path, kind.remedy);
+  }
 }
 
 KernelRows kernel_rows(std::span<const KernelView> kernels, const features::Cpu& cpu) {

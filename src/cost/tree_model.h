@@ -51,8 +51,17 @@ class TreeModel : public LearnedModel {
 // Whether a safetensors file holds trees (metadata "format": "hone-trees-1") and not the weights of a network.
 bool holds_trees(const options::TensorFile& file);
 
-// The trees of such a file. Throws Error where they are not of these features, and nlohmann::json::exception for damaged metadata.
-Trees trees_of(const options::TensorFile& file, const std::vector<std::string>& features);
+// Trees for one use: the metadata "task" and "predicts" and the features of their files, what is said of other files, and how they are
+// made again.
+struct TreeKind {
+  const char* task;
+  const char* predicts;
+  const std::vector<std::string>& features;
+  const char* refusal;
+  const char* remedy;
+};
+// Throws the errors of read_safetensors(), and Error (where = path) for trees of another kind and for what is no such file.
+Trees open_trees(const std::string& path, const TreeKind& kind);
 
 // The model in such a file. Its metadata: "task" (tile or fusion), "predicts" (what the trees add up to: "run time", the logarithm of
 // measured over analytical run time, or "ratio", the logarithm of an option's run time up to a constant of the kernel), "features"

@@ -99,7 +99,8 @@ class Database {
                                                   int64_t limit = 0) const;
   void save_program(const StoredProgram& program);  // replaces a program of the same name
   std::optional<StoredProgram> find_stored_program(const std::string& name) const;
-  std::vector<MeasuredUnder> measured_under() const;  // by descending number of rows
+  // By descending number of rows of the scope.
+  std::vector<MeasuredUnder> measured_under(const char* scope = "kernel") const;
 
   // What is known of the machine that a host's rows are of: one JSON object (features/machine_record.h). Replaces what there is.
   void save_machine(const std::string& host, const std::string& record);

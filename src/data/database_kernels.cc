@@ -162,11 +162,12 @@ std::optional<StoredProgram> Database::find_stored_program(const std::string& na
   return program;
 }
 
-std::vector<MeasuredUnder> Database::measured_under() const {
+std::vector<MeasuredUnder> Database::measured_under(const char* scope) const {
   std::vector<MeasuredUnder> found;
   Statement query(*sql_,
-                  "SELECT host, threads, xla_version, count(*) AS rows FROM records WHERE scope = 'kernel' "
+                  "SELECT host, threads, xla_version, count(*) AS rows FROM records WHERE scope = ? "
                   "GROUP BY host, threads, xla_version ORDER BY rows DESC, host, threads, xla_version");
+  query.bind(0, std::string(scope));
   while (query.step()) {
     MeasuredUnder& under = found.emplace_back();
     query.column(0, under.host);

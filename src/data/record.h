@@ -7,6 +7,9 @@
 
 namespace hone {
 
+// The scope of rows about a kernel: measured with its inputs in the caches, or with all of them out of these.
+inline const char* kernel_scope(bool cold) { return cold ? "cold kernel" : "kernel"; }
+
 // One measured candidate. Ratios are default/candidate run time: above 1 is faster than default XLA.
 struct Record {
   int64_t id = 0;         // assigned by the database

@@ -36,9 +36,8 @@ struct Lowered {
   std::vector<Dimension> dimensions;    // of the whole program
   std::vector<std::string> of_weights;  // instructions that compute the same on every run: of declared weights alone
   double outside_bytes = 0;             // of parameters, constants and results
-  double moved_bytes = 0;  // read and written in one run by what is no kernel: copies, sorts, library calls
-  int unknown_loops = 0;   // whose number of steps XLA does not know: what is in them runs once
-  Decisions unmatched;     // of those lowered under: what nothing in the program was about
+  int unknown_loops = 0;                // whose number of steps XLA does not know: what is in them runs once
+  Decisions unmatched;                  // of those lowered under: what nothing in the program was about
 };
 
 }  // namespace hone

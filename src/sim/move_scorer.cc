@@ -39,6 +39,13 @@ MoveScorer MoveScorer::random(uint64_t seed) {
   return MoveScorer(std::move(weights));
 }
 
+const MoveScorer& MoveScorer::shipped() {
+  static const MoveScorer scorer({
+#include "sim/move_weights.def"
+  });
+  return scorer;
+}
+
 float MoveScorer::score(const MoveVector& move) const {
   std::array<float, kHidden> first{}, second{};
   std::array<float, 1> out{};

@@ -19,6 +19,7 @@ class MoveScorer {
   // Layers in order: [inputs][outputs] of each, then its biases. Throws Error for another number of weights.
   explicit MoveScorer(std::vector<float> weights);
   static MoveScorer random(uint64_t seed);  // the control: weights as before training
+  static const MoveScorer& shipped();       // move_weights.def
 
   float score(const MoveVector& move) const;
 

@@ -78,7 +78,7 @@ class FakeCollectMeasurer : public CollectMeasurer {
     measured_values.push_back(kernel.fingerprint + " " + value);
     tune::Measurement m = answer(kernel, value);
     Record row;
-    row.scope = duel.cold ? "cold kernel" : "kernel";
+    row.scope = kernel_scope(duel.cold);
     row.program = program;
     row.kernel = kernel.fingerprint;
     row.decisions = value;

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "tests/collect/fake_collection.h"
 
 namespace hone::collect {
@@ -65,6 +66,14 @@ TEST_CASE("cold times are collected and exported beside the others", "[collect]"
   REQUIRE(rows("cold kernel").size() == 1);
   CHECK(rows("kernel")[0].ratio == 1);
   CHECK(rows("cold kernel")[0].ratio == 2);
+  // A database of cold times alone has conditions to export, too.
+  Fixture alone;
+  alone.options.kind = CollectKind::Fusion;
+  alone.options.cold = true;
+  FakeCollectMeasurer other = alone.measurer();
+  CHECK(alone.run(other).complete);
+  CHECK(measured_most(alone.database, {.cold = true}).host == other.host());
+  CHECK_THROWS_AS(measured_most(alone.database, {}), Error);
 }
 
 TEST_CASE("kernels are gathered under random layouts, as many as there are", "[collect]") {

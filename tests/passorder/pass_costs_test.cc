@@ -6,37 +6,18 @@
 #include "base/rng.h"
 #include "passorder/pass_env.h"
 #include "tests/passorder/session_options.h"
+#include "tests/passorder/small_program.h"
 
 using namespace hone;
 using namespace hone::passorder;
-
-namespace {
-
-// A product with one, a dead instruction, two equal sums and a logistic.
-constexpr char kCosted[] = R"(HloModule small
-ENTRY main {
-  x = f32[64,64] parameter(0)
-  y = f32[64,64] parameter(1)
-  one = f32[] constant(1)
-  ones = f32[64,64] broadcast(one), dimensions={}
-  same = f32[64,64] multiply(x, ones)
-  a = f32[64,64] add(same, y)
-  b = f32[64,64] add(same, y)
-  l = f32[64,64] logistic(a)
-  dead = f32[64,64] tanh(y)
-  ROOT r = f32[64,64] multiply(l, b)
-}
-)";
-
-}  // namespace
 
 TEST_CASE("costs are those of the state, whether they come with the step or are asked for", "[rl][passes]") {
   PassSessionOptions options = session_options();
   PassSession eager(options);
   options.costs = false;
   PassSession frugal(options);
-  const std::string program = eager.load(kCosted, "small");
-  REQUIRE(frugal.load(kCosted, "small") == program);
+  const std::string program = eager.load(kSmallProgram, "small");
+  REQUIRE(frugal.load(kSmallProgram, "small") == program);
   CHECK(frugal.initial(program)->cost() == eager.initial(program)->cost());
   PassStatePtr with = eager.initial(program), without = frugal.initial(program);
   PassHistory history;
@@ -65,7 +46,7 @@ TEST_CASE("costs are those of the state, whether they come with the step or are 
   }
   CHECK(different.size() >= 3);
   PassSession other(options);  // whose worker has to reach the state by replaying the passes
-  other.load(kCosted, "small");
+  other.load(kSmallProgram, "small");
   CHECK(other.with_costs(program, without, history)->bytes == with->bytes);
 }
 
@@ -74,7 +55,7 @@ TEST_CASE("an episode is the same with and without costs of its steps", "[rl][pa
   PassEnvOptions options;
   options.programs = {(folder.path() / "small.hlo").string()};
   options.session = session_options();
-  write_file(options.programs.front(), kCosted);
+  write_file(options.programs.front(), kSmallProgram);
   PassEnv frugal(options);
   options.info_costs = true;
   PassEnv eager(options);

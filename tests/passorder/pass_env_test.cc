@@ -12,27 +12,12 @@
 #include "base/rng.h"
 #include "passorder/pass_order.h"
 #include "tests/passorder/session_options.h"
+#include "tests/passorder/small_program.h"
 
 using namespace hone;
 using namespace hone::passorder;
 
 namespace {
-
-// A product with one, a dead instruction, two equal sums and a logistic, which five passes change.
-constexpr char kProgram[] = R"(HloModule small
-ENTRY main {
-  x = f32[64,64] parameter(0)
-  y = f32[64,64] parameter(1)
-  one = f32[] constant(1)
-  ones = f32[64,64] broadcast(one), dimensions={}
-  same = f32[64,64] multiply(x, ones)
-  a = f32[64,64] add(same, y)
-  b = f32[64,64] add(same, y)
-  l = f32[64,64] logistic(a)
-  dead = f32[64,64] tanh(y)
-  ROOT r = f32[64,64] multiply(l, b)
-}
-)";
 
 // A dot with an inconsistent type, on which dot_decomposer aborts.
 constexpr char kAborts[] = R"(HloModule aborts
@@ -46,7 +31,7 @@ ENTRY main {
 struct Files {
   TempDir folder;
   std::string path = (folder.path() / "small.hlo").string();
-  Files() { write_file(path, kProgram); }
+  Files() { write_file(path, kSmallProgram); }
 };
 
 PassEnvOptions env_options(const Files& files) {
@@ -82,7 +67,7 @@ TEST_CASE("the default action set has 53 passes or more, each once and explained
 
 TEST_CASE("a pass changes a state, and is cached the second time", "[rl][passes]") {
   PassSession session(session_options());
-  const std::string program = session.load(kProgram, "small");
+  const std::string program = session.load(kSmallProgram, "small");
   const PassStatePtr initial = session.initial(program);
   REQUIRE(initial->instructions == 10);
   const PassStep dce = session.step(program, initial, {}, "dce");
@@ -101,7 +86,7 @@ TEST_CASE("a pass changes a state, and is cached the second time", "[rl][passes]
 
 TEST_CASE("passes that change nothing leave the state for the next pass unchanged", "[rl][passes]") {
   PassSession session(session_options());
-  const std::string program = session.load(kProgram, "small");
+  const std::string program = session.load(kSmallProgram, "small");
   const PassStatePtr initial = session.initial(program);
   for (const char* idle : {"tuple-simplifier", "zero_sized_hlo_elimination", "map-inline"})
     CHECK_FALSE(session.step(program, initial, {}, idle).changed);
@@ -121,7 +106,7 @@ TEST_CASE("passes that change nothing leave the state for the next pass unchange
 
 TEST_CASE("states outlive the worker: a new one replays them", "[rl][passes]") {
   PassSession session(session_options());
-  const std::string program = session.load(kProgram, "small");
+  const std::string program = session.load(kSmallProgram, "small");
   const PassStep dce = session.step(program, session.initial(program), {}, "dce");
   const PassStep cse = session.step(program, dce.state, {"dce"}, "cse");
   const int pid = session.worker_pid();
@@ -132,7 +117,7 @@ TEST_CASE("states outlive the worker: a new one replays them", "[rl][passes]") {
   CHECK(algsimp.changed);
   CHECK(session.worker_restarts() == 1);
   PassSession fresh(session_options());
-  fresh.load(kProgram, "small");
+  fresh.load(kSmallProgram, "small");
   CHECK(fresh.hlo(program, {"dce", "cse", "algsimp"}).find("ENTRY") != std::string::npos);
 }
 
@@ -171,7 +156,7 @@ TEST_CASE("a state seen before in the episode is reported", "[rl][passes]") {
 
 TEST_CASE("two independent passes lead to the same state in either order", "[rl][passes]") {
   PassSession session(session_options());
-  const std::string program = session.load(kProgram, "small");
+  const std::string program = session.load(kSmallProgram, "small");
   const PassStatePtr initial = session.initial(program);
   const PassStep a = session.step(program, initial, {}, "dce");
   const PassStep ab = session.step(program, a.state, {"dce"}, "logistic-expander");
@@ -322,7 +307,7 @@ TEST_CASE("programs of equal file names have names of their own", "[rl][passes]"
   const auto folder = files.folder.path();
   const std::string a = (folder / "a" / "model.hlo").string(), b = (folder / "b" / "model.hlo").string();
   for (const std::string& path : {a, b}) std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-  write_file(a, kProgram);
+  write_file(a, kSmallProgram);
   write_file(b, kAborts);
   options.programs = {a, b, files.path, files.path};
   PassEnv env(options);
@@ -356,7 +341,7 @@ TEST_CASE("bad options are named", "[rl][passes]") {
 
 TEST_CASE("an order is never worse than XLA's own, and its outputs agree", "[rl][passes]") {
   PassSession session(session_options());
-  const std::string program = session.load(kProgram, "small");
+  const std::string program = session.load(kSmallProgram, "small");
   for (const char* strategy : {"greedy", "random"}) {
     INFO(strategy);
     OrderOptions options;

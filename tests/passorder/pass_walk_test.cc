@@ -9,34 +9,19 @@
 #include "passorder/fixed_orders.h"
 #include "passorder/order_trial.h"
 #include "tests/passorder/session_options.h"
+#include "tests/passorder/small_program.h"
 
 using namespace hone;
 using namespace hone::passorder;
 
 namespace {
 
-// Ten instructions, of which dce removes one, cse one and algsimp three.
-constexpr char kProgram[] = R"(HloModule small
-ENTRY main {
-  x = f32[64,64] parameter(0)
-  y = f32[64,64] parameter(1)
-  one = f32[] constant(1)
-  ones = f32[64,64] broadcast(one), dimensions={}
-  same = f32[64,64] multiply(x, ones)
-  a = f32[64,64] add(same, y)
-  b = f32[64,64] add(same, y)
-  l = f32[64,64] logistic(a)
-  dead = f32[64,64] tanh(y)
-  ROOT r = f32[64,64] multiply(l, b)
-}
-)";
-
 // Instructions without the dead, the duplicate and the redundant ones.
 constexpr int64_t kLeft = 5;
 
 struct Walked {
   PassSession session{session_options()};
-  std::string program = session.load(kProgram, "small");
+  std::string program = session.load(kSmallProgram, "small");
   std::vector<std::string> passes = {"logistic-expander", "dce", "cse", "algsimp"};
   std::vector<int64_t> reached;
   Ordered untouched{{}, session.initial(program), {}};

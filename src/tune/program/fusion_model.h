@@ -27,7 +27,7 @@ class FusionModel {
   std::string name() const { return model_->name(); }
   // ns of one run of the default option. Throws Error for a kernel that cannot be encoded.
   double kernel_ns(const Kernel& kernel);
-  // ns; the sum over kernels times their counts. Infinite when one of them cannot be encoded.
+  // ns; the sum over kernels, each as often as it runs. Infinite when one of them cannot be encoded.
   double program_ns(const Lowered& lowered);
   // Distinct kernels predicted so far, and the time it took.
   int64_t kernels() const { return kernels_; }

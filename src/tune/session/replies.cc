@@ -67,7 +67,6 @@ Lowered lowered_of(const wire::LowerReplyT& reply) {
   std::erase_if(lowered.kernels, [](const Kernel& k) { return k.dimension.options.empty(); });
   for (const auto& dimension : reply.dimensions) lowered.dimensions.push_back(wire::from_wire(*dimension));
   lowered.outside_bytes = reply.outside_bytes;
-  lowered.moved_bytes = reply.moved_bytes;
   lowered.unknown_loops = reply.unknown_loops;
   lowered.of_weights = reply.of_weights;
   lowered.unmatched = wire::from_wire(reply.unmatched);

@@ -94,7 +94,7 @@ class Session : public Measurer {
   wire::ListLayoutsReplyT list_layouts(const Decisions& under = {});
   // Only the kernels of lower(), for scoring many fusion configurations. Fingerprints depend on a kernel's content
   // alone; those of lower() also depend on the name XLA gave the fused computation, so one kernel can have several. The
-  // program's fingerprint is made from those of its kernels and their counts. Options have no tiles, dimensions have no
+  // program's fingerprint is made from those of its kernels, their counts and runs. Options have no tiles, dimensions have no
   // weights, and a kernel keeps the name it first had. The worker runs XLA's passes before fusion once per list of
   // decisions other than fusion, and describes each kernel once.
   Lowered lower_kernels(const Decisions& decisions);

@@ -136,7 +136,7 @@ Measurement Session::measure_kernel(const Kernel& kernel, const std::string& val
     request.kernel_value = value;
   }
   const Measurement m = duel(std::move(request), effort);
-  record_kernel(kernel, value, m, effort.cold ? "cold kernel" : "kernel");
+  record_kernel(kernel, value, m, kernel_scope(effort.cold));
   return m;
 }
 

@@ -8,12 +8,9 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "decisions/program_options.h"
 #include "measure/host_client.h"
 #include "status.h"
 #include "xla/hlo/builder/xla_computation.h"
-#include "xla/pjrt/pjrt_client.h"
-#include "xla/pjrt/pjrt_executable.h"
 #include "xla_pch.h"
 
 namespace hone::xla_side {
@@ -23,15 +20,8 @@ using Buffers = std::vector<std::unique_ptr<xla::PjRtBuffer>>;
 
 // The module has been through XLA's passes.
 xla::CompileOptions segment_options(const CompileTarget& target, int device) {
-  xla::CompileOptions options;
-  auto& build = options.executable_build_options;
-  build.set_num_replicas(1);
-  build.set_num_partitions(1);
-  *build.mutable_debug_options() = debug_options_of(target);
-  build.mutable_debug_options()->set_xla_disable_all_hlo_passes(true);
-  xla::DeviceAssignment devices(1, 1);
-  devices(0, 0) = device;
-  build.set_device_assignment(devices);
+  xla::CompileOptions options = host_options(target, {device});
+  options.executable_build_options.mutable_debug_options()->set_xla_disable_all_hlo_passes(true);
   return options;
 }
 

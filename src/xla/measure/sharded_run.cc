@@ -1,14 +1,12 @@
 #include "measure/sharded_run.h"
 
 #include <cstring>
+#include <numeric>
 
 #include "base/clock.h"
-#include "decisions/program_options.h"
 #include "measure/host_client.h"
 #include "status.h"
 #include "xla/hlo/builder/xla_computation.h"
-#include "xla/pjrt/pjrt_client.h"
-#include "xla/pjrt/pjrt_executable.h"
 #include "xla_pch.h"
 
 namespace hone::xla_side {
@@ -19,17 +17,13 @@ xla::Shape descending(const xla::Shape& shape) {
 }
 
 xla::CompileOptions compile_options(const CompileTarget& target, int partitions) {
-  xla::CompileOptions options;
+  std::vector<int> devices(partitions);
+  std::iota(devices.begin(), devices.end(), 0);
+  xla::CompileOptions options = host_options(target, devices);
   auto& build = options.executable_build_options;
-  build.set_num_replicas(1);
-  build.set_num_partitions(partitions);
   build.set_use_spmd_partitioning(partitions > 1);
   build.set_use_shardy_partitioner(false);
   build.set_allow_spmd_sharding_propagation_to_output({true});
-  *build.mutable_debug_options() = debug_options_of(target);
-  xla::DeviceAssignment devices(1, partitions);
-  for (int i = 0; i < partitions; ++i) devices(0, i) = i;
-  build.set_device_assignment(devices);
   return options;
 }
 

@@ -81,7 +81,6 @@ wire::LowerReplyT Handlers::lower(const wire::LowerRequestT& request) {
           to_wire_dimension({DecisionKind::Fusion, edge.key, {"keep", "fuse"}, edge.default_fuse, 0}));
   const InstructionRuns runs = runs_of(*lowered.module);
   reply.outside_bytes = outside_bytes(*lowered.module);
-  reply.moved_bytes = moved_bytes(*lowered.module, runs);
   reply.unknown_loops = runs.unknown_loops;
   KernelMemory& memory = described[{lowered.run.threads, target.max_isa, kMaxTiles, request.want_protos}];
   for (KernelInfo& kernel :

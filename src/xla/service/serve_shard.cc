@@ -1,5 +1,4 @@
 // A program on several devices: what XLA's partitioner makes of it, and runs on host devices.
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,6 +10,8 @@
 #include "service/handlers.h"
 #include "service/judge.h"
 #include "service/to_wire.h"
+#include "status.h"
+#include "xla/hlo/parser/hlo_parser.h"
 #include "xla_pch.h"
 
 namespace hone::xla_side {
@@ -26,11 +27,11 @@ Partitioning from_request(const wire::PartitioningT* given) {
 
 // Every sharding names one device: operations are placed whole. Nothing where one does not.
 std::optional<Placement> placement_of(const Partitioning& partitioning) {
-  constexpr std::string_view kBegin = "{maximal device=";
   Placement out{partitioning.partitions, {}};
   for (const auto& [name, value] : partitioning.shardings) {
-    if (!value.starts_with(kBegin)) return std::nullopt;
-    const int device = std::atoi(value.c_str() + kBegin.size());
+    const xla::HloSharding sharding = take(xla::ParseSharding(value), "sharding of " + name, true);
+    if (!sharding.HasUniqueDevice()) return std::nullopt;
+    const auto device = static_cast<int>(sharding.GetUniqueDevice());
     if (device < 0 || device >= out.devices) throw Error("there is no device " + std::to_string(device), name);
     out.device_of.emplace_back(name, device);
   }
