@@ -222,6 +222,28 @@ class FleetTest(unittest.TestCase):
         with self.assertRaisesRegex(Error, "fresh"):
             tune.Fleet([], self.request(db="postgresql://h/d", options=[["--fresh"]]))
 
+    def test_an_interrupt_waits_for_rows_that_are_being_merged(self):
+        begun, go, done = (self.dir / name for name in ("begun", "go", "done"))
+        os.mkfifo(begun)
+        os.mkfifo(go)
+        merge = self.dir / "merge"
+        merge.write_text(f"#!/bin/sh\necho > '{begun}'\nread line < '{go}'\ntouch '{done}'\necho '{{}}'\n")
+        merge.chmod(0o755)
+
+        def interrupt():
+            begun.read_text()
+            os.kill(os.getpid(), signal.SIGINT)
+            threading.Event().wait(1)  # longer than subprocess.run() waits before it kills
+            go.write_text("go\n")
+
+        thread = threading.Thread(target=interrupt, daemon=True)
+        thread.start()
+        fleet = tune.Fleet([], self.request(hone=str(merge)))
+        with self.assertRaises(KeyboardInterrupt):
+            fleet.merge(self.dir / "rows.db", into="user.db")
+        self.assertTrue(done.exists())
+        thread.join()
+
     def test_packages_name_their_own_place(self):
         output = self.dir / "many.hone"
         for content in (b"old", b'{"output":"/node/out"}'):

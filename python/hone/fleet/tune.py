@@ -252,17 +252,24 @@ class Fleet:
         path.unlink()
 
     def merge(self, source: pathlib.Path, into: str | pathlib.Path, only: bool = False) -> None:
-        """Merges rows with `hone db merge`, which also checks them."""
+        """Merges rows with `hone db merge`, which also checks them. Ctrl-C waits for it: rows are kept, and nothing
+        writes into the folder of this run any more when that is removed."""
         command = [self.request["hone"], "db", "merge", str(source), "--db", str(into), "--json"]
         if only:
             command += ["--only", ",".join(self.about)]
-        done = subprocess.run(command, capture_output=True, text=True, start_new_session=True)
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as process:
+            try:
+                out, said = process.communicate()
+            except KeyboardInterrupt:
+                process.communicate()
+                raise
         try:
-            answer = json.loads(done.stdout)
+            answer = json.loads(out)
         except ValueError:
-            raise RunFailed("rows cannot be merged: " + done.stderr.strip()[-300:], str(into)) from None
+            raise RunFailed("rows cannot be merged: " + said.strip()[-300:], str(into)) from None
         if "error" in answer:
-            answer["code"] = done.returncode
+            answer["code"] = process.returncode
         return self.good(answer)
 
 
