@@ -291,12 +291,18 @@ void add_collect_options(CLI::App& app, CollectCommand& command) {
                  "most kernels of one program, 0 = all (default 0)");
   app.add_option("--visits", command.options.visits,
                  "measurements of each candidate, each in another process, all once before any again (default 1)");
-  app.add_flag("--layouts", command.options.layouts,
-               "gather the kernels of random layouts in place of random fusion configurations");
+  const auto varied = [&](const char* flag, collect::Varied what, const char* help) {
+    return app.add_flag_callback(flag, [&command, what] { command.options.varied = what; }, help);
+  };
+  CLI::Option* layouts = varied("--layouts", collect::Varied::Layouts,
+                                "gather the kernels of random layouts in place of random fusion configurations");
+  varied("--forms", collect::Varied::Forms,
+         "gather the kernels of random forms of operations and options of XLA in place of random fusion configurations")
+      ->excludes(layouts);
   app.add_flag("--cold", command.options.cold,
                "measure with all inputs out of the caches, as in a program whose data exceed them");
   app.add_option("--configurations", command.options.configurations,
-                 "random configurations of fusion, or of layouts, per program (default: tile 6, fusion 40)");
+                 "random configurations of fusion, layouts or forms per program (default: tile 6, fusion 40)");
   app.add_option("--seed", command.options.seed, "seed for configurations, samples and inputs (default 0)");
 }
 

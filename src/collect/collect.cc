@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "graph/kernel_option.h"
 #include "report/program_file.h"
+#include "search/operation_forms.h"
 #include "search/random_fusion.h"
 #include "tune/kernel/kernel_moves.h"
 
@@ -115,17 +116,12 @@ class Collection {
       return;  // opening it would cost as much as a lowering
     const std::unique_ptr<KernelSource> source = measurer_.open(file.bytes, program.name);
     stored.fingerprint = source->fingerprint();
-    // The random configurations decide the fusion edges of XLA's own lowering, or the layouts of the program's instructions.
     const FoundKernels own = source->lower({});
     if (stored.configurations == 0) finish(program, own, stored);
-    const std::vector<Decisions> layouts =
-        options_.layouts ? source->layouts(wanted - 1, options_.seed) : std::vector<Decisions>();
-    const int most = options_.layouts ? 1 + static_cast<int>(layouts.size()) : own.edges.empty() ? 1 : wanted;
-    while (stored.configurations < most && !full(program) && measurer_.seconds_left() > until) {
-      const auto n = static_cast<size_t>(stored.configurations);
-      const Decisions decisions = options_.layouts
-                                      ? layouts[n - 1]
-                                      : random_fusion(own.edges, program.name, static_cast<int>(n), options_.seed);
+    const std::vector<Decisions> configurations = random_configurations(*source, own, program.name, wanted - 1);
+    while (stored.configurations <= static_cast<int>(configurations.size()) && !full(program) &&
+           measurer_.seconds_left() > until) {
+      const Decisions& decisions = configurations[stored.configurations - 1];
       FoundKernels found;
       try {
         found = source->lower(decisions);
@@ -135,6 +131,18 @@ class Collection {
       }
       finish(program, found, stored);
     }
+  }
+
+  std::vector<Decisions> random_configurations(KernelSource& source, const FoundKernels& own,
+                                               const std::string& program, int count) const {
+    if (options_.varied == Varied::Layouts) return source.layouts(count, options_.seed);
+    if (options_.varied == Varied::Forms) return sample_forms(own.dimensions, count, options_.seed);
+    std::vector<Dimension> edges = own.dimensions;
+    std::erase_if(edges, [](const Dimension& d) { return d.kind != DecisionKind::Fusion; });
+    std::vector<Decisions> configurations;
+    for (int n = 1; n <= count && !edges.empty(); ++n)
+      configurations.push_back(random_fusion(edges, program, n, options_.seed));
+    return configurations;
   }
 
   void finish(const CollectProgram& program, const FoundKernels& found, StoredProgram& stored) {

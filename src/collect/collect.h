@@ -18,6 +18,10 @@
 
 namespace hone::collect {
 
+// What the random configurations of a program decide: edges of fusion, layouts of instructions, or forms of operations and options of
+// XLA (search/operation_forms.h).
+enum class Varied : int8_t { Fusion, Layouts, Forms };
+
 // Tile: every kernel's options. Fusion: every kernel's default option, measured with more care.
 enum class CollectKind : int8_t { Tile, Fusion };
 CollectKind collect_kind_from_name(const std::string& name);  // "tile", "fusion"; throws Error
@@ -37,9 +41,9 @@ struct CollectOptions {
   // time differs more between processes and minutes than within one duel.
   int visits = 1;
   bool cold = false;       // all inputs leave the caches before each run; these times are stored beside the others
-  int configurations = 0;  // random fusion configurations per program; 0 = 6 for tiles, 40 for fusion
-  bool layouts = false;    // random layouts instead
-  uint64_t seed = 0;       // of configurations, samples of options and inputs
+  int configurations = 0;  // random ones per program; 0 = 6 for tiles, 40 for fusion
+  Varied varied = Varied::Fusion;
+  uint64_t seed = 0;  // of configurations, samples of options and inputs
   int threads = 1;
   std::string max_isa = {};   // limit of the instruction set (base/isa.h); empty = the CPU's
   double gather_share = 0.3;  // of the time, at most, for lowering; every program is lowered once in any case
@@ -69,10 +73,10 @@ struct CollectReport {
   bool complete = false;  // everything planned was measured
 };
 
-// The kernels and fusion edges of one lowering.
+// The kernels of one lowering, and what else can be decided.
 struct FoundKernels {
   std::vector<StoredKernel> kernels;  // program and family left empty
-  std::vector<Dimension> edges;
+  std::vector<Dimension> dimensions;  // edges of fusion among them
 };
 
 // One program open for lowering.

@@ -43,10 +43,7 @@ class WorkerSource : public KernelSource {
     const wire::LowerReplyT reply = session_.lower_reply(decisions, /*want_fusion=*/true, /*want_protos=*/true);
     FoundKernels found;
     for (const auto& kernel : reply.kernels) found.kernels.push_back(stored_kernel(*kernel));
-    for (const auto& wire_dimension : reply.dimensions) {
-      Dimension dimension = wire::from_wire(*wire_dimension);
-      if (dimension.kind == DecisionKind::Fusion) found.edges.push_back(std::move(dimension));
-    }
+    for (const auto& dimension : reply.dimensions) found.dimensions.push_back(wire::from_wire(*dimension));
     return found;
   }
   std::vector<Decisions> layouts(int count, uint64_t seed) override {

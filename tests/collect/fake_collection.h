@@ -53,7 +53,9 @@ class FakeCollectMeasurer : public CollectMeasurer {
       FoundKernels found{measurer_.programs.at(name_), {}};
       if (!decisions.empty()) found.kernels.push_back(found_kernel(name_ + to_text(decisions)));
       for (const char* edge : {"a>b", "b>c", "c>d", "d>e"})
-        found.edges.push_back({DecisionKind::Fusion, edge, {"keep", "fuse"}, 1});
+        found.dimensions.push_back({DecisionKind::Fusion, edge, {"keep", "fuse"}, 1});
+      for (const char* reduction : {"reduce:add:f32[8,4]->f32[8]:1", "reduce:add:f32[8]->f32[]:0"})
+        found.dimensions.push_back({DecisionKind::Library, reduction, {"compiled", "ynn"}, 0});
       return found;
     }
     std::vector<Decisions> layouts(int count, uint64_t) override {

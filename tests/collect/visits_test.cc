@@ -79,7 +79,7 @@ TEST_CASE("cold times are collected and exported beside the others", "[collect]"
 TEST_CASE("kernels are gathered under random layouts, as many as there are", "[collect]") {
   Fixture fixture;
   fixture.options.kind = CollectKind::Fusion;
-  fixture.options.layouts = true;
+  fixture.options.varied = Varied::Layouts;
   FakeCollectMeasurer measurer = fixture.measurer();
   fixture.options.configurations = 5;
   CHECK(fixture.run(measurer).complete);
@@ -90,6 +90,20 @@ TEST_CASE("kernels are gathered under random layouts, as many as there are", "[c
   const auto& values = measurer.measured_values;
   CHECK(std::count_if(values.begin(), values.end(),
                       [](const std::string& value) { return value.find("dot.1=0,1") != std::string::npos; }) == 2);
+}
+
+TEST_CASE("kernels are gathered under other forms of operations, whole families first", "[collect]") {
+  Fixture fixture;
+  fixture.options.kind = CollectKind::Fusion;
+  fixture.options.varied = Varied::Forms;
+  FakeCollectMeasurer measurer = fixture.measurer();
+  fixture.options.configurations = 2;
+  CHECK(fixture.run(measurer).complete);
+  REQUIRE(measurer.lowered.size() == 6);  // of each of two programs its own and two
+  CHECK(measurer.lowered[0].empty());
+  CHECK(measurer.lowered[1].size() == 2);
+  CHECK(measurer.lowered[2].size() == 1);
+  for (const Decision& d : measurer.lowered[1]) CHECK(d.value == "ynn");
 }
 
 TEST_CASE("a collection records its machine", "[collect]") {
