@@ -17,6 +17,7 @@
 #include "cli/help.h"
 #include "features/machine_record.h"
 #include "optimize/calibrate.h"
+#include "optimize/forms.h"
 #include "report/report.h"
 
 namespace hone::cli {
@@ -30,9 +31,10 @@ struct OptimizeCommand {
   std::shared_ptr<ProgramOptions> program;
   std::string out, tile_model = "shipped", operation_model = "shipped", gains, models;
   optimize::OptimizeOptions options;
-  bool no_verify = false, rank_only = false, force = false, judge = false;
+  bool no_forms = false, no_verify = false, rank_only = false, force = false, judge = false;
   std::vector<std::string> calibrate;                // data sets
   std::string rewrites, split, part = "validation";  // manifest of a calibration
+  std::string form_rows;
 };
 
 std::string model_path(const OptimizeCommand& c) { return optimize::ranking_model(c.tile_model, c.models); }
@@ -104,6 +106,13 @@ int calibrate_command(const OptimizeCommand& c) {
   return report_gains(c, classes);
 }
 
+int calibrate_forms_command(const OptimizeCommand& c) {
+  const std::string model = cost::shipped_model("fusion", c.models);
+  if (model.empty())
+    throw Error("no model of run times is shipped with this build", "--models", "make models trains one");
+  return report_gains(c, optimize::calibrate_forms(c.form_rows, model));
+}
+
 int calibrate_rewrites_command(const OptimizeCommand& c) {
   if (c.split.empty()) throw Error("no split is given", "--split", "give a split file of the manifest");
   const auto open = [&](const std::string& file) {
@@ -147,10 +156,11 @@ json kernel_json(const optimize::OptimizedKernel& k) {
 }
 
 json optimize_json(const optimize::OptimizeReport& r, const report::TuneReport& report, const std::string& model) {
-  json kernels = json::array(), rewrites = json::array(), operations = json::array();
+  json kernels = json::array(), rewrites = json::array(), operations = json::array(), forms = json::array();
   for (const optimize::OptimizedKernel& k : r.kernels) kernels.push_back(kernel_json(k));
   for (const optimize::OptimizedKernel& k : r.rewrites) rewrites.push_back(kernel_json(k));
   for (const optimize::OptimizedKernel& k : r.operations) operations.push_back(kernel_json(k));
+  for (const optimize::OptimizedKernel& k : r.forms) forms.push_back(kernel_json(k));
   json j = {{"program", report.program},
             {"fingerprint", report.fingerprint},
             {"instructions", r.instructions},
@@ -158,6 +168,7 @@ json optimize_json(const optimize::OptimizeReport& r, const report::TuneReport& 
             {"kernels", std::move(kernels)},
             {"rewrites", std::move(rewrites)},
             {"operations", std::move(operations)},
+            {"forms", std::move(forms)},
             {"applied", r.decisions.size()},
             {"verified", r.verified},
             {"lowering_s", r.lowering_s},
@@ -193,6 +204,8 @@ void print_optimized(const optimize::OptimizeReport& r, const report::TuneReport
   const auto forms = std::count_if(r.operations.begin(), r.operations.end(), [](auto& k) { return k.applied; });
   if (!r.operations.empty())
     fmt::print("  {} of {} convolutions and dots in another form\n", forms, r.operations.size());
+  for (const optimize::OptimizedKernel& k : r.forms)
+    if (k.applied) fmt::print("  {:<60.60} {} {:.3f}x expected\n", k.name, k.chosen, k.gain);
   fmt::print("  {} of {} kernels compiled with another option; outputs {}\n", rows.size(), r.kernels.size(),
              r.verified ? "verified" : "NOT verified");
   if (!r.note.empty()) fmt::print("  note: {}\n", r.note);
@@ -251,6 +264,14 @@ optimize::OptimizeReport optimize_opened(const OptimizeCommand& c, OpenedProgram
   const auto operations =
       cost::OperationRanker::open(c.operation_model, c.program->threads.value_or(1), c.program->max_isa, c.models);
   options.operations = operations.get();
+  const int threads = c.program->threads.value_or(1);
+  const features::Cpu cpu = features::this_cpu(threads, c.program->max_isa);
+  optimize::FormsModel forms;
+  if (!c.no_forms)
+    forms = optimize::shipped_forms_model(c.models, features::this_machine_class(threads, c.program->max_isa), cpu);
+  if (forms.run_times)
+    options.predict = [&](const Lowered& l) { return optimize::predicted_run(*forms.run_times, l, cpu); };
+  options.form_gains = forms.gains;
   return optimize::optimize_program(*opened.session, ranker, gains, options);
 }
 
@@ -283,6 +304,7 @@ int optimize_command(OptimizeCommand& c) {
   const auto start = std::chrono::steady_clock::now();
   if (!c.calibrate.empty()) return calibrate_command(c);
   if (!c.rewrites.empty()) return calibrate_rewrites_command(c);
+  if (!c.form_rows.empty()) return calibrate_forms_command(c);
   if (c.program->program.empty()) throw Error("no program is given", "PROGRAM", "see hone optimize --help");
   // Check the options, the model and the output's name before the work.
   c.options.verify = !c.no_verify && !c.rank_only;
@@ -336,6 +358,8 @@ Runner declare_optimize(CLI::App& app) {
   app.add_option(
       "--max-options", c->options.max_options,
       "most options of one kernel that are ranked, 0 = all (default 24: as many as the calibration is about)");
+  app.add_flag("--no-forms", c->no_forms,
+               "leave reductions, attention and other operations in the form that XLA gives them");
   app.add_flag("--no-verify", c->no_verify, "do not run the program to compare its outputs with default XLA's");
   app.add_flag("--rank-only", c->rank_only, "print the options of every kernel, best first, and write nothing");
   begin_group(app, "Output");
@@ -351,6 +375,10 @@ Runner declare_optimize(CLI::App& app) {
   app.add_option(
          "--calibrate-rewrites,--calibrate-windows", c->rewrites,
          "manifest of programs: measure the gains of rewriting their grouped convolutions and poolings to slices")
+      ->type_name("FILE");
+  app.add_option("--calibrate-forms", c->form_rows,
+                 "measured and predicted forms of operations, a JSON object a line: the gains of choices by predicted "
+                 "run times")
       ->type_name("FILE");
   app.add_option("--split", c->split, "file that names the programs on which the model was not trained")
       ->type_name("FILE");

@@ -1,6 +1,12 @@
 #include "optimize/calibrate.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -16,6 +22,7 @@ namespace {
 
 constexpr char kModel[] = "tile";
 constexpr char kGainsFile[] = "tile-gains.json", kRewriteGainsFile[] = "rewrite-gains.json";
+constexpr char kRunTimes[] = "fusion", kFormGainsFile[] = "form-gains.json";
 
 // For the machine that the data set is of.
 std::unique_ptr<cost::LearnedModel> open_ranking_model(const std::string& path, const std::string& dataset) {
@@ -98,6 +105,53 @@ tune::Calibration calibrate_rewrites(const std::string& manifest, const std::vec
   }
   for (auto& [way, more] : measured) gains.by_transition[way] = tune::acceptance_threshold(std::move(more));
   return gains;
+}
+
+std::vector<tune::Calibration> calibrate_forms(const std::string& rows, const std::string& model) {
+  std::map<std::string, std::map<std::string, std::vector<tune::RankedGain>>> classes;
+  std::ifstream file(rows);
+  if (!file) throw Error("the file cannot be read", rows);
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    try {
+      const nlohmann::json row = nlohmann::json::parse(line);
+      const double ratio = row.at("ratio"), margin = row.at("margin");
+      if (!(ratio > 0) || !std::isfinite(margin)) throw Error("a ratio or a margin is no number");
+      classes[row.at("machine")][row.at("transition")].push_back({row.at("program"), margin, std::log(ratio)});
+    } catch (const std::exception& e) {
+      throw Error(fmt::format("no row of a form: {}", e.what()), fmt::format("{}, line {}", rows, number));
+    }
+  }
+  if (classes.empty()) throw Error("there is no row", rows, "bench_variants makes them");
+  std::vector<tune::Calibration> calibrations;
+  for (auto& [machine, by_transition] : classes) {
+    tune::Calibration gains;
+    gains.model = tune::weights_fingerprint(model);
+    gains.machine = machine;
+    std::set<std::string> programs;
+    for (auto& [transition, changes] : by_transition) {
+      gains.kernels += static_cast<int>(changes.size());
+      for (const tune::RankedGain& change : changes) programs.insert(change.program);
+      gains.by_transition[transition] = tune::acceptance_threshold(std::move(changes));
+    }
+    gains.programs = static_cast<int>(programs.size());
+    calibrations.push_back(std::move(gains));
+  }
+  return calibrations;
+}
+
+FormsModel shipped_forms_model(const std::string& models, const std::string& machine, const features::Cpu& cpu) {
+  const std::string weights = cost::shipped_model(kRunTimes, models),
+                    file = cost::shipped_model(kFormGainsFile, models);
+  if (weights.empty() || file.empty()) return {};
+  FormsModel opened{nullptr, tune::Calibration::load(file, machine)};
+  if (opened.gains.model != tune::weights_fingerprint(weights)) {
+    spdlog::info("{} is about another model than {}: forms of operations stay as they are", file, weights);
+    return {};
+  }
+  if (!opened.gains.by_transition.empty()) opened.run_times = tune::open_fusion_model(weights, cpu);
+  return opened;
 }
 
 }  // namespace hone::optimize

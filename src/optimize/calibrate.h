@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tune/kernel/calibration.h"
+#include "tune/program/fusion_model.h"
 #include "tune/session/session.h"
 
 namespace hone::optimize {
@@ -47,5 +48,18 @@ using OnProgram = std::function<void(size_t done, size_t programs, const std::st
 // when there is no program.
 tune::Calibration calibrate_rewrites(const std::string& manifest, const std::vector<std::string>& programs,
                                      const OpenSession& open, const OnProgram& on_program);
+
+// Measured and predicted gains of forms (forms.h): JSON objects, one a line, with the program, the transition, the class of the machine,
+// the margin that a model gave which had not seen the program, and the measured ratio (bench/autotune/variants.cc). One calibration for
+// each class, for `model`: weights of run times or a folder of them. Throws Error (where = rows and the line).
+std::vector<tune::Calibration> calibrate_forms(const std::string& rows, const std::string& model);
+
+// The shipped model of run times and what its choices of forms gain on this class of machines; without a model where none is shipped, or
+// the gains are another model's.
+struct FormsModel {
+  std::unique_ptr<tune::FusionModel> run_times;
+  tune::Calibration gains;
+};
+FormsModel shipped_forms_model(const std::string& models, const std::string& machine, const features::Cpu& cpu);
 
 }  // namespace hone::optimize

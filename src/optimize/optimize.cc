@@ -143,6 +143,21 @@ bool is_calibrated(const Dimension& d, const cost::OperationRanker& ranker) {
   });
 }
 
+// An operation of a chosen form. A family that changes as one shares its gain.
+OptimizedKernel described(const ChosenForm& form, const Decision& decision, const std::vector<Dimension>& dimensions) {
+  const auto d = std::find_if(dimensions.begin(), dimensions.end(),
+                              [&](const Dimension& of) { return of.kind == decision.kind && of.key == decision.key; });
+  OptimizedKernel o;
+  o.name = o.key = decision.key;
+  o.kind = form.transition;
+  o.decision = decision.kind;
+  o.count = d->count;
+  o.options = static_cast<int>(d->options.size());
+  o.default_value = d->options[d->default_option];
+  take(form.transition, form.threshold, decision.value, form.margin, o);
+  return o;
+}
+
 // Chooses and checks the decisions of one program.
 class Optimizer {
  public:
@@ -155,6 +170,7 @@ class Optimizer {
     report_.rewrites = choose_rewrites(plain.dimensions, gains);
     choose_operations(plain.dimensions);
     dimensions_ = plain.dimensions;
+    choose_other_forms(plain);
     const Decisions before_kernels = applied();
     if (!before_kernels.empty()) plain = measurer_.lower(before_kernels, /*want_fusion=*/false);
     report_.lowering_s = seconds_since(start);
@@ -191,9 +207,25 @@ class Optimizer {
     }
   }
 
+  void choose_other_forms(const Lowered& plain) {
+    if (!options_.predict) return;
+    const Decisions under = applied();
+    const Lowered base = under.empty() ? plain : measurer_.lower(under, /*want_fusion=*/false);
+    const auto predict = [&](const Decisions& decisions) -> std::optional<PredictedRun> {
+      try {
+        return options_.predict(decisions == under ? base : measurer_.lower_to_predict(decisions));
+      } catch (const Error& e) {
+        spdlog::debug("{}: not predicted: {}", to_text(decisions), e.what());
+        return std::nullopt;
+      }
+    };
+    for (const ChosenForm& form : choose_forms(plain, under, options_.form_gains, predict))
+      for (const Decision& d : form.decisions) report_.forms.push_back(described(form, d, plain.dimensions));
+  }
+
   Decisions applied() const {
     Decisions decisions;
-    for (const auto* chosen : {&report_.rewrites, &report_.operations, &report_.kernels})
+    for (const auto* chosen : {&report_.rewrites, &report_.operations, &report_.forms, &report_.kernels})
       for (const OptimizedKernel& k : *chosen) {
         if (!k.applied) continue;
         decisions.push_back({k.decision, k.key, k.chosen});
@@ -238,6 +270,17 @@ class Optimizer {
     }
   }
 
+  // All of the transition that was taken last among those still applied; false when there is none.
+  bool drop_last_forms() {
+    const auto last =
+        std::find_if(report_.forms.rbegin(), report_.forms.rend(), [](const auto& f) { return f.applied; });
+    if (last == report_.forms.rend()) return false;
+    const std::string transition = last->transition;
+    for (OptimizedKernel& form : report_.forms)
+      if (form.applied && form.transition == transition) drop(form, "the program does not pass with it");
+    return true;
+  }
+
   void verify(const std::vector<Kernel>& kernels) {
     drop_inexact();
     report_.check = check();
@@ -250,6 +293,7 @@ class Optimizer {
         report_.check = check();
       }
     }
+    while (failing() && drop_last_forms()) report_.check = check();
     for (auto* chosen : {&report_.kernels, &report_.operations, &report_.rewrites}) {
       if (!failing()) break;
       for (OptimizedKernel& k : *chosen)

@@ -8,6 +8,7 @@
 
 #include "cost/kernel_ranker.h"
 #include "cost/operation_ranker.h"
+#include "optimize/forms.h"
 #include "tune/kernel/calibration.h"
 #include "tune/session/measurer.h"
 
@@ -19,6 +20,9 @@ struct OptimizeOptions {
   int max_options = 24;
   // Of convolutions and half-precision dots; null = they stay as they are.
   const cost::OperationRanker* operations = nullptr;
+  // Predicts the run of a lowered program, for the other forms and their known gains; throws Error. Null = they stay as they are.
+  std::function<PredictedRun(const Lowered&)> predict = nullptr;
+  tune::Calibration form_gains = {};
   bool verify = true;  // compile and run once, and compare the outputs with default XLA's
   double verify_limit_s = 300;
   std::function<void(int kernel, int kernels)> on_ranked = [](int, int) {};
@@ -50,6 +54,8 @@ struct OptimizeReport {
   std::vector<OptimizedKernel> rewrites;
   // Convolutions and half-precision dots; name = key, `gain` is the operation's.
   std::vector<OptimizedKernel> operations;
+  // Other forms by the whole program's predicted time; one for each operation; `gain` is the whole program's.
+  std::vector<OptimizedKernel> forms;
   Lowered lowered;           // under the decisions
   int64_t instructions = 0;  // of default XLA's lowered module
   bool verified = false;     // the outputs were compared, and are default XLA's

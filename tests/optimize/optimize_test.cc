@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -58,6 +59,68 @@ TEST_CASE("only gains beyond the error are taken", "[tune]") {
   CHECK_FALSE(report.kernels[1].applied);
   CHECK(measurer.kernel_calls.empty());
   CHECK(measurer.program_calls.size() == 1);
+}
+
+namespace {
+
+// A reduction and a sort, both of which may have another form.
+Lowered with_forms(const Decisions& decisions) {
+  Lowered l = two_kernels();
+  l.dimensions = {{DecisionKind::Library, "reduce:add:f32[8,4]->f32[8]:1", {"compiled", "ynn"}, 0, 0},
+                  {DecisionKind::Rewrite, "sort:f32[8]", {"default", "highway"}, 0, 0}};
+  l.instructions = static_cast<int64_t>(decisions.size());
+  return l;
+}
+
+OptimizeOptions options_with_forms() {
+  OptimizeOptions options;
+  options.predict = [](const Lowered& l) { return PredictedRun{l.instructions == 0 ? 100.0 : 50.0}; };
+  options.form_gains.by_transition["reduction ynn"] = {
+      .from = 0.5, .gain = 0.4, .low = 0.1, .kernels = 20, .programs = 9, .seen = 30};
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("forms by predicted run times are applied before kernels are ranked, and checked with the program",
+          "[tune]") {
+  tune::FakeMeasurer measurer;
+  measurer.lowering = [](const Decisions& d, bool) { return with_forms(d); };
+  TableRanker ranker = ranker_of_two();
+  const Decision ynn{DecisionKind::Library, "reduce:add:f32[8,4]->f32[8]:1", "ynn"};
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), options_with_forms());
+  REQUIRE(report.forms.size() == 1);
+  CHECK(report.forms[0].applied);
+  CHECK(report.forms[0].key == ynn.key);
+  CHECK(report.forms[0].kind == "reduction ynn");
+  CHECK(report.forms[0].gain == Approx(std::exp(0.4)));
+  CHECK(report.forms[0].default_value == "compiled");
+  CHECK(std::count(report.decisions.begin(), report.decisions.end(), ynn) == 1);
+  CHECK(report.verified);
+  // Without a model of run times, and where the predicted margin is too small, nothing changes its form.
+  TableRanker again = ranker_of_two(), third = ranker_of_two();
+  OptimizeOptions without = options_with_forms();
+  without.predict = nullptr;
+  CHECK(optimize_program(measurer, again, gains_from_one(), without).forms.empty());
+  OptimizeOptions less = options_with_forms();
+  less.predict = [](const Lowered& l) { return PredictedRun{l.instructions == 0 ? 100.0 : 90.0}; };
+  CHECK(optimize_program(measurer, third, gains_from_one(), less).forms.empty());
+}
+
+TEST_CASE("forms under which the outputs differ are dropped", "[tune]") {
+  tune::FakeMeasurer measurer;
+  measurer.lowering = [](const Decisions& d, bool) { return with_forms(d); };
+  measurer.outcome = [](const Decisions& candidate) {
+    const auto is_ynn = [](const Decision& d) { return d.value == "ynn"; };
+    return std::any_of(candidate.begin(), candidate.end(), is_ynn) ? tune::Outcome::Mismatch : tune::Outcome::Ok;
+  };
+  TableRanker ranker = ranker_of_two();
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), options_with_forms());
+  REQUIRE(report.forms.size() == 1);
+  CHECK_FALSE(report.forms[0].applied);
+  CHECK(report.forms[0].chosen == "compiled");
+  CHECK(report.verified);
+  CHECK(report.decisions == Decisions{{DecisionKind::Codegen, "sure", "tile=8"}});  // which had no part in it
 }
 
 TEST_CASE("an accepted transition is taken though the model ranks another option higher", "[tune]") {

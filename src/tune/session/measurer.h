@@ -81,6 +81,8 @@ class Measurer {
   virtual ~Measurer() = default;
   // Throws Error or RunError when the program cannot be lowered under the decisions.
   virtual Lowered lower(const Decisions& decisions, bool want_fusion) = 0;
+  // The same for predicting run times: kernels as often as they run, without tiles to choose from, in less time.
+  virtual Lowered lower_to_predict(const Decisions& decisions) { return lower(decisions, /*want_fusion=*/false); }
   // These do not throw for a failing candidate: the outcome says what happened. Both may throw Stopped.
   virtual Measurement measure_kernel(const Kernel& kernel, const std::string& value, const Duel& duel) = 0;
   virtual Measurement measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& duel) = 0;

@@ -118,6 +118,7 @@ class Session : public Measurer {
   TimedRuns profile(const Decisions& decisions, int runs);
 
   Lowered lower(const Decisions& decisions, bool want_fusion) override;
+  Lowered lower_to_predict(const Decisions& decisions) override { return lower_kernels(decisions); }
   Measurement measure_kernel(const Kernel& kernel, const std::string& value, const Duel& duel) override;
   Measurement measure_program(const Decisions& candidate, const Decisions& baseline, const Duel& duel) override;
   InPlaceDuel measure_in_place(const Decisions& candidate, const Decisions& baseline,

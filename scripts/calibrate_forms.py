@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Calibrates the forms of operations that `hone optimize` chooses by predicted run times (src/optimize/forms.h).
+
+    scripts/calibrate_forms.py build/data/forms.jsonl build/data/fusion/* --split data/splits/random.txt \\
+        --programs data/programs.json --programs DRAWN/programs.json --machine =FOLDER --out data/models/form-gains.json
+
+The rows are measured changes of one program each (`bench_variants measure`). Their margins must come from a model that
+has not seen the program: trees are trained without a fifth of the training programs (all batch sizes of a model
+together), FOLDS times, with the settings of scripts/train_kernels.py, and each predicts the programs it did not see;
+those of the validation part and drawn ones, which none has seen, are predicted by the first. Test programs are refused.
+"""
+
+import argparse
+import gzip
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from dataset import parts_of
+
+FOLDS = 5
+TREES = Path(__file__).with_name("train_kernels.py")
+
+
+def fold_of(program: str) -> int:
+    """All batch sizes of a model are in one fold."""
+    model = re.sub(r"_b\d+$", "", program)
+    return int(hashlib.sha256(model.encode()).hexdigest(), 16) % FOLDS
+
+
+def train_folds(arguments: argparse.Namespace, parts: dict[str, str]) -> list[Path]:
+    """Folders of trees; the one of a fold has not seen its programs. Those that are there are kept."""
+    folders = []
+    for fold in range(FOLDS):
+        folder = arguments.work / f"fold-{fold}"
+        folders.append(folder)
+        weights = folder / "seed-0.safetensors"
+        if weights.exists():
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        split = arguments.work / f"fold-{fold}.txt"
+        left = {p: part for p, part in parts.items() if part != "train" or fold_of(p) != fold}
+        split.write_text("".join(f"{part}\t{program}\n" for program, part in left.items()))
+        command = [sys.executable, TREES, *arguments.datasets, "--split", split, "--seed", "0"]
+        subprocess.run([*command, "--tool", arguments.rows_tool, "--out", weights], check=True)
+    return folders
+
+
+def predicted(
+    arguments: argparse.Namespace, rows: list[dict], folders: list[Path], parts: dict[str, str]
+) -> list[dict]:
+    """The rows with their margins, predicted on the machine that measured them."""
+    files = {
+        entry["name"]: manifest.parent / entry["file"]
+        for manifest in arguments.programs
+        for entry in json.loads(manifest.read_text())
+    }
+    machines = {max_isa: folder for max_isa, folder in (pair.split("=") for pair in arguments.machine)}
+    found = []
+    programs = sorted({(row["program"], row["max_isa"]) for row in rows})
+    with tempfile.TemporaryDirectory() as scratch:
+        for done, (program, max_isa) in enumerate(programs):
+            print(f"\r{done} of {len(programs)}: {program:<40}", end="", file=sys.stderr)
+            source, of_program = Path(scratch, f"{program}.mlir"), Path(scratch, "rows.jsonl")
+            content = files[program].read_bytes()
+            source.write_bytes(gzip.decompress(content) if files[program].suffix == ".gz" else content)
+            its = [row for row in rows if row["program"] == program and row["max_isa"] == max_isa]
+            of_program.write_text("".join(json.dumps(row) + "\n" for row in its))
+            model = folders[fold_of(program) if parts.get(program) == "train" else 0]
+            command = [arguments.tool, "predict", source, of_program, machines[max_isa], model]
+            run = subprocess.run(command, capture_output=True, text=True)
+            if run.returncode != 0:
+                print(f"\n{program} is left out: {run.stderr.strip()}", file=sys.stderr)
+            found += [json.loads(line) for line in run.stdout.splitlines()]
+    print(file=sys.stderr)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", type=Path, help="measured rows of bench_variants")
+    parser.add_argument("datasets", nargs="+", help="folders of hone collect export --kind fusion")
+    parser.add_argument("--split", type=Path, required=True)
+    parser.add_argument("--programs", type=Path, action="append", required=True, help="manifest of programs")
+    parser.add_argument(
+        "--machine",
+        action="append",
+        required=True,
+        metavar="ISA=FOLDER",
+        help="data set of the machine that measured rows under this limit of instructions (may be empty)",
+    )
+    parser.add_argument("--work", type=Path, default=Path("build/forms"), help="where trees of the folds are kept")
+    parser.add_argument("--tool", default="build/bench_variants")
+    parser.add_argument("--rows-tool", default="build/bench_kernel_rows")
+    parser.add_argument("--hone", default="build/hone")
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    parts = parts_of(arguments.split)
+    rows = [json.loads(line) for line in arguments.rows.read_text().splitlines()]
+    tests = {row["program"] for row in rows if parts.get(row["program"]) == "test"}
+    if tests:
+        raise SystemExit(f"rows of test programs: {', '.join(sorted(tests))}")
+    rows = predicted(arguments, rows, train_folds(arguments, parts), parts)
+    margins = arguments.work / "predicted.jsonl"
+    margins.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    subprocess.run(
+        [arguments.hone, "optimize", "--calibrate-forms", margins, "-o", arguments.out, "--force"], check=True
+    )
+
+
+if __name__ == "__main__":
+    main()

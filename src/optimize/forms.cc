@@ -1,0 +1,112 @@
+#include "optimize/forms.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "cost/program_time.h"
+#include "graph/decision_family.h"
+#include "tune/session/decision_list.h"
+
+namespace hone::optimize {
+
+namespace {
+
+constexpr double kOutsideKernelsNs = 1000;
+constexpr int64_t kFormsOfThousand = 12;  // instructions
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+bool is_known_to_pay(const tune::AcceptanceThreshold& threshold) { return threshold.accepts(threshold.from); }
+
+struct Candidate {
+  ChosenForm form;
+  double weight = 0;
+  std::optional<PredictedRun> run;
+};
+
+// Whole families, then single operations, whose form may pay off.
+std::vector<Candidate> candidates(const Lowered& program, const tune::Calibration& gains) {
+  std::map<std::string, double> weights;
+  for (const Dimension& d : program.dimensions) weights[d.key] = d.weight;
+  std::vector<Candidate> families, single;
+  for (const FormGroup& group : candidate_forms(program.dimensions)) {
+    const std::string transition = form_transition(group);
+    const tune::AcceptanceThreshold& threshold = gains.of(transition);
+    if (!is_known_to_pay(threshold)) continue;
+    families.push_back({{group.decisions, transition, 0, threshold}, 0, {}});
+    if (group.decisions.size() == 1) continue;
+    for (const Decision& d : group.decisions) single.push_back({{{d}, transition, 0, threshold}, weights[d.key], {}});
+  }
+  std::stable_sort(single.begin(), single.end(), [](const auto& a, const auto& b) { return a.weight > b.weight; });
+  families.insert(families.end(), single.begin(), single.end());
+  const auto most = static_cast<size_t>(most_forms(program.instructions));
+  if (families.size() > most) families.resize(most);
+  return families;
+}
+
+}  // namespace
+
+std::vector<FormGroup> candidate_forms(const std::vector<Dimension>& dimensions) {
+  std::vector<Dimension> predicted = dimensions;
+  std::erase_if(predicted, [](const Dimension& d) {
+    const DecisionFamily* family = family_of(d);
+    return family != nullptr && (family->alone || *family->transition);
+  });
+  return form_groups(predicted);
+}
+
+std::string form_transition(const FormGroup& group) { return group.family + " " + group.value; }
+
+PredictedRun predicted_run(tune::FusionModel& model, const Lowered& lowered, const features::Cpu& cpu) {
+  PredictedRun run{.ns = kOutsideKernelsNs};
+  double dots_ns = 0;
+  for (const Kernel& kernel : lowered.kernels) {
+    const double ns = kernel.runs * model.kernel_ns(kernel);
+    run.ns += ns;
+    if (kernel.kind == "dot") dots_ns += ns;
+  }
+  run.cold_dots = dots_ns / run.ns * cost::cold_share(cost::working_set(lowered), cpu);
+  return run;
+}
+
+double form_margin(const FormGroup& group, const PredictedRun& before, const PredictedRun& after) {
+  const Decision& first = group.decisions.front();
+  if (belongs_to(FamilyId::ProgramLibrary, first.kind, first.key)) return before.cold_dots;
+  return std::log(before.ns / after.ns);
+}
+
+int most_forms(int64_t instructions) {
+  return static_cast<int>(std::clamp<int64_t>(kFormsOfThousand * 1000 / std::max<int64_t>(instructions, 1), 4, 24));
+}
+
+std::vector<ChosenForm> choose_forms(const Lowered& program, const Decisions& under, const tune::Calibration& gains,
+                                     const PredictProgram& predict) {
+  std::vector<Candidate> open = candidates(program, gains);
+  std::optional<PredictedRun> best = open.empty() ? std::nullopt : predict(under);
+  if (!best) return {};
+  Decisions decisions = under;
+  const auto judge = [&](Candidate& c) {
+    c.run = predict(tune::merged(decisions, c.form.decisions));
+    c.form.margin = c.run ? form_margin({"", "", c.form.decisions}, *best, *c.run) : -kNever;
+  };
+  for (Candidate& c : open) judge(c);
+  std::erase_if(open, [](const Candidate& c) { return !c.form.threshold.accepts(c.form.margin); });
+  std::stable_sort(open.begin(), open.end(), [](auto& a, auto& b) { return a.form.margin > b.form.margin; });
+  std::vector<ChosenForm> chosen;
+  std::set<std::string> decided;
+  for (Candidate& c : open) {
+    const auto is_decided = [&](const Decision& d) { return decided.contains(d.key); };
+    if (std::any_of(c.form.decisions.begin(), c.form.decisions.end(), is_decided)) continue;
+    if (!chosen.empty()) judge(c);
+    if (!c.form.threshold.accepts(c.form.margin)) continue;
+    best = c.run;
+    decisions = tune::merged(decisions, c.form.decisions);
+    for (const Decision& d : c.form.decisions) decided.insert(d.key);
+    chosen.push_back(std::move(c.form));
+  }
+  return chosen;
+}
+
+}  // namespace hone::optimize

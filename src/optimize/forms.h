@@ -1,0 +1,57 @@
+// Forms of a program's operations that are chosen by what the whole program is predicted to take under them: reductions by a library
+// or compiled, attention in blocks, and the like. docs/decisions/0070-forms-by-predicted-time.md.
+//
+// Convolutions and dots are chosen by a model of single operations (cost/operation_ranker.h), grouped convolutions and poolings by the
+// size of their arithmetic (tune/kernel/calibration.h).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "features/cpu.h"
+#include "search/operation_forms.h"
+#include "tune/kernel/calibration.h"
+#include "tune/program/fusion_model.h"
+
+namespace hone::optimize {
+
+// The groups of forms that these predictions are about.
+std::vector<FormGroup> candidate_forms(const std::vector<Dimension>& dimensions);
+// What calibrations call the change: "reduction ynn".
+std::string form_transition(const FormGroup& group);
+
+// What margins are made of: the predicted run of a lowered program.
+struct PredictedRun {
+  double ns =
+      0;  // its kernels' times, and a microsecond for the call and for what is no kernel, as sorts and calls of libraries
+  double cold_dots =
+      0;  // from 0 to 1: the share of dots in ns, times how much of its data passes through memory (cost/program_time.h)
+};
+// `cpu`: the machine that runs it. Throws Error where a kernel cannot be predicted.
+PredictedRun predicted_run(tune::FusionModel& model, const Lowered& lowered, const features::Cpu& cpu);
+
+// Above 0 where the change is expected to gain: the logarithm of the predicted times' ratio. For a library of the whole program, which
+// gains by how it reads matrices that come from memory, the cold dots before the change.
+double form_margin(const FormGroup& group, const PredictedRun& before, const PredictedRun& after);
+
+// Of the program under decisions; nothing where it cannot be lowered or predicted.
+using PredictProgram = std::function<std::optional<PredictedRun>(const Decisions&)>;
+
+struct ChosenForm {
+  Decisions decisions;  // of one operation, or of all of a family
+  std::string transition;
+  double margin = 0;
+  tune::AcceptanceThreshold threshold;
+};
+
+// Changes of `program` that are known to pay off by `gains`, in the order in which they were taken: each margin is over the program with
+// those before it. `under`: decisions that stand. Families are judged before single operations, and these by their weight, as many as
+// most_forms() of the program; each at most twice.
+std::vector<ChosenForm> choose_forms(const Lowered& program, const Decisions& under, const tune::Calibration& gains,
+                                     const PredictProgram& predict);
+// 24 of a program of 500 instructions or fewer, 4 of one of 3,000 or more, whose lowering takes that much longer.
+int most_forms(int64_t instructions);
+
+}  // namespace hone::optimize
