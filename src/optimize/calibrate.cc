@@ -103,7 +103,7 @@ tune::Calibration calibrate_rewrites(const std::string& manifest, const std::vec
   } catch (const tune::Stopped&) {
     spdlog::warn("interrupted: {} operations of {} programs are measured", gains.kernels, gains.programs);
   }
-  for (auto& [way, more] : measured) gains.by_transition[way] = tune::acceptance_threshold(std::move(more));
+  gains.by_transition = tune::acceptance_thresholds(std::move(measured));
   return gains;
 }
 
@@ -124,18 +124,19 @@ std::vector<tune::Calibration> calibrate_forms(const std::string& rows, const st
     }
   }
   if (classes.empty()) throw Error("there is no row", rows, "bench_variants makes them");
+  const std::string fingerprint = tune::weights_fingerprint(model);
   std::vector<tune::Calibration> calibrations;
   for (auto& [machine, by_transition] : classes) {
     tune::Calibration gains;
-    gains.model = tune::weights_fingerprint(model);
+    gains.model = fingerprint;
     gains.machine = machine;
     std::set<std::string> programs;
-    for (auto& [transition, changes] : by_transition) {
+    for (const auto& [transition, changes] : by_transition) {
       gains.kernels += static_cast<int>(changes.size());
       for (const tune::RankedGain& change : changes) programs.insert(change.program);
-      gains.by_transition[transition] = tune::acceptance_threshold(std::move(changes));
     }
     gains.programs = static_cast<int>(programs.size());
+    gains.by_transition = tune::acceptance_thresholds(std::move(by_transition));
     calibrations.push_back(std::move(gains));
   }
   return calibrations;

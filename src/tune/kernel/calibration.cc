@@ -142,6 +142,12 @@ AcceptanceThreshold acceptance_threshold(std::vector<RankedGain> kernels) {
   return threshold;
 }
 
+Thresholds acceptance_thresholds(std::map<std::string, std::vector<RankedGain>> by_transition) {
+  Thresholds thresholds;
+  for (auto& [transition, gains] : by_transition) thresholds[transition] = acceptance_threshold(std::move(gains));
+  return thresholds;
+}
+
 const AcceptanceThreshold& Calibration::of(const std::string& transition) const {
   static const AcceptanceThreshold never;
   const auto known = by_transition.find(transition);
@@ -176,14 +182,13 @@ json Calibration::to_json() const {
 Calibration Calibration::load(const std::string& path, const std::string& machine) {
   const json file = json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
   if (!file.is_object()) throw Error("a calibration must be a JSON object", path);
-  if (!file.contains("classes")) return calibration_of(file, path);
-  const json classes = field<json>(file, "classes", path);
+  const json classes = file.contains("classes") ? field<json>(file, "classes", path) : json::array({file});
   if (!classes.is_array() || classes.empty()) throw Error("a calibration without a class of machines", path);
   Calibration none;
   none.machine = machine;
   for (const json& one : classes) {
     Calibration calibration = calibration_of(one, path);
-    if (calibration.machine == machine) return calibration;
+    if (calibration.machine == machine || calibration.machine.empty()) return calibration;
     none.model = calibration.model;
   }
   return none;
@@ -206,8 +211,7 @@ Calibration measure_gains(const Dataset& dataset, const std::vector<std::string>
               {std::string(kernel.program), margin.margin, std::log(default_ns / kernel.runtime_ns[margin.option])});
       });
   calibration.programs = static_cast<int>(seen.size());
-  for (auto& [transition, kernels] : by_transition)
-    calibration.by_transition[transition] = acceptance_threshold(std::move(kernels));
+  calibration.by_transition = acceptance_thresholds(std::move(by_transition));
   return calibration;
 }
 

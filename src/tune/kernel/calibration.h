@@ -57,12 +57,14 @@ struct AcceptanceThreshold {
 };
 // The least margin from which, and from every larger one, the expected gain is larger than the error.
 AcceptanceThreshold acceptance_threshold(std::vector<RankedGain> kernels);
+using Thresholds = std::map<std::string, AcceptanceThreshold>;  // by transition
+Thresholds acceptance_thresholds(std::map<std::string, std::vector<RankedGain>> by_transition);
 
 // The thresholds of all transitions, for one model.
 struct Calibration {
   std::string model;    // weights_fingerprint() of the model
   std::string machine;  // class of machines that it holds for (features/machine_record.h); empty = any
-  std::map<std::string, AcceptanceThreshold> by_transition;
+  Thresholds by_transition;
   int kernels = 0, programs = 0;
 
   const AcceptanceThreshold& of(const std::string& transition) const;  // never accepts if it is unknown
@@ -70,8 +72,8 @@ struct Calibration {
   std::optional<std::string> choice(const std::map<std::string, PredictedMargin>& margins) const;
 
   nlohmann::json to_json() const;
-  // From a file of one calibration, or of one for each of several classes of machines: that of `machine`, without any threshold where
-  // the file has none of it. Throws Error (where = path).
+  // From a file of one calibration, or of one for each of several classes of machines: that of `machine` or of any, without any threshold
+  // where the file has none of them. Throws Error (where = path).
   static Calibration load(const std::string& path, const std::string& machine);
 };
 
