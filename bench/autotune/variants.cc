@@ -5,8 +5,7 @@
 //   bench_variants predict PROGRAM ROWS MACHINE_FOLDER MODEL
 //
 // `measure` prints a JSON object for each change of one operation, and of all of a family together, that leads to another program.
-// `predict` reads such rows and prints those of the program with their margins: the logarithm of default XLA's predicted run time over
-// the changed program's. MODEL: a folder of trees of run times; MACHINE_FOLDER: a data set of the machine.
+// `predict` reads such rows and prints those of the program with their margins (optimize/forms.h). MODEL: a folder of trees of run times; MACHINE_FOLDER: a data set of the machine.
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -21,7 +20,6 @@
 
 #include "base/error.h"
 #include "features/machine_record.h"
-#include "graph/decision_family.h"
 #include "optimize/forms.h"
 #include "report/program_file.h"
 #include "tune/program/fusion_model.h"
@@ -45,15 +43,15 @@ std::unique_ptr<tune::Session> opened(const std::string& path, const std::string
 // What a row is about.
 struct Variant {
   std::string transition, what;  // the operation's key, or "all"
-  FormGroup form;
+  Decisions decisions;
 };
 
 std::vector<Variant> variants_of(const std::vector<Dimension>& dimensions) {
   std::vector<Variant> variants;
   for (const FormGroup& group : optimize::candidate_forms(dimensions)) {
     const std::string transition = optimize::form_transition(group);
-    if (group.decisions.size() > 1) variants.push_back({transition, "all", group});
-    for (const Decision& d : group.decisions) variants.push_back({transition, d.key, {group.family, group.value, {d}}});
+    if (group.decisions.size() > 1) variants.push_back({transition, "all", group.decisions});
+    for (const Decision& d : group.decisions) variants.push_back({transition, d.key, {d}});
   }
   return variants;
 }
@@ -76,8 +74,8 @@ void measure(const std::string& path, const std::string& max_isa) {
                 {"max_isa", max_isa},
                 {"machine", machine}};
     try {
-      if (!seen.insert(session->lower(v.form.decisions, false).fingerprint).second) continue;
-      const tune::Measurement m = session->measure_program(v.form.decisions, {}, duel);
+      if (!seen.insert(session->lower(v.decisions, false).fingerprint).second) continue;
+      const tune::Measurement m = session->measure_program(v.decisions, {}, duel);
       row["outcome"] = tune::outcome_name(m.outcome);
       if (m.ok()) row.update({{"ratio", m.ratio}, {"low", m.ratio_low}, {"high", m.ratio_high}, {"ns", m.baseline_ns}});
     } catch (const Error& e) {
@@ -117,8 +115,8 @@ void predict(const std::string& path, const std::string& rows_path, const std::s
     if (found == rows.end() || found->second.value("outcome", "") != "ok") continue;
     json row = found->second;
     try {
-      const Lowered changed = session->lower(v.form.decisions, false);
-      row["margin"] = optimize::form_margin(v.form, own, optimize::predicted_run(*model, changed, cpu));
+      const Lowered changed = session->lower_to_predict(v.decisions);
+      row["margin"] = optimize::form_margin(v.decisions, own, optimize::predicted_run(*model, changed, cpu));
     } catch (const Error& e) {
       std::fprintf(stderr, "%s, %s of %s: %s\n", name_of(path).c_str(), v.transition.c_str(), v.what.c_str(), e.what());
       continue;

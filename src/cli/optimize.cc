@@ -267,7 +267,7 @@ optimize::OptimizeReport optimize_opened(const OptimizeCommand& c, OpenedProgram
   const int threads = c.program->threads.value_or(1);
   const features::Cpu cpu = features::this_cpu(threads, c.program->max_isa);
   optimize::FormsModel forms;
-  if (!c.no_forms)
+  if (!c.no_forms && !c.rank_only)
     forms = optimize::shipped_forms_model(c.models, features::this_machine_class(threads, c.program->max_isa), cpu);
   if (forms.run_times)
     options.predict = [&](const Lowered& l) { return optimize::predicted_run(*forms.run_times, l, cpu); };

@@ -71,8 +71,8 @@ PredictedRun predicted_run(tune::FusionModel& model, const Lowered& lowered, con
   return run;
 }
 
-double form_margin(const FormGroup& group, const PredictedRun& before, const PredictedRun& after) {
-  const Decision& first = group.decisions.front();
+double form_margin(const Decisions& changed, const PredictedRun& before, const PredictedRun& after) {
+  const Decision& first = changed.front();
   if (belongs_to(FamilyId::ProgramLibrary, first.kind, first.key)) return before.cold_dots;
   return std::log(before.ns / after.ns);
 }
@@ -89,7 +89,7 @@ std::vector<ChosenForm> choose_forms(const Lowered& program, const Decisions& un
   Decisions decisions = under;
   const auto judge = [&](Candidate& c) {
     c.run = predict(tune::merged(decisions, c.form.decisions));
-    c.form.margin = c.run ? form_margin({"", "", c.form.decisions}, *best, *c.run) : -kNever;
+    c.form.margin = c.run ? form_margin(c.form.decisions, *best, *c.run) : -kNever;
   };
   for (Candidate& c : open) judge(c);
   std::erase_if(open, [](const Candidate& c) { return !c.form.threshold.accepts(c.form.margin); });
@@ -101,7 +101,7 @@ std::vector<ChosenForm> choose_forms(const Lowered& program, const Decisions& un
     if (std::any_of(c.form.decisions.begin(), c.form.decisions.end(), is_decided)) continue;
     if (!chosen.empty()) judge(c);
     if (!c.form.threshold.accepts(c.form.margin)) continue;
-    best = c.run;
+    best->ns = c.run->ns;  // gains of libraries are known by the cold dots of the program without other changes
     decisions = tune::merged(decisions, c.form.decisions);
     for (const Decision& d : c.form.decisions) decided.insert(d.key);
     chosen.push_back(std::move(c.form));

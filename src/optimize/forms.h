@@ -24,17 +24,18 @@ std::string form_transition(const FormGroup& group);
 
 // What margins are made of: the predicted run of a lowered program.
 struct PredictedRun {
-  double ns =
-      0;  // its kernels' times, and a microsecond for the call and for what is no kernel, as sorts and calls of libraries
-  double cold_dots =
-      0;  // from 0 to 1: the share of dots in ns, times how much of its data passes through memory (cost/program_time.h)
+  // Its kernels' times, and a microsecond for the call and for what is no kernel, as sorts and calls of libraries.
+  double ns = 0;
+  // From 0 to 1: the share of dots in ns, times cold_share() of its working set (cost/program_time.h). Of programs that
+  // Measurer::lower() gave; lower_to_predict() does not tell what comes from outside.
+  double cold_dots = 0;
 };
 // `cpu`: the machine that runs it. Throws Error where a kernel cannot be predicted.
 PredictedRun predicted_run(tune::FusionModel& model, const Lowered& lowered, const features::Cpu& cpu);
 
 // Above 0 where the change is expected to gain: the logarithm of the predicted times' ratio. For a library of the whole program, which
-// gains by how it reads matrices that come from memory, the cold dots before the change.
-double form_margin(const FormGroup& group, const PredictedRun& before, const PredictedRun& after);
+// gains by how it reads matrices that come from memory, the cold dots before the change. `changed`: of one family.
+double form_margin(const Decisions& changed, const PredictedRun& before, const PredictedRun& after);
 
 // Of the program under decisions; nothing where it cannot be lowered or predicted.
 using PredictProgram = std::function<std::optional<PredictedRun>(const Decisions&)>;

@@ -38,6 +38,17 @@ OptimizedKernel described(const Kernel& kernel, double share) {
   return o;
 }
 
+// An operation, still in its default form.
+OptimizedKernel described(const Dimension& d, const std::string& kind) {
+  OptimizedKernel o;
+  o.name = o.key = d.key;
+  o.kind = kind;
+  o.options = static_cast<int>(d.options.size());
+  o.decision = d.kind;
+  o.default_value = o.chosen = d.options[d.default_option];
+  return o;
+}
+
 bool is_tiled(const Kernel& kernel, const std::string& option) {
   return option == kernel.default_value() ? !kernel.default_tile.empty() : !KernelOption::parse(option).tile.empty();
 }
@@ -89,12 +100,7 @@ std::vector<OptimizedKernel> choose_rewrites(const std::vector<Dimension>& dimen
     if (!family || !*family->transition) continue;  // only measuring shows what it is worth
     const std::string transition = tune::rewrite_transition(d);
     const tune::AcceptanceThreshold& threshold = gains.of(transition);
-    OptimizedKernel o;
-    o.name = o.key = d.key;
-    o.kind = transition;
-    o.options = static_cast<int>(d.options.size());
-    o.decision = d.kind;
-    o.default_value = o.chosen = d.options[d.default_option];
+    OptimizedKernel o = described(d, transition);
     o.margin = tune::rewrite_margin(d);
     if (threshold.accepts(o.margin)) take(transition, threshold, kShifted, o.margin, o);
     rewrites.push_back(std::move(o));
@@ -105,13 +111,8 @@ std::vector<OptimizedKernel> choose_rewrites(const std::vector<Dimension>& dimen
 // The form of an operation that is surely faster, the one of the largest sure gain. Where its weights are declared, they may become
 // constants, which are transformed before the program runs.
 OptimizedKernel choose_form(const Dimension& d, const cost::OperationRanker& ranker) {
-  OptimizedKernel chosen;
-  chosen.name = chosen.key = d.key;
-  chosen.kind = family_of(d)->words;
+  OptimizedKernel chosen = described(d, family_of(d)->words);
   chosen.count = d.count;
-  chosen.options = static_cast<int>(d.options.size());
-  chosen.decision = d.kind;
-  chosen.default_value = chosen.chosen = d.options[d.default_option];
   std::vector<Kernel> storages = {tune::operation_alone(d, {})};
   if (!d.weights.empty() && belongs_to(FamilyId::DenseConvolution, d.kind, d.key))
     storages.push_back(tune::operation_alone(d, tune::as_constants(d.weights)));
@@ -147,13 +148,8 @@ bool is_calibrated(const Dimension& d, const cost::OperationRanker& ranker) {
 OptimizedKernel described(const ChosenForm& form, const Decision& decision, const std::vector<Dimension>& dimensions) {
   const auto d = std::find_if(dimensions.begin(), dimensions.end(),
                               [&](const Dimension& of) { return of.kind == decision.kind && of.key == decision.key; });
-  OptimizedKernel o;
-  o.name = o.key = decision.key;
-  o.kind = form.transition;
-  o.decision = decision.kind;
+  OptimizedKernel o = described(*d, form.transition);
   o.count = d->count;
-  o.options = static_cast<int>(d->options.size());
-  o.default_value = d->options[d->default_option];
   take(form.transition, form.threshold, decision.value, form.margin, o);
   return o;
 }

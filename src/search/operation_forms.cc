@@ -12,6 +12,12 @@ namespace {
 
 constexpr int kTries = 8;  // for each sample: a program with few forms has few distinct ones
 
+bool has_other_forms(const Dimension& d) {
+  const bool of_kind =
+      d.kind == DecisionKind::Library || d.kind == DecisionKind::Rewrite || d.kind == DecisionKind::Option;
+  return of_kind && !decides_kernel(d.kind, d.key) && d.options.size() > 1;
+}
+
 std::string family_words(const Dimension& d) {
   const DecisionFamily* family = family_of(d);
   return d.kind == DecisionKind::Option ? d.key : family ? family->words : decision_kind_name(d.kind);
@@ -31,12 +37,6 @@ Decisions random_forms(const std::vector<Dimension>& dimensions, Rng& rng) {
 }
 
 }  // namespace
-
-bool has_other_forms(const Dimension& d) {
-  const bool of_kind =
-      d.kind == DecisionKind::Library || d.kind == DecisionKind::Rewrite || d.kind == DecisionKind::Option;
-  return of_kind && !decides_kernel(d.kind, d.key) && d.options.size() > 1;
-}
 
 std::vector<FormGroup> form_groups(const std::vector<Dimension>& dimensions) {
   std::vector<FormGroup> groups;

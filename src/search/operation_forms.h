@@ -18,8 +18,6 @@ struct FormGroup {
   bool operator==(const FormGroup&) const = default;
 };
 
-// Whether the dimension is one of these and has another option than its default.
-bool has_other_forms(const Dimension& dimension);
 // Operations before XLA's options, else in the order in which families and values first occur.
 std::vector<FormGroup> form_groups(const std::vector<Dimension>& dimensions);
 

@@ -1,5 +1,6 @@
 #include "optimize/forms.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
@@ -104,10 +105,24 @@ TEST_CASE("forms without known gains cost no prediction", "[tune]") {
 }
 
 TEST_CASE("a library of the whole program is judged by the dots that read from memory", "[tune]") {
-  const FormGroup library{"library of the whole program", "eigen", {{DecisionKind::Library, "program", "eigen"}}};
-  CHECK(form_margin(library, {.ns = 100, .cold_dots = 0.4}, {.ns = 10}) == 0.4);
-  CHECK(form_margin({"reduction", "ynn", {ynn(kRows)}}, {.ns = 100, .cold_dots = 0.4}, {.ns = 50}) ==
-        Approx(std::log(2.0)));
+  const Decisions eigen{{DecisionKind::Library, "program", "eigen"}};
+  CHECK(form_margin(eigen, {.ns = 100, .cold_dots = 0.4}, {.ns = 10}) == 0.4);
+  CHECK(form_margin({ynn(kRows)}, {.ns = 100, .cold_dots = 0.4}, {.ns = 50}) == Approx(std::log(2.0)));
+  // Beside another form that is taken first, too, whose program says nothing of what comes from memory.
+  Lowered program = two_reductions();
+  program.dimensions.push_back({DecisionKind::Library, "program", {"default", "eigen"}, 0});
+  tune::Calibration gains = gains_of("reduction ynn", 0.2);
+  gains.by_transition.merge(gains_of("library of the whole program eigen", 0.3).by_transition);
+  const PredictProgram predict = [](const Decisions& decisions) -> std::optional<PredictedRun> {
+    const bool changed =
+        std::any_of(decisions.begin(), decisions.end(), [](const Decision& d) { return d.key == kRows; });
+    return PredictedRun{.ns = changed ? 50.0 : 100.0, .cold_dots = decisions.empty() ? 0.4 : 0};
+  };
+  const std::vector<ChosenForm> chosen = choose_forms(program, {}, gains, predict);
+  REQUIRE(chosen.size() == 2);
+  CHECK(chosen[0].margin == Approx(std::log(2.0)));
+  CHECK(chosen[1].decisions == eigen);
+  CHECK(chosen[1].margin == 0.4);
 }
 
 TEST_CASE("gains of forms are calibrated by transition and class of machine", "[tune]") {
