@@ -97,6 +97,7 @@ def main() -> None:
     parser.add_argument("--tool", default="build/bench_variants")
     parser.add_argument("--rows-tool", default="build/bench_kernel_rows")
     parser.add_argument("--hone", default="build/hone")
+    parser.add_argument("--models", default="", help="folder with the trees (fusion) that the gains are of, as of hone")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     parts = parts_of(arguments.split)
@@ -107,9 +108,9 @@ def main() -> None:
     rows = predicted(arguments, rows, train_folds(arguments, parts), parts)
     margins = arguments.work / "predicted.jsonl"
     margins.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    subprocess.run(
-        [arguments.hone, "optimize", "--calibrate-forms", margins, "-o", arguments.out, "--force"], check=True
-    )
+    models = ["--models", arguments.models] if arguments.models else []
+    calibrate = [arguments.hone, "optimize", "--calibrate-forms", margins, *models]
+    subprocess.run([*calibrate, "-o", arguments.out, "--force"], check=True)
 
 
 if __name__ == "__main__":

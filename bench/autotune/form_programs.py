@@ -2,8 +2,8 @@
 """Draws small JAX programs around operations that have other forms (see scripts/calibrate_forms.py).
 
 Programs of models hold few sorts, cumulative sums or powers: of each family of decision_families.def that predicted run
-times decide, COUNT programs are drawn, with elementwise work before and after, sizes uniform in the logarithm. They are
-never used for training or testing.
+times decide, --count programs are drawn, with elementwise work before and after, sizes uniform in the logarithm. They
+are never used for training or testing.
 """
 
 import argparse
@@ -156,21 +156,21 @@ def pooling_gradient(draw: random.Random) -> Drawn:
     return jax.grad(pooled), [(draw.choice((1, 2, 4)), side, side, channels)]
 
 
-FAMILIES = {
-    "cumulative_sum": cumulative_sum,
-    "arg_reduction": arg_reduction,
-    "power": power,
-    "sine": sine,
-    "sort": sort,
-    "whole_sum": whole_sum,
-    "reduction": reduction,
-    "attention": attention,
-    "small_dots": small_dots,
-    "short_loop": short_loop,
-    "random_numbers": random_numbers,
-    "recurrence": recurrence,
-    "pooling_gradient": pooling_gradient,
-}
+FAMILIES = (
+    cumulative_sum,
+    arg_reduction,
+    power,
+    sine,
+    sort,
+    whole_sum,
+    reduction,
+    attention,
+    small_dots,
+    short_loop,
+    random_numbers,
+    recurrence,
+    pooling_gradient,
+)
 
 
 def main() -> None:
@@ -181,14 +181,14 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     manifest = []
-    for family, drawn in FAMILIES.items():
+    for family in FAMILIES:
         for number in range(arguments.count):
-            name = f"drawn_{family}_{number:02}"
-            function, shapes = drawn(random.Random(f"{arguments.seed} {name}"))
+            name = f"drawn_{family.__name__}_{number:02}"
+            function, shapes = family(random.Random(f"{arguments.seed} {name}"))
             function.__name__ = name
             specs = [jax.ShapeDtypeStruct(size, jnp.float32) for size in shapes]
             (arguments.folder / f"{name}.mlir").write_text(jax.jit(function).lower(*specs).as_text())
-            manifest.append({"name": name, "file": f"{name}.mlir", "family": family})
+            manifest.append({"name": name, "file": f"{name}.mlir", "family": family.__name__})
     (arguments.folder / "programs.json").write_text(json.dumps(manifest, indent=1) + "\n")
     print(f"{len(manifest)} programs in {arguments.folder}")
 

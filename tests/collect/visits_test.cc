@@ -76,15 +76,25 @@ TEST_CASE("cold times are collected and exported beside the others", "[collect]"
   CHECK_THROWS_AS(measured_most(alone.database, {}), Error);
 }
 
+namespace {
+
+// Of two programs, each lowered as it is and under two configurations: two are to be had, or wanted.
+FakeCollectMeasurer gathered(Fixture& fixture, Varied varied, int configurations) {
+  fixture.options.kind = CollectKind::Fusion;
+  fixture.options.varied = varied;
+  FakeCollectMeasurer measurer = fixture.measurer();
+  fixture.options.configurations = configurations;
+  CHECK(fixture.run(measurer).complete);
+  REQUIRE(measurer.lowered.size() == 6);
+  CHECK(measurer.lowered[0].empty());
+  return measurer;
+}
+
+}  // namespace
+
 TEST_CASE("kernels are gathered under random layouts, as many as there are", "[collect]") {
   Fixture fixture;
-  fixture.options.kind = CollectKind::Fusion;
-  fixture.options.varied = Varied::Layouts;
-  FakeCollectMeasurer measurer = fixture.measurer();
-  fixture.options.configurations = 5;
-  CHECK(fixture.run(measurer).complete);
-  REQUIRE(measurer.lowered.size() == 6);  // of each program its own and two
-  CHECK(measurer.lowered[0].empty());
+  const FakeCollectMeasurer measurer = gathered(fixture, Varied::Layouts, 5);
   CHECK(measurer.lowered[1] == Decisions{{DecisionKind::Layout, "dot.1", "0,1"}});
   CHECK(measurer.lowered[2] == Decisions{{DecisionKind::Layout, "dot.1", "1,0"}});
   const auto& values = measurer.measured_values;
@@ -94,13 +104,7 @@ TEST_CASE("kernels are gathered under random layouts, as many as there are", "[c
 
 TEST_CASE("kernels are gathered under other forms of operations, whole families first", "[collect]") {
   Fixture fixture;
-  fixture.options.kind = CollectKind::Fusion;
-  fixture.options.varied = Varied::Forms;
-  FakeCollectMeasurer measurer = fixture.measurer();
-  fixture.options.configurations = 2;
-  CHECK(fixture.run(measurer).complete);
-  REQUIRE(measurer.lowered.size() == 6);  // of each of two programs its own and two
-  CHECK(measurer.lowered[0].empty());
+  const FakeCollectMeasurer measurer = gathered(fixture, Varied::Forms, 2);
   CHECK(measurer.lowered[1].size() == 2);
   CHECK(measurer.lowered[2].size() == 1);
   for (const Decision& d : measurer.lowered[1]) CHECK(d.value == "ynn");
