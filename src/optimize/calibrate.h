@@ -55,7 +55,7 @@ tune::Calibration calibrate_rewrites(const std::string& manifest, const std::vec
 std::vector<tune::Calibration> calibrate_forms(const std::string& rows, const std::string& model);
 
 // The shipped model of run times and what its choices of forms gain on this class of machines; without a model where none is shipped, or
-// the gains are another model's.
+// the gains are another model's or of another class.
 struct FormsModel {
   std::unique_ptr<tune::FusionModel> run_times;
   tune::Calibration gains;

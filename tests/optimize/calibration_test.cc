@@ -80,20 +80,6 @@ TEST_CASE("of several accepted transitions the surest is chosen", "[tune]") {
   CHECK_FALSE(gains.choice({{"loop to tiled", {1, 0.5}}, {"dot", {2, 9}}}).has_value());
 }
 
-TEST_CASE("a calibration of one class of machines holds on no other", "[tune]") {
-  const TempDir folder;
-  const std::string path = (folder.path() / "gains.json").string();
-  tune::Calibration gains = gains_from_one();
-  gains.machine = "a";
-  write_file(path, gains.to_json().dump());
-  CHECK(tune::Calibration::load(path, "a").by_transition.size() == gains.by_transition.size());
-  CHECK(tune::Calibration::load(path, "b").by_transition.empty());
-  CHECK(tune::Calibration::load(path, "b").machine == "b");
-  gains.machine = "";
-  write_file(path, gains.to_json().dump());
-  CHECK(tune::Calibration::load(path, "b").by_transition.size() == gains.by_transition.size());
-}
-
 TEST_CASE("a calibration survives a file", "[tune]") {
   const TempDir folder;
   const std::string path = (folder.path() / "gains.json").string();

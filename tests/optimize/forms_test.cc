@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <filesystem>
 #include <map>
 
 #include "base/error.h"
@@ -156,6 +157,25 @@ TEST_CASE("gains of forms are calibrated by transition and class of machine", "[
     CHECK_THAT(e.where(), Catch::EndsWith("rows.jsonl, line 1"));
   }
   CHECK_THROWS_AS(calibrate_forms(folder.path() / "none", weights), Error);
+}
+
+TEST_CASE("gains of forms that come with the models hold for their class of machines and their trees", "[tune]") {
+  const TempDir folder;
+  const std::string models = folder.path().string(), weights = models + "/fusion",
+                    gains_file = models + "/form-gains.json";
+  std::filesystem::create_directory(weights);
+  write_file(weights + "/seed-0.safetensors", "no weights");
+  tune::Calibration gains = gains_of("reduction ynn", 0.2);
+  gains.machine = "a";
+  gains.model = tune::weights_fingerprint(weights);
+  write_file(gains_file, gains.to_json().dump());
+  CHECK(shipped_forms_model(models, "b", {}).run_times == nullptr);
+  CHECK(shipped_forms_model(models, "b", {}).gains.by_transition.empty());
+  CHECK_THROWS_AS(shipped_forms_model(models, "a", {}), Error);  // which opens the weights
+  gains.model = "of other trees";
+  write_file(gains_file, gains.to_json().dump());
+  CHECK(shipped_forms_model(models, "a", {}).run_times == nullptr);
+  CHECK(shipped_forms_model(models, "a", {}).gains.by_transition.empty());
 }
 
 }  // namespace hone::optimize

@@ -182,13 +182,14 @@ json Calibration::to_json() const {
 Calibration Calibration::load(const std::string& path, const std::string& machine) {
   const json file = json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
   if (!file.is_object()) throw Error("a calibration must be a JSON object", path);
-  const json classes = file.contains("classes") ? field<json>(file, "classes", path) : json::array({file});
+  if (!file.contains("classes")) return calibration_of(file, path);
+  const json classes = field<json>(file, "classes", path);
   if (!classes.is_array() || classes.empty()) throw Error("a calibration without a class of machines", path);
   Calibration none;
   none.machine = machine;
   for (const json& one : classes) {
     Calibration calibration = calibration_of(one, path);
-    if (calibration.machine == machine || calibration.machine.empty()) return calibration;
+    if (calibration.machine == machine) return calibration;
     none.model = calibration.model;
   }
   return none;

@@ -72,8 +72,8 @@ struct Calibration {
   std::optional<std::string> choice(const std::map<std::string, PredictedMargin>& margins) const;
 
   nlohmann::json to_json() const;
-  // From a file of one calibration, or of one for each of several classes of machines: that of `machine` or of any, without any threshold
-  // where the file has none of them. Throws Error (where = path).
+  // From a file of one calibration, or of one for each of several classes of machines: that of `machine`, without any threshold where
+  // the file has none of it. Throws Error (where = path).
   static Calibration load(const std::string& path, const std::string& machine);
 };
 
