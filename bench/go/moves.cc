@@ -1,7 +1,7 @@
 // Scorers of moves (src/sim/move_scorer.h): rows to train one, and searches with it.
 //   bench_moves collect OUT STEPS SEEDS WEIGHTS|- JOBS     appends rows of kMoveFeatures + 1 float32
 //   bench_moves compare STEPS SEEDS JOBS [NAME=WEIGHTS|shipped|random,DRAWS,UNIFORM]...     prints JSON lines; with no name block moves
-//   bench_moves anneal STEPS SEEDS JOBS HOT,COLD...
+//   bench_moves anneal STEPS SEEDS JOBS HOT,COLD[,LARGEST,SINGLE]...     temperatures, and sizes of moves (MoveSizes)
 // JOBS: a file of lines "GRAPH.json TOPOLOGY.toml TASKS".
 #include <fmt/core.h>
 
@@ -125,7 +125,7 @@ int anneal(int count, char** words) {
     for (int64_t seed = 0; seed < seeds; ++seed)
       for (int i = 3; i < count; ++i) {
         sim::Temperatures t;
-        std::sscanf(words[i], "%lf,%lf", &t.hot, &t.cold);
+        std::sscanf(words[i], "%lf,%lf,%lf,%lf", &t.hot, &t.cold, &t.moves.largest, &t.moves.single);
         search(job, fmt::format("anneal {}", words[i]), options_of(job, steps, seed), t, {});
       }
   return 0;

@@ -10,9 +10,8 @@ namespace hone::sim {
 
 namespace {
 
-constexpr double kFocused = 0.5;      // of blocks that contain an operation of the critical path
-constexpr double kSingleBlock = 0.6;  // of moves; the others change 2 to kMostBlocks blocks
-constexpr int64_t kMostBlocks = 6;
+constexpr double kFocused = 0.5;                     // of blocks that contain an operation of the critical path
+constexpr int64_t kMostBlocks = 6;                   // of one move
 constexpr double kTaskShare = 0.5;                   // of moves that change a task, if there are several
 constexpr double kWholeKernels = 0.5;                // of blocks that are extended to whole kernels
 constexpr double kOneDevice = 0.5;                   // of runs that leave out what is on other devices
@@ -34,8 +33,9 @@ std::vector<int32_t> levels_of(const Simulator& simulator) {
 
 }  // namespace
 
-BlockMoves::BlockMoves(Simulator& simulator, const Tasks& tasks, Plan& plan, std::vector<int32_t> reference)
-    : simulator_(simulator), plan_(plan), reference_(std::move(reference)) {
+BlockMoves::BlockMoves(Simulator& simulator, const Tasks& tasks, Plan& plan, std::vector<int32_t> reference,
+                       const MoveSizes& sizes)
+    : simulator_(simulator), plan_(plan), sizes_(sizes), reference_(std::move(reference)) {
   const TaskGraph& graph = simulator.graph();
   const Neighbours& producers = simulator.producers();
   const auto n = static_cast<size_t>(graph.size());
@@ -133,7 +133,7 @@ void BlockMoves::apply(const Move& move) {
 void BlockMoves::apply(Rng& rng) {
   last_ = {};
   for (int tries = 0; tries < kTries && last_.changes.empty(); ++tries) {
-    const int64_t blocks = rng.uniform() < kSingleBlock ? 1 : 2 + rng.below(kMostBlocks - 1);
+    const int64_t blocks = rng.uniform() < sizes_.single ? 1 : 2 + rng.below(kMostBlocks - 1);
     const auto always = static_cast<size_t>(rng.below(static_cast<int64_t>(moves_.size())));
     std::array<bool, 3> chosen{};
     for (size_t m = 0; m < moves_.size(); ++m) chosen[m] = m == always || rng.uniform() < kTaskShare;
@@ -160,7 +160,8 @@ void BlockMoves::pick_block(Rng& rng) {
   block_.clear();
   ++stamp_;
   const auto size = static_cast<double>(order_[0].size());
-  const auto length = static_cast<int64_t>(std::exp(rng.uniform() * std::log(std::max(2.0, size / 2))));
+  const auto length = static_cast<int64_t>(
+      std::exp(rng.uniform() * std::log(std::max(sizes_.largest > 0 ? 2.0 : 1.0, size * sizes_.largest))));
   const int32_t from = begin(rng);
   constexpr std::array kKinds = {BlockKind::Run,    BlockKind::Run,   BlockKind::Run,   BlockKind::Producers,
                                  BlockKind::Around, BlockKind::Chain, BlockKind::Kernel};

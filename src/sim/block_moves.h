@@ -27,6 +27,12 @@ struct Move {
   std::array<int32_t, kBlockKinds> blocks{};  // by kind
 };
 
+// How much a move changes.
+struct MoveSizes {
+  double largest = 0.5;  // of the program's operations, in one block; 0: one operation
+  double single = 0.6;   // of moves that change one block; the others change several
+};
+
 // Moves of a plan that it holds a reference to. A move picks blocks, of one operation to half of the program, and changes
 // the devices, the fusion and the order of all operations of a block together.
 // Blocks: runs of the program in topological order or by level (the layers of a network), with or without what is on other
@@ -37,7 +43,8 @@ class BlockMoves {
 
   // Fills the lists of the tasks in `plan`: everything on the first device, nothing fused, and the order of the plan as it
   // runs now. `reference`: a fusion that blocks can return to, by operation.
-  BlockMoves(Simulator& simulator, const Tasks& tasks, Plan& plan, std::vector<int32_t> reference);
+  BlockMoves(Simulator& simulator, const Tasks& tasks, Plan& plan, std::vector<int32_t> reference,
+             const MoveSizes& sizes = {});
 
   bool possible() const;               // whether there is anything to move
   void focus(const StepTrace& trace);  // half of all blocks contain an operation of this step's critical path
@@ -70,6 +77,7 @@ class BlockMoves {
 
   const Simulator& simulator_;
   Plan& plan_;
+  MoveSizes sizes_;
   std::vector<Change> moves_;
   std::vector<int32_t> reference_;
   std::array<std::vector<int32_t>, 2> order_, place_;  // operations in topological order and by level, and their places

@@ -29,7 +29,8 @@ class LocalSearch {
         start_(best_quick_plan(simulator, options)),
         plan_(start_.best.plan),
         moves_(simulator, options.tasks, plan_,
-               options.tasks.fusion ? plan_priority_fusion(simulator, options).fusion : std::vector<int32_t>()),
+               options.tasks.fusion ? plan_priority_fusion(simulator, options).fusion : std::vector<int32_t>(),
+               temperatures.moves),
         best_(start_.best.plan),
         least_(start_.cost) {
     if (proposer.scorer || proposer.record) features_.emplace(simulator, plan_);

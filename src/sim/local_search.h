@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "sim/block_moves.h"
 #include "sim/move_scorer.h"
 #include "sim/strategy_options.h"
 
@@ -11,6 +12,7 @@ namespace hone::sim {
 // Temperatures of annealing as shares of the start's step time: the first and the last. 0: only changes that are no worse.
 struct Temperatures {
   double hot = 0, cold = 0;
+  MoveSizes moves = {};
 };
 
 // Who proposes a change: the best by the scorer of several that were drawn, or the first.
