@@ -133,6 +133,7 @@ int run_go_train(const GoCommand& c) {
     json problem = problem_json(subject.graph, topologies[i], {}, subject.xla_fusion);
     problem["name"] = std::filesystem::path(c.programs[i]).stem().string();
     problem["start"] = c.start;
+    problem["parameters"] = c.place.parameters;
     request["problems"].push_back(problem);
     if (c.also.empty()) continue;
     problem["name"] = fmt::format("{} ({})", problem["name"].get<std::string>(), fmt::join(c.also, ","));
@@ -189,6 +190,10 @@ void add_subject_options(CLI::App& app, GoCommand& c, bool train) {
       ->required()
       ->delimiter(',')
       ->type_name("LIST");
+  app.add_option("--parameters", c.place.parameters,
+                 "where parameters are when a step begins, as in hone place: home or copied (default copied, which the "
+                 "shipped policy was trained with)")
+      ->check(one_of({"home", "copied"}));
 }
 
 void add_training_options(CLI::App& app, GoCommand& c, bool train) {

@@ -104,6 +104,27 @@ class GoTest(unittest.TestCase):
         known = [seconds for seconds in answer["baselines"].values() if seconds]
         self.assertLessEqual(answer["step_seconds"], min(known) * 1.0001)
 
+    def test_parameters_live_where_they_are_said_to(self):
+        graph = branches(5, 4)
+        graph["ops"].append({"name": "w", "opcode": "parameter", "kind": "input", "output_bytes": 1e8, "dims": [1024]})
+        graph["edges"] += [["w", op["name"]] for op in graph["ops"][1:-2]]
+        path, plan = self.tmp / "read.json", self.tmp / "read-plan.json"
+        path.write_text(json.dumps(graph))
+        words = ["--devices", "gpu2-nvlink", "--policy-file", self.policy, *SMALL[-2:]]
+        seconds = {}
+        for where in ("home", "copied"):
+            answer = run_json("go", "place", path, *words, "--parameters", where, "-o", plan)
+            for simulated in ("home", "copied"):
+                again = run_json(
+                    "place", path, "--devices", "gpu2-nvlink", "--strategy", "single", "--from", plan, "--parameters",
+                    simulated,
+                )  # fmt: skip
+                seconds[where, simulated] = again["baselines"]["given"]
+            self.assertAlmostEqual(answer["seconds"], seconds[where, where], delta=1e-9 * answer["seconds"])
+        # The plan for copies pays for the parameter as soon as it has a home.
+        self.assertGreater(seconds["copied", "home"], seconds["copied", "copied"])
+        self.assertIn("--parameters", run("go", "place", path, *words, "--parameters", "lost", code=2).stderr)
+
     def test_a_policy_decides_the_tasks_that_are_asked_for(self):
         answer = run_json("go", "place", self.graph, "--devices", "gpu2-nvlink", "--policy-file", self.policy,
                           "--tasks", "placement", "-o", self.tmp / "plan.json")  # fmt: skip
