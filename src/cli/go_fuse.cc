@@ -61,7 +61,7 @@ Proposals propose(const GoFuseCommand& command, tune::Session& session) {
   if (placed.program.graph.size() == 0) throw Error("the program has no operations to fuse", command.program->program);
   const sim::Topology topology = load_devices(command.devices);
   if (topology.size() != 1) throw Error("fusion is measured on one device", "--devices", "cpu1");
-  const CostSource source{command.costs, command.weights, command.place.training.threads};
+  const CostSource source{command.costs, command.weights, "", command.place.training.threads};
   const sim::Costs costs = operation_costs(source, &session, placed, topology);
   GoPlaceOptions options = command.place;
   options.tasks = {"fusion"};

@@ -35,7 +35,12 @@ using nlohmann::json;
 constexpr char kPolicy[] = "go";  // the strategy that is a learned policy
 constexpr int64_t kSteps = 10000;
 
-PlaceSubject open_subject(const PlaceCommand& command) {
+// On host devices what is placed are the kernels that XLA compiles, unless their fusion is decided.
+bool places_kernels(const PlaceCommand& command, const sim::Topology& topology, const sim::Tasks& tasks) {
+  return topology.threads && !tasks.fusion && !command.program->program.ends_with(".json");
+}
+
+PlaceSubject open_subject(const PlaceCommand& command, bool kernels) {
   PlaceSubject subject;
   const std::string& path = command.program->program;
   if (path.ends_with(".json")) {
@@ -43,7 +48,8 @@ PlaceSubject open_subject(const PlaceCommand& command) {
     return subject;
   }
   subject.opened = std::make_unique<OpenedProgram>(open_program(*command.program));
-  subject.placed = place::place_program(*subject.opened->session);
+  tune::Session& session = *subject.opened->session;
+  subject.placed = kernels ? place::place_kernels(session) : place::place_program(session);
   if (subject.graph().size() == 0) throw Error("the program has no operations to place", path);
   return subject;
 }
@@ -84,7 +90,8 @@ class Placing {
             row.plan(simulator_, options));
       }
     }
-    if (!command_.from.empty()) add("given", given());
+    for (size_t i = 0; i < command_.from.size(); ++i)
+      add(command_.from.size() == 1 ? "given" : fmt::format("given-{}", i), given(command_.from[i]));
     add(command_.strategy, chosen());
     return std::move(rows_);
   }
@@ -138,9 +145,9 @@ class Placing {
     if (!options_.tasks.schedule) plan.schedule = options_.base.schedule;
     return plan;
   }
-  sim::Plan given() {
-    const json parsed = json::parse(read_file(command_.from), nullptr, false);
-    if (!parsed.is_object()) throw Error("not a plan in JSON", command_.from, "hone go place -o writes plans");
+  sim::Plan given(const std::string& file) {
+    const json parsed = json::parse(read_file(file), nullptr, false);
+    if (!parsed.is_object()) throw Error("not a plan in JSON", file, "hone go place -o writes plans");
     sim::Plan plan = sim::plan_from_json(parsed);
     sim::check_plan(plan, simulator_.graph(), simulator_.topology().size());
     return plan;
@@ -184,22 +191,22 @@ void measure(const PlaceCommand& command, PlaceSubject& subject, sim::Simulator&
 }
 
 // What a plan says about devices, in the order in which the simulator begins operations.
-wire::PartitioningT placement_of(const sim::Simulator& simulator, const sim::Plan& plan, const sim::StepTrace& trace) {
+wire::PartitioningT placement_of(const sim::Simulator& simulator, const PlaceSubject& subject, const sim::Plan& plan,
+                                 const sim::StepTrace& trace) {
   wire::PartitioningT out;
   out.partitions = simulator.topology().size();
-  const sim::Kernels& kernels = trace.kernels;
-  for (const sim::KernelRun& run : trace.runs)
-    for (int32_t m = kernels.member_offset[run.kernel]; m < kernels.member_offset[run.kernel + 1]; ++m) {
-      const int32_t op = kernels.member[m];
-      auto& entry = *out.shardings.emplace_back(std::make_unique<wire::ShardingT>());
-      entry.instruction = simulator.graph().ops[op].name;
-      entry.value = fmt::format("{{maximal device={}}}", plan.device.empty() ? 0 : plan.device[op]);
-    }
+  for (const sim::KernelRun& run : trace.runs) {
+    const int32_t op = trace.kernels.root[run.kernel];
+    auto& entry = *out.shardings.emplace_back(std::make_unique<wire::ShardingT>());
+    entry.instruction = subject.placed.program.instructions[op];
+    entry.value = fmt::format("{{maximal device={}}}", plan.device.empty() ? 0 : plan.device[op]);
+  }
   return out;
 }
 
 // Every plan on host devices of this CPU, taking turns with one device. Plans of the same placement are run once.
-void run_plans(const PlaceCommand& command, sim::Simulator& simulator, std::vector<PlaceRow>& rows) {
+void run_plans(const PlaceCommand& command, const PlaceSubject& subject, sim::Simulator& simulator,
+               std::vector<PlaceRow>& rows) {
   std::vector<wire::PartitioningT> candidates;
   std::vector<size_t> candidate_of;
   std::vector<const std::vector<int32_t>*> known;
@@ -210,7 +217,7 @@ void run_plans(const PlaceCommand& command, sim::Simulator& simulator, std::vect
     known.push_back(&row.plan.device);
     sim::StepTrace trace;
     simulator.run(row.plan, &trace);
-    candidates.push_back(placement_of(simulator, row.plan, trace));
+    candidates.push_back(placement_of(simulator, subject, row.plan, trace));
   }
   const tune::Duel duel{.min_rounds = 7, .max_rounds = 31, .budget_ms = 5000, .limit_s = 600};
   ProgramOptions program = *command.program;  // plans are of a program lowered for one thread
@@ -235,27 +242,37 @@ void check_command(const PlaceCommand& command, const sim::Topology& topology, c
                 "--run", "--devices cpu2");
   if (command.program->threads.value_or(1) != 1)
     throw Error("host devices have one thread each", "--threads", "leave --threads out");
+  if (!topology.threads) throw Error("only host devices run, not those of " + topology.name, "--run", "--devices cpu2");
   if (tasks.fusion || tasks.schedule)
     throw Error("placements run with XLA's own fusion and in the simulator's order alone", "--run",
                 "--tasks placement");
 }
 
-int place(const PlaceCommand& command) {
-  const sim::Topology topology = load_devices(command.devices);
-  const sim::Tasks tasks = sim::parse_tasks(command.tasks);
+// With what the topology decides: devices that are threads have every parameter, and their kernels' times are predicted.
+PlaceCommand completed(PlaceCommand command, const sim::Topology& topology, bool kernels) {
+  if (command.parameters.empty()) command.parameters = topology.threads ? "copied" : "home";
+  if (command.costs.empty()) command.costs = kernels ? "predicted" : "roofline";
+  return command;
+}
+
+int place(const PlaceCommand& given) {
+  const sim::Topology topology = measured_devices(load_devices(given.devices), given.program->max_isa);
+  const sim::Tasks tasks = sim::parse_tasks(given.tasks);
+  const bool kernels = places_kernels(given, topology, tasks);
+  const PlaceCommand command = completed(given, topology, kernels);
   if (!command.budget.empty()) parse_duration_s(command.budget, "--budget");
   if (command.strategy != kPolicy) sim::strategy(command.strategy);
   check_command(command, topology, tasks);
-  PlaceSubject subject = open_subject(command);
+  PlaceSubject subject = open_subject(command, kernels);
   sim::check_memory(subject.graph(), topology, command.program->program);
-  const CostSource source{command.costs, command.weights, command.program->threads.value_or(1)};
+  const CostSource source{command.costs, command.weights, command.models, command.program->threads.value_or(1)};
   const sim::Costs costs =
       operation_costs(source, subject.opened ? subject.opened->session.get() : nullptr, subject.placed, topology);
   sim::Simulator simulator(subject.graph(), topology, costs, {}, sim::parameters_from_name(command.parameters));
   Placing placing(command, subject, costs, simulator);
   std::vector<PlaceRow> rows = placing.run();
   if (command.measure) measure(command, subject, simulator, rows);
-  if (command.run && !interrupted()) run_plans(command, simulator, rows);
+  if (command.run && !interrupted()) run_plans(command, subject, simulator, rows);
   sim::StepTrace trace;
   simulator.run(rows.back().plan, &trace);
   const PlaceAnswer answer{command, subject, topology, rows, placing.searched(), trace};
@@ -299,9 +316,12 @@ Runner declare_place(CLI::App& app) {
       ->type_name("DURATION");
   app.add_option("--parameters", command->parameters,
                  "where parameters are when a step begins: home (on the device of their update or first reader; others "
-                 "receive them over links) or copied (on every device that reads them) (default home)")
+                 "receive them over links) or copied (on every device that reads them) (default home; copied on host "
+                 "devices, which run so)")
       ->check(one_of({"home", "copied"}));
-  app.add_option("--from", command->from, "plan (JSON of hone go place) for the table, where a search may begin")
+  app.add_option("--from", command->from,
+                 "plans (JSON of hone go place) for the table, where a search may begin; can be given several times")
+      ->allow_extra_args(false)
       ->type_name("FILE");
   add_cost_options(app, command->costs, command->weights);
   app.add_option("--randoms", command->randoms, "random plans in the table, 1 to 1000 (default 1)")

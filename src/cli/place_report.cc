@@ -29,6 +29,7 @@ json run_json(const PlaceRow& row) {
   json out = measured_json(*row.ran);
   if (!(row.ran->seconds > 0)) out["seconds"] = nullptr;
   out["simulated_seconds"] = row.report.step_seconds;
+  out["placement"] = row.plan.device;  // empty: all on the first device
   return out;
 }
 

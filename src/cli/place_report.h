@@ -18,8 +18,9 @@ namespace hone::cli {
 struct PlaceCommand {
   std::shared_ptr<OutputOptions> output;
   std::shared_ptr<ProgramOptions> program;
-  std::string devices, tasks = "placement,fusion,schedule", strategy = "block-moves", costs = "roofline", weights;
-  std::string parameters = "home", policy, models, budget, from, out, hlo, trace, graph;
+  std::string devices, tasks = "placement,fusion,schedule", strategy = "block-moves", costs, weights, parameters;
+  std::string policy, models, budget, out, hlo, trace, graph;
+  std::vector<std::string> from;
   std::optional<int64_t> steps;  // simulations of a search; unlimited within a given budget
   int randoms = 1;
   bool measure = false, run = false;

@@ -230,7 +230,7 @@ class GraphBuilder {
     const Node& working = inside ? *inside : n;
     sim::Op op;
     const auto before = sources_.names.find(working.name);
-    op.name = before == sources_.names.end() ? working.name : before->second;
+    op.name = sources_.whole_instructions ? n.name : before == sources_.names.end() ? working.name : before->second;
     if (names_.count(op.name)) op.name = n.name;
     names_.insert(op.name);
     op.opcode = working.opcode;

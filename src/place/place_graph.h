@@ -21,6 +21,7 @@ struct GraphSources {
   std::map<std::string, InstructionCost> costs;  // by instruction; the others are counted here, by the same rules
   std::map<std::string, std::string> names;      // names of instructions before fusion, where they differ
   std::map<std::string, int64_t> trip_counts;    // of while loops, by instruction; the others count as kUnknownTrips
+  bool whole_instructions = false;               // operations are called as their instructions
 };
 inline constexpr int64_t kUnknownTrips = 16;
 

@@ -5,6 +5,7 @@
 
 #include "base/stats.h"
 #include "graph/hlo_reader.h"
+#include "tune/session/replies.h"
 
 namespace hone::place {
 
@@ -80,6 +81,72 @@ PlacedProgram place_program(tune::Session& session) {
     for (const std::string& edge : by_default) fused.insert(producer_of(edge));
     for (const sim::Op& op : out.program.graph.ops) out.xla_fusion.push_back(fused.count(op.name));
   }
+  return out;
+}
+
+PlacedProgram place_kernels(tune::Session& session) {
+  PlacedProgram out;
+  wire::LowerReplyT lowered = session.lower_reply({}, /*want_fusion=*/true, /*want_protos=*/true);
+  const std::string_view proto(reinterpret_cast<const char*>(lowered.module_proto.data()), lowered.module_proto.size());
+  GraphSources sources = sources_of(lowered);
+  sources.names.clear();
+  sources.whole_instructions = true;
+  CompiledProgram& compiled = out.compiled.emplace();
+  compiled.module = read_hlo_graph(proto);
+  compiled.trip_counts = sources.trip_counts;
+  out.program = program_graph(compiled.module, sources);
+  compiled.kernels = tune::lowered_of(lowered).kernels;
+  for (const Kernel& kernel : compiled.kernels)
+    for (const std::string& instruction : kernel.instructions) out.kernels[instruction] = kernel.fingerprint;
+  out.hlo = std::move(lowered.hlo);
+  return out;
+}
+
+namespace {
+
+// Seconds of instructions of a lowered module with all that they call.
+class CalledSeconds {
+ public:
+  CalledSeconds(const CompiledProgram& program, const std::map<std::string, double>& seconds)
+      : program_(program), seconds_(seconds) {}
+
+  double of(const Node& n, bool in_loop) const {
+    if (const auto known = seconds_.find(n.name); known != seconds_.end()) return known->second;
+    if (n.opcode == "while" || n.opcode == "call" || n.opcode == "conditional") return of_called(n);
+    const bool moves = in_loop && n.opcode != "parameter" && n.opcode != "constant" && n.opcode != "bitcast" &&
+                       n.opcode != "tuple" && n.opcode != "get-tuple-element";
+    return moves ? static_cast<double>(n.shape.bytes()) / kMovedBytes : 0;
+  }
+
+ private:
+  double of_called(const Node& n) const {
+    double sum = 0;
+    for (const int32_t called : n.called) {
+      double one = 0;
+      const Computation& computation = program_.module.computations[called];
+      for (int32_t i = computation.first; i < computation.last; ++i) one += of(program_.module.nodes[i], true);
+      sum = n.opcode == "conditional" ? std::max(sum, one) : sum + one;
+    }
+    if (n.opcode != "while") return sum;
+    const auto known = program_.trip_counts.find(n.name);
+    return sum * static_cast<double>(known == program_.trip_counts.end() ? kUnknownTrips : known->second);
+  }
+
+  const CompiledProgram& program_;
+  const std::map<std::string, double>& seconds_;
+};
+
+}  // namespace
+
+std::vector<double> seconds_of_kernels(const PlacedProgram& program, const std::map<std::string, double>& seconds) {
+  const CompiledProgram& compiled = program.compiled.value();
+  const CalledSeconds called(compiled, seconds);
+  const Computation& entry = compiled.module.computations.at(compiled.module.entry);
+  std::map<std::string, double> by_name;
+  for (int32_t i = entry.first; i < entry.last; ++i)
+    by_name[compiled.module.nodes[i].name] = called.of(compiled.module.nodes[i], false);
+  std::vector<double> out;
+  for (const std::string& instruction : program.program.instructions) out.push_back(by_name[instruction]);
   return out;
 }
 

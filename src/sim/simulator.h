@@ -26,6 +26,8 @@ struct SimulatorState;  // step_run.h
 // their first readers. Memory of a device: inputs it reads or that live on it (for the whole step), results from the start of the kernel that writes them to the end of the last kernel or
 // transfer that reads them, copies from the request of the transfer to the end of their last reader, results of the program
 // to the end.
+// Where the topology's devices are threads (HostThreads), a device copies what a kernel reads from others before it runs the kernel, and
+// links carry nothing beside the parameters' homes.
 // One object per thread: run() reuses its buffers. Holds no references to its arguments.
 class Simulator {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include "sim/roofline.h"
 
@@ -105,6 +106,7 @@ class Run {
     s_.copies.clear();
     s_.idle_or_changed.clear();
     s_.resident.assign(s_.graph.ops.size(), 0);
+    if (s_.topology.threads) s_.segments.clear(*s_.topology.threads, devices, n);
     if (trace_) {
       s_.cause.assign(n, kNone);
       s_.ready_at.assign(n, 0);
@@ -159,7 +161,7 @@ class Run {
         const int32_t reader = readers_.list[i], to = s_.device[reader];
         const double transfer = to == device ? 0 : s_.transfer_seconds(device, to, bytes_of(k));
         after = std::max(after, transfer + s_.rest[reader]);
-        if (!(sent >> to & 1))
+        if (!(sent >> to & 1) && !s_.topology.threads)
           for (int32_t link : s_.topology.route(device, to))
             if ((s_.link_free[link] += transfer) > latest_) hopeless_ = true;
         sent |= uint64_t{1} << to;
@@ -217,11 +219,12 @@ class Run {
   }
 
   void start(int32_t kernel, int32_t device) {
-    const double seconds = s_.seconds[kernel];
+    double seconds = s_.seconds[kernel];
     if (limited_) {
       if (now_ + s_.rest[kernel] > latest_ || now_ + left_[device] > latest_) hopeless_ = true;
       left_[device] -= seconds;
     }
+    if (s_.topology.threads) seconds += around(kernel, device);
     s_.device_kernel[device] = kernel;
     report_.busy_seconds[device] += seconds;
     allocate(device, bytes_of(kernel));
@@ -233,6 +236,29 @@ class Run {
     }
   }
 
+  // What a thread does before a kernel: it copies what the kernel reads from other devices and begins segments.
+  double around(int32_t kernel, int32_t device) {
+    double copying = 0;
+    for (int32_t i = kernels_.read_offset[kernel]; i < kernels_.read_offset[kernel + 1]; ++i) {
+      const int32_t op = kernels_.read[i], from = kernels_.kernel_of[op], sender = from < 0 ? device : s_.device[from];
+      if (sender == device) continue;
+      s_.segments.needed(from, sender, device, now_);
+      Copy& copy = s_.copies[find_copy(from, device)];
+      if (std::exchange(copy.made, true)) continue;
+      const double seconds = s_.transfer_seconds(sender, device, bytes_of(from));
+      record(op, sender, device, now_ + copying, seconds);
+      copying += seconds;
+    }
+    return copying + s_.segments.begin(kernel, device);
+  }
+  // A transfer, for the report.
+  void record(int32_t op, int32_t from, int32_t to, double start, double seconds) {
+    const double bytes = s_.result_bytes[op];
+    for (int32_t link : s_.topology.route(from, to)) report_.link_seconds[link] += seconds;
+    report_.transferred_bytes += bytes;
+    if (trace_) trace_->transfers.push_back({op, from, to, bytes, start, start + seconds});
+  }
+
   void push(const Event& event) {
     s_.events.push_back(event);
     std::push_heap(s_.events.begin(), s_.events.end(), later);
@@ -242,6 +268,7 @@ class Run {
     const int32_t device = s_.device[kernel];
     s_.device_kernel[device] = kNone;
     s_.idle_or_changed.push_back(device);
+    if (s_.topology.threads) s_.segments.end(device, now_);
     if (trace_) last_on_[device] = kernel;
     int32_t references = s_.is_output[kernels_.root[kernel]];
     for (int32_t i = readers_.offset[kernel]; i < readers_.offset[kernel + 1]; ++i) {
@@ -294,19 +321,15 @@ class Run {
   void transfer(int32_t kernel, int32_t copy) {
     const int32_t to = s_.copies[copy].device;
     allocate(to, bytes_of(kernel));
-    push({carry(kernels_.root[kernel], s_.device[kernel], to), kernel, copy});
+    push({s_.topology.threads ? now_ : carry(kernels_.root[kernel], s_.device[kernel], to), kernel, copy});
   }
   // Occupies the links of a route; returns the time at which the result of `op` has arrived.
   double carry(int32_t op, int32_t from, int32_t to) {
-    const double bytes = s_.result_bytes[op], seconds = s_.transfer_seconds(from, to, bytes);
+    const double seconds = s_.transfer_seconds(from, to, s_.result_bytes[op]);
     double start = now_;
     for (int32_t link : s_.topology.route(from, to)) start = std::max(start, s_.link_free[link]);
-    for (int32_t link : s_.topology.route(from, to)) {
-      s_.link_free[link] = start + seconds;
-      report_.link_seconds[link] += seconds;
-    }
-    report_.transferred_bytes += bytes;
-    if (trace_) trace_->transfers.push_back({op, from, to, bytes, start, start + seconds});
+    for (int32_t link : s_.topology.route(from, to)) s_.link_free[link] = start + seconds;
+    record(op, from, to, start, seconds);
     return start + seconds;
   }
 

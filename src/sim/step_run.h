@@ -7,6 +7,7 @@
 #include "sim/costs.h"
 #include "sim/decisions.h"
 #include "sim/parameters.h"
+#include "sim/segments.h"
 #include "sim/step.h"
 #include "sim/task_graph.h"
 #include "sim/topology.h"
@@ -26,6 +27,7 @@ struct Copy {
   int32_t kernel = 0, device = 0;
   int32_t readers = 0;   // kernels that have not finished
   int32_t next = kNone;  // copy of the same kernel
+  bool made = false;     // by the receiver (HostThreads)
 };
 
 struct Kind {
@@ -64,6 +66,7 @@ struct SimulatorState {
   std::vector<Copy> copies;
   Fetches fetches;
   std::vector<int32_t> idle_or_changed;
+  HostSegments segments;  // where devices are threads
 
   double factor(int32_t op) const { return costs.factor.empty() ? 1.0 : costs.factor[op]; }
 

@@ -88,7 +88,11 @@ nlohmann::json topology_to_json(const sim::Topology& topology) {
   for (const sim::Link& link : topology.links)
     links.push_back(
         {{"name", link.name}, {"bytes_per_second", link.bytes_per_second}, {"latency_seconds", link.latency_seconds}});
-  return {{"name", topology.name}, {"devices", devices}, {"links", links}, {"routes", topology.routes}};
+  nlohmann::json out = {{"name", topology.name}, {"devices", devices}, {"links", links}, {"routes", topology.routes}};
+  if (topology.threads)
+    out["threads"] = {{"segment_seconds", topology.threads->segment_seconds},
+                      {"wake_seconds", topology.threads->wake_seconds}};
+  return out;
 }
 
 sim::Topology topology_from_json(const nlohmann::json& json) {
@@ -101,6 +105,8 @@ sim::Topology topology_from_json(const nlohmann::json& json) {
     }
     for (const nlohmann::json& row : json.at("links"))
       topology.links.push_back({row.at("name"), row.at("bytes_per_second"), row.at("latency_seconds")});
+    if (json.contains("threads"))
+      topology.threads = HostThreads{json["threads"].at("segment_seconds"), json["threads"].at("wake_seconds")};
     json.at("routes").get_to(topology.routes);
     const size_t devices = topology.devices.size();
     if (devices == 0 || topology.routes.size() != devices * devices)

@@ -233,10 +233,13 @@ Topology parse_topology(const std::string& text, const std::string& what) {
                 what + " line " + std::to_string(e.source().begin.line));
   }
   Section file(table, what, "");
-  file.only({"name", "switches", "device", "link"});
+  file.only({"name", "switches", "device", "link", "segment_us", "wake_us"});
   Topology topology;
   Network network;
   topology.name = file.text("name", what);
+  if (table.contains("segment_us") || table.contains("wake_us"))
+    topology.threads =
+        HostThreads{file.not_negative("segment_us", 0, 1e6) * 1e-6, file.not_negative("wake_us", 0, 1e6) * 1e-6};
   read_devices(file, topology, network);
   for (const std::string& name : file.names("switches", false)) network.add(name, file.where("switches"));
   for (Section& section : file.sections("link")) read_link(section, topology, network);

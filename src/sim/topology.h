@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,8 +30,17 @@ struct Link {
   double latency_seconds = 0;
 };
 
+// Devices that are threads of one process (`hone place --run`): each runs its operations in segments, and a segment begins where a value
+// of another device is waited for, or after one that another device needs. The receiver copies, before the segment, and computes nothing
+// meanwhile.
+struct HostThreads {
+  double segment_seconds = 0;  // of a segment, beside its kernels
+  double wake_seconds = 0;     // until a device that waits for a value goes on
+};
+
 struct Topology {
   std::string name;
+  std::optional<HostThreads> threads;
   std::vector<Device> devices;               // at least one
   std::vector<Link> links;                   // the two directions of a wire are separate links unless shared
   std::vector<std::vector<int32_t>> routes;  // [from * devices + to]: links in order; empty on the diagonal

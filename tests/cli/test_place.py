@@ -301,10 +301,15 @@ class RunTest(PlaceTest):
             self.assertTrue(any("on 2 devices" in ran[s]["note"] for s in ("roundrobin", "random")), f"{name}: {ran}")
             self.assertGreater(ran["roundrobin"]["seconds"], 0)
             self.assertGreater(ran["roundrobin"]["to_one_thread"]["ratio"], 0)
+            self.assertEqual((answer["parameters"], answer["costs"]), ("copied", "predicted"))
+            # What is simulated is what runs: the same values cross. Of a loop's results only those that are read.
+            for row in answer["table"] if name != "lstm_scan" else ():
+                self.assertIn(f"of {row['transferred_bytes']:.0f} bytes", row["run"]["note"], row["strategy"])
 
     def test_what_cannot_be_run_is_refused(self):
         for words, hint in (
             ((BLOCK, "--devices", "cpu1", "--tasks", "placement"), "2 to 8"),
+            ((BLOCK, "--devices", "gpu2-nvlink", "--tasks", "placement"), "host devices"),
             ((BLOCK, "--devices", "cpu2"), "--tasks placement"),
             (("diamond.json", "--devices", "cpu2", "--tasks", "placement"), "task graph"),
             ((BLOCK, "--devices", "cpu2", "--tasks", "placement", "--threads", "2"), "--threads"),

@@ -121,6 +121,29 @@ TEST_CASE("a module becomes a task graph", "[place]") {
                                                {"exp.3>while.4", 1}});
 }
 
+TEST_CASE("kernels are operations, and loops take the time of theirs", "[place]") {
+  GraphSources sources;
+  sources.names["broadcast.9"] = "broadcast.3";
+  sources.whole_instructions = true;
+  PlacedProgram placed;
+  placed.compiled = CompiledProgram{a_module(), {{"while.4", 5}}, {}};
+  placed.program = program_graph(placed.compiled->module, sources);
+  std::map<std::string, double> seconds;
+  const auto times = seconds_of_kernels(placed, {{"dot.1", 3}, {"wrapped_broadcast", 2}, {"step", 0.5}});
+  for (size_t i = 0; i < times.size(); ++i) {
+    CHECK(placed.program.graph.ops[i].name == placed.program.instructions[i]);
+    seconds[placed.program.instructions[i]] = times[i];
+  }
+  CHECK(seconds["dot.1"] == 3);
+  CHECK(seconds["wrapped_broadcast"] == 2);
+  CHECK(seconds["while.4"] == Approx(5 * 0.5));
+  CHECK(seconds["exp.3"] == 0);  // unknown
+  const double moved = 4 * 8 * 16 / kMovedBytes;
+  const auto unknown = seconds_of_kernels(placed, {});
+  for (size_t i = 0; i < unknown.size(); ++i)
+    CHECK(unknown[i] == (placed.program.instructions[i] == "while.4" ? Approx(5 * moved) : Approx(0)));
+}
+
 TEST_CASE("XLA's own costs are taken where they are known", "[place]") {
   GraphSources sources;
   sources.costs["dot.1"] = {7, 3, 100, 50};

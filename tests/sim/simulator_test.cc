@@ -90,6 +90,47 @@ TEST_CASE("a step computed by hand", "[sim]") {
   CHECK(simulator.run({}).step_seconds == 8);
 }
 
+TEST_CASE("devices that are threads copy for themselves, in segments", "[sim]") {
+  // As above. a begins a segment. b follows at once, but c needs a, so b is a segment of its own, which the next operation of its device pays.
+  TaskGraph graph = a_graph({an_op("a", 2, 3), an_op("b", 1, 1), an_op("c", 4, 2), an_op("d", 1, 5)},
+                            {{0, 1}, {0, 2}, {1, 3}, {2, 3}});
+  Topology topology = unit_topology(2);
+  topology.threads = HostThreads{.segment_seconds = 10, .wake_seconds = 100};
+  Simulator simulator(graph, topology);
+  StepTrace trace;
+  const StepReport r = simulator.run({{0, 0, 1, 0}, {}, {}}, &trace);
+  const double a = 10 + 2, c = 3 + 100 + 10 + 4, d = 2 + 100 + 10 + 10 + 1;
+  CHECK(r.step_seconds == a + c + d);
+  CHECK(r.busy_seconds == std::vector<double>{a + 1 + d, c});
+  CHECK(r.link_seconds == std::vector<double>{3, 2});
+  CHECK(simulator.run({}).step_seconds == 10 + 8);
+  REQUIRE(trace.transfers.size() == 2);
+  CHECK(trace.transfers[0].start == a);
+}
+
+TEST_CASE("a thread copies a value once, and does not wait for what is there", "[sim]") {
+  // e keeps the second device busy until a is there; b and c then read it in one segment.
+  TaskGraph graph = a_graph({an_op("a", 2, 3), an_op("e", 50), an_op("b", 1), an_op("c", 1)}, {{0, 2}, {0, 3}, {1, 2}});
+  Topology topology = unit_topology(2);
+  topology.threads = HostThreads{.segment_seconds = 10, .wake_seconds = 100};
+  const StepReport r = Simulator(graph, topology).run({{0, 1, 1, 1}, {}, {}});
+  CHECK(r.transferred_bytes == 3);
+  CHECK(r.step_seconds == 10 + 50 + 3 + 10 + 1 + 1);
+}
+
+TEST_CASE("a limit decides as the whole simulation does where devices are threads", "[sim]") {
+  Rng rng(7);
+  Topology topology = unit_topology(3, 2);
+  topology.threads = HostThreads{.segment_seconds = 3, .wake_seconds = 5};
+  for (int i = 0; i < 50; ++i) {
+    Simulator simulator(random_graph(20, rng), topology);
+    const Plan plan{random_placement(simulator.graph().size(), 3, rng), {}, {}};
+    const double seconds = simulator.run(plan).step_seconds;
+    CHECK(simulator.run_within(plan, {.seconds = seconds}).step_seconds == seconds);
+    CHECK(std::isinf(simulator.run_within(plan, {.seconds = seconds - 0.5}).step_seconds));
+  }
+}
+
 TEST_CASE("memory that does not suffice makes a plan invalid, not slow", "[sim]") {
   const TaskGraph graph =
       a_graph({an_op("w", 0, 6, OpKind::Input), an_op("a", 2, 3), an_op("b", 1, 1)}, {{0, 1}, {1, 2}});

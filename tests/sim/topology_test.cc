@@ -41,6 +41,15 @@ TEST_CASE("a topology reads with units", "[sim]") {
   CHECK(t.memory_bytes() == 2.0 * 1024 * 1024 * 1024);
 }
 
+TEST_CASE("devices can be threads of one process", "[sim]") {
+  CHECK_FALSE(parse_topology(kDevice + kLink, "t.toml").threads);
+  const Topology t = parse_topology("segment_us = 12\nwake_us = 20\n" + kDevice + kLink, "t.toml");
+  REQUIRE(t.threads);
+  CHECK(t.threads->segment_seconds == Approx(12e-6));
+  CHECK(t.threads->wake_seconds == Approx(20e-6));
+  CHECK(refusal("segment_us = -1\n" + kDevice + kLink).starts_with("must be a number from 0"));
+}
+
 TEST_CASE("routes pass through switches, and a shared link is a single link", "[sim]") {
   const std::string star =
       "switches = [\"s\"]\n" + kDevice +

@@ -3,9 +3,12 @@
 #include <atomic>
 #include <barrier>
 #include <exception>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
+#include <tuple>
 
 #include "base/clock.h"
 #include "measure/host_client.h"
@@ -19,8 +22,8 @@ namespace {
 using Buffers = std::vector<std::unique_ptr<xla::PjRtBuffer>>;
 
 // The module has been through XLA's passes.
-xla::CompileOptions segment_options(const CompileTarget& target, int device) {
-  xla::CompileOptions options = host_options(target, {device});
+xla::CompileOptions segment_options(const CompileTarget& target) {
+  xla::CompileOptions options = host_options(target, {0});
   options.executable_build_options.mutable_debug_options()->set_xla_disable_all_hlo_passes(true);
   return options;
 }
@@ -31,18 +34,22 @@ struct PlacedRun::Client {
   int devices = 1;
   double compile_ms = 0;
   Segments segments;
-  std::unique_ptr<xla::PjRtClient> pjrt;
+  // [devices]: a client for each. The devices of one client share its threads, and its calling thread computes beside them: a device would
+  // have two.
+  std::vector<std::unique_ptr<xla::PjRtClient>> pjrt;
   std::vector<xla::PjRtMemorySpace*> memory;  // [devices]
   std::vector<std::unique_ptr<xla::PjRtLoadedExecutable>> executables;
   std::vector<Buffers> inputs;   // [devices][parameters], null where the device reads it not
   std::vector<Buffers> results;  // [segments]
-  std::vector<Buffers> copies;   // [segments]: what was copied for it
+  std::vector<std::map<std::pair<int, int>, std::unique_ptr<xla::PjRtBuffer>>>
+      copies;  // [devices]: by segment and result
 
   struct Run {
     std::vector<std::atomic<int>> done;  // [segments]: 1, or 2 after a failure
     std::mutex mutex;
     std::exception_ptr failed;
   };
+  std::unique_ptr<xla::PjRtBuffer> copied(xla::PjRtBuffer& buffer, int device);
   void run_segment(size_t s, Run& run);
   void run_device(int device, Run& run);
 };
@@ -52,14 +59,15 @@ PlacedRun::PlacedRun(const xla::HloModule& program, const Placement& placement, 
   Client& c = *client_;
   c.devices = placement.devices;
   c.segments = cut(program, target, placement);
-  c.pjrt = host_client(c.devices, target.threads, /*asynchronous=*/false);
-  for (int d = 0; d < c.devices; ++d)
-    c.memory.push_back(take(c.pjrt->addressable_devices()[d]->default_memory_space(), "memory of a device"));
+  for (int d = 0; d < c.devices; ++d) {
+    c.pjrt.push_back(host_client(1, target.threads, /*asynchronous=*/true));
+    c.memory.push_back(take(c.pjrt[d]->addressable_devices()[0]->default_memory_space(), "memory of a device"));
+  }
   const double start_s = steady_s();
   at_stage(Stage::Codegen, [&] {
     for (const Segment& segment : c.segments.segments)
-      c.executables.push_back(take(c.pjrt->CompileAndLoad(xla::XlaComputation(segment.module->ToProto()),
-                                                          segment_options(target, segment.device)),
+      c.executables.push_back(take(c.pjrt[segment.device]->CompileAndLoad(
+                                       xla::XlaComputation(segment.module->ToProto()), segment_options(target)),
                                    "compile a segment"));
   });
   c.compile_ms = ms_since(start_s);
@@ -81,10 +89,23 @@ void PlacedRun::set_inputs(const std::vector<xla::Literal>& inputs) {
   for (int d = 0; d < c.devices; ++d) {
     c.inputs[d].resize(inputs.size());
     for (int i : read[d]) {
-      c.inputs[d][i] = take(c.pjrt->BufferFromHostLiteral(inputs.at(i), c.memory[d]), "input");
+      c.inputs[d][i] = take(c.pjrt[d]->BufferFromHostLiteral(inputs.at(i), c.memory[d]), "input");
       check(c.inputs[d][i]->GetReadyFuture().Await(), "input");
     }
   }
+}
+
+// By this thread.
+std::unique_ptr<xla::PjRtBuffer> PlacedRun::Client::copied(xla::PjRtBuffer& buffer, int device) {
+  const auto from = take(buffer.AcquireExternalReference(), "copy");
+  const xla::Shape& shape = buffer.on_device_shape();
+  auto copy = take(pjrt[device]->BufferFromHostBuffer(
+                       from->OpaqueDeviceMemoryDataPointer(), shape.element_type(), shape.dimensions(), std::nullopt,
+                       xla::PjRtClient::HostBufferSemantics::kImmutableOnlyDuringCall, nullptr, memory[device],
+                       /*device_layout=*/nullptr),
+                   "copy");
+  check(copy->GetReadyFuture().Await(), "copy");
+  return copy;
 }
 
 void PlacedRun::Client::run_segment(size_t s, Run& run) {
@@ -99,15 +120,13 @@ void PlacedRun::Client::run_segment(size_t s, Run& run) {
     if (run.done[value.segment] != 1) throw RunError("another device failed");
     xla::PjRtBuffer* buffer = results[value.segment].at(value.result).get();
     if (segments.segments[value.segment].device != segment.device) {
-      copies[s].push_back(take(buffer->CopyToMemorySpace(memory[segment.device]), "copy"));
-      buffer = copies[s].back().get();
-      check(buffer->GetReadyFuture().Await(), "copy");
+      auto& copy = copies[segment.device][{value.segment, value.result}];
+      if (!copy) copy = copied(*buffer, segment.device);
+      buffer = copy.get();
     }
     arguments.push_back(buffer);
   }
-  xla::ExecuteOptions options;
-  options.execution_mode = xla::ExecuteOptions::ExecutionMode::kSynchronous;
-  auto found = take(executables[s]->Execute({arguments}, options), "run");
+  auto found = take(executables[s]->Execute({arguments}, xla::ExecuteOptions()), "run");
   results[s] = std::move(found.at(0));
   for (const auto& buffer : results[s]) check(buffer->GetReadyFuture().Await(), "run");
 }
@@ -133,7 +152,7 @@ double PlacedRun::run() {
   const size_t count = c.segments.segments.size();
   c.copies.clear();
   c.results.clear();
-  c.copies.resize(count);
+  c.copies.resize(c.devices);
   c.results.resize(count);
   Client::Run run{std::vector<std::atomic<int>>(count), {}, nullptr};
   std::barrier start(c.devices);  // this thread is the first device's
@@ -166,7 +185,8 @@ std::vector<xla::Literal> PlacedRun::outputs() const {
 
 std::string PlacedRun::summary() const {
   std::set<int> used;
-  int64_t copies = 0, bytes = 0;
+  std::set<std::tuple<int, int, int>> copied;  // what was, to which device
+  int64_t bytes = 0;
   const auto& all = client_->segments.segments;
   for (const Segment& segment : all) {
     used.insert(segment.device);
@@ -174,12 +194,12 @@ std::string PlacedRun::summary() const {
     for (size_t i = 0; i < segment.inputs.size(); ++i) {
       const SegmentValue& value = segment.inputs[i];
       if (value.segment < 0 || all[value.segment].device == segment.device) continue;
-      ++copies;
+      if (!copied.insert({value.segment, value.result, segment.device}).second) continue;
       bytes += xla::ShapeUtil::ByteSizeOf(shape.parameter_shape(static_cast<int>(i)));
     }
   }
   return std::to_string(all.size()) + " segments on " + std::to_string(used.size()) + " devices, " +
-         std::to_string(copies) + " copies of " + std::to_string(bytes) + " bytes";
+         std::to_string(copied.size()) + " copies of " + std::to_string(bytes) + " bytes";
 }
 
 }  // namespace hone::xla_side

@@ -32,20 +32,6 @@ bool is_everywhere(const Instruction& i) {
   return i.opcode() == xla::HloOpcode::kParameter || i.opcode() == xla::HloOpcode::kConstant;
 }
 
-std::string name_before_fusion(const Instruction& instruction) {
-  const Instruction* root = &instruction;
-  while (root->opcode() == xla::HloOpcode::kFusion || (only_names(*root) && root != &instruction)) {
-    if (root->opcode() == xla::HloOpcode::kFusion)
-      root = root->fused_expression_root();
-    else if (root->operand_count() > 0)
-      root = root->operand(0);
-    else
-      break;
-  }
-  const std::string& tag = root->metadata().op_type();
-  return tag.starts_with("@") ? tag.substr(1) : std::string(root->name());
-}
-
 // The same bytes as an array whose layout is descending.
 xla::Shape flat(const xla::Shape& shape) {
   std::vector<int64_t> dims;
@@ -132,17 +118,22 @@ class Cutter {
     for (const Instruction* i : order) {
       refuse_what_cannot_be_cut(*i);
       if (!runs(*i)) continue;
-      const auto found = position.find(name_before_fusion(*i));
+      const auto found = position.find(std::string(i->name()));
       if (found == position.end()) continue;
       position_[i] = found->second;
       device_[i] = placement.device_of[found->second].second;
     }
+    if (device_.empty() && !position.empty())
+      throw Error("the placement is of another program: it has no operation of this one", placement.device_of[0].first);
     place_the_others(order);
     open_.assign(placement.devices, -1);
+    last_.assign(placement.devices, nullptr);
   }
 
   Segments run() {
-    for (const Instruction* i : in_order()) add(i);
+    const std::vector<const Instruction*> order = in_order();
+    for (const Instruction* i : order) assign(i);
+    for (const Instruction* i : order) make(i);
     Segments out;
     take_results(out);
     for (auto& builder : builders_) out.segments.push_back(builder->build());
@@ -221,25 +212,34 @@ class Cutter {
     return out;
   }
 
-  void add(const Instruction* i) {
+  // Chooses its segment.
+  void assign(const Instruction* i) {
     const int device = device_[i];
-    int open = open_[device];
     std::vector<const Instruction*> from;
     producers(i, from);
     for (const Instruction* producer : from) {
       const int other = segment_of_.at(producer);
       if (builders_[other]->device == device) continue;
-      if (!closed_[other]) close(other);
-      if (open >= 0 && *closed_[other] > opened_[open]) {  // what is in it does not have to wait
-        close(open);
-        open = -1;
-      }
+      if (!closed_[other]) end(other, from);
+      const int open = open_[device];
+      if (open >= 0 && *closed_[other] > opened_[open]) close(open);  // what is in it does not have to wait
     }
-    if (open < 0) open = open_segment(device);
+    const int open = open_[device];
+    segment_of_[i] = open >= 0 ? open : open_segment(device);
+    last_[device] = i;
+  }
+  // Another device now needs some of its results. Its last operation may still run: unless it is needed too, it is left to the next.
+  void end(int segment, const std::vector<const Instruction*>& needed) {
+    const int device = builders_[segment]->device;
+    const Instruction* last = last_[device];
+    close(segment);
+    if (std::find(needed.begin(), needed.end(), last) == needed.end()) segment_of_[last] = open_segment(device);
+  }
+  void make(const Instruction* i) {
+    const int segment = segment_of_.at(i);
     std::vector<Instruction*> operands;
-    for (const Instruction* operand : i->operands()) operands.push_back(resolved(operand, open));
-    builders_[open]->clone(i, operands);
-    segment_of_[i] = open;
+    for (const Instruction* operand : i->operands()) operands.push_back(resolved(operand, segment));
+    builders_[segment]->clone(i, operands);
   }
   int open_segment(int device) {
     const int segment = static_cast<int>(builders_.size());
@@ -313,7 +313,8 @@ class Cutter {
   std::vector<std::unique_ptr<SegmentBuilder>> builders_;
   std::vector<std::optional<int64_t>> closed_;  // [segments]: when
   std::vector<int64_t> opened_;
-  std::vector<int> open_;  // [devices]: the segment that still grows; -1 = none
+  std::vector<int> open_;                 // [devices]: the segment that still grows; -1 = none
+  std::vector<const Instruction*> last_;  // [devices]: assigned last
   int64_t clock_ = 0;
 };
 

@@ -12,8 +12,8 @@ namespace hone::xla_side {
 
 struct Placement {
   int devices = 1;
-  // Operations by their names before fusion, in the order in which they begin, each with its device. A kernel runs on that of the
-  // operation whose result it writes; what is not listed runs where its first operand or first reader does.
+  // Operations of the lowered program by name, in the order in which they begin, each with its device. What is not listed runs where its
+  // first operand or first reader does.
   std::vector<std::pair<std::string, int>> device_of;
 };
 
@@ -34,8 +34,9 @@ struct Segments {
   std::vector<SegmentValue> results;  // [leaves of the program's result]
 };
 
-// Lowers the program as default XLA does and cuts it. A segment ends where another device needs one of its results, and before an
-// operation that waits for another device. Loops, calls and conditionals stay whole. Throws Error for what cannot be cut:
+// Lowers the program as default XLA does and cuts it. A segment ends where another device needs one of its results, before an operation
+// that begins earlier than the one that needs them but is not needed, and before an operation that waits for another device. Loops, calls
+// and conditionals stay whole. Throws Error for what cannot be cut:
 // operations with side effects, parameters and results that are tuples of tuples; StageError of passes.
 Segments cut(const xla::HloModule& program, const CompileTarget& target, const Placement& placement);
 
