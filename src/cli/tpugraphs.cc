@@ -1,12 +1,11 @@
 // hone tpugraphs: reads and writes the public data set's files.
-#include "data/tpugraphs.h"
+#include "cli/tpugraphs.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "base/error.h"
@@ -15,11 +14,9 @@
 #include "base/progress.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "cli/cli.h"
-#include "data/layout_space.h"
+#include "data/submission.h"
 #include "data/zip.h"
 #include "features/opcodes.h"
-#include "graph/hlo_reader.h"
 
 namespace hone::cli {
 
@@ -28,22 +25,12 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr int kTileAnswers = 5;  // of the competition, per kernel
-
-struct TpuGraphsCommand {
-  std::shared_ptr<OutputOptions> output;
-  ProgramOptions program;
-  std::vector<std::string> files;
-  std::string out, data, collection, stage = "source", db;
-};
-
 std::string stem_of(const std::string& path) { return fs::path(path).stem().string(); }
 
 std::span<const uint8_t> bytes_of(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-bool is_npz(const std::string& content) { return is_zip(bytes_of(content)); }
 bool is_csv(const std::string& content) { return content.rfind("ID,", 0) == 0; }
 
 std::vector<features::TuningModule> read_tuning(const std::string& content, const std::string& path) {
@@ -54,7 +41,95 @@ std::vector<features::TuningModule> read_tuning(const std::string& content, cons
   }
 }
 
-// The modules of a tuning file; empty for another kind of file, for example a program.
+// ---- inspect
+
+int64_t distinct_configurations(const TpuGraph& graph) {
+  if (graph.configurations() == 0) return 0;
+  const size_t width = graph.config_feat.size() / graph.runtime_ns.size();
+  std::set<uint64_t> seen;
+  for (int64_t c = 0; c < graph.configurations(); ++c)
+    seen.insert(hash64({reinterpret_cast<const char*>(graph.config_feat.data() + c * width), width * sizeof(float)}));
+  return static_cast<int64_t>(seen.size());
+}
+
+json inspect_csv(const TpuGraphsCommand& command, const std::string& path, const std::string& content) {
+  const std::vector<SubmissionRow> rows = decode_submission(content, path);
+  std::map<std::string, int64_t> collections;
+  for (const SubmissionRow& row : rows) ++collections[row.collection];
+  json out = {{"file", path}, {"rows", rows.size()}, {"collections", collections}};
+  if (!command.data.empty())
+    out["rows_checked"] = check_submission(rows, ranked_graphs({&command.data, 1}), path, /*all=*/false);
+  return out;
+}
+
+int inspect_command(const TpuGraphsCommand& command) {
+  const std::string& path = command.files.at(0);
+  const std::string content = read_file(path);
+  if (is_csv(content)) {
+    const json summary = inspect_csv(command, path, content);
+    if (command.output->json) {
+      print(summary);
+      return 0;
+    }
+    fmt::print("{}: {} rows\n", path, summary["rows"].get<int64_t>());
+    for (const auto& [name, count] : summary["collections"].items())
+      fmt::print("    {:<28} {:>7}\n", name, count.get<int64_t>());
+    if (summary.contains("rows_checked"))
+      fmt::print("  {} of them agree with their graphs\n", summary["rows_checked"].get<int64_t>());
+    return 0;
+  }
+  const std::vector<TpuGraph> graphs = graphs_of_file(path);
+  json list = json::array();
+  for (const TpuGraph& graph : graphs) list.push_back(graph_json(graph, path));
+  if (command.output->json)
+    print(list.size() == 1 ? list[0] : json{{"file", path}, {"graphs", list}});
+  else
+    for (const json& graph : list) print_graph(graph);
+  return 0;
+}
+
+// ---- import
+
+// Files are read twice, so that nothing is written if one is not valid and only one is in memory at a time.
+int import_command(const TpuGraphsCommand& command) {
+  std::set<std::string> names;
+  for (const std::string& path : command.files)
+    for (const TpuGraph& graph : graphs_of_file(path))
+      if (!names.insert(graph.name).second)
+        throw Error(fmt::format("two graphs are called '{}'", graph.name), path,
+                    "import them into folders of their own");
+  std::error_code failed;
+  fs::create_directories(command.out, failed);
+  if (failed) throw RunError("cannot make the folder: " + failed.message(), command.out);
+  ProgressOptions shown;
+  shown.total = static_cast<double>(command.files.size());
+  shown.quiet = command.output->quiet;
+  Progress progress("import", shown);
+  json list = json::array();
+  for (size_t i = 0; i < command.files.size() && !interrupted(); ++i) {
+    for (const TpuGraph& graph : graphs_of_file(command.files[i])) {
+      const std::string path = (fs::path(command.out) / (graph.name + ".npz")).string();
+      write_tpu_graph(path, graph);
+      list.push_back({{"file", path},
+                      {"name", graph.name},
+                      {"collection", tpu_collection_name(graph.collection)},
+                      {"nodes", graph.nodes()},
+                      {"configurations", graph.configurations()}});
+    }
+    progress.update(static_cast<double>(i + 1), command.files[i]);
+  }
+  progress.finish();
+  if (command.output->json)
+    print({{"folder", command.out}, {"graphs", list}});
+  else
+    fmt::print("{}: {} graphs\n", command.out, list.size());
+  return 0;
+}
+
+}  // namespace
+
+bool is_npz(const std::string& content) { return is_zip(bytes_of(content)); }
+
 std::vector<features::TuningModule> try_tuning(const std::string& content) {
   try {
     return features::read_tuning_data(content);
@@ -63,8 +138,6 @@ std::vector<features::TuningModule> try_tuning(const std::string& content) {
   }
 }
 
-// The graphs of a tuning file. One graph is named after the file; several also have the module's fingerprint in their
-// names.
 std::vector<TpuGraph> graphs_of(const std::vector<features::TuningModule>& modules, const std::string& path) {
   std::vector<TpuGraph> graphs;
   std::set<std::string> names;
@@ -77,15 +150,12 @@ std::vector<TpuGraph> graphs_of(const std::vector<features::TuningModule>& modul
   return graphs;
 }
 
-// ---- inspect
-
-int64_t distinct_configurations(const TpuGraph& graph) {
-  if (graph.configurations() == 0) return 0;
-  const size_t width = graph.config_feat.size() / graph.runtime_ns.size();
-  std::set<uint64_t> seen;
-  for (int64_t c = 0; c < graph.configurations(); ++c)
-    seen.insert(hash64({reinterpret_cast<const char*>(graph.config_feat.data() + c * width), width * sizeof(float)}));
-  return static_cast<int64_t>(seen.size());
+std::vector<TpuGraph> graphs_of_file(const std::string& path) {
+  const std::string content = read_file(path);
+  if (!is_npz(content)) return graphs_of(read_tuning(content, path), path);
+  std::vector<TpuGraph> graphs;
+  graphs.push_back(decode_tpu_graph(decode_npz(bytes_of(content), path), stem_of(path), path));
+  return graphs;
 }
 
 json graph_json(const TpuGraph& graph, const std::string& file) {
@@ -127,184 +197,54 @@ void print_graph(const json& graph) {
     fmt::print("    {:<28} {:>7}\n", opcodes[i].second, -opcodes[i].first);
 }
 
-// Every graph file below a folder, by name.
-std::map<std::string, std::string> graph_files(const std::string& folder) {
-  if (!fs::is_directory(folder)) throw Error("there is no such folder", folder);
-  std::map<std::string, std::string> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (entry.path().extension() == ".npz") files[entry.path().stem().string()] = entry.path().string();
-  return files;
+namespace {
+
+void add_export(CLI::App& sub, TpuGraphsCommand& command) {
+  sub.add_option("FILE", command.files,
+                 "program, tuning file (.pb) or graph (.npz); for .csv graphs and tuning files with run times")
+      ->required()
+      ->type_name("");
+  sub.add_option("-o,--output", command.out,
+                 "file to write: .npz, or .csv of configurations by run time; with --collection tile a folder")
+      ->required()
+      ->type_name("FILE");
+  sub.add_option(
+      "--collection", command.collection,
+      "what a program becomes: layout (its graph as XLA:CPU's layout assignment receives it, with the layouts "
+      "in --db) or tile (its kernels with the tiles in --db); for .csv the collection in the IDs, as "
+      "layout:xla:random");
+  sub.add_option("--stage", command.stage,
+                 "stage of a program: source (as it is) or layout (as XLA:CPU's layout assignment receives it) "
+                 "(default source; with --collection layout: layout)")
+      ->check(one_of({"source", "layout"}));
+  sub.add_option("--db", command.db, "database of hone collect layout, or of hone collect tile")->type_name("FILE");
+  sub.add_option(
+      "--host", command.host,
+      "host whose measurements in --db are taken (default: of layouts this machine, of tiles the one with most)");
+  sub.add_option("--threads", command.program.threads, "threads of one run (default 1)");
+  add_max_isa_option(sub, command.program.max_isa);
 }
 
-json inspect_csv(const TpuGraphsCommand& command, const std::string& path, const std::string& content) {
-  const std::vector<KaggleRow> rows = decode_kaggle_csv(content, path);
-  std::map<std::string, int64_t> collections;
-  for (const KaggleRow& row : rows) ++collections[row.collection];
-  json out = {{"file", path}, {"rows", rows.size()}, {"collections", collections}};
-  if (command.data.empty()) return out;
-  const std::map<std::string, std::string> files = graph_files(command.data);
-  int64_t checked = 0;
-  for (const KaggleRow& row : rows) {
-    const auto file = files.find(row.name);
-    if (file == files.end()) continue;
-    check_kaggle_row(row, read_tpu_graph(file->second), path);
-    ++checked;
-  }
-  out["rows_checked"] = checked;
-  return out;
+void add_rank(CLI::App& sub, TpuGraphsCommand& command) {
+  sub.add_option("DATA", command.files, "files of the data set (.npz), or folders of them")->required()->type_name("");
+  sub.add_option("-o,--output", command.out, "file to write (.csv)")->required()->type_name("FILE");
+  sub.add_option(
+         "--model-file", command.models,
+         "weights of hone train layout; give one of layouts and one of tiles to rank both (default: the shipped ranker "
+         "of layouts)")
+      ->type_name("FILE");
+  sub.add_option("--collection", command.collection,
+                 "collection in the IDs, as layout:xla:random (default: from the files' folders)");
+  sub.add_option("--threads", command.threads, "threads of the models (default 1)")->check(above_zero());
 }
 
-int inspect_command(const TpuGraphsCommand& command) {
-  const std::string& path = command.files.at(0);
-  const std::string content = read_file(path);
-  if (is_csv(content)) {
-    const json summary = inspect_csv(command, path, content);
-    if (command.output->json) {
-      print(summary);
-      return 0;
-    }
-    fmt::print("{}: {} rows\n", path, summary["rows"].get<int64_t>());
-    for (const auto& [name, count] : summary["collections"].items())
-      fmt::print("    {:<28} {:>7}\n", name, count.get<int64_t>());
-    if (summary.contains("rows_checked"))
-      fmt::print("  {} of them agree with their graphs\n", summary["rows_checked"].get<int64_t>());
-    return 0;
-  }
-  std::vector<TpuGraph> graphs;
-  if (is_npz(content))
-    graphs.push_back(decode_tpu_graph(decode_npz(bytes_of(content), path), stem_of(path), path));
-  else
-    graphs = graphs_of(read_tuning(content, path), path);
-  json list = json::array();
-  for (const TpuGraph& graph : graphs) list.push_back(graph_json(graph, path));
-  if (command.output->json)
-    print(list.size() == 1 ? list[0] : json{{"file", path}, {"graphs", list}});
-  else
-    for (const json& graph : list) print_graph(graph);
-  return 0;
-}
-
-// ---- import
-
-std::vector<TpuGraph> graphs_of_file(const std::string& path) {
-  const std::string content = read_file(path);
-  if (!is_npz(content)) return graphs_of(read_tuning(content, path), path);
-  std::vector<TpuGraph> graphs;
-  graphs.push_back(decode_tpu_graph(decode_npz(bytes_of(content), path), stem_of(path), path));
-  return graphs;
-}
-
-// Files are read twice, so that nothing is written if one is not valid and only one is in memory at a time.
-int import_command(const TpuGraphsCommand& command) {
-  std::set<std::string> names;
-  for (const std::string& path : command.files)
-    for (const TpuGraph& graph : graphs_of_file(path))
-      if (!names.insert(graph.name).second)
-        throw Error(fmt::format("two graphs are called '{}'", graph.name), path,
-                    "import them into folders of their own");
-  std::error_code failed;
-  fs::create_directories(command.out, failed);
-  if (failed) throw RunError("cannot make the folder: " + failed.message(), command.out);
-  ProgressOptions shown;
-  shown.total = static_cast<double>(command.files.size());
-  shown.quiet = command.output->quiet;
-  Progress progress("import", shown);
-  json list = json::array();
-  for (size_t i = 0; i < command.files.size() && !interrupted(); ++i) {
-    for (const TpuGraph& graph : graphs_of_file(command.files[i])) {
-      const std::string path = (fs::path(command.out) / (graph.name + ".npz")).string();
-      write_tpu_graph(path, graph);
-      list.push_back({{"file", path},
-                      {"name", graph.name},
-                      {"collection", tpu_collection_name(graph.collection)},
-                      {"nodes", graph.nodes()},
-                      {"configurations", graph.configurations()}});
-    }
-    progress.update(static_cast<double>(i + 1), command.files[i]);
-  }
-  progress.finish();
-  if (command.output->json)
-    print({{"folder", command.out}, {"graphs", list}});
-  else
-    fmt::print("{}: {} graphs\n", command.out, list.size());
-  return 0;
-}
-
-// ---- export
-
-// The operations whose layouts are configurable in the data set.
-bool configurable_in_data_set(const Node& node) {
-  return node.opcode == "convolution" || node.opcode == "dot" || node.opcode == "reshape";
-}
-
-TpuGraph graph_of_program(const TpuGraphsCommand& command, const std::string& path) {
-  ProgramOptions options = command.program;
-  options.program = path;
-  const OpenedProgram opened = open_program(options);
-  tune::Session& session = *opened.session;
-  if (command.stage == "layout") {
-    const auto layouts = layout_space_from(session.list_layouts());
-    std::vector<Record> rows;
-    if (!command.db.empty())
-      rows = open_existing_database(command.db)
-                 .find_program(session.program().program, session.host(), session.target().threads,
-                               session.worker_info().xla_version);
-    return to_tpu_graph(layouts, opened.file.name, rows);
-  }
-  const auto& proto = opened.session->program().module_proto;
-  const HloGraph module = read_hlo_graph({reinterpret_cast<const char*>(proto.data()), proto.size()});
-  std::vector<int64_t> configurable;
-  for (size_t i = 0; i < module.nodes.size(); ++i)
-    if (configurable_in_data_set(module.nodes[i])) configurable.push_back(static_cast<int64_t>(i));
-  return tpu_graph_of(module, std::move(configurable), opened.file.name, path);
-}
-
-// Configurations by measured run time, best first: the correct answer, for checking an evaluation.
-KaggleRow answer_of(const TpuGraph& graph, const std::string& collection, const std::string& path) {
-  if (graph.hidden()) throw Error("the run times are not known: nothing to rank", path);
-  KaggleRow row{collection.empty() ? tpu_collection_name(graph.collection) : collection, graph.name, {}, 0};
-  row.configs.resize(graph.runtime_ns.size());
-  std::iota(row.configs.begin(), row.configs.end(), 0);
-  const auto time = [&](int64_t c) {
-    return graph.runtime_ns[c] / (graph.normalizer_ns.empty() ? 1 : graph.normalizer_ns[c]);
-  };
-  std::stable_sort(row.configs.begin(), row.configs.end(), [&](int64_t a, int64_t b) { return time(a) < time(b); });
-  if (graph.collection == TpuCollection::Tile && row.configs.size() > kTileAnswers) row.configs.resize(kTileAnswers);
-  return row;
-}
-
-int export_csv(const TpuGraphsCommand& command) {
-  std::vector<KaggleRow> rows;
-  for (const std::string& path : command.files)
-    for (const TpuGraph& graph : graphs_of_file(path)) rows.push_back(answer_of(graph, command.collection, path));
-  write_file(command.out, encode_kaggle_csv(rows));
-  if (command.output->json)
-    print({{"output", command.out}, {"rows", rows.size()}});
-  else
-    fmt::print("{}: {} rows\n", command.out, rows.size());
-  return 0;
-}
-
-int export_command(const TpuGraphsCommand& command) {
-  if (command.out.ends_with(".csv")) return export_csv(command);
-  if (!command.out.ends_with(".npz")) throw Error("the output must end in .npz or .csv", command.out);
-  if (!command.db.empty() && command.stage != "layout")
-    throw Error("a database has layouts measured of the program as XLA lays it out", "--db", "add --stage layout");
-  if (command.files.size() != 1) throw Error("one program or tuning file makes one .npz file", "FILE");
-  const std::string& path = command.files[0];
-  const std::vector<features::TuningModule> modules =
-      fs::is_directory(path) ? std::vector<features::TuningModule>() : try_tuning(read_file(path));
-  if (modules.size() > 1)
-    throw Error(fmt::format("the file has {} modules, an .npz file holds one", modules.size()), path,
-                "hone tpugraphs import writes a folder");
-  const TpuGraph graph = modules.empty() ? graph_of_program(command, path) : graphs_of(modules, path)[0];
-  write_tpu_graph(command.out, graph);
-  json summary = graph_json(graph, command.out);
-  if (command.output->json)
-    print(summary);
-  else
-    print_graph(summary);
-  return 0;
+void add_check(CLI::App& sub, TpuGraphsCommand& command) {
+  sub.add_option("FILE", command.data, "the answer (.csv)")->required()->type_name("");
+  sub.add_option("DATA", command.files, "all files of the data set that it is for (.npz), or folders of them")
+      ->required()
+      ->type_name("");
+  sub.add_option("--collection", command.collection,
+                 "collection in the IDs, as layout:xla:random (default: from the files' folders)");
 }
 
 }  // namespace
@@ -336,24 +276,11 @@ Runner declare_tpugraphs(CLI::App& app) {
             ->type_name("");
         sub.add_option("-o,--output", command.out, "folder to write")->required()->type_name("FOLDER");
       });
-  add("export", "write a program or a tuning file in the data set's format", export_command,
-      [](CLI::App& sub, TpuGraphsCommand& command) {
-        sub.add_option("FILE", command.files, "program or tuning file (.pb), or for .csv graphs with run times")
-            ->required()
-            ->type_name("");
-        sub.add_option("-o,--output", command.out, "file to write: .npz, or .csv of configurations by run time")
-            ->required()
-            ->type_name("FILE");
-        sub.add_option("--stage", command.stage,
-                       "stage of a program: source (as it is) or layout (as XLA:CPU's layout assignment receives it) "
-                       "(default source)")
-            ->check(one_of({"source", "layout"}));
-        sub.add_option("--db", command.db, "database whose measured layouts are added, with --stage layout")
-            ->type_name("FILE");
-        sub.add_option("--threads", command.program.threads, "threads of one run (default 1)");
-        add_max_isa_option(sub, command.program.max_isa);
-        sub.add_option("--collection", command.collection, "collection in the IDs of a .csv, as layout:xla:random");
-      });
+  add("export", "write a program's graph with its measured layouts, or its kernels with their measured tiles",
+      export_tpugraphs, add_export);
+  add("rank", "rank the configurations of graph files by models, as an answer to the competition (.csv)",
+      rank_tpugraphs, add_rank);
+  add("check", "check an answer to the competition against the files that it is for", check_tpugraphs, add_check);
   return [chosen] { return (*chosen)(); };
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -133,6 +134,10 @@ std::string host_folder(const std::string& host);
 
 // The conditions with the most rows among those that the options allow. Throws Error when there is none.
 MeasuredUnder measured_most(const Database& database, const ExportOptions& options);
+
+// Run times of a kernel's measured options, in ns, by index of the option: the default's (median over its duels) over the option's
+// ratio. Empty unless two options were measured.
+std::map<int, double> tile_run_times(const StoredKernel& kernel, const std::vector<Record>& rows);
 
 struct ExportReport {
   std::string host, xla_version;

@@ -17,26 +17,7 @@ namespace hone::collect {
 
 namespace {
 
-// Run times of a kernel's options, in ns, by option index.
-using Runtimes = std::map<int, double>;
-
-Runtimes tile_runtimes(const StoredKernel& kernel, const std::vector<Record>& rows) {
-  std::vector<double> baselines;
-  std::map<int, std::vector<double>> ratios;
-  for (const Record& row : rows) {
-    if (row.status != "ok") continue;
-    baselines.push_back(row.baseline_ns);
-    const auto option = std::find(kernel.options.begin(), kernel.options.end(), row.decisions);
-    if (option != kernel.options.end()) ratios[static_cast<int>(option - kernel.options.begin())].push_back(row.ratio);
-  }
-  Runtimes runtimes;
-  if (baselines.empty()) return runtimes;
-  const double default_ns = median(baselines);
-  for (const auto& [option, found] : ratios) runtimes[option] = default_ns / median(found);
-  runtimes[kernel.default_option] = default_ns;  // measured in every duel
-  if (runtimes.size() < 2) runtimes.clear();
-  return runtimes;
-}
+using Runtimes = std::map<int, double>;  // as of tile_run_times()
 
 Runtimes fusion_runtimes(const StoredKernel& kernel, const std::vector<Record>& rows) {
   const std::optional<double> ns = default_run_time(rows, kernel.options[kernel.default_option]);
@@ -77,6 +58,24 @@ void write_kernel(const StoredKernel& kernel, const Runtimes& runtimes, DatasetW
 }
 
 }  // namespace
+
+std::map<int, double> tile_run_times(const StoredKernel& kernel, const std::vector<Record>& rows) {
+  std::vector<double> baselines;
+  std::map<int, std::vector<double>> ratios;
+  for (const Record& row : rows) {
+    if (row.status != "ok") continue;
+    baselines.push_back(row.baseline_ns);
+    const auto option = std::find(kernel.options.begin(), kernel.options.end(), row.decisions);
+    if (option != kernel.options.end()) ratios[static_cast<int>(option - kernel.options.begin())].push_back(row.ratio);
+  }
+  std::map<int, double> runtimes;
+  if (baselines.empty()) return runtimes;
+  const double default_ns = median(baselines);
+  for (const auto& [option, found] : ratios) runtimes[option] = default_ns / median(found);
+  runtimes[kernel.default_option] = default_ns;  // measured in every duel
+  if (runtimes.size() < 2) runtimes.clear();
+  return runtimes;
+}
 
 MeasuredUnder measured_most(const Database& database, const ExportOptions& options) {
   std::optional<MeasuredUnder> found;
@@ -130,7 +129,7 @@ ExportReport export_dataset(const Database& database, const std::string& folder,
     if (rows.empty()) continue;
     const std::optional<StoredKernel> kernel = database.find_stored_kernel(summary.fingerprint, options.threads);
     const Runtimes runtimes =
-        options.kind == CollectKind::Tile ? tile_runtimes(*kernel, rows) : fusion_runtimes(*kernel, rows);
+        options.kind == CollectKind::Tile ? tile_run_times(*kernel, rows) : fusion_runtimes(*kernel, rows);
     if (runtimes.empty()) {
       ++report.left_out;
       continue;

@@ -9,6 +9,8 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "data/zip.h"
 #include "features/columns.h"
 #include "features/encode.h"
 #include "features/opcodes.h"
@@ -20,6 +22,7 @@ using features::kTpuGraphsFeatures;
 
 constexpr int kMaxAxis = 5;  // layouts have at most six axes
 constexpr const char* kLayoutConfigs = "node_config_feat";
+constexpr const char* kEdges = "edge_index";
 constexpr uint64_t kPieceBytes = 8 << 20;  // of streamed configurations
 
 template <class To, class From>
@@ -145,8 +148,8 @@ void read_graph(const Reader& in, TpuGraph& graph) {
     graph.node_opcode.push_back(static_cast<uint8_t>(opcodes[i]));
   }
   graph.node_feat = in.numbers<float>("node_feat", {n, kTpuGraphsFeatures});
-  graph.edge_index = in.integers("edge_index", {-1, 2});
-  in.in_range("edge_index", graph.edge_index, n, "nodes");
+  graph.edge_index = in.integers(kEdges, {-1, 2});
+  in.in_range(kEdges, graph.edge_index, n, "nodes");
 }
 
 void read_runtimes(const Reader& in, const char* name, int64_t configurations, std::vector<double>& out) {
@@ -210,6 +213,21 @@ NamedArray array_of(const char* name, const char* type, std::vector<int64_t> dim
     std::memcpy(array.bytes.data() + i * sizeof(To), &value, sizeof(To));
   }
   return array;
+}
+
+// edge_index as an .npy file whose elements are column-major: all users, then all operands.
+std::vector<uint8_t> edges_by_column(const TpuGraph& graph) {
+  std::vector<int64_t> columns;
+  for (size_t column = 0; column < 2; ++column)
+    for (size_t e = column; e < graph.edge_index.size(); e += 2) columns.push_back(graph.edge_index[e]);
+  std::string header = fmt::format("{{'descr': '<i8', 'fortran_order': True, 'shape': ({}, 2), }}", graph.edges());
+  header.append(127 - 10 - header.size(), ' ');  // the elements begin at a multiple of 64
+  header += '\n';
+  const std::string start = std::string("\x93NUMPY\x01", 7) + '\0' + static_cast<char>(header.size()) + '\0' + header;
+  std::vector<uint8_t> file(start.begin(), start.end());
+  const auto* bytes = reinterpret_cast<const uint8_t*>(columns.data());
+  file.insert(file.end(), bytes, bytes + columns.size() * sizeof(int64_t));
+  return file;
 }
 
 // Takes the columns and edges of an encoded graph. Throws Error for unknown opcodes.
@@ -307,9 +325,9 @@ std::vector<NamedArray> tpu_graph_arrays(const TpuGraph& graph) {
   const int64_t n = graph.nodes(), c = graph.configurations();
   const auto nc = static_cast<int64_t>(graph.node_config_ids.size());
   std::vector<NamedArray> out;
-  out.push_back(array_of<int64_t>("edge_index", "s64", {graph.edges(), 2}, graph.edge_index));
   out.push_back(array_of<float>("node_feat", "f32", {n, kTpuGraphsFeatures}, graph.node_feat));
   out.push_back(array_of<uint8_t>("node_opcode", "u8", {n}, graph.node_opcode));
+  out.push_back(array_of<int64_t>(kEdges, "s64", {graph.edges(), 2}, graph.edge_index));
   if (graph.collection == TpuCollection::Tile) {
     out.push_back(array_of<float>("config_feat", "f32", {c, kTileConfigFeatures}, graph.config_feat));
     out.push_back(array_of<int64_t>("config_runtime", "s64", {c}, graph.runtime_ns));
@@ -319,13 +337,22 @@ std::vector<NamedArray> tpu_graph_arrays(const TpuGraph& graph) {
   const auto splits = static_cast<int64_t>(graph.node_splits.size());
   out.push_back(array_of<float>("node_config_feat", "f32", {c, nc, kLayoutConfigFeatures}, graph.config_feat));
   out.push_back(array_of<int64_t>("node_config_ids", "s64", {nc}, graph.node_config_ids));
-  out.push_back(array_of<int64_t>("node_splits", "s64", {1, splits}, graph.node_splits));
   out.push_back(array_of<int64_t>("config_runtime", "s64", {c}, graph.runtime_ns));
+  out.push_back(array_of<int64_t>("node_splits", "s64", {1, splits}, graph.node_splits));
   return out;
 }
 
+std::vector<uint8_t> encode_tpu_graph(const TpuGraph& graph) {
+  ZipWriter writer(/*deflated=*/true);
+  for (const NamedArray& array : tpu_graph_arrays(graph))  // NumPy calls an array of one edge row-major
+    writer.add(array.name + ".npy",
+               array.name == kEdges && graph.edges() > 1 ? edges_by_column(graph) : encode_npy(array));
+  return writer.finish();
+}
+
 void write_tpu_graph(const std::string& path, const TpuGraph& graph) {
-  write_npz(path, tpu_graph_arrays(graph), /*compressed=*/true);
+  const std::vector<uint8_t> file = encode_tpu_graph(graph);
+  write_file(path, {reinterpret_cast<const char*>(file.data()), file.size()});
 }
 
 TpuGraph tpu_graph_of(const HloGraph& module, std::vector<int64_t> configurable, const std::string& name,

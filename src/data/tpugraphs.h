@@ -49,9 +49,11 @@ using LayoutConfigSink = std::function<void(std::span<const float> axes)>;
 // and config_feat stays empty. Also throws Error for tile files.
 TpuGraph stream_layout_graph(const std::string& path, const LayoutConfigSink& sink);
 
-// The arrays with the types and in the order of the data set's own files; run times are rounded to ns.
+// The arrays with the types, the shapes and in the order of the data set's own files; run times are rounded to ns.
 std::vector<NamedArray> tpu_graph_arrays(const TpuGraph& graph);
-void write_tpu_graph(const std::string& path, const TpuGraph& graph);  // as write_npz, compressed
+// The same as a compressed .npz file, in which edge_index is column-major, as in the data set's own files.
+std::vector<uint8_t> encode_tpu_graph(const TpuGraph& graph);
+void write_tpu_graph(const std::string& path, const TpuGraph& graph);  // errors as of write_npz
 
 // One module of a tuning file: layouts if it has configurable nodes, else tiles (the graph is then the fused
 // computation only). Failed runs are omitted. Throws Error for configurations that do not fit the module, opcodes
@@ -60,21 +62,5 @@ TpuGraph tpu_graph_of(const features::TuningModule& module, const std::string& n
 // The graph of a whole module with no configurations yet. `configurable`: indices of nodes.
 TpuGraph tpu_graph_of(const HloGraph& module, std::vector<int64_t> configurable, const std::string& name,
                       const std::string& where);
-
-// A row of a submission to the competition: configurations of one graph, best first.
-struct KaggleRow {
-  std::string collection;  // "tile:xla", "layout:nlp:random"
-  std::string name;        // of the graph
-  std::vector<int64_t> configs;
-  int64_t line = 0;  // in the file
-  bool operator==(const KaggleRow&) const = default;
-};
-// `ID,TopConfigs`, then `collection:name,3;1;2`. Throws Error (where = file and line): another header, invalid
-// numbers, duplicate indices or IDs.
-std::vector<KaggleRow> read_kaggle_csv(const std::string& path);
-std::vector<KaggleRow> decode_kaggle_csv(const std::string& text, const std::string& where);
-std::string encode_kaggle_csv(std::span<const KaggleRow> rows);
-// Throws Error unless the row's indices are in range, and a row of a layout collection has all of them.
-void check_kaggle_row(const KaggleRow& row, const TpuGraph& graph, const std::string& where);
 
 }  // namespace hone
