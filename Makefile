@@ -10,7 +10,7 @@ CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*
 # Set-up is several targets, and one at a time writes .venv.
 .NOTPARALLEL:
 
-.PHONY: fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev build train-tools demo test wheel bench corpus examples reference lint tidy format clean
+.PHONY: fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev build train-tools demo test wheel bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -124,6 +124,26 @@ tables-code-model: setup-bench kernel-code
 	for split in random manual; do $(PYTHON) bench/perf_model/code_model.py $(BUILD)/data/fusion/* $(CODE) \
 	  --split data/splits/$$split.txt --part test --seeds 3 --unseen \
 	  --machine-kernels data/machine-kernels.db --variants "before compiling" "both and ratio" || exit 1; done
+
+# The tables of docs/results/layouts.md: trivial rankers, the shipped ones, networks of three seeds, ceilings: a quarter of an hour on one core,
+# to build/bench/layouts.md. The public files are in the corpus (CORPUS=FOLDER); without it their tables are left out.
+LAYOUTS = $(BUILD)/data/layouts-epyc
+TPU_FILES = $(CORPUS)/timxor+predict_ai_model_runtime_kaggle/data/npz
+TPU_TILES = $(CORPUS)/google-research-datasets+tpu_graphs/tpu_graphs/process_data/tensorflow_ops/testdata/op_tuning_data.pb
+TABLE = $(PYTHON) bench/layout/table.py --hone $(BUILD)/hone --models $(BUILD)/layout/models
+tables-layout: setup-bench train-tools dataset
+	cmake --build $(BUILD) --target bench_kernel_rows
+	for name in layouts layouts-epyc; do $(PYTHON) scripts/dataset.py unpack data/$$name.db.xz $(BUILD)/data/$$name.db || exit 1; done
+	$(PYTHON) scripts/layout_data.py --hone $(BUILD)/hone export --db $(LAYOUTS).db --host "AMD EPYC, 2 cores" --out $(LAYOUTS)
+	mkdir -p $(BUILD)/bench
+	{ $(TABLE) own data/layouts --name "Intel Xeon" --database $(BUILD)/data/layouts.db --other $(LAYOUTS) && \
+	  $(TABLE) own $(LAYOUTS) --name "AMD EPYC" --database $(LAYOUTS).db --other data/layouts \
+	    --scores "run times predicted after lowering" docs/results/raw/layouts-lowered.jsonl && \
+	  for host in $(BUILD)/data/tile/*; do $(PYTHON) bench/layout/kernel_table.py $$host --tool $(BUILD)/bench_kernel_rows || exit 1; done; } \
+	  >$(BUILD)/bench/layouts.md
+	if test -e "$(TPU_FILES)"; then { $(TABLE) public $(TPU_FILES)/layout/xla/*/valid/unet_3d.4x4.bf16.npz && \
+	  $(BUILD)/hone tpugraphs import $(TPU_TILES) $(TPU_FILES)/tile/xla/train/*.npz -o $(BUILD)/data/tpu-tiles -q >&2 && \
+	  $(TABLE) tiles $(BUILD)/data/tpu-tiles --name "the public files"; } >>$(BUILD)/bench/layouts.md; fi
 
 # The kernels that a machine measures of itself (hone collect machine).
 machine-kernels: setup-bench dataset

@@ -1,11 +1,13 @@
 """Makes the layout data set of data/layouts: measured layouts of real programs, one TpuGraphs file each.
 
     scripts/layout_data.py collect --out build/data/layouts [--configurations 100] [--budget 15m]
+    scripts/layout_data.py export --db build/data/layouts-epyc.db --host "AMD EPYC, 2 cores" --out FOLDER
     scripts/layout_data.py describe data/layouts [--db build/data/layouts.db]
     scripts/layout_data.py noise build/data/layouts.db second.db
 
 collect takes the programs of data/splits/layout.txt and calls hone collect layout; the same command continues a stopped
 run. Most of the time is spent in compiling, 0.2 to 1.3 s per configuration; run it with `taskset -c N`.
+export writes the files again from the measurements of any machine: each program is lowered, nothing is measured.
 describe prints a folder's contents as Markdown. noise compares two collections of the same layouts.
 """
 
@@ -51,6 +53,20 @@ def collect(options):
     command += ["--db", options.db or out.with_suffix(".db"), "--budget", options.budget]
     command += ["--configurations", options.configurations, "--seed", options.seed]
     return subprocess.run([str(word) for word in command]).returncode
+
+
+def export(options):
+    """The split's programs with the measurements of one host, one file each; those that are there are kept."""
+    options.out.mkdir(parents=True, exist_ok=True)
+    for row in manifest_rows():
+        out = options.out / f"{row['name']}.npz"
+        if out.exists():
+            continue
+        command = [options.hone, "tpugraphs", "export", row["file"], "--collection", "layout", "--quiet"]
+        command += ["--db", options.db, "--host", options.host, "-o", out]
+        if subprocess.run([str(word) for word in command], stdout=subprocess.DEVNULL).returncode:
+            return 1
+    return 0
 
 
 def inspected(options, path):
@@ -151,6 +167,10 @@ def main():
     command.add_argument("--configurations", type=int, default=100)
     command.add_argument("--budget", default="3h")
     command.add_argument("--seed", type=int, default=0)
+    command = commands.add_parser("export")
+    command.add_argument("--out", type=pathlib.Path, required=True)
+    command.add_argument("--db", type=pathlib.Path, required=True)
+    command.add_argument("--host", required=True, help="as the database has it")
     command = commands.add_parser("describe")
     command.add_argument("folder", type=pathlib.Path)
     command.add_argument("--db", type=pathlib.Path, help="the database of its measurements")
@@ -159,7 +179,8 @@ def main():
     command.add_argument("first", type=pathlib.Path)
     command.add_argument("second", type=pathlib.Path)
     options = parser.parse_args()
-    return {"collect": collect, "describe": describe, "noise": noise}[options.command](options)
+    run = {"collect": collect, "export": export, "describe": describe, "noise": noise}
+    return run[options.command](options)
 
 
 if __name__ == "__main__":
