@@ -33,13 +33,6 @@ std::vector<std::string> opened_libraries() {
   return paths;
 }
 
-// The folder into which wheels are installed: XLA's library lies in the folder of one of them.
-fs::path folder_of_wheels(const std::vector<std::string>& opened) {
-  for (const fs::path path : opened)
-    if (path.filename().string().starts_with("libtensorflow_")) return path.parent_path().parent_path();
-  return {};
-}
-
 bool is_of_wheel(const fs::path& path) { return path.filename().string().starts_with("libscipy_openblas"); }
 
 std::vector<std::string> libraries_in(const fs::path& folder) {
@@ -56,7 +49,7 @@ std::vector<std::string> candidates() {
   std::vector<std::string> all;
   const std::vector<std::string> opened = opened_libraries();
   std::copy_if(opened.begin(), opened.end(), std::back_inserter(all), is_of_wheel);
-  const fs::path wheels = folder_of_wheels(opened);
+  const fs::path wheels = folder_of_wheels();
   if (!wheels.empty())
     for (const char* wheel : {"numpy.libs", "scipy.libs"})
       for (const std::string& path : libraries_in(wheels / wheel)) all.push_back(path);
@@ -75,6 +68,13 @@ Limits& limits() {
 }
 
 }  // namespace
+
+// XLA's library lies in the folder of one of them.
+std::string folder_of_wheels() {
+  for (const fs::path path : opened_libraries())
+    if (path.filename().string().starts_with("libtensorflow_")) return path.parent_path().parent_path().string();
+  return "";
+}
 
 LapackLibrary::LapackLibrary(const std::string& path)
     : path_(path), handle_(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {

@@ -35,6 +35,9 @@ class LapackLibrary {
 // NumPy's own (which is always there), that of SciPy, or the system's; null where there is none. Never closed.
 const LapackLibrary* lapack_library();
 
+// Where wheels are installed, XLA's among them, with the libraries of theirs that lapack_library() looks for; empty if XLA's is elsewhere.
+std::string folder_of_wheels();
+
 // The library computes on at most so many threads while one of these exists. How many it uses is a setting of the whole process,
 // which is as before when the last of them is gone.
 class LapackThreads {

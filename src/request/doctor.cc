@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/error.h"
 #include "base/isa.h"
+#include "base/sandbox.h"
 #include "base/text.h"
 #include "cost/code_model.h"
 #include "cost/learn_library.h"
@@ -217,6 +219,25 @@ Check speed_check(const MachineSpeed& speed) {
           fmt::format("{:.0f} GFLOP/s; reads, GB/s: {}", speed.flops, fmt::join(reads, ", "))};
 }
 
+// Which rights the processes that compile programs give up.
+Check sandbox_check() {
+  const Sandbox has = sandbox_support();
+  const char* setting = std::getenv("HONE_SANDBOX");
+  if (setting && std::string_view(setting) == "off")
+    return {"sandbox", CheckStatus::Warning, "workers keep all your rights (HONE_SANDBOX=off)", "unset HONE_SANDBOX"};
+  if (has.whole())
+    return {
+        "sandbox", CheckStatus::Ok,
+        fmt::format("workers have no network, start no programs and write to the cache alone (Landlock {}, seccomp)",
+                    has.landlock)};
+  return {"sandbox", CheckStatus::Warning,
+          fmt::format("workers keep rights that they do not need: this kernel has {}",
+                      has.seccomp        ? "no Landlock, so they read and write your files"
+                      : has.landlock > 0 ? "no seccomp, so they have the network"
+                                         : "neither Landlock nor seccomp"),
+          "use a kernel with both (Linux 5.13 or newer) for programs of people you do not trust"};
+}
+
 Check gains_check(const std::string& models, const std::string& machine) {
   const std::string path = cost::shipped_model("tile-gains.json", models);
   if (path.empty()) return {"known gains", CheckStatus::Warning, "none are found", "see models"};
@@ -302,6 +323,7 @@ Diagnosis diagnose(const DoctorRequest& request) {
   diagnosis.checks = {cores_check(diagnosis.machine), memory_check(diagnosis.machine),
                       instruction_set_check(diagnosis.record.isa), speed_check(diagnosis.record.speed)};
   check_worker(request, diagnosis);
+  diagnosis.checks.push_back(sandbox_check());
   diagnosis.checks.push_back(library_check());
   diagnosis.checks.push_back(models_check(request.models));
   diagnosis.checks.push_back(gains_check(request.models, features::machine_class(diagnosis.record)));

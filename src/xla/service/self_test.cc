@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <iostream>
+#include <memory>
 
 #include "base/files.h"
 #include "base/object_store.h"
@@ -169,18 +170,28 @@ void test_packing(const xla::HloModule& program, const std::vector<xla::Literal>
   if (run(executable, own)[0].IsAll(0)) turn_off("ynn-thunk", "XLA does not call it or ignores it");
 }
 
+// A folder in `parent`; null if there can be none.
+std::unique_ptr<TempDir> scratch_folder(const std::string& parent) {
+  if (!parent.empty()) try {
+      return std::make_unique<TempDir>("self-test", parent);
+    } catch (const RunError&) {
+    }
+  return nullptr;
+}
+
 // Compiled, taken from this process and taken from disk, the probe computes the same.
 void test_code_cache(const xla::HloModule& program, const std::vector<xla::Literal>& inputs,
-                     const std::vector<xla::Literal>& expected) try {
-  const TempDir folder("hone-self-test");
+                     const std::vector<xla::Literal>& expected, const std::string& parent) try {
+  const std::unique_ptr<TempDir> folder = scratch_folder(parent);
   const auto cache = [&] {
-    return std::make_unique<CodeCache>(std::make_unique<ObjectStore>(ObjectStoreOptions{folder.path() / "objects"}));
+    if (!folder) return std::make_unique<CodeCache>();
+    return std::make_unique<CodeCache>(std::make_unique<ObjectStore>(ObjectStoreOptions{folder->path() / "objects"}));
   };
   const auto first = cache(), second = cache();
   for (CodeCache* code : {first.get(), first.get(), second.get()})
     if (compare(expected, run_lowered(lower(program, {}, {}), inputs, code)).max_error != 0)
       return turn_off("code-fusions", "code from the cache changed results");
-  if (first->counters().reused == 0 || second->counters().linked == 0)
+  if (first->counters().reused == 0 || (folder && second->counters().linked == 0))
     turn_off("code-fusions", "XLA does not come for earlier code");
 } catch (const Error& e) {
   turn_off("code-fusions", e.what());
@@ -188,7 +199,7 @@ void test_code_cache(const xla::HloModule& program, const std::vector<xla::Liter
 
 }  // namespace
 
-void self_test() {
+void self_test(const std::string& folder) {
   static bool done = false;
   if (std::exchange(done, true)) return;
   try {
@@ -201,7 +212,7 @@ void self_test() {
     test_kernels(*loaded.module, inputs, expected);
     test_reductions(*loaded.module, inputs, expected);
     test_packing(*loaded.module, inputs, expected);
-    test_code_cache(*loaded.module, inputs, expected);
+    test_code_cache(*loaded.module, inputs, expected, folder);
   } catch (const std::exception& e) {
     for (SeamState& seam : seam_states()) seam.on = false;
     std::cerr << "hone-xla: all seams are off, the self-test failed: " << e.what() << "\n";

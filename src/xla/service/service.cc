@@ -58,6 +58,7 @@ Service::Service(const ServiceOptions& options) : handlers_(std::make_unique<Han
   } catch (const Error& e) {
     std::cerr << "hone-xla: no cache on disk: " << e.what() << "\n";
   }
+  if (store) cache_folder_ = store->folder();
   handlers_->code = std::make_unique<CodeCache>(std::move(store));
 }
 Service::~Service() = default;

@@ -22,9 +22,11 @@ class Service {
   ~Service();
   // Never throws: failures are returned in the reply. XLA may still abort the process.
   wire::ReplyT handle(const wire::RequestT& request);
+  const std::string& cache_folder() const { return cache_folder_; }  // empty if code is not kept there
 
  private:
   std::unique_ptr<Handlers> handlers_;
+  std::string cache_folder_;
 };
 
 }  // namespace hone::xla_side

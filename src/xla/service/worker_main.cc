@@ -4,12 +4,52 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
+#include <string_view>
+#include <vector>
 
+#include "base/sandbox.h"
 #include "flatbuffers/flatbuffers.h"
+#include "kernels/lapack_library.h"
 #include "service/self_test.h"
 #include "service/service.h"
 #include "wire/client.h"
+
+namespace {
+
+std::string_view setting(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+// What follows `option` in the user's XLA_FLAGS, which may be a file's name instead.
+std::string xla_option(std::string_view flags, std::string_view option) {
+  const size_t at = flags.find(option);
+  if (at == std::string_view::npos) return "";
+  const std::string_view value = flags.substr(at + option.size());
+  return std::string(value.substr(0, value.find_first_of(" \t\n")));
+}
+
+// Before anything of a program is read: the cache, and where the user has XLA write, are all that is left of the files to write to.
+// False where the user asks for more than there is.
+bool give_up_rights(const std::string& cache) {
+  const std::string_view wanted = setting("HONE_SANDBOX");
+  if (wanted == "off") return true;
+  const std::string_view flags = setting("XLA_FLAGS");
+  const std::string dumps = xla_option(flags, "--xla_dump_to=");
+  std::vector<std::string> readable{hone::folder_of_wheels()}, writable;
+  if (!flags.empty() && !flags.starts_with("-")) readable.emplace_back(flags);
+  if (!cache.empty()) writable.push_back(cache);
+  if (!dumps.empty()) {
+    std::error_code failed;
+    std::filesystem::create_directories(dumps, failed);
+    writable.push_back(dumps);
+  }
+  return hone::enter_sandbox(readable, writable).whole() || wanted != "required";
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   int fd = -1;
@@ -27,6 +67,10 @@ int main(int argc, char** argv) {
   }
   signal(SIGPIPE, SIG_IGN);
   hone::xla_side::Service service(options);
+  if (!give_up_rights(service.cache_folder())) {
+    std::cerr << "hone-xla: HONE_SANDBOX=required, and this kernel has not both Landlock and seccomp\n";
+    return 1;
+  }
   std::vector<uint8_t> frame;
   while (hone::wire::read_frame(fd, frame)) {
     flatbuffers::Verifier verifier(frame.data(), frame.size(), 128, 10000000);
@@ -37,7 +81,7 @@ int main(int argc, char** argv) {
     }
     hone::wire::RequestT request;
     message->UnPackTo(&request);
-    if (request.body.AsHelloRequest() != nullptr) hone::xla_side::self_test();
+    if (request.body.AsHelloRequest() != nullptr) hone::xla_side::self_test(service.cache_folder());
     flatbuffers::FlatBufferBuilder builder(1 << 16);
     builder.Finish(
         hone::wire::CreateReply(builder, std::make_unique<hone::wire::ReplyT>(service.handle(request)).get()));
