@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Lets system calls on files fail while hone runs (failing_calls.c): each trial fails one call of a command, or that
+one and all later ones that write, with an error of disks, networks of disks or full ones. Whatever the command says, it
+may not end by a signal or without a word, lose or change committed rows, leave a package that is not whole, or let a
+process live on; without the fault the same command then ends well, of training with the same weights.
+
+    tests/fuzz/failing_calls.py --failures 200 --jsonl build/failing-calls.jsonl     # of each command; goes on
+
+Calls are drawn evenly over those that the command makes without a fault. A quarter of the trials are of the worker's
+calls, which are those of the cache of compiled code: the command may not fail by them. One line for each trial that did
+harm and a table; exit code 1 if any did."""
+
+import argparse
+import collections
+import dataclasses
+import errno
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+import faults
+
+ERRORS = ("EIO", "ENOSPC", "EROFS", "EDQUOT", "ESTALE", "EACCES", "EMFILE")
+WORKER = "hone-xla"
+WORKERS_CALLS = 40  # of a worker, whose number is not known: it ends without a word
+
+
+def built(folder: pathlib.Path) -> pathlib.Path:
+    library = folder / "failing_calls.so"
+    source = pathlib.Path(__file__).with_suffix(".c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", str(library), str(source), "-ldl"], check=True)
+    return library
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    program: str = "hone"
+    at: int = 0  # 0 = none
+    error: str = "EIO"
+    sticky: bool = False
+
+
+def one_trial(inputs: faults.Inputs, library: pathlib.Path, name: str, fault: Fault, again: bool = False) -> dict:
+    with tempfile.TemporaryDirectory(prefix="hone-calls-") as folder:
+        trial = faults.Trial(inputs, name, pathlib.Path(folder))
+        counted = pathlib.Path(folder, "xdg-count")
+        process = trial.start({
+            "LD_PRELOAD": str(library), "HONE_FAIL_PROGRAM": fault.program, "HONE_FAIL_UNDER": folder,
+            "HONE_FAIL_AT": str(fault.at), "HONE_FAIL_ERRNO": str(getattr(errno, fault.error)),
+            "HONE_FAIL_STICKY": str(int(fault.sticky)), "HONE_FAIL_COUNT": str(counted),
+        })  # fmt: skip
+        ended = not trial.wait_until(process, faults.time.monotonic() + faults.PATIENCE_S)
+        if not ended:
+            process.kill()
+        code = process.wait()
+        calls, kind = counted.read_text().split() if counted.exists() else ("0", "a worker's" if fault.at else "none")
+        problems = [] if ended else ["it hangs"]
+        if ended and code not in ((0,) if fault.program == WORKER else (0, 1, 2)):
+            problems.append(f"exit code {code}")
+        said = pathlib.Path(folder, "out").read_text().strip()
+        if ended and code in (1, 2) and not (said or trial.errors()):
+            problems.append(f"exit code {code} without a word")
+        counted.unlink(missing_ok=True)
+        problems += trial.problems() + (trial.again() if again else [])
+        return {
+            "command": name, **dataclasses.asdict(fault), "calls": int(calls), "kind": kind, "code": code,
+            "said": said.splitlines()[-1:], "rows": trial.committed.total(), "again": again, "problems": problems,
+        }  # fmt: skip
+
+
+def table(rows: list[dict]) -> str:
+    lines = [
+        "| command | failures | ended well in spite of it | said so (exit 1 or 2) | kinds of calls | harm |",
+        "| --- | ---: | ---: | ---: | --- | ---: |",
+    ]
+    for name in sorted({row["command"] for row in rows}):
+        own = [row for row in rows if row["command"] == name and row["kind"] != "none"]
+        kinds = collections.Counter(row["kind"] for row in own)
+        harm = sum(bool(row["problems"]) for row in own)
+        well = sum(row["code"] == 0 for row in own)
+        shown = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
+        lines.append(f"| {name} | {len(own)} | {well} | {len(own) - well} | {shown} | {harm} |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--failures", type=int, default=5, help="of each command (default 5)")
+    parser.add_argument("--commands", default=",".join(faults.COMMANDS), help="of %(default)s")
+    parser.add_argument("--again-every", type=int, default=5, help="trials between those run again (default 5)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--jsonl", type=pathlib.Path, help="a row for each trial; those that are there are not repeated"
+    )
+    parser.add_argument("--hone", type=pathlib.Path, default=faults.ROOT / "build" / "hone")
+    options = parser.parse_args()
+    rows = []
+    if options.jsonl and options.jsonl.exists():
+        rows = [json.loads(line) for line in options.jsonl.read_text().splitlines()]
+    with tempfile.TemporaryDirectory(prefix="hone-calls-") as folder:
+        inputs = faults.Inputs(options.hone, pathlib.Path(folder, "inputs"))
+        library = built(pathlib.Path(folder))
+        for name in options.commands.split(","):
+            known = sum(row["command"] == name for row in rows)
+            if known >= options.failures:
+                continue
+            calls = one_trial(inputs, library, name, Fault())["calls"]
+            for number in range(known, options.failures):
+                chance = random.Random(f"{options.seed} {name} {number}")
+                of_worker = faults.COMMANDS[name].has_worker and chance.random() < 0.25
+                at, error = chance.randint(1, WORKERS_CALLS if of_worker else calls), chance.choice(ERRORS)
+                fault = Fault(WORKER if of_worker else "hone", at, error, chance.random() < 0.3)
+                row = one_trial(inputs, library, name, fault, chance.randrange(options.again_every) == 0)
+                rows.append(row)
+                if options.jsonl:
+                    with options.jsonl.open("a") as file:
+                        file.write(json.dumps(row) + "\n")
+                if row["problems"]:
+                    print(json.dumps(row), flush=True)
+    print(table(rows))
+    return 1 if any(row["problems"] for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Kills hone or its worker (SIGKILL) at random moments: no committed row may be lost, no package be half written, no
+process live on; a command whose worker is killed ends as if it had not been, with nothing left behind; and the same
+command, run again, ends well, of training with the same weights.
+
+    tests/fuzz/kills.py --kills 1000 --jsonl build/kills.jsonl      # goes on where it stopped
+
+One line for each kill that did harm and a table at the end; exit code 1 if any did. Moments are uniform over the time
+that the command takes without a kill."""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import signal
+import sys
+import tempfile
+import time
+
+import faults
+
+VICTIMS = ("main", "worker")
+
+
+def rounds(names: list[str], kills: int) -> list[tuple[str, str]]:
+    """Commands with their victims, by turns."""
+    pairs = [(n, v) for n in names for v in VICTIMS if v == "main" or faults.COMMANDS[n].has_worker]
+    return [pairs[i % len(pairs)] for i in range(kills)]
+
+
+def kill(victim: str, process, trial: faults.Trial) -> bool:
+    """False if there was nothing to kill."""
+    trial.look(process)  # as late as can be
+    victims = [process.pid] if victim == "main" else list(faults.descendants(process.pid))
+    killed = False
+    for pid in victims:
+        try:
+            os.kill(pid, signal.SIGKILL)
+            killed = True
+        except ProcessLookupError:
+            continue
+    return killed
+
+
+def one_round(inputs: faults.Inputs, name: str, victim: str, moment_s: float, again: bool) -> dict:
+    with tempfile.TemporaryDirectory(prefix="hone-kills-") as folder:
+        trial = faults.Trial(inputs, name, pathlib.Path(folder))
+        process = trial.start()
+        running = trial.wait_until(process, time.monotonic() + moment_s)
+        killed = running and kill(victim, process, trial)
+        try:
+            code = process.wait(faults.PATIENCE_S)
+        except faults.subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            code = "hung"
+        problems = trial.problems()
+        own_end = victim == "worker" or not killed
+        left = trial.left_files()
+        if own_end:
+            problems += [] if code == 0 else [f"exit code {code}: {trial.errors()[-1:]}"]
+            problems += [f"left: {file}" for file in left]
+        if again:
+            problems += trial.again()
+        return {
+            "command": name, "victim": victim, "moment_s": round(moment_s, 3), "killed": bool(killed), "code": code,
+            "rows": trial.committed.total(), "left": left, "again": again, "problems": problems,
+        }  # fmt: skip
+
+
+def durations(inputs: faults.Inputs, names: list[str]) -> dict[str, float]:
+    found = {}
+    for name in names:
+        with tempfile.TemporaryDirectory(prefix="hone-kills-") as folder:
+            began = time.monotonic()
+            process = faults.Trial(inputs, name, pathlib.Path(folder)).start()
+            if process.wait(faults.PATIENCE_S) != 0:
+                raise SystemExit(f"{name} does not work: {pathlib.Path(folder, 'err').read_text().strip()}")
+            found[name] = time.monotonic() - began
+    return found
+
+
+def table(rows: list[dict]) -> str:
+    lines = [
+        "| command | killed | kills | before its end | rows committed before | harm |",
+        "| --- | --- | ---: | ---: | ---: | ---: |",
+    ]
+    for name, victim in sorted({(r["command"], r["victim"]) for r in rows}):
+        own = [r for r in rows if (r["command"], r["victim"]) == (name, victim)]
+        hit = [r for r in own if r["killed"]]
+        harm = sum(bool(r["problems"]) for r in own)
+        lines.append(f"| {name} | {victim} | {len(own)} | {len(hit)} | {sum(r['rows'] for r in hit)} | {harm} |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--commands", default=",".join(faults.COMMANDS), help="of %(default)s")
+    parser.add_argument("--again-every", type=int, default=5, help="rounds between those run again (default 5)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jsonl", type=pathlib.Path, help="a row for each kill; those that are there are not repeated")
+    parser.add_argument("--hone", type=pathlib.Path, default=faults.ROOT / "build" / "hone")
+    options = parser.parse_args()
+    names = options.commands.split(",")
+    rows = []
+    if options.jsonl and options.jsonl.exists():
+        rows = [json.loads(line) for line in options.jsonl.read_text().splitlines()]
+    with tempfile.TemporaryDirectory(prefix="hone-kills-") as folder:
+        inputs = faults.Inputs(options.hone, pathlib.Path(folder))
+        take = durations(inputs, names)
+        for number, (name, victim) in enumerate(rounds(names, options.kills)):
+            if number < len(rows):
+                continue
+            chance = random.Random(f"{options.seed} {number}")
+            again = chance.randrange(options.again_every) == 0
+            row = one_round(inputs, name, victim, chance.uniform(0, take[name]), again)
+            rows.append(row)
+            if options.jsonl:
+                with options.jsonl.open("a") as file:
+                    file.write(json.dumps(row) + "\n")
+            if row["problems"]:
+                print(f"{number}: {json.dumps(row)}", flush=True)
+            elif sys.stderr.isatty():
+                print(f"\r{number + 1} of {options.kills}", end="", file=sys.stderr, flush=True)
+    print(table(rows))
+    return 1 if any(row["problems"] for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
