@@ -101,6 +101,19 @@ std::string unpack(std::string_view packed, const std::string& path, uint64_t li
   return content;
 }
 
+// A new file without a name in the folder of `target`: nobody sees it, and it is gone if this process ends. -1 where the file system has
+// none, or it could not be given a name.
+int open_nameless(const std::string& target) {
+  if (::access("/proc/self/fd", X_OK) != 0) return -1;
+  const std::string folder = fs::path(target).parent_path().string();
+  return ::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+}
+
+bool name_file(int fd, const std::string& path) {
+  return ::linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", fd).c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) ==
+         0;
+}
+
 }  // namespace
 
 std::string read_file(const std::string& path, uint64_t limit_bytes) {
@@ -128,7 +141,10 @@ void write_file(const std::string& path, std::string_view content) {
   const std::string target = fs::is_symlink(path, ignored) && replace ? fs::weakly_canonical(path).string() : path;
   static std::atomic<int> counter{0};
   const std::string temporary = replace ? fmt::format("{}.{}-{}.part", target, ::getpid(), ++counter) : target;
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CLOEXEC | (replace ? O_CREAT | O_EXCL : 0), 0666));
+  const int without_name = replace ? open_nameless(target) : -1;
+  const bool has_name = without_name < 0;
+  Descriptor file(has_name ? ::open(temporary.c_str(), O_WRONLY | O_CLOEXEC | (replace ? O_CREAT | O_EXCL : 0), 0666)
+                           : without_name);
   if (file.fd() < 0)
     throw RunError("cannot be written: " + reason(), path, "check that the folder exists and is writable");
   const auto fail = [&] {
@@ -143,6 +159,7 @@ void write_file(const std::string& path, std::string_view content) {
     content.remove_prefix(static_cast<size_t>(put));
   }
   if (replace && ::fsync(file.fd()) != 0) fail();
+  if (!has_name && !name_file(file.fd(), temporary)) fail();
   if (!file.close()) fail();
   if (replace && ::rename(temporary.c_str(), target.c_str()) != 0) fail();
 }

@@ -1,6 +1,8 @@
 #include "base/files.h"
 
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -105,6 +107,24 @@ TEST_CASE("a failed write leaves the old file and nothing else") {
   fs::create_directory(dir.path() / "folder");
   CHECK_THROWS_AS(write_file(dir.path() / "folder", "x"), RunError);
   CHECK(entries(dir.path()) == 1);
+}
+
+TEST_CASE("a process that is killed while it writes leaves the old file and nothing else") {
+  TempDir dir;
+  const std::string path = dir.path() / "f", large(256 << 20, 'x');  // takes longer than the longest wait
+  write_file(path, "old");
+  for (const int wait_us : {500, 5'000, 20'000}) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      for (;;) write_file(dir.path() / "other", large);
+    }
+    ::usleep(static_cast<useconds_t>(wait_us));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    fs::remove(dir.path() / "other");
+    CHECK(entries(dir.path()) == 1);
+    CHECK(read_file(path) == "old");
+  }
 }
 
 TEST_CASE("writing follows links and leaves devices alone") {
