@@ -69,7 +69,7 @@ const std::vector<Command>& commands() {
       {"predict", "predict run times of a program's kernels, or rank the options of one", declare_predict},
       {"eval", "evaluate a trained model on programs it has not seen", declare_eval},
       {"tpugraphs", "inspect, import and export files of the TpuGraphs data set", declare_tpugraphs},
-      {"db", "inspect, export, merge and check the database of measured candidates", declare_db},
+      {"db", "inspect, export, merge, compact and check the database of measured candidates", declare_db},
       {"doctor", "check whether hone works on this machine, and suggest fixes", declare_doctor},
       {"worker", "start a worker and show what its XLA offers", declare_worker},
       {"completion", "print a script that lets a shell complete commands, options and values", declare_completion,

@@ -17,6 +17,7 @@ struct DbOptions {
   std::shared_ptr<OutputOptions> output;
   std::string file;            // export: the output; merge: the source
   std::set<std::string> only;  // merge: programs and kernels
+  int64_t keep = 0;            // compact: rows of each candidate; 0 = all
 };
 
 int db_info(const DbOptions& options) {
@@ -89,6 +90,17 @@ int check_db(const DbOptions& options) {
   return problems.empty() ? 0 : 1;
 }
 
+int compact_db(const DbOptions& options) {
+  open_existing_database(*options.db);  // throws where there is none
+  const CompactReport r = open_database(*options.db).compact(options.keep);
+  if (options.output->json)
+    print({{"records_removed", r.records_removed}, {"bytes_before", r.bytes_before}, {"bytes_after", r.bytes_after}});
+  else
+    fmt::print("{} candidates removed; {} before, {} now\n", r.records_removed, human_bytes(r.bytes_before),
+               human_bytes(r.bytes_after));
+  return 0;
+}
+
 struct Action {
   const char* name;
   const char* summary;
@@ -103,6 +115,8 @@ constexpr Action kActions[] = {
      "file to write (default: standard output)"},
     {"merge", "copy the rows of another database into this one", merge_db, "FILE", true,
      "the other database: a file or a URL"},
+    {"compact", "give the room of removed rows back, and remove older rows of the same candidates", compact_db, nullptr,
+     false, nullptr},
     {"check", "look for damage; exit code 1 if there is any", check_db, nullptr, false, nullptr},
 };
 
@@ -123,6 +137,12 @@ Runner declare_db(CLI::App& app) {
       sub->add_option("--only", options->only, "fingerprints of programs and kernels: copy only rows about these")
           ->delimiter(',')
           ->type_name("LIST");
+    if (action.run == compact_db)
+      sub->add_option("--keep", options->keep,
+                      "newest rows of each candidate that stay, under equal conditions: older ones are removed "
+                      "(default: all stay)")
+          ->check(within(1, 1000000))
+          ->type_name("N");
     options->output = add_output_options(*sub);
     sub->final_callback([chosen, options, run = action.run] { *chosen = [options, run] { return run(*options); }; });
   }

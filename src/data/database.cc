@@ -100,6 +100,24 @@ void Database::seal() {
   sql_->seal();
 }
 
+CompactReport Database::compact(int64_t keep) {
+  CompactReport report{.bytes_before = sql_->bytes()};
+  insert_.reset();
+  if (keep > 0) {
+    Transaction transaction(*sql_);
+    sql_->execute(fmt::format(
+        "DELETE FROM records WHERE id IN (SELECT id FROM (SELECT id, ROW_NUMBER() OVER (PARTITION BY scope, program, "
+        "kernel, decisions, baseline, status, host, threads, xla_version, finished, output_dims ORDER BY created DESC, "
+        "id DESC) AS age FROM records) AS aged WHERE age > {})",
+        keep));
+    report.records_removed = sql_->changes();
+    transaction.commit();
+  }
+  sql_->compact();
+  report.bytes_after = sql_->bytes();
+  return report;
+}
+
 bool Database::add(const Record& given) {
   Record record = given;
   if (record.created.empty()) record.created = utc_now();

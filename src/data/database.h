@@ -36,6 +36,11 @@ struct DatabaseInfo {
   std::string oldest, newest;  // creation times of records; empty without records
 };
 
+struct CompactReport {
+  int64_t records_removed = 0;
+  int64_t bytes_before = 0, bytes_after = 0;
+};
+
 struct MergeReport {
   int64_t records_added = 0, records_known = 0;
   int64_t tuned_added = 0, tuned_known = 0;
@@ -114,6 +119,10 @@ class Database {
   // The other file is not changed. `only`, unless empty: only rows of these programs or kernels (fingerprints), without
   // kernels' modules.
   MergeReport merge(const std::string& path, const std::set<std::string>& only = {});
+  // Removes the older ones of equal candidates' rows, so that at most `keep` of each are left (0 = removes none), and gives the room of
+  // removed rows back to the system. Rows of equal candidates differ in nothing but seeds, what was measured, and when. Results
+  // (tuned), kernels and programs stay. Other processes may read and write meanwhile, except while the file is made anew.
+  CompactReport compact(int64_t keep = 0);
   // The faults of the database, one line each (at most 100); empty if there are none.
   std::vector<std::string> check() const;
 

@@ -176,6 +176,11 @@ bool Postgres::has_table(const std::string& name) {
          0;
 }
 
+void Postgres::compact() {
+  for (const char* table : {"records", "tuned", "kernels", "programs", "machines"})
+    if (has_table(table)) execute(std::string("VACUUM FULL ") + table);
+}
+
 int64_t Postgres::bytes() {
   return integer(
       "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c JOIN pg_namespace n "

@@ -30,6 +30,7 @@ class Postgres : public Sql {
   void claim() override;
   void set_version(int64_t version) override;
   bool has_table(const std::string& name) override;
+  void compact() override;
   int64_t bytes() override;
   std::vector<std::string> damages() override { return {}; }  // the server checks its own files
 

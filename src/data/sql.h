@@ -52,6 +52,7 @@ class Sql {
   virtual SqlOwner owner() = 0;
   virtual void prepare_writing() {}  // called before the first write to Hone's or an empty database
   virtual void seal() {}             // one compact file that can be read where nothing can be written
+  virtual void compact() = 0;        // gives what deleted rows took back to the system; outside of a transaction
   virtual void claim() = 0;          // marks an empty database as Hone's; inside a transaction, before any table
   virtual void set_version(int64_t version) = 0;
   virtual bool has_table(const std::string& name) = 0;

@@ -29,6 +29,7 @@ class Sqlite : public Sql {
   SqlOwner owner() override;
   void prepare_writing() override;
   void seal() override { execute("PRAGMA journal_mode = DELETE; VACUUM"); }
+  void compact() override { execute("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"); }
   void claim() override { execute(fmt::format("PRAGMA application_id = {}", kApplicationId)); }
   void set_version(int64_t version) override { execute(fmt::format("PRAGMA user_version = {}", version)); }
   bool has_table(const std::string& name) override;

@@ -147,6 +147,9 @@ class PostgresTest(unittest.TestCase):
         self.assertLess(again["candidates"], max(2, first["candidates"]))
 
         # All rows can be copied to a file.
+        stored = self.db("info")["records"]
+        self.assertEqual(self.db("compact", "--keep", "1000")["records_removed"], 0)
+        self.assertEqual(self.db("info")["records"], stored)
         merged = self.hone("db", "merge", url, "--db", "copy.db")
         self.assertEqual(merged["refused"], 0)
         self.assertEqual(merged["tuned_added"], 1)
