@@ -42,6 +42,7 @@ class Sqlite : public Sql {
 
  private:
   void use_wal();
+  void undo_unfinished();
   int busy_timeout_ms_;
   sqlite3* handle_ = nullptr;
 };
@@ -74,6 +75,23 @@ Sqlite::Sqlite(const std::string& path, bool read_only, int busy_timeout_ms) : b
                 read_only ? "the file must exist" : "the folder must exist and be writable");
   }
   sqlite3_busy_timeout(handle_, busy_timeout_ms);
+  if (read_only) undo_unfinished();
+}
+
+// What a process began to write and did not end, since it was killed or its disk failed, is undone by the next one that may write. A reader
+// may not: so a connection that may does it here, where there can be one.
+void Sqlite::undo_unfinished() {
+  constexpr char kAnyRead[] = "SELECT count(*) FROM sqlite_master";
+  if (sqlite3_exec(handle_, kAnyRead, nullptr, nullptr, nullptr) == SQLITE_OK) return;
+  const int reason = sqlite3_extended_errcode(handle_);
+  if (reason != SQLITE_READONLY_ROLLBACK && reason != SQLITE_READONLY_RECOVERY)
+    return;  // the first use says what it is
+  sqlite3* writer = nullptr;
+  if (sqlite3_open_v2(path_.c_str(), &writer, SQLITE_OPEN_READWRITE, nullptr) == SQLITE_OK) {
+    sqlite3_busy_timeout(writer, busy_timeout_ms_);
+    sqlite3_exec(writer, kAnyRead, nullptr, nullptr, nullptr);
+  }
+  sqlite3_close(writer);
 }
 
 void Sqlite::fail(int code) const {

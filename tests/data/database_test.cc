@@ -1,6 +1,5 @@
 #include "data/database.h"
 
-#include <fmt/format.h>
 #include <sqlite3.h>
 
 #include <catch2/catch.hpp>
@@ -234,46 +233,6 @@ TEST_CASE("merge adds what is new, once", "[data]") {
   CHECK(here.merge(other_path).refused == 1);
   CHECK(here.check().empty());
   CHECK_THROWS_AS(here.merge(folder.path() / "missing.db"), Error);
-}
-
-TEST_CASE("compacting keeps the newest rows of each candidate, and gives room back", "[data]") {
-  const TempDir folder;
-  const std::string path = folder.path() / "records.db";
-  Database database = Database::open(path);
-  Record row = kernel_record();
-  for (int i = 0; i < 300; ++i) {
-    row.created = fmt::format("2026-08-01T12:00:00.{:03}Z", i);
-    row.seed = static_cast<uint64_t>(i);
-    row.note = std::string(1000, 'x');
-    REQUIRE(database.add(row));
-  }
-  for (const char* status : {"crashed", "timed_out"}) {  // other outcomes and conditions are other candidates
-    Record other = row;
-    other.status = status;
-    other.verified = false;
-    REQUIRE(database.add(other));
-  }
-  Record limited = row;
-  limited.host = "cpu x 2 at most avx2";
-  REQUIRE(database.add(limited));
-  REQUIRE(database.add(program_record()));
-
-  CompactReport all = database.compact();
-  CHECK(all.records_removed == 0);
-  CHECK(database.info().records == 304);
-  const CompactReport few = database.compact(2);
-  CHECK(few.records_removed == 298);
-  CHECK(few.bytes_before == all.bytes_after);
-  CHECK(few.bytes_after < few.bytes_before / 4);
-  CHECK(database.info().records == 6);
-  std::vector<std::string> times;
-  for (const Record& left : database.find_kernel("k1", row.host, row.threads, row.xla_version))
-    if (left.status == "ok") times.push_back(left.created);
-  CHECK(times == std::vector<std::string>{"2026-08-01T12:00:00.298Z", "2026-08-01T12:00:00.299Z"});
-  CHECK(database.compact(2).records_removed == 0);
-  CHECK(database.check().empty());
-  CHECK(database.add(kernel_record("k9")));
-  CHECK_THROWS_AS(Database::open(path, {.read_only = true}).compact(), RunError);
 }
 
 TEST_CASE("the stage and whether a search is finished are stored and merged", "[data]") {
