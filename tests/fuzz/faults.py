@@ -81,7 +81,8 @@ class Inputs:
         data = self.folder / "data"
         if not data.exists():
             files = [self.folder / name for name in ("p.hlo", "q.hlo", "s.hlo")]
-            words = ["collect", "tile", *files, "--budget", "20s", "--db", self.folder / "data.db", "-o", data]
+            words = ["collect", "tile", *files, "--budget", "5m", "--configurations", "1", "--max-options", "6"]
+            words += ["--db", self.folder / "data.db", "-o", data]
             subprocess.run([str(w) for w in (self.hone, *words, *SHORT)], check=True, stdout=subprocess.DEVNULL)
         return data
 
