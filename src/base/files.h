@@ -27,8 +27,7 @@ std::vector<std::string> files_in(const std::string& folder, std::string_view ex
 // A new folder under the system's temporary folder. The destructor removes it with its contents.
 class TempDir {
  public:
-  // In `parent`, or the system's folder for such if that is empty. Throws RunError.
-  explicit TempDir(const std::string& prefix = "hone", const std::string& parent = "");
+  explicit TempDir(const std::string& prefix = "hone");  // throws RunError
   ~TempDir();
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;

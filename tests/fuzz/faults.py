@@ -206,7 +206,7 @@ class Trial:
         database = self.command.database
         names = [n for n in names if not (database and n.startswith((database, "other.db")))]
         cache = self.folder / "xdg" / "hone" / "objects"
-        names += [str(p.relative_to(cache)) for p in cache.glob("**/*") if p.suffix == ".part" or "self-test" in p.name]
+        names += [str(p.relative_to(cache)) for p in cache.glob("**/*") if p.suffix == ".part"]
         return names + [f"tmp/{entry.name}" for entry in (self.folder / "tmp").iterdir()]
 
     def again(self) -> list[str]:
