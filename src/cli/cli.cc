@@ -2,8 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/interrupt.h"
@@ -11,6 +13,7 @@
 #include "base/printable.h"
 #include "cli/help.h"
 #include "cli/version.h"
+#include "data/postgres.h"
 
 namespace hone::cli {
 
@@ -77,6 +80,16 @@ const std::vector<Command>& commands() {
       {"man", "write manual pages", declare_man, true},
   };
   return table;
+}
+
+void hide_passwords(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    std::string_view word(argv[i]);
+    const size_t url = word.find("postgres");  // by itself or after --db=
+    if (url == std::string_view::npos) continue;
+    for (const PasswordPlace& place : password_places(word.substr(url)))
+      std::fill_n(argv[i] + url + place.first, place.length, 'x');
+  }
 }
 
 int run(int argc, const char* const* argv) {

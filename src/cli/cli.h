@@ -37,6 +37,9 @@ const std::vector<Command>& commands();
 // Results go to standard output, everything else to standard error. With --json errors are an object on standard output.
 int run(int argc, const char* const* argv);
 
+// Writes x over the passwords of databases' URLs, since every user of the machine can read a process's arguments.
+void hide_passwords(int argc, char** argv);
+
 // An option may have several names, "-o,--output,--out": the further long names are old spellings, which work but are
 // not shown (help.h). An option means the same in every command that has it:
 //   -o,--output  the file or folder a command writes      --weights     parameters that stay constant between calls

@@ -89,7 +89,8 @@ void tune_on_fleet(const FleetOptions& options, const std::string& program, cons
   const PythonCommand python = python_with_hone();
   if (!python.search_path.empty()) ::setenv("PYTHONPATH", python.search_path.c_str(), 1);
   const std::string text = request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  ::execlp(python.program.c_str(), python.program.c_str(), "-m", "hone.fleet", text.c_str(), nullptr);
+  ::setenv("HONE_FLEET_REQUEST", text.c_str(), 1);  // not as an argument: it may have a password
+  ::execlp(python.program.c_str(), python.program.c_str(), "-m", "hone.fleet", nullptr);
   throw RunError("Python cannot be started: " + std::generic_category().message(errno), python.program,
                  "a fleet needs Python and Ray: scripts/setup.sh --fleet");
 }

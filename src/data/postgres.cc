@@ -191,9 +191,32 @@ bool is_postgres_url(const std::string& path) {
   return path.rfind("postgresql://", 0) == 0 || path.rfind("postgres://", 0) == 0;
 }
 
+std::vector<PasswordPlace> password_places(std::string_view url) {
+  std::vector<PasswordPlace> places;
+  const size_t scheme = url.find("://");
+  if (!is_postgres_url(std::string(url)) || scheme == std::string_view::npos) return places;
+  const size_t first = scheme + 3;
+  const std::string_view authority = url.substr(first, url.find_first_of("/?", first) - first);
+  const size_t at = authority.rfind('@'), colon = authority.find(':');
+  if (at != std::string_view::npos && colon < at) places.push_back({first + colon + 1, at - colon - 1});
+  constexpr std::string_view kOption = "password=";
+  for (size_t mark = url.find('?'); mark != std::string_view::npos; mark = url.find('&', mark + 1))
+    if (url.substr(mark + 1).starts_with(kOption)) {
+      const size_t from = mark + 1 + kOption.size();
+      places.push_back({from, std::min(url.find('&', from), url.size()) - from});
+    }
+  return places;
+}
+
 std::string without_password(const std::string& url) {
-  static const std::regex in_authority(R"(^(postgres(?:ql)?://[^:/@?]*):[^/?]*@)"), in_query(R"(([?&]password=)[^&]*)");
-  return std::regex_replace(std::regex_replace(url, in_authority, "$1@"), in_query, "$1***");
+  std::string shown = url;
+  const std::vector<PasswordPlace> places = password_places(url);
+  for (auto place = places.rbegin(); place != places.rend(); ++place)
+    if (shown[place->first - 1] == ':')
+      shown.erase(place->first - 1, place->length + 1);
+    else
+      shown.replace(place->first, place->length, "***");
+  return shown;
 }
 
 std::unique_ptr<Sql> open_postgres(const std::string& url, bool read_only, int busy_timeout_ms) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "data/sql.h"
 
@@ -11,6 +12,11 @@ namespace hone {
 
 // "postgresql://user@host:5432/name" or "postgres://...", with any parameters libpq knows.
 bool is_postgres_url(const std::string& path);
+// Where a URL has passwords, in its authority or its parameters, in ascending order; none in what is no URL of a server.
+struct PasswordPlace {
+  size_t first = 0, length = 0;
+};
+std::vector<PasswordPlace> password_places(std::string_view url);
 // The URL without passwords, for messages and logs.
 std::string without_password(const std::string& url);
 

@@ -10,6 +10,7 @@ import pathlib
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -170,6 +171,20 @@ class PostgresTest(unittest.TestCase):
 
     def _row(self, row):
         return json.dumps({key: value for key, value in row.items() if key != "id"}, sort_keys=True)
+
+    def test_the_process_list_shows_no_password(self):
+        # The server never answers: the command waits until it is killed.
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            url = f"postgresql://u:secret@127.0.0.1:{server.getsockname()[1]}/d?password=hidden"
+            for words in (["--db", url], [f"--db={url}"]):
+                process = subprocess.Popen([str(HONE), "db", "info", *words], stderr=subprocess.DEVNULL)
+                connection, _ = server.accept()
+                shown = pathlib.Path(f"/proc/{process.pid}/cmdline").read_text()
+                process.kill()
+                process.wait()
+                connection.close()
+                self.assertIn("postgresql://u:xxxxxx@127", shown)
+                self.assertIn("password=xxxxxx", shown)
 
     def test_bad_urls_are_one_line_and_code_2(self):
         for url in ("postgresql://u:secret@/d?host=/nowhere", "postgres://h:port/d", "postgresql://h/d?bogus=1"):

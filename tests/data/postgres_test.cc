@@ -55,6 +55,9 @@ TEST_CASE("URLs in messages have no password", "[data]") {
   CHECK_FALSE(is_postgres_url("/tmp/postgresql.db"));
   CHECK(without_password("postgresql://u:se:cr@t@h:5432/d?x=1") == "postgresql://u@h:5432/d?x=1");
   CHECK(without_password("postgresql://h/d?user=u&password=secret&x=1") == "postgresql://h/d?user=u&password=***&x=1");
+  CHECK(without_password("postgresql://u@h:5432/d?password=a&password=b") ==
+        "postgresql://u@h:5432/d?password=***&password=***");
+  CHECK(password_places("records.db?password=x").empty());
   CHECK(without_password("postgresql://u@h/d") == "postgresql://u@h/d");
 }
 

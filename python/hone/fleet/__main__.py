@@ -1,4 +1,4 @@
-"""`python -m hone.fleet REQUEST`: started by `hone tune --engine ray`. REQUEST is JSON (src/cli/fleet.cc)."""
+"""`python -m hone.fleet`: started by `hone tune --engine ray`, request in HONE_FLEET_REQUEST (src/cli/fleet.cc)."""
 
 import json
 import os
@@ -14,8 +14,9 @@ from .tune import Fleet, RunFailed, write_package
 answer = sys.stdout
 
 
-def main(arguments: list[str]) -> int:
-    request = json.loads(arguments[0])
+def main(text: str) -> int:
+    """`text`: the request, a JSON object. Returns the exit code."""
+    request = json.loads(text)
     request["own_type"] = own_type(request["hone"])
 
     def work():
@@ -78,4 +79,4 @@ def fail(code: int, error: Error, as_json: bool) -> int:
 if __name__ == "__main__":
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    os._exit(main(sys.argv[1:]))  # Ray's threads may wait for a lost cluster
+    os._exit(main(os.environ.pop("HONE_FLEET_REQUEST")))  # Ray's threads may wait for a lost cluster
