@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "base/json_text.h"
 #include "base/machine.h"
 #include "base/progress.h"
 #include "base/text.h"
@@ -146,7 +147,7 @@ class Placing {
     return plan;
   }
   sim::Plan given(const std::string& file) {
-    const json parsed = json::parse(read_file(file), nullptr, false);
+    const json parsed = json::parse(shallow_json(read_file(file)), nullptr, false);
     if (!parsed.is_object()) throw Error("not a plan in JSON", file, "hone go place -o writes plans");
     sim::Plan plan = sim::plan_from_json(parsed);
     sim::check_plan(plan, simulator_.graph(), simulator_.topology().size());

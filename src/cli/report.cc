@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -36,7 +37,7 @@ struct ReportCommand {
 report::TuneReport read_report(const std::string& package, const report::LoadedPackage& loaded) {
   const std::string path = (fs::path(package) / "report.json").string();
   if (!fs::exists(path)) throw Error("the package has no report.json", package, "tune the program again");
-  const auto object = nlohmann::json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
+  const auto object = nlohmann::json::parse(shallow_json(read_file(path)), nullptr, /*allow_exceptions=*/false);
   if (object.is_discarded()) throw Error("the report is damaged: not JSON", path, "tune the program again");
   report::TuneReport report = report::report_from_json(object, path);
   report.decisions = loaded.decisions;

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "base/json_text.h"
 #include "base/rng.h"
 #include "base/suggest.h"
 #include "base/text.h"
@@ -306,7 +307,7 @@ CollectKind collect_kind_from_name(const std::string& name) {
 }
 
 std::vector<CollectProgram> read_manifest(const std::string& path) {
-  const auto list = nlohmann::json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
+  const auto list = nlohmann::json::parse(shallow_json(read_file(path)), nullptr, /*allow_exceptions=*/false);
   if (!list.is_array() || list.empty()) throw Error("a manifest is a JSON list of programs", path);
   std::vector<CollectProgram> programs;
   for (size_t i = 0; i < list.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/stats.h"
 #include "collect/collect.h"
 #include "data/dataset.h"
@@ -154,8 +155,8 @@ ExportReport export_dataset(const Database& database, const std::string& folder,
   writer->close();
   if (const auto machine = database.find_machine(under.host))
     features::write_machine_file(
-        folder, features::machine_record_from_json(nlohmann::json::parse(*machine, nullptr, /*allow_exceptions=*/false),
-                                                   under.host));
+        folder, features::machine_record_from_json(
+                    nlohmann::json::parse(shallow_json(*machine), nullptr, /*allow_exceptions=*/false), under.host));
   report.programs = static_cast<int64_t>(programs.size());
   return report;
 }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "features/columns.h"
 #include "features/encoded.h"
 
@@ -345,7 +346,7 @@ AnalyticalModel AnalyticalModel::from_json(const json& j, const std::string& wha
 
 AnalyticalModel AnalyticalModel::load(const std::string& path, features::Cpu cpu) {
   if (path.empty()) return AnalyticalModel(cpu);
-  const json model = json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
+  const json model = json::parse(shallow_json(read_file(path)), nullptr, /*allow_exceptions=*/false);
   if (model.is_discarded()) throw Error("this is not JSON", path, "hone eval --save writes an analytical model");
   AnalyticalModel fitted = from_json(model, path);
   fitted.cpu_.vector_bits = std::min(fitted.cpu_.vector_bits, cpu.vector_bits);

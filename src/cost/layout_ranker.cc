@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/rng.h"
 #include "cost/learn_loader.h"
 #include "cost/tgraph_scores.h"
@@ -40,7 +41,7 @@ int64_t row_width(const LayoutModelOptions& o) {
 LayoutModelOptions options_of(const options::TensorFile& file) {
   const auto found = file.metadata.find("model");
   if (found == file.metadata.end()) throw Error("not weights of a layout ranker");
-  const nlohmann::json json = nlohmann::json::parse(found->second, nullptr, false);
+  const nlohmann::json json = nlohmann::json::parse(shallow_json(found->second), nullptr, false);
   if (json.is_discarded()) throw Error("the weights' metadata are damaged");
   return options::layout_model_options_from_json(json);
 }

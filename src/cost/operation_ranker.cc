@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "cost/shipped.h"
 #include "features/machine_record.h"
@@ -29,7 +30,7 @@ std::string corrected_family(const std::string& key, const std::string& form) {
 OperationRanker::OperationRanker(const std::string& path, int threads, const std::string& max_isa)
     : cpu_(features::this_cpu(threads, max_isa)) {
   try {
-    const nlohmann::json json = nlohmann::json::parse(read_file(path));
+    const nlohmann::json json = nlohmann::json::parse(shallow_json(read_file(path)));
     const auto names = json.at("features").get<std::vector<std::string>>();
     if (names != features::operation_feature_names()) throw Error("the model was trained with other features", path);
     for (const nlohmann::json& group : json.at("groups"))

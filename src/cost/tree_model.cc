@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "cost/kernel_features.h"
 #include "features/encoded.h"
 
@@ -32,13 +33,13 @@ std::vector<T> numbers(const options::TensorFile& file, const char* name, const 
 
 // Throws Error where the trees are not of these features, and nlohmann::json::exception for damaged metadata.
 Trees trees_of(const options::TensorFile& file, const std::vector<std::string>& features) {
-  const auto names = nlohmann::json::parse(metadata(file, "features")).get<std::vector<std::string>>();
+  const auto names = nlohmann::json::parse(shallow_json(metadata(file, "features"))).get<std::vector<std::string>>();
   if (names != features || metadata(file, "feature_version") != std::to_string(features::kFeatureVersion))
     throw Error("the trees were trained with other features", "", "make models trains them again");
   const auto feature = numbers<int16_t>(file, "feature", "I16");
   const auto value = numbers<float>(file, "value", "F32");
   const auto left = numbers<int32_t>(file, "left", "I32"), roots = numbers<int32_t>(file, "roots", "I32");
-  const double base = nlohmann::json::parse(metadata(file, "base")).get<double>();
+  const double base = nlohmann::json::parse(shallow_json(metadata(file, "base"))).get<double>();
   return Trees::from_arrays({base, feature, value, left, roots}, names.size());
 }
 

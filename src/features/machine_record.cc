@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/isa.h"
+#include "base/json_text.h"
 #include "base/machine.h"
 
 namespace hone::features {
@@ -101,8 +102,8 @@ void write_machine_file(const std::string& folder, const MachineRecord& record) 
 std::optional<MachineRecord> read_machine_file(const std::string& folder) {
   const std::filesystem::path path = std::filesystem::path(folder) / kFile;
   if (!std::filesystem::exists(path)) return std::nullopt;
-  return machine_record_from_json(json::parse(read_file(path.string()), nullptr, /*allow_exceptions=*/false),
-                                  path.string());
+  return machine_record_from_json(
+      json::parse(shallow_json(read_file(path.string())), nullptr, /*allow_exceptions=*/false), path.string());
 }
 
 }  // namespace hone::features

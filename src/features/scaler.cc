@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "features/encoded.h"
 
 namespace hone::features {
@@ -90,7 +91,7 @@ std::string Scaler::to_json() const {
 
 Scaler Scaler::from_json(std::string_view text, const std::vector<Column>& expected) {
   try {
-    const auto json = nlohmann::json::parse(text);
+    const auto json = nlohmann::json::parse(shallow_json(text));
     if (const int version = json.at("feature_version"); version != kFeatureVersion)
       throw Error("the scaler has feature version " + std::to_string(version) + ", this program has " +
                       std::to_string(kFeatureVersion),

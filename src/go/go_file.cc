@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/json_text.h"
 
 namespace hone::go {
 
@@ -24,7 +25,7 @@ GoPolicyFile read_go_policy(const std::string& path) {
     if (found == metadata.end()) throw Error(std::string("the policy has no ") + key, path);
     return found->second;
   };
-  const nlohmann::json json = nlohmann::json::parse(text("options"), nullptr, false);
+  const nlohmann::json json = nlohmann::json::parse(shallow_json(text("options")), nullptr, false);
   if (json.is_discarded()) throw Error("the policy is damaged: options", path);
   try {
     policy.options = options::go_options_from_json(json);

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "go/go_evaluation.h"
 #include "go/go_network.h"
@@ -47,7 +48,7 @@ struct Memory {
   std::string key;
 
   Memory(const std::string& stored, const nlohmann::json& problem, const options::GoOptions& options)
-      : known(nlohmann::json::parse(stored, nullptr, false)),
+      : known(nlohmann::json::parse(shallow_json(stored), nullptr, false)),
         key(hash_hex(problem.at("graph").dump() + problem.at("topology").dump() +
                      problem.value("tasks", nlohmann::json()).dump() + problem.value("parameters", "copied") +
                      to_json(options).dump())) {

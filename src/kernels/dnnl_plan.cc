@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_text.h"
 
 namespace hone {
 namespace {
@@ -77,7 +78,7 @@ std::string DnnlPlan::text() const {
 
 DnnlPlan DnnlPlan::from_text(std::string_view text) {
   try {
-    const nlohmann::json json = nlohmann::json::parse(text);
+    const nlohmann::json json = nlohmann::json::parse(shallow_json(text));
     DnnlPlan plan;
     plan.input = array_of(json.at("input"));
     plan.weights = array_of(json.at("weights"));

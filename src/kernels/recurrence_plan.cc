@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_text.h"
 
 namespace hone {
 namespace {
@@ -159,7 +160,7 @@ std::string RecurrencePlan::text() const {
 
 RecurrencePlan RecurrencePlan::from_text(std::string_view text) {
   try {
-    const json value = json::parse(text);
+    const json value = json::parse(shallow_json(text));
     RecurrencePlan plan{value.at("steps"), value.at("rows"), value.at("steady"), {}, {}, {}};
     for (const json& at : value.at("values")) plan.values.push_back(value_of(at));
     for (const json& at : value.at("states"))

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/sha256.h"
 
 namespace hone::passorder {
@@ -46,7 +47,7 @@ json to_json(const Episode& episode) {
 
 Episode read_episode(const std::string& path) {
   try {
-    const json object = json::parse(read_file(path));
+    const json object = json::parse(shallow_json(read_file(path)));
     if (!object.is_object() || object.value("format", "") != kEpisodeFormat)
       throw Error(std::string("is not of format ") + kEpisodeFormat, path, "docs/reference/gym.md describes it");
     Episode episode{object.at("program"), object.at("sha256"), count_of(object, path), {}};

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "cost/shipped.h"
 
@@ -15,7 +16,7 @@ std::vector<std::vector<std::string>> shipped_orders(PassSession& session, const
   if (path.empty()) return {};
   std::vector<std::vector<std::string>> orders;
   try {
-    const nlohmann::json file = nlohmann::json::parse(read_file(path));
+    const nlohmann::json file = nlohmann::json::parse(shallow_json(read_file(path)));
     for (const nlohmann::json& order : file.at("orders"))
       orders.push_back(order.at("passes").get<std::vector<std::string>>());
   } catch (const nlohmann::json::exception& e) {

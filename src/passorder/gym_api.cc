@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/json_text.h"
 #include "passorder/gym_api_errors.h"
 #include "passorder/pass_env_json.h"
 
@@ -38,7 +39,8 @@ const char* hone_gym_error(void) { return hone::passorder::last_error_text(); }
 hone_env* hone_env_make(const char* options) {
   hone_env* made = nullptr;
   guarded([&] {
-    made = new hone_env{std::make_unique<PassEnv>(hone::passorder::pass_env_options_from_json(json::parse(options))),
+    made = new hone_env{std::make_unique<PassEnv>(
+                            hone::passorder::pass_env_options_from_json(json::parse(hone::shallow_json(options)))),
                         nullptr, ""};
   });
   return made;
@@ -90,7 +92,7 @@ const char* hone_env_save(hone_env* env) {
 }
 
 int hone_env_restore(hone_env* env, const char* state, float* values, float* costs) {
-  return guarded([&] { put(*env, env->env->restore(json::parse(state)), values, costs); });
+  return guarded([&] { put(*env, env->env->restore(json::parse(hone::shallow_json(state))), values, costs); });
 }
 
 const char* hone_env_episode(hone_env* env) {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "passorder/gym_api.h"
 #include "passorder/gym_api_errors.h"
 #include "passorder/pass_env_json.h"
@@ -106,7 +107,7 @@ extern "C" {
 hone_vec* hone_vec_make(const char* text) {
   auto made = std::make_unique<hone_vec>();
   const bool done = guarded([&] {
-    json options = json::parse(text);
+    json options = json::parse(hone::shallow_json(text));
     const int64_t count = take_count(options, "count", kMost), workers = take_count(options, "workers", count);
     const PassEnvOptions parsed = pass_env_options_from_json(options);
     if (parsed.graph)
@@ -185,7 +186,7 @@ const char* hone_vec_save(hone_vec* vec) {
 
 int hone_vec_restore(hone_vec* vec, const char* text, float* values, float* costs) {
   return guarded([&] {
-    restore_saved(vec, json::parse(text));
+    restore_saved(vec, json::parse(hone::shallow_json(text)));
     put_all(vec->environments->observations(), values, costs);
   });
 }

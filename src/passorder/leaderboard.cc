@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/sha256.h"
 
 namespace hone::passorder {
@@ -28,7 +29,7 @@ constexpr char kBenchmarkFormat[] = "hone-benchmark-1", kResultFormat[] = "hone-
 template <class Read>
 auto read_object(const std::string& path, const std::string& format, const std::string& hint, Read&& read) {
   try {
-    const json object = json::parse(read_file(path));
+    const json object = json::parse(shallow_json(read_file(path)));
     if (!object.is_object() || object.value("format", "") != format)
       throw Error("is not of format " + format, path, hint);
     return read(object);

@@ -1,6 +1,7 @@
 #include "passorder/policy_file.h"
 
 #include "base/error.h"
+#include "base/json_text.h"
 
 namespace hone::passorder {
 
@@ -9,7 +10,7 @@ namespace {
 nlohmann::json parse(const options::TensorFile& file, const char* key) {
   const auto found = file.metadata.find(key);
   if (found == file.metadata.end()) throw Error(std::string("the policy has no ") + key);
-  const nlohmann::json json = nlohmann::json::parse(found->second, nullptr, false);
+  const nlohmann::json json = nlohmann::json::parse(shallow_json(found->second), nullptr, false);
   if (json.is_discarded()) throw Error(std::string("the policy is damaged: ") + key);
   return json;
 }

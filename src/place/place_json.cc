@@ -1,6 +1,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "place/place_graph.h"
 
 namespace hone::place {
@@ -66,7 +67,7 @@ sim::Op read_op(const json& entry, const std::string& where) {
 }  // namespace
 
 sim::TaskGraph read_task_graph(const std::string& bytes, const std::string& what) {
-  const json all = json::parse(bytes, nullptr, /*allow_exceptions=*/false);
+  const json all = json::parse(shallow_json(bytes), nullptr, /*allow_exceptions=*/false);
   if (all.is_discarded()) refuse("not a JSON file", what);
   check_keys(all, {"name", "ops", "edges"}, what);
   if (!all.contains("ops") || !all["ops"].is_array() || all["ops"].empty()) refuse("a list of 'ops' is missing", what);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 
 namespace hone::report {
 
@@ -128,7 +129,8 @@ LoadedPackage read_package(const std::string& path) {
   const fs::path folder(path);
   if (!is_package(path)) throw Error("not a package: it has no decisions.json", path);
   const std::string where = (folder / "decisions.json").string();
-  const json object = json::parse(package_file(folder, "decisions.json"), nullptr, /*allow_exceptions=*/false);
+  const json object =
+      json::parse(shallow_json(package_file(folder, "decisions.json")), nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) throw Error("not JSON", where, "tune the program again");
   const int format = field<int>(object, "format", where);
   if (format != kFormat)

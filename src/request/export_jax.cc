@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "graph/program_option.h"
 #include "request/stock_jax.h"
 
@@ -54,7 +55,7 @@ struct Unfinished {
 json signature_of(const std::string& package) {
   const fs::path path = fs::path(package) / kSignature;
   if (!fs::exists(path)) return nullptr;
-  return json::parse(read_file(path.string()), nullptr, /*allow_exceptions=*/false);
+  return json::parse(shallow_json(read_file(path.string())), nullptr, /*allow_exceptions=*/false);
 }
 
 void check_exportable(const OpenedProgram& opened, const std::string& path) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/interrupt.h"
+#include "base/json_text.h"
 #include "base/log.h"
 
 namespace hone::request {
@@ -36,7 +37,7 @@ Tuned result_key(tune::Session& session, bool fusion, const std::set<DecisionKin
 std::optional<tune::ProgramResult> known_result(const Database& database, const Tuned& key, tune::Measurer& bench) {
   const std::optional<Tuned> known = database.find_tuned(key);
   if (!known) return std::nullopt;
-  const auto list = nlohmann::json::parse(known->decisions, nullptr, /*allow_exceptions=*/false);
+  const auto list = nlohmann::json::parse(shallow_json(known->decisions), nullptr, /*allow_exceptions=*/false);
   const Decisions decisions = report::decisions_from_list(list, "the database");
   tune::ProgramResult result;
   for (const tune::Duel& duel : {kReconfirm, kReconfirmLonger, kReconfirmLonger}) {

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "base/json_text.h"
 #include "base/machine.h"
 #include "base/python.h"
 #include "wire/client.h"
@@ -93,7 +94,7 @@ json StockJax::ask(const json& request) {
   if (length > kMostAnswerBytes) throw InternalError("stock jaxlib sent a malformed answer");
   std::string answer(length, '\0');
   process_->receive(reinterpret_cast<uint8_t*>(answer.data()), length);
-  json object = json::parse(answer, nullptr, /*allow_exceptions=*/false);
+  json object = json::parse(shallow_json(answer), nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) throw InternalError("stock jaxlib sent a malformed answer");
   if (object.contains("error")) process_->fail(object["error"].get<std::string>(), object.value("hint", ""));
   return object;

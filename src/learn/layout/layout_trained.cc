@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/rng.h"
 #include "features/encoded.h"
 #include "learn/nets/trained.h"
@@ -55,13 +56,15 @@ TrainedLayouts from_file(const options::TensorFile& file) {
     throw Error("the weights have another feature version", "", "train them again");
   TrainedLayouts trained;
   try {
-    trained.options = options::layout_model_options_from_json(nlohmann::json::parse(text_of(file, "model")));
-    trained.split = options::layout_split_from_json(nlohmann::json::parse(text_of(file, "split")));
+    trained.options =
+        options::layout_model_options_from_json(nlohmann::json::parse(shallow_json(text_of(file, "model"))));
+    trained.split = options::layout_split_from_json(nlohmann::json::parse(shallow_json(text_of(file, "split"))));
     trained.loss = text_of(file, "loss");
     trained.command = text_of(file, "command");
     trained.seed = std::stoull(text_of(file, "seed"));
-    trained.validation_tau = nlohmann::json::parse(text_of(file, "validation_tau")).get<std::vector<double>>();
-    trained.rule = rule_from(nlohmann::json::parse(text_of(file, "rule")));
+    trained.validation_tau =
+        nlohmann::json::parse(shallow_json(text_of(file, "validation_tau"))).get<std::vector<double>>();
+    trained.rule = rule_from(nlohmann::json::parse(shallow_json(text_of(file, "rule"))));
   } catch (const nlohmann::json::exception&) {
     throw Error("the weights' metadata are damaged");
   } catch (const std::logic_error&) {

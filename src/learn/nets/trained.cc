@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "features/encoded.h"
 #include "learn/nets/fast.h"
 
@@ -36,7 +37,7 @@ const std::string& metadata(const options::TensorFile& file, const char* key) {
 }
 
 nlohmann::json json_metadata(const options::TensorFile& file, const char* key) {
-  nlohmann::json json = nlohmann::json::parse(metadata(file, key), nullptr, false);
+  nlohmann::json json = nlohmann::json::parse(shallow_json(metadata(file, key)), nullptr, false);
   if (json.is_discarded()) throw Error(std::string(key) + " in the weights' metadata is damaged");
   return json;
 }

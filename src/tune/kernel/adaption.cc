@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "features/columns.h"
@@ -295,7 +296,7 @@ std::optional<double> order_error(const std::vector<double>& scores, const std::
 Adaption::Adaption(std::string path, std::string model) : path_(std::move(path)), model_(std::move(model)) {
   std::ifstream file(path_);
   for (std::string line; !path_.empty() && std::getline(file, line);)
-    if (auto sample = sample_from(json::parse(line, nullptr, /*allow_exceptions=*/false), model_))
+    if (auto sample = sample_from(json::parse(shallow_json(line), nullptr, /*allow_exceptions=*/false), model_))
       keep(std::move(*sample));
   refit();
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "features/columns.h"
@@ -180,7 +181,7 @@ json Calibration::to_json() const {
 }
 
 Calibration Calibration::load(const std::string& path, const std::string& machine) {
-  const json file = json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
+  const json file = json::parse(shallow_json(read_file(path)), nullptr, /*allow_exceptions=*/false);
   if (!file.is_object()) throw Error("a calibration must be a JSON object", path);
   if (!file.contains("classes")) return calibration_of(file, path);
   const json classes = field<json>(file, "classes", path);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/isa.h"
+#include "base/json_text.h"
 #include "decisions/code_cache.h"
 #include "decisions/weights.h"
 #include "kernels/kept_weights.h"
@@ -70,7 +71,7 @@ std::mutex& compiling() {
 
 RuntimeProgram::RuntimeProgram(const std::string& folder, int threads, bool tuned, bool keep_code)
     : keep_code_(keep_code) {
-  const auto json = nlohmann::json::parse(read_text(folder + "/decisions.json"));
+  const auto json = nlohmann::json::parse(shallow_json(read_text(folder + "/decisions.json")));
   module_ = load_module(read_text(folder + "/program.pb"), folder).module;
   const auto& target = json.at("target");
   target_.threads = threads > 0 ? threads : target.value("threads", 1);
