@@ -18,6 +18,7 @@
 
 #include "base/files.h"
 #include "wire/process.h"
+#include "wire/reply.h"
 
 namespace hone::wire {
 namespace {
@@ -156,17 +157,14 @@ ReplyT Worker::Process::round_trip(const Packed& request, double timeout_s) {
   send(request);
   const std::vector<uint8_t> bytes = receive();
 
-  flatbuffers::Verifier::Options verifier_options;
-  verifier_options.max_tables = 100'000'000;
-  flatbuffers::Verifier verifier(bytes.data(), bytes.size(), verifier_options);
-  ReplyT reply;
-  if (!VerifyReplyBuffer(verifier)) fail(Kind::Crashed, "the worker sent a malformed reply");
-  GetReply(bytes.data())->UnPackTo(&reply);
+  std::optional<ReplyT> decoded = decode_reply(bytes);
+  if (!decoded) fail(Kind::Crashed, "the worker sent a malformed reply");
+  ReplyT& reply = *decoded;
   const bool failed = reply.failure && reply.failure->code != 0;
   if (reply.id != request.id || (!failed && reply.body.value == nullptr))
     fail(Kind::Crashed, "the worker sent a reply to another request");
   fresh = false;
-  return reply;
+  return std::move(reply);
 }
 
 void Worker::Process::send(const Packed& request) {
@@ -196,8 +194,11 @@ std::vector<uint8_t> Worker::Process::receive() {
   uint32_t length = 0;
   receive_all(reinterpret_cast<uint8_t*>(&length), sizeof length);
   if (length >= kMaxMessageBytes) fail(Kind::Crashed, "the worker sent a malformed reply");
-  std::vector<uint8_t> bytes(length);
-  receive_all(bytes.data(), bytes.size());
+  std::vector<uint8_t> bytes;
+  for (size_t have = 0; have < length; have = bytes.size()) {
+    bytes.resize(frame_room(length, have));
+    receive_all(bytes.data() + have, bytes.size() - have);
+  }
   return bytes;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "wire/client.h"
+#include "wire/reply.h"
 
 namespace hone::wire {
 namespace {
@@ -29,6 +30,16 @@ hone::DecisionKind plain(DecisionKind kind) {
 }
 
 }  // namespace
+
+std::optional<ReplyT> decode_reply(std::span<const uint8_t> bytes) {
+  flatbuffers::Verifier::Options options;
+  options.max_tables = 100'000'000;
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size(), options);
+  if (!VerifyReplyBuffer(verifier)) return std::nullopt;
+  ReplyT reply;
+  GetReply(bytes.data())->UnPackTo(&reply);
+  return reply;
+}
 
 Stage to_wire(hone::Stage stage) { return static_cast<Stage>(stage); }
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "wire/client.h"
+#include "wire/reply.h"
 
 namespace hone::wire {
 namespace {
@@ -44,11 +45,20 @@ bool write_frame(int fd, const uint8_t* data, size_t size) {
   return true;
 }
 
+size_t frame_room(size_t length, size_t have) {
+  constexpr size_t kFirst = size_t{64} << 20;
+  return std::min(length, std::max(kFirst, 2 * have));
+}
+
 bool read_frame(int fd, std::vector<uint8_t>& data) {
   uint32_t length = 0;
   if (!read_all(fd, reinterpret_cast<uint8_t*>(&length), sizeof length) || length > kMaxFrameBytes) return false;
-  data.resize(length);
-  return read_all(fd, data.data(), length);
+  data.clear();
+  for (size_t have = 0; have < length; have = data.size()) {
+    data.resize(frame_room(length, have));
+    if (!read_all(fd, data.data() + have, data.size() - have)) return false;
+  }
+  return true;
 }
 
 }  // namespace hone::wire

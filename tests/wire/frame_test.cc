@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "wire/client.h"
+#include "wire/reply.h"
 
 using namespace hone::wire;
 
@@ -26,6 +27,14 @@ TEST_CASE("frames of all sizes arrive completely") {
   std::vector<uint8_t> none;
   CHECK_FALSE(read_frame(ends[1], none));
   ::close(ends[1]);
+}
+
+TEST_CASE("the length of a frame alone allocates little") {
+  constexpr size_t kMiB = size_t{1} << 20;
+  CHECK(frame_room(100, 0) == 100);
+  CHECK(frame_room(2000 * kMiB, 0) == 64 * kMiB);
+  CHECK(frame_room(2000 * kMiB, 64 * kMiB) == 128 * kMiB);
+  CHECK(frame_room(100 * kMiB, 64 * kMiB) == 100 * kMiB);
 }
 
 TEST_CASE("truncated and too long frames are refused") {
