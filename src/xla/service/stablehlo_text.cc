@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <regex>
 #include <set>
 #include <string_view>
 
@@ -169,12 +168,31 @@ std::string drop_foreign_attributes(const std::string& s) {
   return out;
 }
 
+// "@f" of the first function that is not private; empty if there is none. By hand, as below: a regular expression of the standard library
+// takes stack for each character of a long name.
+std::string public_function(std::string_view text) {
+  const auto take = [](std::string_view& rest, std::string_view word) {
+    const bool there = rest.starts_with(word);
+    if (there) rest.remove_prefix(word.size());
+    return there;
+  };
+  constexpr std::string_view kFunction = "func";
+  for (size_t at = text.find(kFunction); at != std::string_view::npos; at = text.find(kFunction, at + 1)) {
+    std::string_view rest = text.substr(at + kFunction.size());
+    take(rest, ".func");
+    if (!take(rest, " ") || rest.starts_with("private")) continue;
+    take(rest, "public ");
+    if (!rest.starts_with('@')) continue;
+    const auto end = std::find_if_not(rest.begin() + 1, rest.end(), ident);
+    if (end > rest.begin() + 1) return {rest.begin(), end};
+  }
+  return "";
+}
+
 void name_main(std::string& text) {
   if (text.find("@main") != std::string::npos) return;
-  static const std::regex function(R"(func(?:\.func)? (?!private)(?:public )?@(\w+))");
-  std::smatch match;
-  if (!std::regex_search(text, match, function)) return;
-  const std::string name = "@" + match[1].str();
+  const std::string name = public_function(text);
+  if (name.empty()) return;
   std::string out;
   size_t at = 0;
   for (size_t hit; (hit = text.find(name, at)) != std::string::npos; at = hit + name.size()) {
@@ -182,6 +200,18 @@ void name_main(std::string& text) {
     out += text.substr(at, hit - at) + (whole ? "@main" : name);
   }
   text = out + text.substr(at);
+}
+
+// Lines of hyphens become empty.
+std::string without_separators(const std::string& text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    if (text.compare(at, 4, "----") != 0) out.append(text, at, end - at);
+    if (end < text.size()) out += '\n';
+    at = end + 1;
+  }
+  return out;
 }
 
 }  // namespace
@@ -198,8 +228,7 @@ CleanText clean_stablehlo(const std::string& text) {
   CleanText clean;
   std::string& s = clean.text;
   s = drop_foreign_attributes(parameters_for_elided(text.substr(0, section) + text.substr(after), clean.parameters));
-  static const std::regex separator("(^|\n)-{4,}[^\n]*");
-  s = std::regex_replace(s, separator, "\n");
+  s = without_separators(s);
   name_main(s);
   clean.left_out = clean.parameters;
   s = with_values(s, resources_of(std::string_view(text).substr(section, after - section)), clean.left_out);
