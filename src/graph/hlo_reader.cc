@@ -1,5 +1,6 @@
 #include "graph/hlo_reader.h"
 
+#include <algorithm>
 #include <protozero/pbf_reader.hpp>
 #include <unordered_map>
 
@@ -210,6 +211,7 @@ class ModuleReader {
     try {
       read_module(Reader(bytes.data(), bytes.size()));
       link_calls();
+      check_calls();
     } catch (const protozero::exception& e) {
       throw Error(std::string("the bytes are not an HLO module: ") + e.what(), where_, kHint);
     } catch (const Error& e) {
@@ -297,6 +299,39 @@ class ModuleReader {
         const auto it = computations_.find(id);
         if (it == computations_.end()) throw Error("called computation id " + std::to_string(id) + " does not exist");
         graph_.nodes[i].called.push_back(it->second);
+      }
+    }
+  }
+
+  // Whoever follows calls may do so by recursion.
+  void check_calls() {
+    constexpr int kDeepestCalls = 200, kNew = -1, kOpen = -2;
+    struct Visit {
+      int32_t computation;
+      size_t next = 0;  // of its calls
+    };
+    std::vector<std::vector<int32_t>> calls(graph_.computations.size());
+    for (const Node& node : graph_.nodes)
+      calls[node.computation].insert(calls[node.computation].end(), node.called.begin(), node.called.end());
+    std::vector<int> depth(calls.size(), kNew);  // of what a computation calls
+    for (size_t start = 0; start < calls.size(); ++start) {
+      if (depth[start] != kNew) continue;
+      std::vector<Visit> path = {{static_cast<int32_t>(start)}};
+      while (!path.empty()) {
+        auto& [at, next] = path.back();
+        where_ = "computation " + graph_.computations[at].name;
+        depth[at] = kOpen;
+        while (next < calls[at].size() && depth[calls[at][next]] >= 0) ++next;
+        if (next < calls[at].size()) {
+          if (depth[calls[at][next]] == kOpen) throw Error("it calls itself");
+          path.push_back({calls[at][next]});
+          continue;
+        }
+        int deepest = 0;
+        for (const int32_t called : calls[at]) deepest = std::max(deepest, depth[called] + 1);
+        if (deepest > kDeepestCalls) throw Error("its calls nest too deeply");
+        depth[at] = deepest;
+        path.pop_back();
       }
     }
   }

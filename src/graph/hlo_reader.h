@@ -11,7 +11,7 @@ namespace hone {
 // them, instructions as each computation lists them, so called computations precede their callers. Fields unknown to
 // HloGraph are skipped. Throws Error, with the computation and instruction at fault where it is known, for bytes that are
 // not such a message, for ids that do not exist, operands after their users, negative dimensions, and modules without
-// instructions.
+// instructions, and for computations that call themselves or nest calls more than 200 deep.
 HloGraph read_hlo_graph(std::string_view module_proto_bytes);
 
 }  // namespace hone

@@ -56,7 +56,7 @@ std::optional<Array> array_of(std::string_view text) {
   if (sizes.empty()) return array;
   for (const std::string_view part : parts_of(sizes, ",")) {
     const std::optional<int64_t> size = number(part);
-    if (!size) return std::nullopt;
+    if (!size || *size < 0) return std::nullopt;
     array.sizes.push_back(*size);
   }
   return array;
@@ -250,7 +250,7 @@ double OperationSizes::positions() const {
 bool OperationSizes::has_gradient_window() const {
   if (!convolution || groups > 1 || batch_groups > 1 || windows.size() > 2) return false;
   const auto is_large = [](const Window& w) {
-    return w.stride == 1 && w.dilation == 1 && (w.out <= 1 || w.size >= 2 * w.out);
+    return w.stride == 1 && w.dilation == 1 && (w.out <= 1 || w.size / 2 >= w.out);
   };
   return std::all_of(windows.begin(), windows.end(), is_large) &&
          std::any_of(windows.begin(), windows.end(), [](const Window& w) { return w.out > 1; });

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 
@@ -80,7 +81,8 @@ double product_at(const std::vector<int64_t>& dims, const std::vector<int64_t>& 
 // Counts the work of the module's instructions.
 class Counter {
  public:
-  Counter(const HloGraph& module, const GraphSources& sources) : module_(module), sources_(sources) {}
+  Counter(const HloGraph& module, const GraphSources& sources)
+      : module_(module), sources_(sources), known_(module.computations.size()) {}
 
   InstructionCost of(const Node& n) const {
     if (const auto known = sources_.costs.find(n.name); known != sources_.costs.end()) return known->second;
@@ -132,7 +134,12 @@ class Counter {
       }
     return cost;
   }
-  InstructionCost of_computation(int32_t index) const {
+  // Counted once: what is called by many is counted by each of them.
+  const InstructionCost& of_computation(int32_t index) const {
+    if (!known_[index]) known_[index] = sum_of(index);
+    return *known_[index];
+  }
+  InstructionCost sum_of(int32_t index) const {
     InstructionCost sum;
     for (int32_t i = module_.computations[index].first; i < module_.computations[index].last; ++i) {
       const InstructionCost one = of(module_.nodes[i]);
@@ -147,7 +154,7 @@ class Counter {
   InstructionCost of_control(const Node& n) const {
     InstructionCost sum;
     for (int32_t called : n.called) {
-      const InstructionCost one = of_computation(called);
+      const InstructionCost& one = of_computation(called);
       if (n.opcode == "conditional") {
         if (one.bytes_read + one.bytes_written >= sum.bytes_read + sum.bytes_written) sum = one;
         continue;
@@ -167,6 +174,7 @@ class Counter {
 
   const HloGraph& module_;
   const GraphSources& sources_;
+  mutable std::vector<std::optional<InstructionCost>> known_;  // [computations]
 };
 
 // How often one evaluation of `consumer` reads each element of its operand number `operand`.
@@ -285,21 +293,30 @@ class GraphBuilder {
     return 1;
   }
 
-  // The operations behind the value of a node (its tuple element, -1 = all of it).
+  // The operations behind the value of a node (its tuple element, -1 = all of it). Each way to it counts once: tuples of tuples would
+  // have a way for each of their leaves.
   void trace(int32_t index, int64_t element, std::vector<Source>& sources) const {
-    const Node& n = module_.nodes[index];
-    if (op_of_[index] >= 0) {
-      double share = 1;
-      const double all = static_cast<double>(n.shape.bytes());
-      if (element >= 0 && element < static_cast<int64_t>(n.shape.tuple_shapes.size()) && all > 0)
-        share = static_cast<double>(n.shape.tuple_shapes[element].bytes()) / all;
-      sources.push_back({op_of_[index], share});
-    } else if (n.opcode == "tuple" && element >= 0 && element < static_cast<int64_t>(n.operands.size())) {
-      trace(n.operands[element], -1, sources);
-    } else {
-      const int64_t wanted = n.opcode == "get-tuple-element" ? n.tuple_index : n.opcode == "tuple" ? -1 : element;
-      for (int32_t operand : n.operands) trace(operand, wanted, sources);
+    std::vector<std::pair<int32_t, int64_t>> open = {{index, element}};
+    std::set<std::pair<int32_t, int64_t>> seen;
+    while (!open.empty()) {
+      const auto [at, part] = open.back();
+      open.pop_back();
+      if (!seen.emplace(at, part).second) continue;
+      const Node& n = module_.nodes[at];
+      if (op_of_[at] >= 0) {
+        sources.push_back({op_of_[at], share_of(n.shape, part)});
+      } else if (n.opcode == "tuple" && part >= 0 && part < static_cast<int64_t>(n.operands.size())) {
+        open.emplace_back(n.operands[part], -1);
+      } else {
+        const int64_t wanted = n.opcode == "get-tuple-element" ? n.tuple_index : n.opcode == "tuple" ? -1 : part;
+        for (int32_t operand : n.operands) open.emplace_back(operand, wanted);
+      }
     }
+  }
+  static double share_of(const Shape& shape, int64_t element) {
+    const double all = static_cast<double>(shape.bytes());
+    if (element < 0 || element >= static_cast<int64_t>(shape.tuple_shapes.size()) || all <= 0) return 1;
+    return static_cast<double>(shape.tuple_shapes[element].bytes()) / all;
   }
 
   void mark_outputs(int32_t index, int64_t element) {

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <set>
+#include <stdexcept>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -16,12 +19,14 @@ namespace {
 constexpr int kScale = 2;  // of a multiplication and an addition
 
 // A parameter seen through operations that only rearrange it or take a part: where each dimension of the node comes from, -1 =
-// unknown. Of a tuple: of its elements.
+// unknown. Of a tuple: of its elements, which tuples of tuples share.
 struct Source {
   int parameter = -1;
   std::vector<int64_t> dims = {};
-  std::vector<Source> elements = {};
+  std::shared_ptr<const std::vector<Source>> elements = {};
+  int depth = 0;  // of tuples in tuples
 };
+constexpr int kDeepestTuple = 64;
 
 bool keeps_dimensions(const std::string& opcode) {
   return opcode == "convert" || opcode == "copy" || opcode == "reverse" || opcode == "slice" ||
@@ -76,7 +81,9 @@ class Reader {
         const auto number = static_cast<size_t>(n.parameter_number);
         if (number < given.size()) sources_[i] = given[number];
       } else if (n.opcode == "while") {
-        for (int32_t called : n.called) find_sources(graph_.computations[called], {sources_[n.operands.at(0)]});
+        for (int32_t called : n.called)
+          if (with_sources_.insert(called).second)
+            find_sources(graph_.computations[called], {sources_[n.operands.at(0)]});
         sources_[i] = sources_[n.operands[0]];
       } else if (!n.operands.empty()) {
         sources_[i] = source_of(n);
@@ -87,13 +94,18 @@ class Reader {
   Source source_of(const Node& n) const {
     const Source& from = sources_[n.operands[0]];
     if (n.opcode == "tuple") {
-      Source out;
-      for (int32_t operand : n.operands) out.elements.push_back(sources_[operand]);
-      return out;
+      std::vector<Source> elements;
+      int depth = 0;
+      for (int32_t operand : n.operands) {
+        elements.push_back(sources_[operand]);
+        depth = std::max(depth, elements.back().depth + 1);
+      }
+      if (depth > kDeepestTuple) return {};
+      return {.elements = std::make_shared<const std::vector<Source>>(std::move(elements)), .depth = depth};
     }
     if (n.opcode == "get-tuple-element") {
       const auto index = static_cast<size_t>(n.tuple_index);
-      return index < from.elements.size() ? from.elements[index] : Source();
+      return from.elements && index < from.elements->size() ? (*from.elements)[index] : Source();
     }
     if (from.parameter < 0) return {};
     if (keeps_dimensions(n.opcode)) return from;
@@ -154,7 +166,8 @@ class Reader {
       for (int32_t operand : n.operands) any = any || by_columns_[operand];
       by_columns_[i] = any;
       if (n.opcode == "while") {
-        for (int32_t called : n.called) find_products(graph_.computations[called], any);
+        for (int32_t called : n.called)
+          if (with_products_.insert(called).second) find_products(graph_.computations[called], any);
       } else if (n.opcode == "dot" || n.opcode == "convolution") {
         Product product{n.name, n.opcode, n.shape.dims};
         product.in_loop = &computation != &entry_;
@@ -269,8 +282,9 @@ class Reader {
   const HloGraph& graph_;
   const Computation& entry_;
   const std::optional<std::vector<int>>& declared_;
-  std::vector<Source> sources_;   // [nodes]
-  std::vector<bool> by_columns_;  // [nodes]
+  std::vector<Source> sources_;                     // [nodes]
+  std::vector<bool> by_columns_;                    // [nodes]
+  std::set<int32_t> with_sources_, with_products_;  // computations of loops that have been read
   std::map<int, int32_t> node_of_;
   std::map<int, bool> is_right_;  // of the first product that reads a parameter
   std::vector<int32_t> product_nodes_, classes_;
@@ -292,7 +306,11 @@ const char* role_name(Role role) {
 }
 
 ProgramArguments read_arguments(const HloGraph& graph, const std::optional<std::vector<int>>& weights) {
-  return Reader(graph, weights).read();
+  try {
+    return Reader(graph, weights).read();
+  } catch (const std::out_of_range&) {
+    throw Error("an instruction's operands or dimensions do not fit its operation");
+  }
 }
 
 }  // namespace hone::sharding

@@ -174,6 +174,22 @@ TEST_CASE("hlo reader: broken modules say where") {
   CHECK_THAT(message_of(module("m", {&deep})), Contains("nested too deeply"));
 }
 
+TEST_CASE("hlo reader: computations that call themselves, or others for ever") {
+  const auto calls = [](int64_t id) { return [id](pbf_writer& out) { add_packed(out, 38, {id, id}); }; };
+  int64_t next = 1;
+  ComputationProto itself("itself", 1, next);
+  itself.add("call", "call", array(kF32, {2}), {}, calls(1));
+  CHECK_THAT(message_of(module("m", {&itself})), Contains("computation itself") && Contains("calls itself"));
+  ComputationProto one("one", 1, next = 1), other("other", 2, next);
+  one.add("a", "call", array(kF32, {2}), {}, calls(2));
+  other.add("b", "call", array(kF32, {2}), {}, calls(1));
+  CHECK_THAT(message_of(module("m", {&one, &other})), Contains("calls itself"));
+  ComputationProto leaf("leaf", 1, next = 1), caller("caller", 2, next);
+  leaf.parameter(0, array(kF32, {2}));
+  caller.add("c", "call", array(kF32, {2}), {}, calls(1));
+  CHECK(read_hlo_graph(module("m", {&leaf, &caller})).nodes.back().called == std::vector<int32_t>{0, 0});
+}
+
 TEST_CASE("hlo reader: truncated and damaged bytes are read or refused without a crash") {
   const std::string good = fusion_module() + dot_module();
   int refused = 0;
