@@ -94,7 +94,7 @@ void count_accesses(const Body& body, CodeSummary& s) {
         continue;
       }
       Group& group = groups[access.group];
-      group.step = std::max(group.step, static_cast<double>(std::abs(access.stride)));
+      group.step = std::max(group.step, std::abs(static_cast<double>(access.stride)));
       group.accesses += body.runs_of(access.instruction);
     }
     for (const auto& [number, group] : groups) {

@@ -111,7 +111,11 @@ void find_loops(CodeGraph& graph) {
       if (p == place[next]) latches[p].push_back(block);
     }
   graph.loop_of.assign(graph.blocks.size(), -1);
+  // Nobody compiled code of so many loops: as if it had none, since what is known of each loop is of all blocks and instructions.
+  constexpr size_t kMostWork = size_t{1} << 25;
+  if (latches.size() > kMostWork / (graph.blocks.back().last + 1)) return;
   for (auto& [header, from] : latches) {
+    std::sort(from.begin(), from.end());
     BlockLoop loop{.header = graph.order[header], .parent = -1, .latches = std::move(from), .has = {}};
     fill(graph, loop);
     loop.parent = graph.loop_of[loop.header];

@@ -19,7 +19,7 @@ struct CodeBlock {
 struct BlockLoop {
   int header = 0;
   int parent = -1;           // loop around it
-  std::vector<int> latches;  // blocks that go back to the header
+  std::vector<int> latches;  // blocks that go back to the header, ascending
   std::vector<char> has;     // [blocks]
 };
 

@@ -91,7 +91,7 @@ class Walk {
     for (size_t n = 0; n < open_.size(); ++n) {
       const BlockLoop& loop = graph_.loops[n];
       if (!loop.has[block]) continue;
-      const bool latch = std::find(loop.latches.begin(), loop.latches.end(), block) != loop.latches.end();
+      const bool latch = std::binary_search(loop.latches.begin(), loop.latches.end(), block);
       if (latch) open_[n].at_end = open_[n].at_end ? meet(*open_[n].at_end, values_) : values_;
       if (end.kind != CodeKind::k_branch || b.next.size() != 2 || loop.has[b.next[0]] == loop.has[b.next[1]]) continue;
       const auto again = static_cast<uint8_t>(loop.has[b.next[0]] ? end.condition : end.condition ^ 1);
@@ -145,7 +145,7 @@ class Walk {
     for (int run = 0; run < 2; ++run) {
       const auto left = in_run(loop, exit.sides[0], run), right = in_run(loop, exit.sides[1], run);
       if (!left || !right) return std::nullopt;
-      if (passes((*left & exit.bits) - *right, 0, exit.again) == 0.0) return run;
+      if (passes(wrapped_difference(*left & exit.bits, *right), 0, exit.again) == 0.0) return run;
     }
     return std::nullopt;
   }
@@ -153,7 +153,7 @@ class Walk {
     const auto left = step_of(loop, exit.sides[0]), right = step_of(loop, exit.sides[1]);
     const auto first = difference(first_of(loop, exit.sides[0]), first_of(loop, exit.sides[1]));
     if (!left || !right || !first || exit.bits != -1) return std::nullopt;
-    return passes(*first, *left - *right, exit.again);
+    return passes(*first, wrapped_difference(*left, *right), exit.again);
   }
 
   void close(int n) {
@@ -176,14 +176,15 @@ class Walk {
     const auto first = difference(first_of(loop, condition.sides[0]), first_of(loop, condition.sides[1]));
     if (!left || !right || !first || condition.bits != -1 || *left == *right) return std::nullopt;
     const bool equality = condition.again == 4 || condition.again == 5;
-    const auto holds = passes(*first, *left - *right, equality ? 5 : condition.again);
+    const int64_t step = wrapped_difference(*left, *right);
+    const auto holds = passes(*first, step, equality ? 5 : condition.again);
     if (equality) {
       const double once = holds && *holds < runs ? 1 / runs : 0;
       return condition.again == 4 ? once : 1 - once;
     }
     if (!holds) return 1;
     if (*holds > 0) return std::min(1.0, *holds / runs);
-    const auto fails = passes(*first, *left - *right, condition.again ^ 1);
+    const auto fails = passes(*first, step, condition.again ^ 1);
     return fails ? 1 - std::min(1.0, *fails / runs) : 0;
   }
 
@@ -224,7 +225,8 @@ class Walk {
       LoopAccess found{.instruction = access.instruction};
       const bool many = i.kind == CodeKind::k_gather || i.kind == CodeKind::k_scatter;
       found.known = !many && (m.base < 0 || base) && (m.index < 0 || index);
-      if (found.known) found.stride = (m.base < 0 ? 0 : *base) + m.scale * (m.index < 0 ? 0 : *index);
+      if (found.known)
+        found.stride = wrapped_sum(m.base < 0 ? 0 : *base, wrapped_product(m.scale, m.index < 0 ? 0 : *index));
       const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
         return same_but_constant(group.first, access.base) && same_but_constant(group.second, access.index);
       });

@@ -20,7 +20,7 @@ int64_t stack_word(const MemoryOperand& m) {
 
 CodeValue CodeValue::operator+(int64_t more) const {
   CodeValue sum = *this;
-  sum.number += kind == Unknown ? 0 : more;
+  sum.number = wrapped_sum(sum.number, kind == Unknown ? 0 : more);
   return sum;
 }
 
@@ -30,7 +30,7 @@ bool same_but_constant(const CodeValue& a, const CodeValue& b) {
 
 std::optional<int64_t> difference(const CodeValue& a, const CodeValue& b) {
   if (a.kind == CodeValue::Unknown || !same_but_constant(a, b)) return std::nullopt;
-  return a.number - b.number;
+  return wrapped_difference(a.number, b.number);
 }
 
 std::optional<double> passes(int64_t first, int64_t step, uint8_t condition) {
@@ -100,7 +100,7 @@ CodeValue CodeValues::address(const MemoryOperand& m) const {
   if (m.of_code) return kNothing;
   const CodeValue base = m.base < 0 ? constant(0) : registers_[m.base];
   CodeValue index = m.index < 0 ? constant(0) : registers_[m.index];
-  if (index.kind == CodeValue::Constant) return base + index.number * m.scale + m.displacement;
+  if (index.kind == CodeValue::Constant) return base + wrapped_product(index.number, m.scale) + m.displacement;
   if (base.kind == CodeValue::Constant && m.scale == 1) return index + base.number + m.displacement;
   return kNothing;
 }

@@ -25,6 +25,17 @@ struct CodeValue {
 };
 inline constexpr int64_t kStackPlaces = int64_t{1} << 40, kResultPlaces = int64_t{1} << 50;
 
+// As machines compute: what does not fit wraps around.
+inline int64_t wrapped_sum(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+inline int64_t wrapped_difference(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+inline int64_t wrapped_product(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
 bool same_but_constant(const CodeValue& a, const CodeValue& b);
 std::optional<int64_t> difference(const CodeValue& a, const CodeValue& b);
 

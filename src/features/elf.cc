@@ -13,6 +13,7 @@ constexpr uint32_t kProgramBits = 1, kSymbolTable = 2, kRelocations = 4;
 constexpr uint64_t kExecutable = 4;
 constexpr uint8_t kFunction = 2;
 constexpr uint16_t kX86_64 = 62;
+constexpr size_t kLongestName = 256;
 
 struct FileHeader {
   uint8_t magic[16];
@@ -89,8 +90,16 @@ class Object {
     return {reinterpret_cast<const uint8_t*>(bytes_.data()) + section.offset + from, size};
   }
 
+  // Tables and functions may lie over each other in a file that nobody compiled: all of a kind together are no larger than the file, or
+  // the functions twice as large, so that the work is bounded by its size.
+  void count(uint64_t bytes, uint64_t& all, int times = 1) const {
+    if (bytes > bytes_.size() * times - all) fail();
+    all += bytes;
+  }
+
   void read_symbols(const Section& section) {
     if (section.link >= sections_.size()) fail();
+    count(section.size, symbol_bytes_);
     names_ = sections_[section.link];
     for (uint64_t at = 0; at + sizeof(Symbol) <= section.size; at += sizeof(Symbol))
       symbols_.push_back(read<Symbol>(section.offset + at));
@@ -100,12 +109,15 @@ class Object {
     if (!names_ || symbol.name >= names_->size) return "";
     const auto rest = bytes_of(*names_, symbol.name, names_->size - symbol.name);
     const auto* text = reinterpret_cast<const char*>(rest.data());
-    return {text, strnlen(text, rest.size())};
+    return {text, strnlen(text, std::min(rest.size(), kLongestName))};
   }
 
   void add_names(size_t section, std::span<ObjectFunction> functions) const {
+    uint64_t code_bytes = 0, relocation_bytes = 0;
+    for (const ObjectFunction& function : functions) count(function.code.size(), code_bytes, 2);
     for (const Section& table : sections_) {
       if (table.type != kRelocations || table.info != section) continue;
+      count(table.size, relocation_bytes);
       for (uint64_t at = 0; at + sizeof(Relocation) <= table.size; at += sizeof(Relocation)) {
         const auto relocation = read<Relocation>(table.offset + at);
         const uint64_t symbol = relocation.info >> 32;
@@ -119,6 +131,7 @@ class Object {
   }
 
   std::string_view bytes_;
+  uint64_t symbol_bytes_ = 0;
   std::vector<Section> sections_;
   std::vector<Symbol> symbols_;
   std::optional<Section> names_;
