@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "data/postgres.h"
 #include "data/schema.h"
 #include "data/sqlite.h"
@@ -209,7 +210,9 @@ void Database::export_jsonl(std::ostream& out) const {
     const Tuned tuned = read_tuned(results);
     nlohmann::ordered_json line = {{"table", "tuned"}};
     for_each_tuned_field(tuned, [&](const char* name, const auto& field) { line[name] = field; });
-    line["decisions"] = nlohmann::ordered_json::parse(tuned.decisions, nullptr, /*allow_exceptions=*/false);
+    auto decisions = nlohmann::ordered_json::parse(shallow_json(tuned.decisions), nullptr, /*allow_exceptions=*/false);
+    if (decisions.is_discarded()) decisions = nullptr;
+    line["decisions"] = std::move(decisions);
     print(line);
   }
   if (!out.flush()) throw RunError("cannot write the export", sql_->path());

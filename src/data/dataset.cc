@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
+#include <string_view>
 
 #include "base/error.h"
 #include "data/shard.h"
@@ -128,6 +130,14 @@ KernelView Dataset::kernel(int64_t index) const {
   const auto after = std::upper_bound(state_->first.begin(), state_->first.end(), index);
   const size_t shard = after - state_->first.begin() - 1;
   return state_->shards[shard].kernel(index - state_->first[shard]);
+}
+
+std::vector<int64_t> Split::kernels_of(const Dataset& dataset, const std::vector<std::string>& programs) {
+  const std::set<std::string_view> wanted(programs.begin(), programs.end());
+  std::vector<int64_t> found;
+  for (int64_t i = 0; i < dataset.size(); ++i)
+    if (wanted.count(dataset.kernel(i).program)) found.push_back(i);
+  return found;
 }
 
 }  // namespace hone

@@ -28,6 +28,7 @@ constexpr TypeRow kTypes[] = {
     {"bf16", "V2", 2, 2}, {"f32", "f4", 4, 4}, {"f64", "f8", 8, 8}, {"c64", "c8", 8, 4}, {"c128", "c16", 16, 8},
 };
 constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr size_t kMostDimensions = 64;  // of NumPy 2
 
 const TypeRow& row_of_type(const std::string& type) {
   for (const TypeRow& row : kTypes)
@@ -125,6 +126,7 @@ class HeaderParser {
         if (__builtin_mul_overflow(dim, 10, &dim) || __builtin_add_overflow(dim, text_[at_] - '0', &dim))
           fail("a dimension is too large");
       take('L');  // Python 2 wrote long integers
+      if (dims.size() == kMostDimensions) fail("more dimensions than NumPy has");
       dims.push_back(dim);
       if (!take(',') && peek() != ')') fail("',' or ')' is missing");
     }
@@ -319,7 +321,9 @@ void NpzFile::read_pieces(const std::string& name, uint64_t most_bytes,
   NamedArray piece{name, row.type, header.dims, {}};
   piece.dims[0] = 1;
   const uint64_t row_bytes = array_bytes(piece.dims, row.size).value_or(0);
-  const auto rows_at_once = static_cast<int64_t>(std::max<uint64_t>(1, most_bytes / std::max<uint64_t>(row_bytes, 1)));
+  // Rows without bytes come all at once: a header may claim more of them than anybody counts to.
+  const int64_t rows_at_once =
+      row_bytes == 0 ? header.dims[0] : static_cast<int64_t>(std::max<uint64_t>(1, most_bytes / row_bytes));
   for (int64_t first = 0; first < header.dims[0]; first += rows_at_once) {
     piece.dims[0] = std::min(rows_at_once, header.dims[0] - first);
     piece.bytes.resize(static_cast<uint64_t>(piece.dims[0]) * row_bytes);

@@ -33,12 +33,4 @@ Split Split::read(const std::string& path) {
   return split;
 }
 
-std::vector<int64_t> Split::kernels_of(const Dataset& dataset, const std::vector<std::string>& programs) {
-  const std::set<std::string_view> wanted(programs.begin(), programs.end());
-  std::vector<int64_t> found;
-  for (int64_t i = 0; i < dataset.size(); ++i)
-    if (wanted.count(dataset.kernel(i).program)) found.push_back(i);
-  return found;
-}
-
 }  // namespace hone

@@ -12,7 +12,10 @@ Number number_of(const SqlValue& value) {
   return std::visit(
       [](const auto& v) -> Number {
         using V = std::decay_t<decltype(v)>;
-        if constexpr (std::is_arithmetic_v<V>) {
+        if constexpr (std::is_same_v<V, double> && std::is_integral_v<Number>) {
+          constexpr double kEnd = 9223372036854775808.0;  // 2^63
+          return v >= -kEnd && v < kEnd ? static_cast<Number>(v) : 0;
+        } else if constexpr (std::is_arithmetic_v<V>) {
           return static_cast<Number>(v);
         } else if constexpr (std::is_same_v<V, std::string>) {
           Number number = 0;

@@ -171,6 +171,15 @@ TEST_CASE("single arrays of an archive are read completely and in pieces", "[dat
     CHECK_THROWS_AS(file.read_pieces("scalar", 8, [](const NamedArray&) {}), Error);
     file.read_pieces("none", 8, [](const NamedArray&) { FAIL("a piece of nothing"); });
   }
+  const int64_t rows = 9'000'000'000'000'000'000;  // without bytes: nobody counts them
+  const std::string other = (folder.path() / "hollow.npz").string();
+  write_npz(other, std::vector<NamedArray>{{"hollow", "u8", {rows, 0}, {}}});
+  int pieces = 0;
+  NpzFile(other).read_pieces("hollow", 8, [&](const NamedArray& piece) {
+    CHECK(piece.dims == std::vector<int64_t>{rows, 0});
+    ++pieces;
+  });
+  CHECK(pieces == 1);
   // Damage in the packed elements is found at the latest after the last piece.
   std::string whole = read_file(path);
   int noticed = 0;
