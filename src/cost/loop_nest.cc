@@ -157,7 +157,7 @@ class LoopNestBuilder {
       for (int i = 0; i < kRank; ++i) {
         const int d = static_cast<int>(at(user, columns_.dimensions + i));
         const int from = op == "transpose" ? i : d, to = op == "transpose" ? d : i;
-        if (from < ru && to >= 0 && to < ro) m.axis[to] = u.axis[from], m.step[to] = u.step[from];
+        if (from >= 0 && from < ru && to >= 0 && to < ro) m.axis[to] = u.axis[from], m.step[to] = u.step[from];
       }
     } else if (op == "reduce" && ro > ru) {
       reduce_map(operand, user, u, m);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "kernels/attention.h"
 
 namespace hone {
@@ -45,13 +46,19 @@ AttentionStep step_of(const json& value, std::string_view text) {
   return step;
 }
 
+constexpr int64_t kMostSize = int64_t{1} << 24,
+                  kMostStride = int64_t{1} << 32;  // so that no sum of their products overflows
+constexpr size_t kMostBatches = 16;
+
 void check(const AttentionPlan& plan, std::string_view text) {
+  const auto is_size = [](int64_t size) { return size > 0 && size <= kMostSize; };
+  const auto is_stride = [](int64_t stride) { return stride >= 0 && stride <= kMostStride; };
   const auto fits = [&](const AttentionArray& array) {
-    return array.batch.size() == plan.batch.size() && array.row >= 0 && array.column >= 0 &&
-           std::all_of(array.batch.begin(), array.batch.end(), [](int64_t stride) { return stride >= 0; });
+    return array.batch.size() == plan.batch.size() && is_stride(array.row) && is_stride(array.column) &&
+           std::all_of(array.batch.begin(), array.batch.end(), is_stride);
   };
-  bool all = plan.queries > 0 && plan.keys > 0 && plan.depth > 0 && plan.features > 0 &&
-             std::all_of(plan.batch.begin(), plan.batch.end(), [](int64_t size) { return size > 0; }) &&
+  bool all = is_size(plan.queries) && is_size(plan.keys) && is_size(plan.depth) && is_size(plan.features) &&
+             plan.batch.size() <= kMostBatches && std::all_of(plan.batch.begin(), plan.batch.end(), is_size) &&
              fits(plan.query) && fits(plan.key) && fits(plan.value) && fits(plan.output);
   for (const AttentionStep& step : plan.steps)
     all &= (!step.has_values || (fits(step.values) && step.values.column <= 1)) &&
@@ -73,7 +80,7 @@ std::string AttentionPlan::text() const {
 
 AttentionPlan AttentionPlan::from_text(std::string_view text) {
   try {
-    const json value = json::parse(text);
+    const json value = json::parse(shallow_json(text));
     const auto sizes = value.at("sizes").get<std::vector<int64_t>>();
     if (sizes.size() != 4) throw Error("sizes and strides of attention do not fit together", std::string(text));
     AttentionPlan plan{value.at("batch").get<std::vector<int64_t>>(),

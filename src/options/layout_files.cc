@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "data/mapped_file.h"
 #include "data/tpugraphs.h"
@@ -142,12 +143,16 @@ ConfigGraph open_packed_layouts(const std::string& path) {
   uint64_t length = 0;
   if (bytes.size() > 8) std::memcpy(&length, bytes.data(), 8);
   if (length == 0 || length > bytes.size() - 8) throw Error("not packed layouts", path);
-  const auto header =
-      nlohmann::json::parse(bytes.begin() + 8, bytes.begin() + 8 + static_cast<int64_t>(length), nullptr, false);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + 8, length);
+  const auto header = nlohmann::json::parse(shallow_json(text), nullptr, false);
   const nlohmann::json none = nlohmann::json::object();
   const nlohmann::json& metadata =
       header.is_object() && header.contains("__metadata__") ? header["__metadata__"] : none;
-  if (!metadata.is_object() || metadata.value("format", "") != kFormat) throw Error("not packed layouts", path);
+  const auto text_of = [&](const char* key, const std::string& otherwise) {
+    const auto found = metadata.find(key);
+    return found != metadata.end() && found->is_string() ? found->get<std::string>() : otherwise;
+  };
+  if (!metadata.is_object() || text_of("format", "") != kFormat) throw Error("not packed layouts", path);
   const std::span<const uint8_t> data = bytes.subspan(8 + length);
   ConfigGraph graph;
   graph.name = path;
@@ -160,7 +165,7 @@ ConfigGraph open_packed_layouts(const std::string& path) {
   graph.node_feat = copied<float>(mapped_tensor(header, "node_feat", "F32", data, path));
   graph.node_opcode = copied<uint8_t>(mapped_tensor(header, "node_opcode", "U8", data, path));
   check(graph);
-  graph.name = metadata.value("name", fs::path(path).stem().string());
+  graph.name = text_of("name", fs::path(path).stem().string());
   return graph;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 
 namespace hone::options {
 
@@ -86,7 +87,7 @@ TensorFile decode_safetensors(const std::string& content, const std::string& whe
   std::memcpy(&length, content.data(), 8);
   if (length > kMaxHeaderBytes || length > content.size() - 8) damaged("the header is longer than the file", where);
   const nlohmann::json header =
-      nlohmann::json::parse(content.begin() + 8, content.begin() + 8 + static_cast<int64_t>(length), nullptr, false);
+      nlohmann::json::parse(shallow_json(std::string_view(content).substr(8, length)), nullptr, false);
   if (!header.is_object()) damaged("the header is not JSON", where);
   const std::string_view data = std::string_view(content).substr(8 + length);
   TensorFile file;
@@ -95,6 +96,7 @@ TensorFile decode_safetensors(const std::string& content, const std::string& whe
     if (name != kMetadata) {
       const StoredTensor& tensor = file.tensors[name] = read_tensor(entry, name, data, where);
       total += tensor.bytes.size();
+      if (total > data.size()) damaged("its tensors overlap", where);  // before many copies of the same bytes are made
       continue;
     }
     try {

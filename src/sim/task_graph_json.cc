@@ -109,6 +109,7 @@ sim::Topology topology_from_json(const nlohmann::json& json) {
       topology.threads = HostThreads{json["threads"].at("segment_seconds"), json["threads"].at("wake_seconds")};
     json.at("routes").get_to(topology.routes);
     const size_t devices = topology.devices.size();
+    if (devices > 64) throw Error("more than 64 devices", "devices");  // as topologies in files
     if (devices == 0 || topology.routes.size() != devices * devices)
       throw Error("routes do not fit the devices", "routes");
     for (const auto& route : topology.routes)
