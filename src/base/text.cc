@@ -107,6 +107,7 @@ double parse_duration_s(const std::string& text, const std::string& where) {
 std::vector<int> parse_index_list(const std::string& text, const std::string& where) {
   const auto fail = [&](const std::string& why) { throw Error(why, where, "write indices and ranges like 0,3-9"); };
   std::set<int> indices;
+  int64_t named = 0;  // with repeats, which take as long
   std::string_view rest = text;
   for (;;) {
     int first = 0;
@@ -118,8 +119,8 @@ std::vector<int> parse_index_list(const std::string& text, const std::string& wh
       if (last < first) fail(fmt::format("the range {}-{} is in descending order", first, last));
     }
     if (int64_t{last} - first >= kMaxIndices) fail(fmt::format("the range {}-{} is too long", first, last));
+    if ((named += int64_t{last} - first + 1) > kMaxIndices) fail("more than a million indices");
     for (int64_t index = first; index <= last; ++index) indices.insert(static_cast<int>(index));
-    if (static_cast<int64_t>(indices.size()) > kMaxIndices) fail("more than a million indices");
     if (rest.empty()) return {indices.begin(), indices.end()};
     if (!rest.starts_with(',')) fail(fmt::format("'{}' is not a list of indices", text));
     rest.remove_prefix(1);
