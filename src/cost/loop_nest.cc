@@ -84,6 +84,12 @@ class LoopNestBuilder {
 
  private:
   float at(int64_t node, int c) const { return nodes_.at(node, c); }
+  // A column of whole numbers; -1 for what is none of an int.
+  int number(int64_t node, int c) const {
+    constexpr float kMost = 1e9F;
+    const float value = at(node, c);
+    return value > -kMost && value < kMost ? static_cast<int>(value) : -1;
+  }
   std::string_view opcode(int64_t node) const { return nodes_.opcode(node); }
   int rank(int64_t node) const { return nodes_.rank(node); }
   double dim(int64_t node, int d) const { return nodes_.dim(node, d); }
@@ -127,7 +133,7 @@ class LoopNestBuilder {
         out_.element_bytes = std::max(1.0f, at(n, columns_.element_bytes));
         for (int d = 0; d < out_.outputs; ++d) out_.extent.push_back(std::max(1.0, dim(n, d)));
         for (int d = out_.outputs - 1; d >= 0; --d)
-          out_.order.push_back(std::clamp(static_cast<int>(at(n, columns_.layout + d)), 0, out_.outputs - 1));
+          out_.order.push_back(std::clamp(number(n, columns_.layout + d), 0, out_.outputs - 1));
       }
       Map map;
       const int r = std::min(rank(n), out_.outputs);
@@ -155,7 +161,7 @@ class LoopNestBuilder {
     const int ro = rank(operand), ru = rank(user);
     if (op == "transpose" || op == "broadcast") {
       for (int i = 0; i < kRank; ++i) {
-        const int d = static_cast<int>(at(user, columns_.dimensions + i));
+        const int d = number(user, columns_.dimensions + i);
         const int from = op == "transpose" ? i : d, to = op == "transpose" ? d : i;
         if (from >= 0 && from < ru && to >= 0 && to < ro) m.axis[to] = u.axis[from], m.step[to] = u.step[from];
       }
@@ -177,7 +183,7 @@ class LoopNestBuilder {
     int next = 0;
     for (int d = 0; d < rank(operand); ++d) {
       bool reduced = false;
-      for (int i = 0; i < kRank; ++i) reduced |= static_cast<int>(at(user, columns_.reduced + i)) == d;
+      for (int i = 0; i < kRank; ++i) reduced |= number(user, columns_.reduced + i) == d;
       if (reduced) {
         m.axis[d] = reduction_axis(dim(operand, d), d);
         if (m.axis[d] >= 0) m.scope |= 1u << m.axis[d];
@@ -243,7 +249,7 @@ class LoopNestBuilder {
   // A reduction is computed once for every input element.
   Work reduce_work(int64_t n, Work w) {
     for (int i = 0; i < kRank; ++i) {
-      const int d = static_cast<int>(at(n, columns_.reduced + i));
+      const int d = number(n, columns_.reduced + i);
       if (d < 0) continue;
       for (size_t e = 0; e < kernel_.edge_to.size(); ++e) {
         const int32_t operand = kernel_.edge_from[e];

@@ -40,9 +40,11 @@ bool take_flag(std::string_view part, std::string_view name, bool& value) {
   return true;
 }
 
-// False for a part that is not an option of a kernel.
+// False for a part that is not an option of a kernel, or a second emitter.
 bool take_part(std::string_view part, KernelOption& option) {
+  const bool chosen = option.emitter != KernelOption::Emitter::Default;
   if (part.starts_with("tile=")) {
+    if (chosen) return false;
     option.emitter = KernelOption::Emitter::Tiled;
     return take_tile(part.substr(5), option.tile);
   }
@@ -53,7 +55,7 @@ bool take_part(std::string_view part, KernelOption& option) {
     const auto emitter = static_cast<KernelOption::Emitter>(i);
     if (part != kEmitterNames[i] || emitter == KernelOption::Emitter::Tiled) continue;
     option.emitter = emitter;
-    return true;
+    return !chosen;
   }
   return false;
 }

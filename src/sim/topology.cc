@@ -12,6 +12,7 @@
 #include <map>
 #include <queue>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -218,6 +219,36 @@ void find_routes(Topology& topology, const Network& network, const std::string& 
   }
 }
 
+// The line of the first character beyond ASCII outside of strings and comments, where TOML has none; 0 if all are fine. For some of them
+// the library's search for blanks runs into what it takes for unreachable.
+size_t line_beyond_ascii(std::string_view text) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  size_t line = 1;
+  std::string_view quote;  // ends the string that is being read
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    line += c == '\n';
+    if (c == '\n' && quote.size() == 1) quote = {};
+    if (!quote.empty()) {
+      if (c == '\\' && quote[0] == '"') {
+        ++i;
+      } else if (text.substr(i).starts_with(quote)) {
+        i += quote.size() - 1;
+        quote = {};
+      }
+    } else if (c == '#') {
+      i = std::min(text.find('\n', i), text.size()) - 1;
+    } else if (c == '"' || c == '\'') {
+      quote = text.substr(i, text.substr(i, 3) == std::string(3, c) ? 3 : 1);
+      i += quote.size() - 1;
+    } else if (static_cast<unsigned char>(c) >= 0x80) {
+      return line;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 double Topology::transfer_seconds(int32_t from, int32_t to, double bytes) const {
@@ -236,6 +267,9 @@ double Topology::memory_bytes() const {
 }
 
 Topology parse_topology(const std::string& text, const std::string& what) {
+  if (const size_t line = line_beyond_ascii(text))
+    throw Error("not a TOML file: a letter that only strings and comments may have",
+                what + " line " + std::to_string(line));
   toml::table table;
   try {
     table = toml::parse(text);

@@ -35,8 +35,9 @@ TEST_CASE("options of a kernel know their properties") {
 }
 
 TEST_CASE("text that is not an option of a kernel is refused with its part named") {
-  for (const char* text : {"shifted", "tile", "tile=", "tile=0", "tile=8,-1", "tile=8,x", ";loop", "partitions=0",
-                           "unroll=2", "slp", "tile=99999999999999999999"}) {
+  for (const char* text :
+       {"shifted", "tile", "tile=", "tile=0", "tile=8,-1", "tile=8,x", ";loop", "partitions=0", "unroll=2", "slp",
+        "tile=99999999999999999999", "tile=8;naive", "loop;tile=8", "tile=8;tile=8"}) {
     INFO(text);
     CHECK_FALSE(KernelOption::try_parse(text));
     CHECK_THROWS_AS(KernelOption::parse(text), Error);
