@@ -10,7 +10,7 @@ CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*
 # Set-up is several targets, and one at a time writes .venv.
 .NOTPARALLEL:
 
-.PHONY: fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev build train-tools demo test wheel bench corpus examples reference lint tidy format clean
+.PHONY: fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz build train-tools demo test wheel bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -39,6 +39,9 @@ setup-wheel:
 setup-dev:
 	@scripts/setup.sh --dev
 
+setup-fuzz:
+	@scripts/setup.sh --fuzz
+
 CONFIGURE = @cmake -S . -B $(BUILD) -G Ninja $(if $(CMAKE_BUILD_TYPE),-DCMAKE_BUILD_TYPE=$(CMAKE_BUILD_TYPE))
 
 # The product: no torch, no tests. Where train-tools or test configured the folder, libhone_learn.so is kept up to date, too.
@@ -59,6 +62,15 @@ test: setup-test
 	$(CONFIGURE) -DHONE_TRAIN=ON -DHONE_TESTS=ON >/dev/null
 	@cmake --build $(BUILD)
 	@BUILD=$(BUILD) tests/run.sh
+
+# What Hone reads, given mutated inputs for MINUTES, shared among the targets of tests/fuzz/targets, or for TARGET alone
+# (docs/reference/reliability.md). Needs clang; builds in a folder of its own.
+FUZZ_BUILD ?= build-fuzz
+MINUTES ?= 60
+fuzz: setup-fuzz
+	@cmake -S . -B $(FUZZ_BUILD) -G Ninja -DHONE_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++-19 >/dev/null
+	@cmake --build $(FUZZ_BUILD) --target fuzz$(if $(TARGET),_$(TARGET))
+	@$(PYTHON) tests/fuzz/fuzz.py --build $(FUZZ_BUILD) --minutes $(MINUTES) $(if $(TARGET),--target $(TARGET))
 
 # dist/hone-*.whl: the product and libhone_learn.so, which serves those who install hone[train]. The libraries of the wheels
 # that it depends on stay outside. DIST names another folder.
@@ -227,4 +239,4 @@ format: setup-dev
 	.venv/bin/ruff format .
 
 clean:
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) $(FUZZ_BUILD)

@@ -15,6 +15,7 @@
 #   scripts/setup.sh --bench      as --gym, and matplotlib (figures of bench/pass_order)
 #   scripts/setup.sh --wheel      also what makes the wheel (make wheel)
 #   scripts/setup.sh --dev        also the formatters and linters
+#   scripts/setup.sh --fuzz       also clang with libFuzzer (make fuzz)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -80,7 +81,7 @@ merge_copies() {
   done
 }
 
-lists=(requirements.txt) test_packages=false
+lists=(requirements.txt) test_packages=false fuzz_packages=false
 for option in "$@"; do
   case $option in
     --examples) lists+=(requirements-examples.txt) ;;
@@ -95,6 +96,7 @@ for option in "$@"; do
     --tensorflow) lists+=(requirements-examples.txt requirements-tensorflow.txt) ;;
     --bench) lists+=(requirements-train.txt requirements-gym.txt requirements-bench.txt) ;;
     --dev) lists+=(requirements-dev.txt) ;;
+    --fuzz) fuzz_packages=true ;;
     *) say "unknown option $option"; exit 2 ;;
   esac
 done
@@ -103,6 +105,7 @@ install_apt_packages scripts/apt-packages.txt
 if $test_packages && ! (install_apt_packages scripts/apt-packages-test.txt); then
   say "warning: packages of scripts/apt-packages-test.txt could not be installed: tests that need them are skipped"
 fi
+if $fuzz_packages; then install_apt_packages scripts/apt-packages-fuzz.txt; fi
 if [[ ! -x .venv/bin/python ]]; then
   say "making .venv"
   /usr/bin/python3 -m venv .venv

@@ -88,6 +88,26 @@ TEST_CASE("bad topologies are refused with their line and key", "[sim]") {
             .starts_with("must be a whole number from 1 to 64"));
 }
 
+TEST_CASE("letters beyond ASCII stand in strings and comments only", "[sim]") {
+  const std::string text = kDevice + kLink;
+  for (const char* fine : {"# \u01a8 \" '\n", "name = \"\u01a8 # \\\" \u01a8\"\n", "name = '\u01a8 \\'\n",
+                           "name = \"\"\"\n\u01a8 \" \u01a8\"\"\"\n", "\xef\xbb\xbfname = \"x\"\n"}) {
+    INFO(fine);
+    CHECK(refusal(fine + text) == "accepted");
+  }
+  CHECK(refusal(text + "\n\u01a8") ==
+        "not a TOML file: a letter that only strings and comments may have (t.toml line 13)");
+  CHECK(refusal("name = \"x\" \u01a8\n" + text).starts_with("not a TOML file: a letter"));
+}
+
+TEST_CASE("a link of thousands of ends is refused before its pairs are made", "[sim]") {
+  std::string names;
+  for (int i = 0; i < 1500; ++i) names += ", \"s" + std::to_string(i) + "\"";
+  CHECK(refusal("switches = [" + names.substr(2) + "]\n" + kDevice + "[[link]]\nbetween = [\"d0\"" + names +
+                "]\ngb_per_s = 1\n")
+            .starts_with("more than 100,000 pairs"));
+}
+
 TEST_CASE("every preset reads", "[sim]") {
   const std::string presets = HONE_SOURCE_DIR "/data/topologies";
   int count = 0;
