@@ -84,7 +84,7 @@ class Reader {
         for (int32_t called : n.called)
           if (with_sources_.insert(called).second)
             find_sources(graph_.computations[called], {sources_[n.operands.at(0)]});
-        sources_[i] = sources_[n.operands[0]];
+        sources_[i] = sources_[n.operands.at(0)];
       } else if (!n.operands.empty()) {
         sources_[i] = source_of(n);
       }
