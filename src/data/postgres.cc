@@ -82,10 +82,10 @@ Postgres::Postgres(const std::string& url, bool read_only, int busy_timeout_ms)
 }
 
 void Postgres::set_up() {
-  execute("SET search_path = hone");
-  execute("SET client_min_messages = warning");
-  execute(fmt::format("SET lock_timeout = {}", busy_timeout_ms_));
-  if (read_only_) execute("SET default_transaction_read_only = on");
+  execute_once("SET search_path = hone");
+  execute_once("SET client_min_messages = warning");
+  execute_once(fmt::format("SET lock_timeout = {}", busy_timeout_ms_));
+  if (read_only_) execute_once("SET default_transaction_read_only = on");
 }
 
 bool Postgres::connect_again() {
@@ -94,18 +94,24 @@ bool Postgres::connect_again() {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   for (;;) {
     pq_.PQreset(connection_);
-    if (!lost()) break;
+    try {
+      if (!lost()) {
+        set_up();
+        return true;
+      }
+    } catch (const RunError&) {
+      if (!lost()) throw;  // else it let us in and went: a restart, or a server that does so each time
+    }
     if (std::chrono::steady_clock::now() >= deadline) return false;
     std::this_thread::sleep_for(kPause);
   }
-  set_up();
-  return true;
 }
 
 void Postgres::fail(const PGresult* result) const {
   const std::string state = sqlstate(result);
   const char* message = result != nullptr ? pq_.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : nullptr;
   const std::string why = first_line(message != nullptr ? message : pq_.PQerrorMessage(connection_));
+  if (copies(result)) throw RunError("the database server answered with a copy, which nobody asked for", path_);
   if (gone(result)) throw RunError("the database server is gone: " + why, path_, kKeepWhatThereIs);
   if (state == "55P03")
     throw RunError("the database stayed locked by another process", path_, "end the other process and try again");
@@ -120,16 +126,23 @@ std::unique_ptr<SqlStatement> Postgres::prepare(const std::string& sql) {
   return std::make_unique<PostgresStatement>(*this, translate(sql));
 }
 
+PgResult Postgres::answer(const std::string& sql) const { return PgResult(pq_.PQexec(connection_, sql.c_str())); }
+
+bool Postgres::fine(const PGresult* result) const {
+  const ExecStatusType status = pq_.PQresultStatus(result);
+  return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+}
+
+void Postgres::execute_once(const std::string& sql) {
+  const PgResult result = answer(sql);
+  if (!fine(result.get())) fail(result.get());
+}
+
 void Postgres::execute(const std::string& sql) {
   const std::string translated = translate(sql);
-  const auto run = [&] { return PgResult(pq_.PQexec(connection_, translated.c_str())); };
-  PgResult result = run();
-  const auto fine = [&] {
-    const ExecStatusType status = pq_.PQresultStatus(result.get());
-    return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
-  };
-  if (!fine() && gone(result.get()) && connect_again()) result = run();
-  if (!fine()) fail(result.get());
+  PgResult result = answer(translated);
+  if (!fine(result.get()) && gone(result.get()) && connect_again()) result = answer(translated);
+  if (!fine(result.get())) fail(result.get());
 }
 
 void Postgres::begin() {

@@ -45,12 +45,20 @@ class Postgres : public Sql {
     const std::string state = sqlstate(failed);
     return lost() || (failed != nullptr && state.empty()) || state.rfind("57P", 0) == 0;
   }
+  // Whether an answer begins a copy, which Hone asks for nowhere: PQgetResult then returns one after the other, without end.
+  bool copies(const PGresult* result) const {
+    const ExecStatusType status = pq_.PQresultStatus(result);
+    return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
+  }
   // Replaces a lost connection; true if the statement can be sent again.
   bool connect_again();
   [[noreturn]] void fail(const PGresult* result) const;
 
  private:
   void set_up();
+  PgResult answer(const std::string& sql) const;
+  bool fine(const PGresult* result) const;
+  void execute_once(const std::string& sql);  // on this connection, lost or not
   std::string sqlstate(const PGresult* failed) const {
     const char* code = failed != nullptr ? pq_.PQresultErrorField(failed, PG_DIAG_SQLSTATE) : nullptr;
     return code != nullptr ? code : "";

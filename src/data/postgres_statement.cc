@@ -96,8 +96,10 @@ bool PostgresStatement::step() {
 
 // Discards the remaining rows, so that the connection is free for the next statement.
 void PostgresStatement::drain() {
-  if (state_ == State::Reading)
-    while (PGresult* rest = postgres_.pq().PQgetResult(postgres_.connection())) postgres_.pq().PQclear(rest);
+  while (state_ == State::Reading) {
+    row_.reset(postgres_.pq().PQgetResult(postgres_.connection()));
+    if (row_ == nullptr || postgres_.copies(row_.get())) break;
+  }
   row_.reset();
   state_ = State::Done;
 }

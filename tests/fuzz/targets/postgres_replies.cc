@@ -1,4 +1,5 @@
-// A PostgreSQL server that answers a query with any values of any type, or with any bytes at all.
+// A PostgreSQL server that answers a query with any values of any type, or with any bytes at all: a query, a setting or a
+// connection.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -62,7 +63,11 @@ std::string row_of(Bytes input) {
          message('C', std::string("SELECT 1\0", 9)) + ready();
 }
 
-// One thread answers one connection after the other; statements of settings are fine, others have the reply.
+// Where the server answers with the reply: to a query, after which it goes on or ends the connection, to the first setting or
+// to the connection.
+enum class Stage { Row, Query, Setting, Connection };
+
+// One thread answers one connection after the other, and everything but the stage as a server does.
 class FakeServer {
  public:
   FakeServer() : listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -83,10 +88,10 @@ class FakeServer {
   std::string url() const {
     return "postgresql:///d?user=u&sslmode=disable&gssencmode=disable&host=" + folder_.path().string();
   }
-  void answer_with(std::string reply, bool last) {
+  void answer_with(std::string reply, Stage stage) {
     const std::lock_guard lock(mutex_);
     reply_ = std::move(reply);
-    last_ = last;
+    stage_ = stage;
   }
 
  private:
@@ -107,16 +112,25 @@ class FakeServer {
     for (;;) {
       const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
       if (fd < 0) return;
-      if (skip(fd) && send_all(fd, message('R', std::string(4, '\0')) + ready())) converse(fd);
+      {
+        const std::lock_guard lock(mutex_);
+        if (skip(fd)) greet(fd);
+      }
       ::close(fd);
     }
   }
-  void converse(int fd) {
+  void greet(int fd) const {
+    if (stage_ == Stage::Connection)
+      send_all(fd, reply_);
+    else if (send_all(fd, message('R', std::string(4, '\0')) + ready()))
+      converse(fd);
+  }
+  void converse(int fd) const {
     for (char type = 0; read_all(fd, &type, 1) && type != 'X' && skip(fd);) {
-      if (type == 'Q' && !send_all(fd, message('C', std::string("SET\0", 4)) + ready())) return;
-      if (type != 'S') continue;
-      const std::lock_guard lock(mutex_);
-      if (!send_all(fd, reply_) || last_) return;
+      if (type != 'Q' && type != 'S') continue;
+      const bool setting = type == 'Q', chosen = setting == (stage_ == Stage::Setting);
+      if (!send_all(fd, chosen ? reply_ : message('C', std::string("SET\0", 4)) + ready())) return;
+      if (chosen && stage_ != Stage::Row) return;
     }
   }
 
@@ -124,7 +138,7 @@ class FakeServer {
   int listener_;
   std::mutex mutex_;
   std::string reply_;
-  bool last_ = false;
+  Stage stage_ = Stage::Row;
   std::thread thread_;
 };
 
@@ -145,9 +159,9 @@ bool says_too_much(Bytes reply) {
 
 void postgres_replies(Bytes input) {
   static FakeServer server;
-  const bool any_bytes = take_choice(input, 2) == 1;
-  if (any_bytes && says_too_much(input)) return;
-  server.answer_with(any_bytes ? text_of(input) : row_of(input), any_bytes);
+  const auto stage = static_cast<Stage>(take_choice(input, 4));
+  if (stage != Stage::Row && says_too_much(input)) return;
+  server.answer_with(stage == Stage::Row ? row_of(input) : text_of(input), stage);
   expect_errors([&] {
     const auto sql = open_postgres(server.url(), false, /*busy_timeout_ms=*/0);
     Statement statement(*sql, "SELECT");
