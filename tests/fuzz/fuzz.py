@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 
 import seeds
+import words
 
 HERE = Path(__file__).resolve().parent
 LIMITS = ["-max_len=32768", "-timeout=30", "-rss_limit_mb=2048", "-malloc_limit_mb=512"]
@@ -85,6 +86,8 @@ def folders_of(build: Path, target: str) -> list[Path]:
 def fuzz(build: Path, target: str, seconds: float, screen: Screen) -> Run:
     findings = build / "findings" / target
     command = [str(build / f"fuzz_{target}"), *LIMITS, f"-max_total_time={max(1, int(seconds))}"]
+    if (dictionary := build / "words" / f"{target}.dict").exists():
+        command.append(f"-dict={dictionary}")
     command += [f"-artifact_prefix={findings}/", "-print_final_stats=1", *map(str, folders_of(build, target))]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     run = Run(target)
@@ -141,6 +144,7 @@ def main() -> int:
     names = [args.target] if args.target else names
     if not (args.build / "seeds").is_dir():
         seeds.write(args.build / "seeds")
+    words.write(args.build / "words")
     signal.signal(signal.SIGINT, on_interrupt)
     screen = Screen(time.monotonic() + args.minutes * 60)
     runs = []

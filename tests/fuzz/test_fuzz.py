@@ -9,6 +9,7 @@ from pathlib import Path
 
 import fuzz
 import seeds
+import words
 
 ROOT = fuzz.HERE.parents[1]
 CLEAN = """echo '#8192  pulse  cov: 120 ft: 300 corp: 12/3Kb exec/s: 4096 rss: 30Mb' >&2
@@ -40,6 +41,25 @@ class TableTest(unittest.TestCase):
 
     def test_seeds_are_of_targets(self):
         self.assertLessEqual(set(seeds.SEEDS), set(fuzz.target_names()))
+
+
+class WordsTest(unittest.TestCase):
+    def test_words_are_what_the_sources_compare_with(self):
+        found = words.words()
+        self.assertEqual(set(found), set(fuzz.target_names()))
+        self.assertLessEqual({"memory_gib", "link", "1e300"}, set(found["topology"]))
+        self.assertNotIn("sim/topology.h", found["topology"])
+        self.assertIn("data_offsets", found["policies"] + found["safetensors"])
+
+    def test_a_dictionary_is_one_that_libfuzzer_reads(self):
+        with tempfile.TemporaryDirectory() as folder:
+            words.write(Path(folder))
+            for path in Path(folder).iterdir():
+                for line in path.read_text().splitlines():
+                    self.assertRegex(line, r'^"([ !#-\[\]-~]|\\x[0-9A-F]{2})+"$')
+
+    def test_what_libfuzzer_takes_for_its_own_is_escaped(self):
+        self.assertEqual(words.quoted('a"\\\xff'), r'"a\x22\x5C\xFF"')
 
 
 class RunTest(unittest.TestCase):
@@ -77,6 +97,14 @@ class RunTest(unittest.TestCase):
         )
         self.assertEqual(run.finding, "")
         self.assertEqual((self.build / "first").read_text().strip(), str(self.build / "corpus/npz"))
+
+    def test_the_words_of_a_target_are_its_dictionary(self):
+        script = f'{CLEAN}\nfor a; do case $a in -dict=*) echo "$a" >> {self.build}/said;; esac; done'
+        self.run_target(script)
+        self.assertFalse((self.build / "said").exists())
+        words.write(self.build / "words")
+        self.run_target(script)
+        self.assertEqual((self.build / "said").read_text(), f"-dict={self.build}/words/npz.dict\n")
 
     def test_totals_add_up(self):
         runs = self.build / "runs.jsonl"
