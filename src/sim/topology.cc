@@ -231,7 +231,7 @@ size_t line_beyond_ascii(std::string_view text) {
     line += c == '\n';
     if (c == '\n' && quote.size() == 1) quote = {};
     if (!quote.empty()) {
-      if (c == '\\' && quote[0] == '"') {
+      if (c == '\\' && quote[0] == '"' && text.substr(i + 1, 1) != "\n") {
         ++i;
       } else if (text.substr(i).starts_with(quote)) {
         i += quote.size() - 1;

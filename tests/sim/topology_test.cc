@@ -97,6 +97,7 @@ TEST_CASE("letters beyond ASCII stand in strings and comments only", "[sim]") {
   }
   CHECK(refusal(text + "\n\u01a8") ==
         "not a TOML file: a letter that only strings and comments may have (t.toml line 13)");
+  CHECK(refusal("name = \"\"\"a\\\nb\"\"\"\n\u01a8").ends_with("(t.toml line 3)"));
   CHECK(refusal("name = \"x\" \u01a8\n" + text).starts_with("not a TOML file: a letter"));
 }
 
