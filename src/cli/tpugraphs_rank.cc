@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "base/json_text.h"
 #include "base/progress.h"
 #include "cli/tpugraphs.h"
 #include "cost/layout_ranker.h"
@@ -25,7 +26,7 @@ using Rankers = std::map<TpuCollection, std::string>;  // files of weights
 TpuCollection ranked_by(const std::string& path) {
   const options::TensorFile file = options::read_safetensors(path);
   const auto found = file.metadata.find("model");
-  const json model = found == file.metadata.end() ? json() : json::parse(found->second, nullptr, false);
+  const json model = found == file.metadata.end() ? json() : json::parse(shallow_json(found->second), nullptr, false);
   if (!model.is_object()) throw Error("not weights of a ranker", path, "hone train layout makes them");
   return options::layout_model_options_from_json(model).tiles ? TpuCollection::Tile : TpuCollection::Layout;
 }
