@@ -10,7 +10,7 @@ CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*
 # Set-up is several targets, and one at a time writes .venv.
 .NOTPARALLEL:
 
-.PHONY: fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz build train-tools demo test wheel bench corpus examples reference lint tidy format clean
+.PHONY: fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz sanitize build train-tools demo test wheel bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -71,6 +71,17 @@ fuzz: setup-fuzz
 	@cmake -S . -B $(FUZZ_BUILD) -G Ninja -DHONE_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++-19 >/dev/null
 	@cmake --build $(FUZZ_BUILD) --target fuzz$(if $(TARGET),_$(TARGET))
 	@$(PYTHON) tests/fuzz/fuzz.py --build $(FUZZ_BUILD) --minutes $(MINUTES) $(if $(TARGET),--target $(TARGET))
+
+# The main process under sanitizers: all C++ tests but those of learning, and the tests of the command line, with the worker of an ordinary build.
+# SANITIZE=thread for ThreadSanitizer.
+SANITIZE ?= address,undefined
+SANITIZE_BUILD ?= build-sanitize
+sanitize: setup-test
+	$(CONFIGURE) -DHONE_TRAIN=ON >/dev/null
+	@cmake --build $(BUILD) --target product
+	@cmake -S . -B $(SANITIZE_BUILD) -G Ninja -DHONE_SANITIZE=$(SANITIZE) -DHONE_PLAIN=$(abspath $(BUILD)) >/dev/null
+	@cmake --build $(SANITIZE_BUILD) --target hone_tests
+	@BUILD=$(SANITIZE_BUILD) tests/sanitize.sh
 
 # dist/hone-*.whl: the product and libhone_learn.so, which serves those who install hone[train]. The libraries of the wheels
 # that it depends on stay outside. DIST names another folder.
@@ -239,4 +250,4 @@ format: setup-dev
 	.venv/bin/ruff format .
 
 clean:
-	rm -rf $(BUILD) $(FUZZ_BUILD)
+	rm -rf $(BUILD) $(FUZZ_BUILD) $(SANITIZE_BUILD)

@@ -1,0 +1,10 @@
+# The main process and its tests under the sanitizers of HONE_SANITIZE. XLA's library is not compiled with them, so the worker and the runtime,
+# which are made of it, are those of an ordinary build: HONE_PLAIN.
+string(REPLACE ";" "," sanitizers "${HONE_SANITIZE}")
+add_compile_options(-fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+add_link_options(-fsanitize=${sanitizers})
+foreach(file hone-xla libhone_runtime.so libhone_gym.so libhone_ffi.so libhone_learn.so)
+  if(EXISTS ${HONE_PLAIN}/${file})
+    file(CREATE_LINK ${HONE_PLAIN}/${file} ${CMAKE_BINARY_DIR}/${file} SYMBOLIC)
+  endif()
+endforeach()
