@@ -22,6 +22,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  void set_total(double total) { options_.total = total; }
   // `done` units so far; the note ends the line ("best 1.24x"). Cheap when it is too early to print.
   void update(double done, const std::string& note = "");
   void finish();  // removes the line from a terminal

@@ -58,6 +58,7 @@ const std::vector<Command>& commands() {
       {"tune", "search for a faster way to compile a program, and keep it as a package", declare_tune},
       {"optimize", "make a program faster in seconds, by models alone", declare_optimize},
       {"export", "write a tuned package for stock JAX, as far as it goes without Hone", declare_export},
+      {"verify", "compare a program's outputs under many decisions and inputs with default XLA's", declare_verify},
       {"report", "write the report of a tuned package as an HTML page, and its search as a trace", declare_report},
       {"order", "order XLA's own passes so that fewer operations are left", declare_order},
       {"place", "decide devices, order and fusion of a program's operations in a simulator", declare_place},

@@ -106,6 +106,7 @@ Runner declare_place(CLI::App& app);
 Runner declare_shard(CLI::App& app);
 Runner declare_tpugraphs(CLI::App& app);
 Runner declare_doctor(CLI::App& app);
+Runner declare_verify(CLI::App& app);
 Runner declare_worker(CLI::App& app);
 Runner declare_completion(CLI::App& app);
 Runner declare_man(CLI::App& app);

@@ -14,6 +14,7 @@
 #include "graph/kernel_option.h"
 #include "graph/operation_key.h"
 #include "tune/kernel/kernel_moves.h"
+#include "tune/program/confirm.h"
 #include "tune/session/decision_list.h"
 
 namespace hone::optimize {
@@ -235,7 +236,11 @@ class Optimizer {
   tune::Measurement check() {
     tune::Duel once = kOnce;
     once.limit_s = options_.verify_limit_s;
-    return measurer_.measure_program(applied(), {}, once);
+    const Decisions decisions = applied();
+    tune::Measurement m = measurer_.measure_program(decisions, {}, once);
+    if (!m.ok() || decisions.empty()) return m;
+    const tune::Measurement others = tune::verify_on_other_inputs(measurer_, decisions, m);
+    return others.ok() ? m : others;
   }
 
   void drop(OptimizedKernel& kernel, const std::string& why) {

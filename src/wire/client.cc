@@ -71,6 +71,7 @@ std::string program_of(const RequestBodyUnion& body) {
   if (const auto* request = body.AsApplyRequest()) return request->program;
   if (const auto* request = body.AsExportRequest()) return request->program;
   if (const auto* request = body.AsVerifyRequest()) return request->program;
+  if (const auto* request = body.AsCheckRequest()) return request->program;
   if (const auto* request = body.AsListKernelsRequest()) return request->program;
   if (const auto* request = body.AsListLayoutsRequest()) return request->program;
   return "";

@@ -59,7 +59,7 @@ class WithoutWorker(CliTest):
 
     def test_a_limit_of_the_instruction_set_is_one_of_three(self):
         commands = "inspect, run, tune, optimize, order, place, predict, collect tile, collect fusion, collect layout, "
-        commands += "go fuse, gym eval, tpugraphs export"
+        commands += "go fuse, gym eval, tpugraphs export, verify"
         for command in commands.split(", "):
             with self.subTest(command):
                 done = self.hone(*command.split(), "dot.hlo", "--max-isa", "neon", code=2)

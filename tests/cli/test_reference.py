@@ -141,6 +141,7 @@ DECISION(Two, "two", "former", "words", "")
                 ["place", program, "--devices", "cpu1", "--strategy", "single"],
                 ["generate", "--count", "1", "-o", pathlib.Path(folder) / "made"],
                 ["worker"],
+                ["verify", program, "-n", "1", "--kinds", "ordinary"],
             ):
                 with self.subTest(words[0]):
                     done = subprocess.run([HONE, *words, "--json"], capture_output=True, text=True, timeout=300)

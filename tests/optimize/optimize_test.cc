@@ -260,6 +260,18 @@ TEST_CASE("an option that gives wrong outputs is dropped, the others stay", "[tu
   CHECK_FALSE(report.kernels[0].note.empty());
 }
 
+TEST_CASE("a choice that differs on inputs of another kind ends in default XLA", "[tune]") {
+  tune::FakeMeasurer measurer = measurer_of_two();
+  TableRanker ranker = ranker_of_two();
+  measurer.on_inputs = [](auto&, InputKind kind) {
+    return kind == InputKind::Special ? tune::Outcome::Mismatch : tune::Outcome::Ok;
+  };
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), {});
+  CHECK(report.decisions.empty());
+  CHECK(report.verified);
+  CHECK_FALSE(report.note.empty());
+}
+
 TEST_CASE("a failure that no single kernel causes ends in default XLA", "[tune]") {
   tune::FakeMeasurer measurer = measurer_of_two();
   TableRanker ranker = ranker_of_two();

@@ -37,6 +37,7 @@ class FakeMeasurer : public Measurer {
   // Speed of a whole program relative to default XLA; the duel's ratio is the quotient of two.
   std::function<double(const Decisions&)> speed = [](auto&) { return 1.0; };
   std::function<Outcome(const Decisions&)> outcome = [](auto&) { return Outcome::Ok; };
+  std::function<Outcome(const Decisions&, InputKind)> on_inputs = [](auto&, InputKind) { return Outcome::Ok; };
   std::function<Lowered(const Decisions&, bool)> lowering = [](auto&, bool) { return Lowered{}; };
   std::map<std::string, double> times;  // of instructions, as the profiler would say
   double left_s = 1e9;
@@ -49,6 +50,7 @@ class FakeMeasurer : public Measurer {
   std::vector<double> limits;  // in seconds, of each of program_calls
   std::vector<int> rounds;     // the least, of each of program_calls
   std::map<std::string, KnownKernel> database;
+  std::vector<InputKind> inputs_seen;  // by verify_on()
   bool confirming = false;
   int processes = 1;
 
@@ -79,6 +81,10 @@ class FakeMeasurer : public Measurer {
     return found;
   }
   bool times_in_place() const override { return in_place != nullptr; }
+  Measurement verify_on(const Decisions& candidate, InputKind inputs, double) override {
+    inputs_seen.push_back(inputs);
+    return failed(on_inputs(candidate, inputs));
+  }
   KnownKernel known(const Kernel& k) override { return database[k.fingerprint]; }
   void remember(const Kernel& k, const KnownKernel::Best& best) override { database[k.fingerprint].best = best; }
   std::map<std::string, double> instruction_times(const Decisions&, int) override { return times; }

@@ -103,6 +103,25 @@ void answer_measure(const MeasureRequestT& request, ReplyT& reply) {
   reply.body.Set(std::move(result));
 }
 
+// A candidate's verdict is the value of its first decision, as a number, or the worker misbehaves as that says. Only for ordinary
+// and special inputs; default XLA fails on special ones of the program "unsound", and the interpreter runs nothing.
+void answer_check(const CheckRequestT& request, ReplyT& reply) {
+  if (request.program == "p:unsound" && request.inputs == "special") return fail(reply, 1, "no", Stage::Run);
+  CheckReplyT result;
+  result.applies = request.inputs == "ordinary" || request.inputs == "special";
+  result.verdict = request.interpreter || !result.applies ? Verdict::Unverified : Verdict::Ok;
+  result.elements = 6;
+  if (!request.decisions.empty()) {
+    misbehave(request.decisions[0]->value);
+    result.verdict = static_cast<Verdict>(std::stoi(request.decisions[0]->value));
+    result.index = {1, 2};
+    result.output = 0;
+    result.expected = "nan";
+    result.found = request.inputs;
+  }
+  reply.body.Set(std::move(result));
+}
+
 // Two kernels, "a" and "b", described unless their hashes are known.
 void answer_kernels(const ListKernelsRequestT& request, ReplyT& reply) {
   if (!input_bytes.count(request.program)) return fail(reply, 2, "unknown program");
@@ -152,6 +171,7 @@ void answer(const RequestT& request, ReplyT& reply) {
     return reply.body.Set(std::move(result));
   }
   if (const auto* measure = request.body.AsMeasureRequest()) return answer_measure(*measure, reply);
+  if (const auto* check = request.body.AsCheckRequest()) return answer_check(*check, reply);
   if (const auto* kernels = request.body.AsListKernelsRequest()) return answer_kernels(*kernels, reply);
   if (const auto* layouts = request.body.AsListLayoutsRequest()) return answer_layouts(*layouts, reply);
   if (request.body.AsHelloRequest()) return reply.body.Set(HelloReplyT());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 namespace hone::tune {
@@ -117,8 +118,31 @@ Confirmation confirm(Measurer& measurer, const Decisions& decisions, const Duel&
     }
     if (m.ratio < kSlower) return result;
   }
-  result.holds = all.ratio_low >= 1;
+  if (all.ratio_low < 1) return result;
+  const Measurement others = verify_on_other_inputs(measurer, decisions, all);
+  result.holds = others.ok();
+  if (!others.ok()) result.duels.push_back(all = others);
   return result;
+}
+
+Measurement verify_on_other_inputs(Measurer& measurer, const Decisions& decisions, const Measurement& measured) {
+  constexpr double kLeastSeconds = 10, kRuns = 50, kCompilations = 6;
+  const double limit_s = kLeastSeconds + kRuns * measured.baseline_ns / 1e9 +
+                         kCompilations * std::max(measured.compile_ms, measured.baseline_compile_ms) / 1e3;
+  const auto passes = [&](Measurement& m, InputKind kind) {
+    m = measurer.verify_on(decisions, kind, limit_s);
+    return m.ok() || m.outcome == Outcome::Unverified;
+  };
+  Measurement m;
+  const double start_s = steady_s();
+  for (const InputKind kind : {InputKind::Special, InputKind::Large})
+    if (!passes(m, kind)) return m;
+  for (const InputKind kind : {InputKind::Indices, InputKind::Ties, InputKind::Zeros, InputKind::Denormal}) {
+    const bool slow = measured.baseline_ns > kSlowRunNs || steady_s() - start_s > kLeastSeconds;
+    if (slow) break;
+    if (!passes(m, kind)) return m;
+  }
+  return {.outcome = Outcome::Ok};
 }
 
 ProgramResult confirm_decisions(Measurer& measurer, const Decisions& decisions, const Duel& effort) {
@@ -127,8 +151,11 @@ ProgramResult confirm_decisions(Measurer& measurer, const Decisions& decisions, 
   result.measurement = measurer.measure_program(decisions, {}, effort);
   const Measurement& m = result.measurement;
   // The search confirmed the gain; this short duel only checks that it is still there.
-  const bool kept = m.ok() && (decisions.empty() || m.ratio_high >= 1);
-  result.steps.push_back({"confirmation", m, kept});
+  bool kept = m.ok() && (decisions.empty() || m.ratio_high >= 1);
+  Measurement others{.outcome = Outcome::Ok};
+  if (kept && !decisions.empty()) others = verify_on_other_inputs(measurer, decisions, m);
+  kept = kept && others.ok();
+  result.steps.push_back({"confirmation", others.ok() ? m : others, kept});
   if (!kept) return result;
   if (decisions.empty()) result.measurement = against_itself(m);
   result.decisions = decisions;

@@ -76,10 +76,15 @@ Measurement against_itself(Measurement default_run);
 struct Confirmation {
   std::vector<Measurement> duels;
   Measurement combined;  // geometric means, also of the bounds; the first failure if there is one
-  bool holds = false;    // every duel verified and none slower, the combined lower bound at least 1
+  // Every duel verified and none slower, the combined lower bound at least 1, and verify_on_other_inputs().
+  bool holds = false;
 };
 inline constexpr double kSlower = 0.99;
 Confirmation confirm(Measurer& measurer, const Decisions& decisions, const Duel& effort, int processes);
+// The outputs on inputs of other kinds than the measured ones, each run once: special and large ones, and all others
+// (graph/input_kind.h) where a run takes less than 0.1 s and these took less than ten. The first that differs, fails or crashes, or else
+// ok. Outputs that prove nothing pass.
+Measurement verify_on_other_inputs(Measurer& measurer, const Decisions& decisions, const Measurement& measured);
 // At most `asked` processes: fewer if compiling and running both programs in each would take longer than `seconds`.
 int affordable_processes(const Measurement& default_run, double seconds, int asked);
 

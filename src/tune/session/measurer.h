@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/stage.h"
 #include "graph/decision.h"
+#include "graph/input_kind.h"
 #include "graph/kernel.h"
 
 namespace hone::tune {
@@ -94,6 +95,11 @@ class Measurer {
     throw InternalError("this measurer does not time kernels in the program");
   }
   virtual bool times_in_place() const { return false; }
+  // The outputs under the decisions beside default XLA's on inputs of one kind, run once and not timed. Ok as well where the kind
+  // changes no input, or the decisions may differ on it (graph/allowed_difference.h). Does not throw for a failing candidate.
+  virtual Measurement verify_on(const Decisions& /*candidate*/, InputKind, double /*limit_s*/) {
+    return {.outcome = Outcome::Ok};
+  }
   // Candidates that are likely to be measured next, most likely first: they may be compiled in the meantime.
   virtual void prepare(const std::vector<Decisions>&) {}
   virtual KnownKernel known(const Kernel& kernel) = 0;

@@ -14,6 +14,7 @@
 #include "graph/made_with.h"
 #include "graph/run_slice.h"
 #include "tune/session/measurer.h"
+#include "tune/session/output_check.h"
 #include "tune/session/precision.h"
 #include "tune/session/preparer.h"
 #include "wire/client.h"
@@ -110,6 +111,13 @@ class Session : public Measurer {
   std::vector<NamedArray> inputs();
   // Outputs that another process had for these inputs, judged as a candidate's; no times.
   Measurement judge_outputs(std::vector<NamedArray> outputs);
+  // The outputs under the decisions beside default XLA's on inputs of one kind, without times; of no decisions those of a second run.
+  // Does not throw for a failing candidate. Throws RunError where default XLA fails.
+  OutputCheck check_outputs(const Decisions& decisions, InputKind kind, double limit_s);
+  // Default XLA's outputs beside those of XLA's HLO interpreter, which runs small programs alone: else unverified, and why.
+  OutputCheck check_interpreter(InputKind kind, double limit_s);
+  // Names of XLA's passes that agents choose from: they change no numerics.
+  std::vector<std::string> default_passes();
   // What XLA makes of the program for one of several devices (wire/hone.fbs). Throws Error for shardings that do not fit.
   wire::PartitionReplyT partitioned(const wire::PartitioningT& partitioning, bool want_hlo = false);
   // Runs on host devices, all taking turns, beside one device; of `duel` rounds, budget and limit.
@@ -129,6 +137,7 @@ class Session : public Measurer {
   // Throws Error where XLA cannot compile it or its worker dies of it.
   std::vector<std::string> compiled_code(const Kernel& kernel, const std::string& value);
   // Nothing without a shared cache, with several threads, or where all CPUs measure.
+  Measurement verify_on(const Decisions& candidate, InputKind inputs, double limit_s) override;
   void prepare(const std::vector<Decisions>& candidates) override;
   KnownKernel known(const Kernel& kernel) override;
   void remember(const Kernel& kernel, const KnownKernel::Best& best) override;
@@ -142,6 +151,7 @@ class Session : public Measurer {
  private:
   std::unique_ptr<wire::TargetT> wire_target() const;
   void set_up_preparing(const std::string& bytes);
+  OutputCheck check(const Decisions& decisions, InputKind kind, bool interpreter, double limit_s);
   // `in_place`: receives the kernels' measurements of a request that names some.
   Measurement duel(wire::MeasureRequestT request, const Duel& duel, std::vector<Measurement>* in_place = nullptr);
   wire::MeasureRequestT program_request(const Decisions& candidate, const Decisions& baseline) const;

@@ -41,6 +41,9 @@ class Timeline : public Measurer {
   InPlaceDuel measure_in_place(const Decisions& candidate, const Decisions& baseline,
                                const std::vector<const Kernel*>& kernels, const Duel& duel) override;
   bool times_in_place() const override { return measurer_.times_in_place(); }
+  Measurement verify_on(const Decisions& candidate, InputKind inputs, double limit_s) override {
+    return measurer_.verify_on(candidate, inputs, limit_s);
+  }
   void prepare(const std::vector<Decisions>& candidates) override { measurer_.prepare(candidates); }
   KnownKernel known(const Kernel& kernel) override { return measurer_.known(kernel); }
   void remember(const Kernel& kernel, const KnownKernel::Best& best) override { measurer_.remember(kernel, best); }

@@ -11,11 +11,7 @@
 namespace hone::xla_side {
 namespace {
 
-struct Use {
-  int64_t index_bound = 0;  // > 0: an index below this
-  bool positive = false;
-  int64_t fan_in = 0;  // > 0: a weight contracted over this many values
-};
+using Use = InputUse;
 
 // Follows a value through operations that keep its elements, into calls and fusions, to see how it is used.
 class UseScan {
@@ -251,6 +247,10 @@ void fill(xla::MutableLiteralBase& literal, const xla::Shape& shape, const xla::
 
 }  // namespace
 
+InputUse input_use(const xla::HloInstruction* parameter, const xla::ShapeIndex& index) {
+  return UseScan().scan(parameter, index);
+}
+
 std::vector<xla::Literal> generate_inputs(const xla::HloModule& program, uint64_t seed, int64_t limit_bytes) {
   const auto* entry = program.entry_computation();
   double total = 0;
@@ -273,7 +273,7 @@ std::vector<xla::Literal> generate_inputs(const xla::HloModule& program, uint64_
     xla::Literal literal = xla::Literal::CreateFromShape(shape);
     Rng rng(seed * 1000003 + p->parameter_number());
     xla::ShapeUtil::ForEachSubshape(shape, [&](const xla::Shape& sub, const xla::ShapeIndex& index) {
-      if (sub.IsArray()) fill(literal, sub, index, UseScan().scan(p, index), rng);
+      if (sub.IsArray()) fill(literal, sub, index, input_use(p, index), rng);
     });
     literals.push_back(std::move(literal));
   }

@@ -3,7 +3,9 @@
 #include <sched.h>
 
 #include <ctime>
+#include <tuple>
 
+#include "absl/strings/str_format.h"
 #include "status.h"
 #include "tsl/profiler/lib/traceme.h"
 #include "xla_pch.h"
@@ -34,6 +36,30 @@ double tolerance_of(xla::PrimitiveType type) {
   }
 }
 
+// The smallest normal number where XLA:CPU flushes what is below it, else 0: f16 is computed in f32.
+double flushed_below(xla::PrimitiveType type) {
+  switch (type) {
+    case xla::F64:
+    case xla::C128:
+      return 0x1p-1022;
+    case xla::F32:
+    case xla::BF16:
+    case xla::C64:
+      return 0x1p-126;
+    default:
+      return 0;
+  }
+}
+
+// Keeps the first difference, and counts all.
+void note_difference(Comparison& out, int64_t position, bool special, const auto& describe) {
+  ++out.differing;
+  out.differing_special += special;
+  if (out.position >= 0) return;
+  out.position = position;
+  std::tie(out.expected, out.found) = describe();
+}
+
 template <class T>
 void compare_floats(const xla::Literal& reference, const xla::Literal& candidate, double tolerance, Comparison& out) {
   const auto a = reference.data<T>(), b = candidate.data<T>();
@@ -47,6 +73,7 @@ void compare_floats(const xla::Literal& reference, const xla::Literal& candidate
     all_equal = all_equal && (x == static_cast<double>(a[0]));
   }
   const double rms = finite ? std::sqrt(sum / finite) : 0;
+  const double flushed = flushed_below(reference.shape().element_type());
   if (finite == 0 && !a.empty()) {
     out.note = nans == a.size() ? "an output is all NaN" : "an output has no finite value";
     ++out.dead;
@@ -58,12 +85,38 @@ void compare_floats(const xla::Literal& reference, const xla::Literal& candidate
   for (size_t i = 0; i < a.size(); ++i) {
     const double x = static_cast<double>(a[i]), y = static_cast<double>(b[i]);
     if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-    if (!std::isfinite(x) || !std::isfinite(y)) {
-      out.max_error = INFINITY;
-      return;
-    }
-    out.max_error = std::max(out.max_error, std::fabs(x - y) / (tolerance * (rms + std::fabs(x)) + 1e-300));
+    const bool special = !std::isfinite(x) || !std::isfinite(y);
+    if (!special && std::fabs(x - y) < flushed) continue;
+    const double error = special ? INFINITY : std::fabs(x - y) / (tolerance * (rms + std::fabs(x)) + 1e-300);
+    out.max_error = std::max(out.max_error, error);
+    if (error > out.most)
+      note_difference(out, i, special,
+                      [&] { return std::pair(absl::StrFormat("%.9g", x), absl::StrFormat("%.9g", y)); });
   }
+}
+
+// Integers and predicates, by their bytes.
+void compare_bytes(const xla::Literal& reference, const xla::Literal& candidate, Comparison& out) {
+  const char* a = static_cast<const char*>(reference.untyped_data());
+  const char* b = static_cast<const char*>(candidate.untyped_data());
+  const size_t size = reference.size_bytes();
+  const size_t width = std::max<size_t>(1, xla::primitive_util::ByteWidth(reference.shape().element_type()));
+  bool all_equal = size > 0;
+  for (size_t i = width; i < size && all_equal; ++i) all_equal = a[i] == a[i - width];
+  if (!all_equal || size == width) ++out.live;
+  if (memcmp(a, b, size) == 0) return;
+  out.max_error = INFINITY;
+  out.note = "an integer output differs";
+  const auto text = [&](const char* data, size_t at) {
+    int64_t value = 0;
+    memcpy(&value, data + at, std::min(width, sizeof value));
+    const int unused = 64 - 8 * static_cast<int>(std::min(width, sizeof value));
+    const bool is_signed = xla::primitive_util::IsSignedIntegralType(reference.shape().element_type());
+    return is_signed ? std::to_string(value << unused >> unused) : std::to_string(static_cast<uint64_t>(value));
+  };
+  for (size_t at = 0; at + width <= size; at += width)
+    if (memcmp(a + at, b + at, width) != 0)
+      note_difference(out, at / width, false, [&] { return std::pair(text(a, at), text(b, at)); });
 }
 
 void compare_one(const xla::Literal& reference, const xla::Literal& candidate, Comparison& out) {
@@ -81,24 +134,12 @@ void compare_one(const xla::Literal& reference, const xla::Literal& candidate, C
     default:
       break;
   }
-  const char* a = static_cast<const char*>(reference.untyped_data());
-  const char* b = static_cast<const char*>(candidate.untyped_data());
-  const size_t size = reference.size_bytes();
-  if (type == xla::C64 || type == xla::C128) {
-    xla::Literal x(xla::ShapeUtil::MakeShape(type == xla::C64 ? xla::F32 : xla::F64, {reference.element_count() * 2}));
-    xla::Literal y(x.shape());
-    memcpy(x.untyped_data(), a, size);
-    memcpy(y.untyped_data(), b, size);
-    return compare_one(x, y, out);
-  }
-  bool all_equal = size > 0;
-  const size_t width = std::max<size_t>(1, xla::primitive_util::ByteWidth(type));
-  for (size_t i = width; i < size && all_equal; ++i) all_equal = a[i] == a[i - width];
-  if (!all_equal || size == width) ++out.live;
-  if (memcmp(a, b, size) != 0) {
-    out.max_error = INFINITY;
-    out.note = "an integer output differs";
-  }
+  if (type != xla::C64 && type != xla::C128) return compare_bytes(reference, candidate, out);
+  xla::Literal x(xla::ShapeUtil::MakeShape(type == xla::C64 ? xla::F32 : xla::F64, {reference.element_count() * 2}));
+  xla::Literal y(x.shape());
+  memcpy(x.untyped_data(), reference.untyped_data(), reference.size_bytes());
+  memcpy(y.untyped_data(), candidate.untyped_data(), reference.size_bytes());
+  compare_one(x, y, out);
 }
 
 // Keeps the calling thread on one CPU while it measures.
@@ -142,8 +183,10 @@ double timed(Executable& executable, int inner, bool cpu, Cold cold = Cold::Noth
 
 }  // namespace
 
-Comparison compare(const std::vector<xla::Literal>& reference, const std::vector<xla::Literal>& candidate) {
+Comparison compare(const std::vector<xla::Literal>& reference, const std::vector<xla::Literal>& candidate,
+                   double most) {
   Comparison out;
+  out.most = most;
   if (reference.size() != candidate.size()) {
     out.note = "the number of outputs differs";
     out.max_error = INFINITY;
@@ -155,12 +198,15 @@ Comparison compare(const std::vector<xla::Literal>& reference, const std::vector
       out.max_error = INFINITY;
       return out;
     }
+    out.elements += reference[i].element_count();
+    const bool differed = out.position >= 0;
     if (xla::LayoutUtil::Equal(reference[i].shape().layout(), candidate[i].shape().layout()))
       compare_one(reference[i], candidate[i], out);
     else
       compare_one(reference[i], candidate[i].Relayout(reference[i].shape()), out);
+    if (!differed && out.position >= 0) out.output = static_cast<int>(i);
   }
-  out.equal = out.max_error <= 1;
+  out.equal = out.max_error <= most;
   out.informative = out.dead == 0 && out.live > 0;
   return out;
 }

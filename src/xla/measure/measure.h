@@ -13,11 +13,21 @@ struct Comparison {
   int live = 0, dead = 0;    // outputs that vary; outputs without a finite value
   double max_error = 0;      // largest error in units of the tolerance; <= 1 is equal
   std::string note;
+  // Beyond the tolerance. Special: finite in one alone, or another NaN or infinity.
+  int64_t elements = 0, differing = 0, differing_special = 0;
+  // The first of these; -1: none.
+  int output = -1;
+  int64_t position = -1;  // in the reference's layout
+  std::string expected, found;
+  double most = 1;  // of what is equal
 };
 
 // Candidate against reference. Floating point: |a - b| <= tol * (rms(b) + |b|), tol = 1024 eps for f32 and f64, 16 eps
-// for bf16 and f16; NaN and infinities must be in the same places. Integers and predicates: equal.
-Comparison compare(const std::vector<xla::Literal>& reference, const std::vector<xla::Literal>& candidate);
+// for bf16 and f16; NaN and infinities must be in the same places; numbers that differ by less than the
+// smallest normal one are equal, since XLA:CPU flushes those below it. Integers and predicates: equal. `most`: the tolerance, in
+// multiples of this.
+Comparison compare(const std::vector<xla::Literal>& reference, const std::vector<xla::Literal>& candidate,
+                   double most = 1);
 
 // What leaves the caches before each run, outside of its time. Where a program's weights do not fit, they are cold when an operation
 // comes to them, unlike its first input, which was just computed.

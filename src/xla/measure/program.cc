@@ -66,23 +66,33 @@ void Program::set_inputs(std::vector<xla::Literal> inputs) {
       throw Error("input " + std::to_string(i) + " is " + xla::ShapeUtil::HumanString(inputs[i].shape()) +
                       ", the program takes " + xla::ShapeUtil::HumanString(entry->parameter_instruction(i)->shape()),
                   "--inputs");
-  inputs_ = std::move(inputs);
+  current_.inputs = std::move(inputs);
   weights_changed();
-  in_huge_pages(inputs_);
+  in_huge_pages(current_.inputs);
   given_ = drawn_ = true;
   variants_.clear();
-  references_.clear();
-  wide_reference_.reset();
+  current_.references.clear();
+  current_.wide_reference.reset();
   transposed_.clear();
 }
 
 void Program::draw(uint64_t seed) {
-  inputs_ = generate_inputs(*module_, seed, kInputLimit);
-  weights_changed();
-  in_huge_pages(inputs_);
+  current_.inputs = generate_inputs(*module_, seed, kInputLimit);
+  in_huge_pages(current_.inputs);
   drawn_ = true;
-  references_.clear();
-  wide_reference_.reset();
+  current_.references.clear();
+  current_.wide_reference.reset();
+  inputs_changed();
+}
+
+void Program::exchange_inputs(InputSet& others) {
+  std::swap(current_, others);
+  inputs_changed();
+}
+
+// Variants that hold values of the old inputs are compiled again when they are needed.
+void Program::inputs_changed() {
+  weights_changed();
   transposed_.clear();
   variants_.remove_if([](const auto& entry) {
     const auto& storage = entry.second.storage;
@@ -104,7 +114,8 @@ void Program::prepare_inputs(uint64_t seed, const CompileTarget& target) {
 
 Lowered Program::lower_with(const CompileTarget& target, const Decisions& decisions, bool record_edges) const {
   return at_stage(Stage::Passes, [&] {
-    return lower(*module_, target, decisions, inputs_.empty() ? nullptr : &inputs_, {.edges = record_edges});
+    return lower(*module_, target, decisions, current_.inputs.empty() ? nullptr : &current_.inputs,
+                 {.edges = record_edges});
   });
 }
 
@@ -150,8 +161,9 @@ FusedKernels Program::fused_kernels(const CompileTarget& target, const Decisions
 
 Lowered Program::lower_again(const CompileTarget& target, const Decisions& decisions) {
   const int64_t before = lowerings_.resumed();
-  Lowered lowered = at_stage(Stage::Passes,
-                             [&] { return lowerings_.lower(target, decisions, inputs_.empty() ? nullptr : &inputs_); });
+  Lowered lowered = at_stage(Stage::Passes, [&] {
+    return lowerings_.lower(target, decisions, current_.inputs.empty() ? nullptr : &current_.inputs);
+  });
   if (code_ != nullptr) code_->count({.resumed = lowerings_.resumed() - before});
   return lowered;
 }
@@ -212,11 +224,12 @@ void Program::bind(Variant& variant) {
       auto it = transposed_.find(number);
       if (it == transposed_.end())
         it = transposed_
-                 .emplace(number, inputs_[number].Transpose({1, 0}).Relayout(xla::LayoutUtil::MakeDescendingLayout(2)))
+                 .emplace(number,
+                          current_.inputs[number].Transpose({1, 0}).Relayout(xla::LayoutUtil::MakeDescendingLayout(2)))
                  .first;
       variant.executable->set_input(i, it->second.untyped_data());
     } else {
-      variant.executable->set_input(i, inputs_[number].untyped_data(leaves[i].index));
+      variant.executable->set_input(i, current_.inputs[number].untyped_data(leaves[i].index));
     }
   }
 }
@@ -234,28 +247,28 @@ std::vector<xla::Literal> Program::run_outputs(Variant& variant) {
 
 const std::vector<xla::Literal>& Program::reference(const CompileTarget& target) {
   const std::string key = std::to_string(target.threads) + target.max_isa;
-  auto it = references_.find(key);
-  if (it == references_.end()) it = references_.emplace(key, run_outputs(variant(target, {}))).first;
+  auto it = current_.references.find(key);
+  if (it == current_.references.end()) it = current_.references.emplace(key, run_outputs(variant(target, {}))).first;
   return it->second;
 }
 
 const std::vector<xla::Literal>* Program::wide_reference(const CompileTarget& target) {
-  if (!wide_reference_) {
-    wide_reference_.emplace();
+  if (!current_.wide_reference) {
+    current_.wide_reference.emplace();
     int64_t bytes = 0;
-    for (const xla::Literal& input : inputs_) bytes += input.size_bytes();
+    for (const xla::Literal& input : current_.inputs) bytes += input.size_bytes();
     try {
       auto module = bytes < kWideLimit ? widened(*module_) : nullptr;
-      auto inputs = module ? widened(inputs_) : std::nullopt;
+      auto inputs = module ? widened(current_.inputs) : std::nullopt;
       if (inputs) {
         Program wide(std::move(module), code_);
         wide.set_inputs(std::move(*inputs));
-        *wide_reference_ = wide.run_outputs(wide.variant(target, {}));
+        *current_.wide_reference = wide.run_outputs(wide.variant(target, {}));
       }
     } catch (const std::exception&) {  // XLA refuses it: a program that means its bits
     }
   }
-  return wide_reference_->empty() ? nullptr : &*wide_reference_;
+  return current_.wide_reference->empty() ? nullptr : &*current_.wide_reference;
 }
 
 }  // namespace hone::xla_side

@@ -31,6 +31,13 @@ struct FusedKernels {
   bool from_snapshot = false;
 };
 
+// Inputs of a program, and what it makes of them under default XLA.
+struct InputSet {
+  std::vector<xla::Literal> inputs;
+  std::map<std::string, std::vector<xla::Literal>> references = {};
+  std::optional<std::vector<xla::Literal>> wide_reference = {};  // empty where there is none
+};
+
 class Program {
  public:
   // `code`: of this process, outlives the program; null = everything is compiled.
@@ -41,7 +48,9 @@ class Program {
   void set_inputs(std::vector<xla::Literal> inputs);
   // Generates inputs from the seed unless set. Draws again (up to 4 times) while default outputs are not informative.
   void prepare_inputs(uint64_t seed, const CompileTarget& target);
-  const std::vector<xla::Literal>& inputs() const { return inputs_; }
+  const std::vector<xla::Literal>& inputs() const { return current_.inputs; }
+  // Runs on these inputs from now on; they receive the former ones. Of prepared inputs.
+  void exchange_inputs(InputSet& others);
   bool inputs_given() const { return given_; }
 
   // Compiled on first use; the last few are kept, of large programs default XLA and the last two. Inputs must be prepared. Throws
@@ -74,6 +83,7 @@ class Program {
   };
 
   void draw(uint64_t seed);
+  void inputs_changed();
   void drop_large_variants(const CompileTarget& target);
   // As lower_with(), by way of what earlier lowerings left.
   Lowered lower_again(const CompileTarget& target, const Decisions& decisions);
@@ -81,13 +91,11 @@ class Program {
 
   std::unique_ptr<xla::HloModule> module_;
   CodeCache* code_;
-  std::vector<xla::Literal> inputs_;
+  InputSet current_;
   std::map<int, xla::Literal> transposed_;
   bool given_ = false, drawn_ = false;
   uint64_t seed_ = 0;
   std::list<std::pair<std::string, Variant>> variants_;  // most recent first
-  std::map<std::string, std::vector<xla::Literal>> references_;
-  std::optional<std::vector<xla::Literal>> wide_reference_;  // empty where there is none
   std::map<std::string, KeptSnapshot> snapshots_;
   Lowerings lowerings_;
 };

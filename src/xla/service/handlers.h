@@ -38,9 +38,10 @@ struct OperationAlone {
 struct Handlers {
   std::unique_ptr<CodeCache> code;  // null: everything is compiled
   std::map<std::string, std::unique_ptr<Program>> programs;
-  std::list<MeasuredKernel> kernels;         // most recent first, at most 3
-  std::list<OperationAlone> operations;      // the same
-  std::map<std::string, PassStates> states;  // of programs that passes are run on
+  std::list<MeasuredKernel> kernels;                  // most recent first, at most 3
+  std::list<OperationAlone> operations;               // the same
+  std::map<std::string, PassStates> states;           // of programs that passes are run on
+  std::list<std::pair<std::string, InputSet>> kinds;  // inputs of programs by kind, most recent first
   // Kernels by threads, instruction set, most tiles, with protos or not.
   std::map<std::tuple<int, std::string, int, bool>, KernelMemory> described;
 
@@ -60,11 +61,14 @@ struct Handlers {
   wire::RunReplyT run(const wire::RunRequestT& request);
   wire::ExportReplyT export_program(const wire::ExportRequestT& request);
   wire::VerifyReplyT verify_outputs(const wire::VerifyRequestT& request);
+  wire::CheckReplyT check_outputs(const wire::CheckRequestT& request);
   wire::PartitionReplyT partition_program(const wire::PartitionRequestT& request);
   wire::RunShardedReplyT run_sharded(const wire::RunShardedRequestT& request);
   wire::ApplyReplyT apply(const wire::ApplyRequestT& request);
 
  private:
+  // Null where the kind changes none of the program's inputs.
+  InputSet* inputs_of(const wire::CheckRequestT& request, Program& program);
   // The program to lower under these decisions, with inputs if they are folded into it.
   Program& to_lower(const std::string& key, const wire::TargetT* target, const Decisions& decisions);
   MeasuredKernel& kernel(const wire::MeasureRequestT& request, const CompileTarget& target);

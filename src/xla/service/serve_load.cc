@@ -68,6 +68,7 @@ wire::InputsReplyT Handlers::inputs(const wire::InputsRequestT& request) {
   for (size_t i = 0; i < request.inputs.size(); ++i) literals.push_back(to_literal(*request.inputs[i], i));
   Program& loaded = program(request.program);
   loaded.set_inputs(with_quantized(std::move(literals), loaded.module()));
+  kinds.clear();  // they are made of the ordinary ones
   return {};
 }
 

@@ -63,16 +63,25 @@ Service::Service(const ServiceOptions& options) : handlers_(std::make_unique<Han
 }
 Service::~Service() = default;
 
+namespace {
+
+std::unique_ptr<wire::FailureT> failure_of(int code, const Error& error, Stage stage) {
+  auto failure = std::make_unique<wire::FailureT>();
+  failure->code = code;
+  failure->stage = wire::to_wire(stage);
+  failure->message = error.what();
+  failure->where = error.where();
+  failure->hint = error.hint();
+  return failure;
+}
+
+}  // namespace
+
 wire::ReplyT Service::handle(const wire::RequestT& request) {
   wire::ReplyT reply;
   reply.id = request.id;
   const auto fail = [&](int code, const Error& error, Stage stage = Stage::None) {
-    reply.failure = std::make_unique<wire::FailureT>();
-    reply.failure->code = code;
-    reply.failure->stage = wire::to_wire(stage);
-    reply.failure->message = error.what();
-    reply.failure->where = error.where();
-    reply.failure->hint = error.hint();
+    reply.failure = failure_of(code, error, stage);
   };
   try {
     const auto& body = request.body;
@@ -102,6 +111,8 @@ wire::ReplyT Service::handle(const wire::RequestT& request) {
       reply.body.Set(handlers_->export_program(*r));
     else if (auto* r = body.AsVerifyRequest())
       reply.body.Set(handlers_->verify_outputs(*r));
+    else if (auto* r = body.AsCheckRequest())
+      reply.body.Set(handlers_->check_outputs(*r));
     else if (auto* r = body.AsPartitionRequest())
       reply.body.Set(handlers_->partition_program(*r));
     else if (auto* r = body.AsRunShardedRequest())

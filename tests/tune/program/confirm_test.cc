@@ -1,5 +1,6 @@
 #include "tune/program/confirm.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
@@ -35,6 +36,38 @@ TEST_CASE("known decisions are confirmed or given up", "[tune]") {
   result = confirm_decisions(measurer, decisions, Duel{});
   CHECK(result.decisions.empty());
   CHECK_FALSE(result.steps.back().kept);
+}
+
+TEST_CASE("what is kept was verified on inputs of at least three kinds", "[tune]") {
+  const Decisions decisions = {{DecisionKind::Option, "o", "1"}};
+  FakeMeasurer fast, slow, slower;
+  fast.speed = slow.speed = [](const Decisions& d) { return d.empty() ? 1.0 : 1.2; };
+  slower.speed = [](const Decisions& d) { return d.empty() ? 1.0 : 0.8; };
+  slow.run_ns = 5e8;
+  CHECK(confirm(fast, decisions, Duel{}, 2).holds);
+  CHECK(fast.inputs_seen.size() == input_kinds().size() - 1);  // the duels are on the ordinary ones
+  CHECK(std::count(fast.inputs_seen.begin(), fast.inputs_seen.end(), InputKind::Ordinary) == 0);
+  CHECK(confirm(slow, decisions, Duel{}, 2).holds);
+  CHECK(slow.inputs_seen == std::vector{InputKind::Special, InputKind::Large});
+  CHECK_FALSE(confirm(slower, decisions, Duel{}, 2).holds);
+  CHECK(slower.inputs_seen.empty());
+}
+
+TEST_CASE("decisions that differ on inputs of another kind are refused", "[tune]") {
+  const Decisions decisions = {{DecisionKind::Option, "o", "1"}};
+  const InputKind wrong = GENERATE(InputKind::Special, InputKind::Zeros);
+  FakeMeasurer measurer;
+  measurer.speed = [](const Decisions& d) { return d.empty() ? 1.0 : 1.2; };
+  measurer.on_inputs = [&](auto&, InputKind kind) { return kind == wrong ? Outcome::Mismatch : Outcome::Ok; };
+  const Confirmation refused = confirm(measurer, decisions, Duel{}, 2);
+  CHECK_FALSE(refused.holds);
+  CHECK(refused.duels.size() == 3);
+  CHECK(refused.combined.outcome == Outcome::Mismatch);
+  const ProgramResult known = confirm_decisions(measurer, decisions, Duel{});
+  CHECK(known.decisions.empty());
+  CHECK(known.steps.back().measurement.outcome == Outcome::Mismatch);
+  measurer.on_inputs = [](auto&, InputKind) { return Outcome::Unverified; };  // they prove nothing
+  CHECK(confirm(measurer, decisions, Duel{}, 2).holds);
 }
 
 TEST_CASE("of what a search found the fastest that holds is taken", "[tune]") {

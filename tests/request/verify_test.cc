@@ -1,0 +1,165 @@
+// Verification by a worker with scripted replies (tests/wire/fake_worker.cc), and by XLA itself where it is built.
+#include "request/verify.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "base/files.h"
+#include "request/random_decisions.h"
+#include "tests/tune/real_worker.h"
+
+namespace hone::request {
+namespace {
+
+using tune::Session;
+
+Decisions planted(const std::string& value) { return {{DecisionKind::Option, "verdict", value}}; }
+
+std::vector<VerifyRow> verified(Session& session, std::vector<Decisions> given, int candidates = 0) {
+  VerifyOptions options;
+  options.candidates = candidates;
+  options.given = std::move(given);
+  for (const InputKindTraits& row : input_kinds()) options.kinds.push_back(row.kind);
+  options.limit_s = 60;
+  options.on_row = [](VerifyRow&) {};
+  options.on_progress = [](int, int) {};
+  return verify(session, options);
+}
+
+std::vector<VerifyRow> by_fake_worker(const std::string& program, const Decisions& candidate) {
+  tune::SessionOptions options;
+  options.worker.program = HONE_BUILD_DIR "/fake_worker";
+  Session session(options);
+  session.load("", program);
+  std::vector<VerifyRow> rows = verified(session, {candidate});
+  REQUIRE(rows.size() > 2);
+  return rows;
+}
+
+constexpr char kDifference[] = R"(HloModule difference
+ENTRY main {
+  a = f32[64] parameter(0)
+  d = f32[64] subtract(a, a)
+  i = f32[64] iota(), iota_dimension=0
+  ROOT s = f32[64] add(d, i)
+}
+)";
+// x - x = 0 holds for finite numbers alone.
+const Decisions kWrong = {{DecisionKind::Passes, "order", "algsimp:real"}};
+
+constexpr char kDot[] = R"(HloModule dot
+add { x = f32[] parameter(0)  y = f32[] parameter(1)  ROOT m = f32[] add(x, y) }
+ENTRY main {
+  a = f32[64,128] parameter(0)
+  w = f32[128,96] parameter(1)
+  zero = f32[] constant(0)
+  d = f32[64,96] dot(a, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  e = f32[64,96] exponential(d)
+  s = f32[64] reduce(e, zero), dimensions={1}, to_apply=add
+  sb = f32[64,96] broadcast(s), dimensions={0}
+  ROOT q = f32[64,96] divide(e, sb)
+}
+)";
+
+}  // namespace
+
+TEST_CASE("every pair of decisions and inputs is a row with its status", "[verify]") {
+  // Two kinds apply: each has default XLA's own row, the interpreter's and the candidate's.
+  struct Case {
+    std::string value;
+    VerifyStatus status;
+  };
+  for (const Case& c : {Case{"0", VerifyStatus::Equal}, Case{"1", VerifyStatus::Differs},
+                        Case{"2", VerifyStatus::Unverifiable}, Case{"3", VerifyStatus::CompileFailed},
+                        Case{"6", VerifyStatus::RunFailed}, Case{"crash", VerifyStatus::Crashed}}) {
+    INFO(c.value);
+    const std::vector<VerifyRow> rows = by_fake_worker("a", planted(c.value));
+    REQUIRE(rows.size() == 6);
+    for (size_t i = 0; i < 4; ++i) CHECK(rows[i].interpreter == (i % 2 == 1));
+    CHECK(rows[0].status == VerifyStatus::Equal);
+    CHECK(rows[1].status == VerifyStatus::Unverifiable);
+    for (size_t i : {4, 5}) {
+      CHECK(rows[i].status == c.status);
+      CHECK(rows[i].decisions == planted(c.value));
+    }
+    CHECK(rows[4].inputs == InputKind::Ordinary);
+    CHECK(rows[5].inputs == InputKind::Special);
+    const bool fault = c.value != "0" && c.value != "2";
+    CHECK(is_fault(rows[4].status) == fault);
+  }
+}
+
+TEST_CASE("a row says where the first difference is", "[verify]") {
+  const std::vector<VerifyRow> rows = by_fake_worker("a", planted("1"));
+  const nlohmann::json row = to_json(rows.back(), 3);
+  CHECK(row["status"] == "differs");
+  CHECK(row["index"] == std::vector<int>{1, 2});
+  CHECK(row["output"] == 0);
+  CHECK(row["expected"] == "nan");
+  CHECK(row["found"] == "special");
+  CHECK(row["seed"] == 3);
+  CHECK(row["decisions"] == "option verdict=1");
+  CHECK(to_json(rows.front(), 0)["output"].is_null());
+}
+
+TEST_CASE("a candidate that crashes is not tried on further inputs", "[verify]") {
+  const std::vector<VerifyRow> rows = by_fake_worker("a", planted("crash"));
+  CHECK(rows[4].check.note.find("has_layout") != std::string::npos);
+  CHECK(rows[5].check.note == "not tried again: so on ordinary inputs");
+}
+
+TEST_CASE("where default XLA fails nothing is verified", "[verify]") {
+  const std::vector<VerifyRow> rows = by_fake_worker("unsound", planted("0"));
+  for (const VerifyRow& row : rows)
+    if (row.inputs == InputKind::Special) CHECK(row.status == VerifyStatus::Unverifiable);
+  CHECK(rows.back().check.note == "no");
+  CHECK(rows[rows.size() - 2].status == VerifyStatus::Equal);
+}
+
+TEST_CASE("a wrong decision that ordinary inputs do not show is found by special ones", "[verify]") {
+  if (tune::no_worker()) return;
+  Session session(tune::with_worker());
+  session.load(kDifference, "difference");
+  int special = 0;
+  for (const VerifyRow& row : verified(session, {kWrong})) {
+    if (row.interpreter || row.decisions.empty()) {
+      CHECK_FALSE(is_fault(row.status));
+      continue;
+    }
+    const bool shows = row.inputs == InputKind::Special;
+    INFO(input_kind_name(row.inputs));
+    CHECK((row.status == VerifyStatus::Differs) == shows);
+    if (!shows) continue;
+    ++special;
+    CHECK(row.check.special > 0);
+    CHECK(row.check.expected.find("nan") != std::string::npos);
+  }
+  CHECK(special == 1);
+}
+
+TEST_CASE("random decisions are distinct, repeatable and of every kind", "[verify]") {
+  if (tune::no_worker()) return;
+  tune::SessionOptions options = tune::with_worker();
+  options.target.weights = {1};
+  Session session(options);
+  session.load(kDot, "dot");
+  const std::vector<Decisions> drawn = random_decisions(session, 30, 5);
+  CHECK(drawn.size() == 30);
+  CHECK(drawn == random_decisions(session, 30, 5));
+  CHECK(drawn != random_decisions(session, 30, 6));
+  CHECK(random_decisions(session, 0, 5).empty());
+  std::set<Decisions> distinct(drawn.begin(), drawn.end());
+  CHECK(distinct.size() == drawn.size());
+  std::set<std::string> kinds;
+  for (const Decisions& decisions : drawn) {
+    CHECK_FALSE(decisions.empty());
+    CHECK(std::is_sorted(decisions.begin(), decisions.end()));
+    for (const Decision& d : decisions) kinds.insert(decision_kind_name(d.kind));
+  }
+  for (const char* kind : {"fusion", "codegen", "library", "weights", "option", "layout", "passes"}) {
+    INFO(kind);
+    CHECK(kinds.contains(kind));
+  }
+}
+
+}  // namespace hone::request
