@@ -77,13 +77,11 @@ class TwoReductions : Arithmetic {
     HloInstruction *values = op_->mutable_operand(0), *indices = op_->mutable_operand(1);
     const Sizes dimensions(op_->dimensions().begin(), op_->dimensions().end());
     const bool largest = direction_of(*op_->to_apply()) == ComparisonDirection::kGt;
-    HloInstruction* best =
-        reduced(values, op_->mutable_operand(2), dimensions, largest ? HloOpcode::kMaximum : HloOpcode::kMinimum);
+    HloInstruction* best = best_of(values, dimensions, largest);
     Sizes others(values->shape().dimensions().size());
     std::iota(others.begin(), others.end(), 0);
     others.erase(others.begin() + dimensions[0]);
     HloInstruction* bests = add(HloInstruction::CreateBroadcast(values->shape(), best, others));
-    // Where some value is no number, the best is none either.
     HloInstruction* hit = binary(HloOpcode::kOr, compare(values, bests, ComparisonDirection::kEq),
                                  compare(values, values, ComparisonDirection::kNe));
     const xla::Literal most = xla::LiteralUtil::MaxValue(indices->shape().element_type());
@@ -93,6 +91,32 @@ class TwoReductions : Arithmetic {
   }
 
  private:
+  // The largest or least value of each row; no number where one is none, which XLA:CPU's own maximum forgets. So the values are compared as
+  // integers in the same order, in which what is no number is the best of all.
+  HloInstruction* best_of(HloInstruction* values, const Sizes& dimensions, bool largest) {
+    const xla::PrimitiveType type = xla::primitive_util::SignedIntegralTypeForBitWidth(
+        8 * xla::primitive_util::ByteWidth(values->shape().element_type()));
+    const xla::Literal most = largest ? xla::LiteralUtil::MaxValue(type) : xla::LiteralUtil::MinValue(type);
+    const xla::Literal worst = largest ? xla::LiteralUtil::MinValue(type) : xla::LiteralUtil::MaxValue(type);
+    HloInstruction* keys = select(compare(values, values, ComparisonDirection::kNe),
+                                  filled(most.Clone(), sizes_of(values)), in_order_of_size(bits(values, type)));
+    HloInstruction* init = add(HloInstruction::CreateConstant(worst.Clone()));
+    HloInstruction* best = reduced(keys, init, dimensions, largest ? HloOpcode::kMaximum : HloOpcode::kMinimum);
+    return bits(in_order_of_size(best), values->shape().element_type());
+  }
+  HloInstruction* bits(HloInstruction* value, xla::PrimitiveType type) {
+    return add(HloInstruction::CreateBitcastConvert(xla::ShapeUtil::ChangeElementType(value->shape(), type), value));
+  }
+  // Of the bits of floats integers in their order, and back: those of negative numbers but for the sign turn round.
+  HloInstruction* in_order_of_size(HloInstruction* bits) {
+    const xla::PrimitiveType type = bits->shape().element_type();
+    xla::Literal places =
+        xla::LiteralUtil::CreateR0<int64_t>(8 * xla::primitive_util::ByteWidth(type) - 1).Convert(type).value();
+    HloInstruction* sign = binary(HloOpcode::kShiftRightArithmetic, bits, filled(std::move(places), sizes_of(bits)));
+    HloInstruction* rest = filled(xla::LiteralUtil::MaxValue(type), sizes_of(bits));
+    return binary(HloOpcode::kXor, bits, binary(HloOpcode::kAnd, sign, rest));
+  }
+
   HloInstruction* op_;
 };
 
