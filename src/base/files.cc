@@ -174,10 +174,10 @@ std::vector<std::string> files_in(const std::string& folder, std::string_view ex
   return found;
 }
 
-TempDir::TempDir(const std::string& prefix) {
+TempDir::TempDir(const std::string& prefix, const std::string& parent) {
   std::error_code error;
-  const fs::path parent = fs::temp_directory_path(error);
-  std::string name = (parent / (prefix + ".XXXXXX")).string();
+  const fs::path folder = parent.empty() ? fs::temp_directory_path(error) : fs::path(parent);
+  std::string name = (folder / (prefix + ".XXXXXX")).string();
   if (error || ::mkdtemp(name.data()) == nullptr)
     throw RunError("cannot make a temporary folder: " + (error ? error.message() : reason()), name,
                    "set TMPDIR to a writable folder");

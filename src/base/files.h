@@ -27,7 +27,8 @@ std::vector<std::string> files_in(const std::string& folder, std::string_view ex
 // A new folder under the system's temporary folder. The destructor removes it with its contents.
 class TempDir {
  public:
-  explicit TempDir(const std::string& prefix = "hone");  // throws RunError
+  // In `parent`, or the system's folder for such if that is empty. Throws RunError.
+  explicit TempDir(const std::string& prefix = "hone", const std::string& parent = "");
   ~TempDir();
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;

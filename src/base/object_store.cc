@@ -76,10 +76,21 @@ struct StoredFile {
   fs::path path;
 };
 
+// Others keep folders of a moment in a store's: those of processes that were killed are removed.
+void remove_if_left_behind(const fs::directory_entry& entry) {
+  std::error_code gone;
+  const fs::path name = entry.path().filename();
+  if (!name.string().starts_with(kScratchPrefix) || !entry.is_directory(gone)) return;
+  const auto used = entry.last_write_time(gone);
+  if (!gone && fs::file_time_type::clock::now() - used > kOrphanAge) fs::remove_all(entry.path(), gone);
+}
+
 // The files of a store; temporary files that were left behind are removed on the way.
 std::vector<StoredFile> files_below(const fs::path& folder) {
   std::vector<StoredFile> files;
   std::error_code failed;
+  for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed))
+    remove_if_left_behind(*it);
   for (fs::recursive_directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed)) {
     std::error_code gone;
     if (!it->is_regular_file(gone) || gone) continue;

@@ -10,6 +10,9 @@
 
 namespace hone {
 
+// Folders in a store's whose names begin so are for a moment: one that is an hour old belongs to nobody, and is removed.
+inline constexpr std::string_view kScratchPrefix = "scratch";
+
 struct ObjectStoreOptions {
   std::string folder;                        // made, readable by its owner alone, where there is none
   uint64_t limit_bytes = uint64_t{1} << 30;  // of all files together; the least recently used ones go first

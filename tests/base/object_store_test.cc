@@ -151,6 +151,22 @@ TEST_CASE("processes that write the same keys at once leave whole files", "[obje
     if (entry.is_regular_file()) CHECK(entry.path().extension() != ".part");
 }
 
+TEST_CASE("folders of a moment that are left behind go after an hour", "[object_store]") {
+  const Folder folder;
+  folder.store();
+  const fs::path path(folder.path), old = path / "scratch.old", young = path / "scratch.new", other = path / "other";
+  for (const fs::path& made : {old, young, other}) {
+    fs::create_directory(made);
+    write(made / "file", "x");
+  }
+  for (const fs::path& aged : {old, other})
+    fs::last_write_time(aged, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  REQUIRE(folder.store().put(Sha256().add("key").hex(), "value"));
+  CHECK_FALSE(fs::exists(old));
+  CHECK(fs::exists(young / "file"));
+  CHECK(fs::exists(other / "file"));
+}
+
 TEST_CASE("a folder that others may write to is refused", "[object_store]") {
   const Folder folder;
   fs::create_directory(folder.path);

@@ -205,6 +205,7 @@ class Trial:
         names = [entry.name for entry in self.folder.iterdir() if entry.name not in known]
         database = self.command.database
         names = [n for n in names if not (database and n.startswith((database, "other.db")))]
+        # Of the cache: folders of self-tests whose worker was killed go after an hour (src/base/object_store.h).
         cache = self.folder / "xdg" / "hone" / "objects"
         names += [str(p.relative_to(cache)) for p in cache.glob("**/*") if p.suffix == ".part"]
         return names + [f"tmp/{entry.name}" for entry in (self.folder / "tmp").iterdir()]

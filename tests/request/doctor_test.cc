@@ -181,7 +181,7 @@ TEST_CASE("without a worker the other checks are made", "[request]") {
       CHECK_FALSE(check.hint.empty());
     }
   }
-  CHECK(names == std::vector<std::string>{"cores", "memory", "instruction set", "speed of a core", "worker",
+  CHECK(names == std::vector<std::string>{"cores", "memory", "instruction set", "speed of a core", "worker", "sandbox",
                                           "learning library", "models", "known gains", "own kernels", "database",
                                           "cache"});
 }

@@ -3,10 +3,9 @@
 #include <cstring>
 #include <iostream>
 #include <memory>
-#include <utility>
 
+#include "base/files.h"
 #include "base/object_store.h"
-#include "base/sha256.h"
 #include "decisions/code_cache.h"
 #include "decisions/fingerprints.h"
 #include "decisions/kernels.h"
@@ -171,27 +170,28 @@ void test_packing(const xla::HloModule& program, const std::vector<xla::Literal>
   if (run(executable, own)[0].IsAll(0)) turn_off("ynn-thunk", "XLA does not call it or ignores it");
 }
 
-// Of small objects in the folder, kept there for later self-tests; null where nothing can be written.
-std::unique_ptr<ObjectStore> test_store(const std::string& folder) {
-  if (folder.empty()) return nullptr;
-  try {
-    auto store = std::make_unique<ObjectStore>(ObjectStoreOptions{folder + "/self-test"});
-    return store->put(Sha256().add("self-test").hex(), "can be written") ? std::move(store) : nullptr;
-  } catch (const Error&) {
-    return nullptr;
-  }
+// A folder in `parent`; null if there can be none.
+std::unique_ptr<TempDir> scratch_folder(const std::string& parent) {
+  if (!parent.empty()) try {
+      return std::make_unique<TempDir>(std::string(kScratchPrefix), parent);
+    } catch (const RunError&) {
+    }
+  return nullptr;
 }
 
 // Compiled, taken from this process and taken from disk, the probe computes the same.
 void test_code_cache(const xla::HloModule& program, const std::vector<xla::Literal>& inputs,
-                     const std::vector<xla::Literal>& expected, const std::string& folder) try {
-  const bool on_disk = test_store(folder) != nullptr;
-  const auto cache = [&] { return std::make_unique<CodeCache>(test_store(folder)); };
+                     const std::vector<xla::Literal>& expected, const std::string& parent) try {
+  const std::unique_ptr<TempDir> folder = scratch_folder(parent);
+  const auto cache = [&] {
+    if (!folder) return std::make_unique<CodeCache>();
+    return std::make_unique<CodeCache>(std::make_unique<ObjectStore>(ObjectStoreOptions{folder->path() / "objects"}));
+  };
   const auto first = cache(), second = cache();
   for (CodeCache* code : {first.get(), first.get(), second.get()})
     if (compare(expected, run_lowered(lower(program, {}, {}), inputs, code)).max_error != 0)
       return turn_off("code-fusions", "code from the cache changed results");
-  if (first->counters().reused == 0 || (on_disk && second->counters().linked == 0))
+  if (first->counters().reused == 0 || (folder && second->counters().linked == 0))
     turn_off("code-fusions", "XLA does not come for earlier code");
 } catch (const Error& e) {
   turn_off("code-fusions", e.what());

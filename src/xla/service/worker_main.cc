@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files.h"
 #include "base/sandbox.h"
 #include "flatbuffers/flatbuffers.h"
 #include "kernels/lapack_library.h"
@@ -38,7 +39,9 @@ bool give_up_rights(const std::string& cache) {
   if (wanted == "off") return true;
   const std::string_view flags = setting("XLA_FLAGS");
   const std::string dumps = xla_option(flags, "--xla_dump_to=");
-  std::vector<std::string> readable{hone::folder_of_wheels()}, writable;
+  // Wheels lie in lib/pythonX.Y/site-packages, libraries that they bring for others, as oneDNN's, in lib.
+  const std::filesystem::path libraries = std::filesystem::path(hone::folder_of_wheels()).parent_path().parent_path();
+  std::vector<std::string> readable{libraries.string(), hone::executable_dir() / "../lib"}, writable;
   if (!flags.empty() && !flags.starts_with("-")) readable.emplace_back(flags);
   if (!cache.empty()) writable.push_back(cache);
   if (!dumps.empty()) {
