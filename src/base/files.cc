@@ -102,11 +102,21 @@ std::string unpack(std::string_view packed, const std::string& path, uint64_t li
 }
 
 // A new file without a name in the folder of `target`: nobody sees it, and it is gone if this process ends. -1 where the file system has
-// none, or it could not be given a name.
+// none, or this process could not give it one.
 int open_nameless(const std::string& target) {
   if (::access("/proc/self/fd", X_OK) != 0) return -1;
   const std::string folder = fs::path(target).parent_path().string();
   return ::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+}
+
+bool put_all(int fd, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t put = ::write(fd, content.data(), content.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return false;
+    content.remove_prefix(static_cast<size_t>(put));
+  }
+  return true;
 }
 
 bool name_file(int fd, const std::string& path) {
@@ -141,26 +151,27 @@ void write_file(const std::string& path, std::string_view content) {
   const std::string target = fs::is_symlink(path, ignored) && replace ? fs::weakly_canonical(path).string() : path;
   static std::atomic<int> counter{0};
   const std::string temporary = replace ? fmt::format("{}.{}-{}.part", target, ::getpid(), ++counter) : target;
-  const int without_name = replace ? open_nameless(target) : -1;
-  const bool has_name = without_name < 0;
-  Descriptor file(has_name ? ::open(temporary.c_str(), O_WRONLY | O_CLOEXEC | (replace ? O_CREAT | O_EXCL : 0), 0666)
-                           : without_name);
-  if (file.fd() < 0)
-    throw RunError("cannot be written: " + reason(), path, "check that the folder exists and is writable");
   const auto fail = [&] {
     const std::string why = reason();
     if (replace) ::unlink(temporary.c_str());
     throw RunError("cannot be written: " + why, path, "check the free space and the permissions");
   };
-  while (!content.empty()) {
-    const ssize_t put = ::write(file.fd(), content.data(), content.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) fail();
-    content.remove_prefix(static_cast<size_t>(put));
+  const auto write_all = [&](Descriptor& file) {
+    if (!put_all(file.fd(), content) || (replace && ::fsync(file.fd()) != 0)) fail();
+  };
+  bool named = false;
+  if (Descriptor file(replace ? open_nameless(target) : -1); file.fd() >= 0) {
+    write_all(file);
+    named = name_file(file.fd(), temporary);
+    if (named && !file.close()) fail();
   }
-  if (replace && ::fsync(file.fd()) != 0) fail();
-  if (!has_name && !name_file(file.fd(), temporary)) fail();
-  if (!file.close()) fail();
+  if (!named) {  // there are no files without a name here, or this one cannot be given any
+    Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CLOEXEC | (replace ? O_CREAT | O_EXCL : 0), 0666));
+    if (file.fd() < 0)
+      throw RunError("cannot be written: " + reason(), path, "check that the folder exists and is writable");
+    write_all(file);
+    if (!file.close()) fail();
+  }
   if (replace && ::rename(temporary.c_str(), target.c_str()) != 0) fail();
 }
 

@@ -107,14 +107,12 @@ class TwoReductions : Arithmetic {
   HloInstruction* bits(HloInstruction* value, xla::PrimitiveType type) {
     return add(HloInstruction::CreateBitcastConvert(xla::ShapeUtil::ChangeElementType(value->shape(), type), value));
   }
-  // Of the bits of floats integers in their order, and back: those of negative numbers but for the sign turn round.
+  // Of the bits of floats integers in their order, and back: those of negative numbers are counted down from the largest integer.
   HloInstruction* in_order_of_size(HloInstruction* bits) {
     const xla::PrimitiveType type = bits->shape().element_type();
-    xla::Literal places =
-        xla::LiteralUtil::CreateR0<int64_t>(8 * xla::primitive_util::ByteWidth(type) - 1).Convert(type).value();
-    HloInstruction* sign = binary(HloOpcode::kShiftRightArithmetic, bits, filled(std::move(places), sizes_of(bits)));
-    HloInstruction* rest = filled(xla::LiteralUtil::MaxValue(type), sizes_of(bits));
-    return binary(HloOpcode::kXor, bits, binary(HloOpcode::kAnd, sign, rest));
+    HloInstruction* most = filled(xla::LiteralUtil::MaxValue(type), sizes_of(bits));
+    HloInstruction* zero = filled(xla::LiteralUtil::Zero(type), sizes_of(bits));
+    return select(compare(bits, zero, ComparisonDirection::kLt), binary(HloOpcode::kSubtract, most, bits), bits);
   }
 
   HloInstruction* op_;
