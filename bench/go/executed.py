@@ -122,7 +122,11 @@ def simulate(row: dict, options: argparse.Namespace) -> dict:
     path = program_path(row["program"], options.corpus)
     with tempfile.TemporaryDirectory() as folder:
         words = with_plans([plan["placement"] for plan in row["plans"]], folder)
-        command = [*command_of(path, "single", options.devices), *words, *(["--costs", options.costs] if options.costs else [])]
+        command = [
+            *command_of(path, "single", options.devices),
+            *words,
+            *(["--costs", options.costs] if options.costs else []),
+        ]
         table = harness.call_hone(options.hone, command, options.timeout)["table"]
     seconds = [line["step_seconds"] for line in table if line["strategy"].startswith("given")]
     plans = [dict(plan, simulated=s) for plan, s in zip(row["plans"], seconds, strict=True)]
@@ -182,7 +186,7 @@ def main() -> None:
     parser.add_argument("--devices", default="cpu2", help="of simulate: another topology of two host devices")
     parser.add_argument("--timeout", type=float, default=600)
     options = parser.parse_args()
-    rows = [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
+    rows = harness.read_jsonl(options.out)
     if options.what == "run":
         for name in options.programs.split(","):
             if any(row["program"] == name for row in rows):
@@ -193,8 +197,7 @@ def main() -> None:
                 print(f"{name}: {error}", file=sys.stderr)
                 continue
             rows.append(row)
-            with options.out.open("a") as out:
-                out.write(json.dumps(row) + "\n")
+            harness.append_row(options.out, row)
             print(f"{name}: {len(row['plans'])} plans, tau {tau_of(row):.2f}", flush=True)
     if options.what == "simulate":
         rows = [simulate(row, options) for row in rows if row["program"] in options.programs.split(",")]

@@ -11,7 +11,6 @@ and the slowdown of the layout that is predicted fastest against the fastest mea
 """
 
 import argparse
-import itertools
 import json
 import random
 import statistics
@@ -21,6 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
+import scoring  # noqa: E402
 from dataset import parts_of  # noqa: E402
 from harness import Progress, markdown_table  # noqa: E402
 
@@ -36,17 +36,6 @@ def rows_of(name, layouts, model, options):
         text = subprocess.run(list(map(str, command)), check=True, stdout=subprocess.PIPE, text=True).stdout
         file.write_text(text)
     return [json.loads(line) for line in file.read_text().splitlines()]
-
-
-def tau_of(scores, times):
-    pairs = [(i, j) for i, j in itertools.combinations(range(len(times)), 2) if times[i] != times[j]]
-    signs = (
-        (scores[i] > scores[j]) - (scores[i] < scores[j])
-        if times[i] > times[j]
-        else (scores[i] < scores[j]) - (scores[i] > scores[j])
-        for i, j in pairs
-    )
-    return sum(signs) / len(pairs)
 
 
 def interval(values):
@@ -70,10 +59,10 @@ def table(part, names, options):
             times, scores = [row["runtime_ns"] for row in rows], [row["predicted_ns"] for row in rows]
             own = next(row["runtime_ns"] for row in rows if row["default"])
             if len(line) == 1:
-                changed = tau_of([row["changed"] for row in rows], times)
+                changed = scoring.tau([row["changed"] for row in rows], times)
                 line += [str(len(rows)), f"{min(times) / own:.2f}", f"{changed:.3f}"]
                 taus.setdefault("changed", []).append(changed)
-            tau = tau_of(scores, times)
+            tau = scoring.tau(scores, times)
             taus.setdefault(model, []).append(tau)
             tops.setdefault(model, []).append(slowdown(times, scores))
             line.append(f"{tau:.3f}, {tops[model][-1]:.1f}")

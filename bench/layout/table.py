@@ -148,11 +148,15 @@ def one_hot(graph):
     return matrix[:, varies].astype(np.float32)
 
 
-def rounded(scores, times, gap):
-    """Scores replaced by the nearest level of the given run times, which are groups without a gap."""
+def levels_of(times, gap):
+    """The number of each run time's level: levels are groups without a gap."""
     ordered = np.sort(times)
-    ends = ordered[1:][np.diff(ordered) > gap]
-    level = np.digitize(times, ends)
+    return np.digitize(times, ordered[1:][np.diff(ordered) > gap])
+
+
+def rounded(scores, times, gap):
+    """Scores replaced by the nearest level of the given run times."""
+    level = levels_of(times, gap)
     centres = np.array([np.log(times[level == i]).mean() for i in range(level.max() + 1)])
     return np.abs(scores[:, None] - centres).argmin(1)
 
@@ -192,8 +196,7 @@ def public_file(options, path):
         table.add(label, [[cross_validated(graph, rows, trees_of(seed))] for seed in options.seeds])
     all_places = ranks_by_hone(options, [path], None)[graph.name]
     table.add("tgraph-code, shipped (learnt on XLA:CPU)", [[first_of(path, all_places)]])
-    ordered = np.sort(graph.times)
-    level = np.digitize(graph.times, ordered[1:][np.diff(ordered) > options.gap_ms * 1e6])
+    level = levels_of(graph.times, options.gap_ms * 1e6)
     table.add("levels of run times, equal scores inside: the largest tau-b", [[level]], ceiling=True)
     print(f"### {'/'.join(Path(path).parts[-4:])}: {count} distinct configurations, saturated\n")
     print(table.markdown(), "\n")

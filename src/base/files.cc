@@ -109,7 +109,14 @@ int open_nameless(const std::string& target) {
   return ::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
 }
 
-bool put_all(int fd, std::string_view content) {
+bool name_file(int fd, const std::string& path) {
+  return ::linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", fd).c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) ==
+         0;
+}
+
+}  // namespace
+
+bool write_all(int fd, std::string_view content) {
   while (!content.empty()) {
     const ssize_t put = ::write(fd, content.data(), content.size());
     if (put < 0 && errno == EINTR) continue;
@@ -118,13 +125,6 @@ bool put_all(int fd, std::string_view content) {
   }
   return true;
 }
-
-bool name_file(int fd, const std::string& path) {
-  return ::linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", fd).c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) ==
-         0;
-}
-
-}  // namespace
 
 std::string read_file(const std::string& path, uint64_t limit_bytes) {
   const bool standard_input = path == "-";
@@ -156,12 +156,12 @@ void write_file(const std::string& path, std::string_view content) {
     if (replace) ::unlink(temporary.c_str());
     throw RunError("cannot be written: " + why, path, "check the free space and the permissions");
   };
-  const auto write_all = [&](Descriptor& file) {
-    if (!put_all(file.fd(), content) || (replace && ::fsync(file.fd()) != 0)) fail();
+  const auto write = [&](Descriptor& file) {
+    if (!write_all(file.fd(), content) || (replace && ::fsync(file.fd()) != 0)) fail();
   };
   bool named = false;
   if (Descriptor file(replace ? open_nameless(target) : -1); file.fd() >= 0) {
-    write_all(file);
+    write(file);
     named = name_file(file.fd(), temporary);
     if (named && !file.close()) fail();
   }
@@ -169,7 +169,7 @@ void write_file(const std::string& path, std::string_view content) {
     Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CLOEXEC | (replace ? O_CREAT | O_EXCL : 0), 0666));
     if (file.fd() < 0)
       throw RunError("cannot be written: " + reason(), path, "check that the folder exists and is writable");
-    write_all(file);
+    write(file);
     if (!file.close()) fail();
   }
   if (replace && ::rename(temporary.c_str(), target.c_str()) != 0) fail();

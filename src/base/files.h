@@ -20,6 +20,9 @@ std::string read_file(const std::string& path, uint64_t limit_bytes = kMaxFileBy
 // file and no temporary file. Devices and pipes are written to directly. Throws RunError (where = path).
 void write_file(const std::string& path, std::string_view content);
 
+// Writes all of it to a descriptor; false, with errno, where that fails.
+bool write_all(int fd, std::string_view content);
+
 // Paths of the files of a folder with this extension (".json"), in the order of their names. Throws Error (where = folder) where it
 // cannot be read.
 std::vector<std::string> files_in(const std::string& folder, std::string_view extension);

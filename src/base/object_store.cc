@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/sha256.h"
 
 namespace hone {
@@ -60,46 +61,32 @@ std::optional<std::string> read_whole(int fd) {
   return content;
 }
 
-bool write_whole(int fd, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t put = ::write(fd, content.data(), content.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return false;
-    content.remove_prefix(static_cast<size_t>(put));
-  }
-  return true;
-}
-
 struct StoredFile {
   fs::file_time_type used;
   uint64_t bytes;
   fs::path path;
 };
 
-// Others keep folders of a moment in a store's: those of processes that were killed are removed.
-void remove_if_left_behind(const fs::directory_entry& entry) {
-  std::error_code gone;
-  const fs::path name = entry.path().filename();
-  if (!name.string().starts_with(kScratchPrefix) || !entry.is_directory(gone)) return;
-  const auto used = entry.last_write_time(gone);
-  if (!gone && fs::file_time_type::clock::now() - used > kOrphanAge) fs::remove_all(entry.path(), gone);
-}
-
-// The files of a store; temporary files that were left behind are removed on the way.
+// The files of a store; temporary files, and folders of a moment, that were left behind are removed on the way.
 std::vector<StoredFile> files_below(const fs::path& folder) {
   std::vector<StoredFile> files;
   std::error_code failed;
-  for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed))
-    remove_if_left_behind(*it);
+  const auto is_old = [](fs::file_time_type used) { return fs::file_time_type::clock::now() - used > kOrphanAge; };
   for (fs::recursive_directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed)) {
     std::error_code gone;
-    if (!it->is_regular_file(gone) || gone) continue;
     const auto used = it->last_write_time(gone);
+    const std::string name = it->path().filename().string();
+    if (!gone && it->is_directory(gone) && it.depth() == 0 && name.starts_with(kScratchPrefix)) {
+      it.disable_recursion_pending();
+      if (is_old(used)) fs::remove_all(it->path(), gone);
+      continue;
+    }
+    if (gone || !it->is_regular_file(gone) || gone) continue;
     const uint64_t bytes = it->file_size(gone);
     if (gone) continue;
-    if (is_key(it->path().filename().string()))
+    if (is_key(name))
       files.push_back({used, bytes, it->path()});
-    else if (it->path().extension() == ".part" && fs::file_time_type::clock::now() - used > kOrphanAge)
+    else if (it->path().extension() == ".part" && is_old(used))
       fs::remove(it->path(), gone);
   }
   return files;
@@ -159,7 +146,7 @@ bool ObjectStore::put(const std::string& key, std::string_view value) {
     const FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (file.fd() < 0) return false;
     // Not synced: what a power cut leaves of it does not have its digest.
-    if (!write_whole(file.fd(), std::string(kMagic) + key + digest_of(key, value)) || !write_whole(file.fd(), value)) {
+    if (!write_all(file.fd(), std::string(kMagic) + key + digest_of(key, value)) || !write_all(file.fd(), value)) {
       ::unlink(temporary.c_str());
       return false;
     }

@@ -91,8 +91,7 @@ int check_db(const DbOptions& options) {
 }
 
 int compact_db(const DbOptions& options) {
-  open_existing_database(*options.db);  // throws where there is none
-  const CompactReport r = open_database(*options.db).compact(options.keep);
+  const CompactReport r = open_existing_database(*options.db, /*writable=*/true).compact(options.keep);
   if (options.output->json)
     print({{"records_removed", r.records_removed}, {"bytes_before", r.bytes_before}, {"bytes_after", r.bytes_after}});
   else

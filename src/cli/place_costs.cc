@@ -1,7 +1,5 @@
 #include "cli/place_costs.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <map>
 
@@ -10,7 +8,6 @@
 #include "cost/kernel_ranker.h"
 #include "cost/learn_library.h"
 #include "cost/run_time_model.h"
-#include "cost/shipped.h"
 #include "features/machine_record.h"
 
 namespace hone::cli {
@@ -20,15 +17,11 @@ namespace {
 constexpr int kProfiledRuns = 5;
 
 std::unique_ptr<cost::LearnedModel> open_model(const CostSource& source, const std::string& max_isa, bool shipped) {
+  if (source.weights.empty() && shipped)
+    return cost::open_shipped_run_time_model(source.models, source.threads, max_isa);
   const features::Cpu cpu = features::this_cpu(source.threads, max_isa);
-  if (!source.weights.empty()) return cost::load_learned_model(source.weights, cpu);
-  const std::string path = shipped ? cost::shipped_model("fusion", source.models) : "";
-  if (!path.empty()) try {
-      return cost::open_run_time_model(path, source.threads, max_isa);
-    } catch (const Error& e) {
-      spdlog::warn("predicting by the analytical model: {}", e.what());
-    }
-  return cost::analytical_member("", "fusion", cpu);
+  return source.weights.empty() ? cost::analytical_member("", "fusion", cpu)
+                                : cost::load_learned_model(source.weights, cpu);
 }
 
 // Predicted seconds of each operation.

@@ -41,15 +41,14 @@ struct PredictCommand {
 std::unique_ptr<cost::LearnedModel> model_of(const PredictCommand& c, const tune::Target& target) {
   const features::Cpu cpu = features::this_cpu(target.threads, target.max_isa);
   if (!c.model_file.empty()) return cost::load_learned_model(c.model_file, cpu);
-  if (c.analytical.empty()) {
-    const std::string shipped = cost::shipped_model(c.tiles ? "tile" : "fusion", c.models);
-    try {
-      if (!shipped.empty() && c.tiles) return cost::load_learned_model(shipped, cpu);
-      if (!shipped.empty()) return cost::open_run_time_model(shipped, target.threads, target.max_isa);
+  if (c.analytical.empty() && !c.tiles)
+    return cost::open_shipped_run_time_model(c.models, target.threads, target.max_isa);
+  const std::string shipped = c.analytical.empty() ? cost::shipped_model("tile", c.models) : "";
+  if (!shipped.empty()) try {
+      return cost::load_learned_model(shipped, cpu);
     } catch (const Error& e) {
       spdlog::warn("predicting by the analytical model: {}", e.what());
     }
-  }
   return cost::analytical_member(c.analytical == "default" ? "" : c.analytical, "fusion", cpu);
 }
 

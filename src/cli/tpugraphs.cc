@@ -78,7 +78,7 @@ int inspect_command(const TpuGraphsCommand& command) {
       fmt::print("  {} of them agree with their graphs\n", summary["rows_checked"].get<int64_t>());
     return 0;
   }
-  const std::vector<TpuGraph> graphs = graphs_of_file(path);
+  const std::vector<TpuGraph> graphs = graphs_of_content(content, path);
   json list = json::array();
   for (const TpuGraph& graph : graphs) list.push_back(graph_json(graph, path));
   if (command.output->json)
@@ -150,13 +150,14 @@ std::vector<TpuGraph> graphs_of(const std::vector<features::TuningModule>& modul
   return graphs;
 }
 
-std::vector<TpuGraph> graphs_of_file(const std::string& path) {
-  const std::string content = read_file(path);
+std::vector<TpuGraph> graphs_of_content(const std::string& content, const std::string& path) {
   if (!is_npz(content)) return graphs_of(read_tuning(content, path), path);
   std::vector<TpuGraph> graphs;
   graphs.push_back(decode_tpu_graph(decode_npz(bytes_of(content), path), stem_of(path), path));
   return graphs;
 }
+
+std::vector<TpuGraph> graphs_of_file(const std::string& path) { return graphs_of_content(read_file(path), path); }
 
 json graph_json(const TpuGraph& graph, const std::string& file) {
   std::map<std::string, int64_t> opcodes;

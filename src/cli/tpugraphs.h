@@ -25,7 +25,8 @@ bool is_npz(const std::string& content);
 std::vector<features::TuningModule> try_tuning(const std::string& content);
 // One graph is named after the file; several also have the module's fingerprint in their names.
 std::vector<TpuGraph> graphs_of(const std::vector<features::TuningModule>& modules, const std::string& path);
-// The graphs of a file of the data set or of tuning data. Throws Error for any other file.
+// The graphs of a file of the data set or of tuning data, whose content may have been read. Throws Error for any other file.
+std::vector<TpuGraph> graphs_of_content(const std::string& content, const std::string& path);
 std::vector<TpuGraph> graphs_of_file(const std::string& path);
 
 nlohmann::json graph_json(const TpuGraph& graph, const std::string& file);

@@ -104,7 +104,7 @@ int export_tiles(const TpuGraphsCommand& command) {
 TpuGraph graph_of_any(const TpuGraphsCommand& command, const std::string& path) {
   if (!fs::is_directory(path)) {
     const std::string content = read_file(path);
-    if (is_npz(content)) return graphs_of_file(path)[0];
+    if (is_npz(content)) return graphs_of_content(content, path)[0];
     const std::vector<features::TuningModule> modules = try_tuning(content);
     if (modules.size() > 1)
       throw Error(fmt::format("the file has {} modules, an .npz file holds one", modules.size()), path,

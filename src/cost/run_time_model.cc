@@ -129,6 +129,17 @@ std::unique_ptr<LearnedModel> open_run_time_model(const std::string& weights, in
   return correct(std::move(model), measured);
 }
 
+std::unique_ptr<LearnedModel> open_shipped_run_time_model(const std::string& models, int threads,
+                                                          const std::string& max_isa) {
+  const std::string shipped = shipped_model("fusion", models);
+  if (!shipped.empty()) try {
+      return open_run_time_model(shipped, threads, max_isa);
+    } catch (const Error& e) {
+      spdlog::warn("predicting by the analytical model: {}", e.what());
+    }
+  return analytical_member("", "fusion", features::this_cpu(threads, max_isa));
+}
+
 OpenCodeModel open_code_model(const std::string& weights, const std::string& max_isa) {
   OpenCodeModel opened{CodeModel::open(weights, features::this_cpu(1, max_isa))};
   try {

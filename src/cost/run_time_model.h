@@ -16,6 +16,11 @@ namespace hone::cost {
 // With one thread corrected where correct() does; a database that cannot be read is a warning.
 std::unique_ptr<LearnedModel> open_run_time_model(const std::string& weights, int threads, const std::string& max_isa);
 
+// The shipped trees, or those of the folder `models` if it is given; where there are none, or with a warning where they do not open, the
+// analytical model.
+std::unique_ptr<LearnedModel> open_shipped_run_time_model(const std::string& models, int threads,
+                                                          const std::string& max_isa);
+
 // The model corrected by the kernels' run times, if it is of trees alone, if there are at least kLeastKernels, and if the others correct a
 // kernel by enough (LeafCorrection::helps()); else the model as it is. Where a kernel cannot be encoded, the others count.
 std::unique_ptr<LearnedModel> correct(std::unique_ptr<LearnedModel> model, const MachineKernels& measured);

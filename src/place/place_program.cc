@@ -5,6 +5,7 @@
 
 #include "base/stats.h"
 #include "graph/hlo_reader.h"
+#include "sim/roofline.h"
 #include "tune/session/replies.h"
 
 namespace hone::place {
@@ -115,7 +116,7 @@ class CalledSeconds {
     if (n.opcode == "while" || n.opcode == "call" || n.opcode == "conditional") return of_called(n);
     const bool moves = in_loop && n.opcode != "parameter" && n.opcode != "constant" && n.opcode != "bitcast" &&
                        n.opcode != "tuple" && n.opcode != "get-tuple-element";
-    return moves ? static_cast<double>(n.shape.bytes()) / kMovedBytes : 0;
+    return moves ? static_cast<double>(n.shape.bytes()) / sim::kHostBytesMoved : 0;
   }
 
  private:

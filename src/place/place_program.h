@@ -38,9 +38,8 @@ PlacedProgram place_program(tune::Session& session);
 PlacedProgram place_kernels(tune::Session& session);
 
 // [ops]: the sums of the kernels' seconds, by instruction of the lowered program, of which loops run theirs again and again. 0 for what is
-// no kernel; inside loops that counts by the bytes it writes, at kMovedBytes a second.
+// no kernel; inside loops that counts by the bytes it writes, at sim::kHostBytesMoved a second.
 std::vector<double> seconds_of_kernels(const PlacedProgram& program, const std::map<std::string, double>& seconds);
-inline constexpr double kMovedBytes = 8e9;  // as shard_cost.cc counts them
 
 // The decisions that make XLA fuse exactly the plan's kernels. There are none about edges that XLA does not consider;
 // an operation stays unfused where XLA refuses.

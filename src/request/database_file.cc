@@ -28,11 +28,11 @@ Database open_database(const std::string& given) {
   return Database::open(path);
 }
 
-Database open_existing_database(const std::string& given) {
+Database open_existing_database(const std::string& given, bool writable) {
   const std::string path = database_path(given);
   if (!is_postgres_url(path) && !fs::exists(path))
     throw Error("there is no database", path, "hone tune makes one, --db names another");
-  return Database::open(path, {.read_only = true});
+  return Database::open(path, {.read_only = !writable});
 }
 
 }  // namespace hone::request

@@ -12,6 +12,7 @@ namespace hone::request {
 std::string database_path(const std::string& given);
 
 Database open_database(const std::string& given);           // created, with its folder, if there is none
-Database open_existing_database(const std::string& given);  // read only; throws Error when there is none
+// Read only unless `writable`; throws Error when there is none.
+Database open_existing_database(const std::string& given, bool writable = false);
 
 }  // namespace hone::request

@@ -16,8 +16,6 @@ namespace hone::sharding {
 
 namespace {
 
-constexpr double kHostBytesMoved = 8e9;  // per second, by one core: copies of XLA:CPU read and write
-
 class Predicted : public KernelTimes {
  public:
   Predicted(std::unique_ptr<cost::LearnedModel> model, double share) : model_(std::move(model)), share_(share) {}
@@ -33,7 +31,7 @@ class Predicted : public KernelTimes {
       }
     return place->second;
   }
-  double moved_seconds(double bytes) const override { return bytes / kHostBytesMoved / share_; }
+  double moved_seconds(double bytes) const override { return bytes / sim::kHostBytesMoved / share_; }
 
  private:
   std::unique_ptr<cost::LearnedModel> model_;

@@ -8,6 +8,8 @@
 
 namespace hone::sim {
 
+inline constexpr double kHostBytesMoved = 8e9;  // per second, by one core: copies of XLA:CPU read and write
+
 // The time of computing and moving data when `overlap` of the shorter overlaps with the longer, as in XLA:GPU
 // (xla/service/gpu/model/gpu_performance_model_base.h).
 double overlapped(double compute, double memory, double overlap);

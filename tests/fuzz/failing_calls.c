@@ -75,9 +75,9 @@ static int fails(const char* name, int relevant, int writes) {
   return 1;
 }
 
-#define REAL(type, name, ...) \
-  static type (*real)(__VA_ARGS__) = NULL; \
-  if (real == NULL) real = (type(*)(__VA_ARGS__))dlsym(RTLD_NEXT, name)
+#define REAL_OF(type, name, parameters) \
+  static type(*real) parameters = NULL; \
+  if (real == NULL) real = (type(*) parameters)dlsym(RTLD_NEXT, name)
 
 #define OPEN(name) \
   int name(const char* path, int flags, ...) { \
@@ -88,7 +88,7 @@ static int fails(const char* name, int relevant, int writes) {
       mode = va_arg(rest, mode_t); \
       va_end(rest); \
     } \
-    REAL(int, #name, const char*, int, ...); \
+    REAL_OF(int, #name, (const char*, int, ...)); \
     if (fails("open", below(path), (flags & O_ACCMODE) != O_RDONLY)) return -1; \
     return real(path, flags, mode); \
   }
@@ -101,10 +101,6 @@ OPEN(open64)
     if (fails(label, on && fd_below(fd), writes)) return -1; \
     return real arguments; \
   }
-#define REAL_OF(type, name, parameters) \
-  static type(*real) parameters = NULL; \
-  if (real == NULL) real = (type(*) parameters)dlsym(RTLD_NEXT, name)
-
 ON_FD(ssize_t, write, "write", 1, (int fd, const void* data, size_t size), (fd, data, size))
 ON_FD(ssize_t, pwrite, "pwrite", 1, (int fd, const void* data, size_t size, off_t at), (fd, data, size, at))
 ON_FD(ssize_t, pwrite64, "pwrite", 1, (int fd, const void* data, size_t size, off64_t at), (fd, data, size, at))

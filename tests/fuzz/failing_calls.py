@@ -20,8 +20,10 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 
 import faults
+import harness
 
 ERRORS = ("EIO", "ENOSPC", "EROFS", "EDQUOT", "ESTALE", "EACCES", "EMFILE")
 WORKER = "hone-xla"
@@ -52,7 +54,7 @@ def one_trial(inputs: faults.Inputs, library: pathlib.Path, name: str, fault: Fa
             "HONE_FAIL_AT": str(fault.at), "HONE_FAIL_ERRNO": str(getattr(errno, fault.error)),
             "HONE_FAIL_STICKY": str(int(fault.sticky)), "HONE_FAIL_COUNT": str(counted),
         })  # fmt: skip
-        ended = not trial.wait_until(process, faults.time.monotonic() + faults.PATIENCE_S)
+        ended = not trial.wait_until(process, time.monotonic() + faults.PATIENCE_S)
         if not ended:
             process.kill()
         code = process.wait()
@@ -72,18 +74,15 @@ def one_trial(inputs: faults.Inputs, library: pathlib.Path, name: str, fault: Fa
 
 
 def table(rows: list[dict]) -> str:
-    lines = [
-        "| command | failures | ended well in spite of it | said so (exit 1 or 2) | kinds of calls | harm |",
-        "| --- | ---: | ---: | ---: | --- | ---: |",
-    ]
+    lines = []
     for name in sorted({row["command"] for row in rows}):
         own = [row for row in rows if row["command"] == name and row["kind"] != "none"]
         kinds = collections.Counter(row["kind"] for row in own)
-        harm = sum(bool(row["problems"]) for row in own)
         well = sum(row["code"] == 0 for row in own)
-        shown = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
-        lines.append(f"| {name} | {len(own)} | {well} | {len(own) - well} | {shown} | {harm} |")
-    return "\n".join(lines)
+        counts = len(own), well, len(own) - well, sum(bool(row["problems"]) for row in own)
+        lines.append([name, *map(str, counts), ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())])
+    header = ["command", "failures", "ended well in spite of it", "said so (exit 1 or 2)", "harm", "kinds of calls"]
+    return harness.markdown_table(header, lines)
 
 
 def main() -> int:
@@ -97,9 +96,7 @@ def main() -> int:
     )
     parser.add_argument("--hone", type=pathlib.Path, default=faults.ROOT / "build" / "hone")
     options = parser.parse_args()
-    rows = []
-    if options.jsonl and options.jsonl.exists():
-        rows = [json.loads(line) for line in options.jsonl.read_text().splitlines()]
+    rows = harness.read_jsonl(options.jsonl) if options.jsonl else []
     with tempfile.TemporaryDirectory(prefix="hone-calls-") as folder:
         inputs = faults.Inputs(options.hone, pathlib.Path(folder, "inputs"))
         library = built(pathlib.Path(folder))
@@ -108,7 +105,9 @@ def main() -> int:
             if known >= options.failures:
                 continue
             calls = one_trial(inputs, library, name, Fault())["calls"]
+            progress = harness.Progress(options.failures - known)
             for number in range(known, options.failures):
+                progress.starting(name)
                 chance = random.Random(f"{options.seed} {name} {number}")
                 of_worker = faults.COMMANDS[name].has_worker and chance.random() < 0.25
                 at, error = chance.randint(1, WORKERS_CALLS if of_worker else calls), chance.choice(ERRORS)
@@ -116,10 +115,10 @@ def main() -> int:
                 row = one_trial(inputs, library, name, fault, chance.randrange(options.again_every) == 0)
                 rows.append(row)
                 if options.jsonl:
-                    with options.jsonl.open("a") as file:
-                        file.write(json.dumps(row) + "\n")
+                    harness.append_row(options.jsonl, row)
                 if row["problems"]:
                     print(json.dumps(row), flush=True)
+                progress.finished("harm" if row["problems"] else "no harm")
     print(table(rows))
     return 1 if any(row["problems"] for row in rows) else 0
 

@@ -18,7 +18,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "cli"))
+sys.path[:0] = [str(ROOT / "tests" / "cli"), str(ROOT / "bench")]
 import programs  # noqa: E402
 
 # Tables of a database, and how much of a row is never written again: all of it, or the first columns.
@@ -64,9 +64,8 @@ def split_text(names: list[str]) -> str:
 class Inputs:
     """What the commands read, made once."""
 
-    def __init__(self, hone: pathlib.Path, folder: pathlib.Path, environment: dict[str, str] | None = None):
+    def __init__(self, hone: pathlib.Path, folder: pathlib.Path):
         self.hone, self.folder = hone, folder
-        self.environment = environment or {}
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "p.hlo").write_text(programs.TWO_KERNELS)
         (folder / "s.hlo").write_text(programs.SOFTMAX)
@@ -157,7 +156,7 @@ class Trial:
 
     def start(self, extra: dict[str, str] | None = None) -> subprocess.Popen:
         environment = dict(os.environ, TMPDIR=str(self.folder / "tmp"), XDG_DATA_HOME=str(self.folder / "xdg"))
-        environment |= {"XDG_CACHE_HOME": str(self.folder / "xdg"), **self.inputs.environment, **(extra or {})}
+        environment |= {"XDG_CACHE_HOME": str(self.folder / "xdg"), **(extra or {})}
         with (self.folder / "out").open("w") as out, (self.folder / "err").open("w") as err:
             return subprocess.Popen(
                 [str(self.inputs.hone), *self.command.words], cwd=self.folder, env=environment, stdout=out, stderr=err

@@ -14,11 +14,13 @@ import os
 import pathlib
 import random
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 
 import faults
+import harness
 
 VICTIMS = ("main", "worker")
 
@@ -51,7 +53,7 @@ def one_round(inputs: faults.Inputs, name: str, victim: str, moment_s: float, ag
         killed = running and kill(victim, process, trial)
         try:
             code = process.wait(faults.PATIENCE_S)
-        except faults.subprocess.TimeoutExpired:
+        except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
             code = "hung"
@@ -82,16 +84,14 @@ def durations(inputs: faults.Inputs, names: list[str]) -> dict[str, float]:
 
 
 def table(rows: list[dict]) -> str:
-    lines = [
-        "| command | killed | kills | before its end | rows committed before | harm |",
-        "| --- | --- | ---: | ---: | ---: | ---: |",
-    ]
+    lines = []
     for name, victim in sorted({(r["command"], r["victim"]) for r in rows}):
         own = [r for r in rows if (r["command"], r["victim"]) == (name, victim)]
         hit = [r for r in own if r["killed"]]
-        harm = sum(bool(r["problems"]) for r in own)
-        lines.append(f"| {name} | {victim} | {len(own)} | {len(hit)} | {sum(r['rows'] for r in hit)} | {harm} |")
-    return "\n".join(lines)
+        counts = len(own), len(hit), sum(r["rows"] for r in hit), sum(bool(r["problems"]) for r in own)
+        lines.append([name, victim, *map(str, counts)])
+    header = ["command", "killed", "kills", "before its end", "rows committed before", "harm"]
+    return harness.markdown_table(header, lines)
 
 
 def main() -> int:
@@ -104,26 +104,24 @@ def main() -> int:
     parser.add_argument("--hone", type=pathlib.Path, default=faults.ROOT / "build" / "hone")
     options = parser.parse_args()
     names = options.commands.split(",")
-    rows = []
-    if options.jsonl and options.jsonl.exists():
-        rows = [json.loads(line) for line in options.jsonl.read_text().splitlines()]
+    rows = harness.read_jsonl(options.jsonl) if options.jsonl else []
     with tempfile.TemporaryDirectory(prefix="hone-kills-") as folder:
         inputs = faults.Inputs(options.hone, pathlib.Path(folder))
         take = durations(inputs, names)
+        progress = harness.Progress(options.kills - len(rows))
         for number, (name, victim) in enumerate(rounds(names, options.kills)):
             if number < len(rows):
                 continue
+            progress.starting(f"{name}, {victim}")
             chance = random.Random(f"{options.seed} {number}")
             again = chance.randrange(options.again_every) == 0
             row = one_round(inputs, name, victim, chance.uniform(0, take[name]), again)
             rows.append(row)
             if options.jsonl:
-                with options.jsonl.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
+                harness.append_row(options.jsonl, row)
             if row["problems"]:
                 print(f"{number}: {json.dumps(row)}", flush=True)
-            elif sys.stderr.isatty():
-                print(f"\r{number + 1} of {options.kills}", end="", file=sys.stderr, flush=True)
+            progress.finished("harm" if row["problems"] else "no harm")
     print(table(rows))
     return 1 if any(row["problems"] for row in rows) else 0
 

@@ -19,6 +19,9 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+import harness  # noqa: E402
+
 FAULTS = ("differs", "compile_failed", "crashed", "timed_out", "run_failed")
 MOST_MS = 60  # of a run of a program of the corpus
 MOST_COMPILE_MS = 2500
@@ -55,37 +58,10 @@ def programs(options: argparse.Namespace, folder: pathlib.Path) -> list[pathlib.
     return own + corpus_programs(options.corpus) + made
 
 
-def rows_of(path: pathlib.Path) -> list[dict]:
-    if not path.exists():
-        return []
-    rows = []
-    for line in path.read_text().splitlines():
-        try:
-            rows.append(json.loads(line))
-        except json.JSONDecodeError:  # the last line of a run that was killed
-            continue
-    return rows
-
-
-def append(path: pathlib.Path, row: dict) -> None:
-    with path.open("a") as file:
-        file.write(json.dumps(row) + "\n")
-
-
 def verify(options: argparse.Namespace, program: pathlib.Path, seed: int, words: list) -> dict:
     """The object that hone verify prints; {"error": ...} where it ends without one."""
-    command = [
-        options.hone,
-        "verify",
-        program,
-        "--seed",
-        seed,
-        "--timeout",
-        f"{options.timeout}s",
-        "--json",
-        "-q",
-        *words,
-    ]
+    command = [options.hone, "verify", program, "--seed", seed, "--timeout", f"{options.timeout}s", "--json", "-q"]
+    command += words
     try:
         done = subprocess.run(
             [str(word) for word in command],
@@ -119,8 +95,8 @@ def key_of(row: dict) -> tuple:
 
 def run(options: argparse.Namespace, folder: pathlib.Path) -> None:
     rows_file, runs_file = folder / "rows.jsonl", folder / "runs.jsonl"
-    ended = {(run["program"], run["seed"]) for run in rows_of(runs_file)}
-    pairs = len(rows_of(rows_file))
+    ended = {(run["program"], run["seed"]) for run in harness.read_jsonl(runs_file)}
+    pairs = len(harness.read_jsonl(rows_file))
     start, before = time.monotonic(), pairs
     names = programs(options, folder)
     for seed in range(options.seed, options.seed + options.rounds):
@@ -137,11 +113,11 @@ def run(options: argparse.Namespace, folder: pathlib.Path) -> None:
             began = time.monotonic()
             result = verify(options, program, seed, words)
             for row in result.get("rows", []):
-                append(rows_file, {"program": name, "path": str(program), "weights": weights, **row})
+                harness.append_row(rows_file, {"program": name, "path": str(program), "weights": weights, **row})
             pairs += len(result.get("rows", []))
             error = result.get("error", {}).get("message", "")
-            append(runs_file, {"program": name, "seed": seed, "pairs": len(result.get("rows", [])), "error": error,
-                               "seconds": round(time.monotonic() - began, 2)})  # fmt: skip
+            ended_run = {"program": name, "seed": seed, "pairs": len(result.get("rows", [])), "error": error}
+            harness.append_row(runs_file, ended_run | {"seconds": round(time.monotonic() - began, 2)})
             rate = (pairs - before) / (time.monotonic() - start)
             print(f"{pairs}/{options.pairs} pairs, {rate:.1f}/s, {name} seed {seed} {error}", flush=True)
 
@@ -176,19 +152,19 @@ def alone(options: argparse.Namespace, row: dict) -> list[str]:
 
 def find_causes(options: argparse.Namespace, folder: pathlib.Path) -> None:
     causes_file = folder / "causes.jsonl"
-    known = {key_of(cause) for cause in rows_of(causes_file)}
-    for row in rows_of(folder / "rows.jsonl"):
+    known = {key_of(cause) for cause in harness.read_jsonl(causes_file)}
+    for row in harness.read_jsonl(folder / "rows.jsonl"):
         if row["status"] not in FAULTS or not row["decisions"] or key_of(row) in known:
             continue
         cause = alone(options, row)
-        append(causes_file, {"program": row["program"], "seed": row["seed"], "inputs": row["inputs"],
+        harness.append_row(causes_file, {"program": row["program"], "seed": row["seed"], "inputs": row["inputs"],
                              "decisions": row["decisions"], "cause": cause})  # fmt: skip
         print(f"{row['program']} {row['inputs']}: {', '.join(cause)}", flush=True)
 
 
 def print_table(folder: pathlib.Path) -> None:
-    rows = rows_of(folder / "rows.jsonl")
-    causes = {key_of(cause): cause["cause"] for cause in rows_of(folder / "causes.jsonl")}
+    rows = harness.read_jsonl(folder / "rows.jsonl")
+    causes = {key_of(cause): cause["cause"] for cause in harness.read_jsonl(folder / "causes.jsonl")}
     print(f"{len(rows)} pairs of {len({row['program'] for row in rows})} programs\n")
     print("| beside | inputs | " + " | ".join(("equal", "allowed", "unverifiable", *FAULTS)) + " |")
     print("| --- | --- |" + " ---: |" * (3 + len(FAULTS)))

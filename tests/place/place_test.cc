@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "place/place_program.h"
 #include "place/place_trace.h"
+#include "sim/roofline.h"
 
 namespace hone::place {
 
@@ -138,7 +139,7 @@ TEST_CASE("kernels are operations, and loops take the time of theirs", "[place]"
   CHECK(seconds["wrapped_broadcast"] == 2);
   CHECK(seconds["while.4"] == Approx(5 * 0.5));
   CHECK(seconds["exp.3"] == 0);  // unknown
-  const double moved = 4 * 8 * 16 / kMovedBytes;
+  const double moved = 4 * 8 * 16 / sim::kHostBytesMoved;
   const auto unknown = seconds_of_kernels(placed, {});
   for (size_t i = 0; i < unknown.size(); ++i)
     CHECK(unknown[i] == (placed.program.instructions[i] == "while.4" ? Approx(5 * moved) : Approx(0)));
