@@ -1,7 +1,7 @@
 // Other forms of a program's operations and other options of XLA: measured, and predicted after lowering. The rows calibrate the forms
 // that hone optimize chooses (scripts/calibrate_forms.py).
 //
-//   bench_variants measure PROGRAM [MAX_ISA]
+//   bench_variants measure PROGRAM [MAX_ISA [TRANSITION]]
 //   bench_variants predict PROGRAM ROWS MACHINE_FOLDER MODEL
 //
 // `measure` prints a JSON object for each change of one operation, and of all of a family together, that leads to another program.
@@ -61,13 +61,15 @@ void print(const json& row) {
   std::fflush(stdout);
 }
 
-void measure(const std::string& path, const std::string& max_isa) {
+// Changes of one transition only, where it is given.
+void measure(const std::string& path, const std::string& max_isa, const std::string& transition) {
   const auto session = opened(path, max_isa);
   const Lowered plain = session->lower({}, false);
   std::set<std::string> seen{plain.fingerprint};
   const std::string machine = features::this_machine_class(1, max_isa);
   const tune::Duel duel{.min_rounds = 6, .max_rounds = 40, .budget_ms = 400, .precision = 0.01, .limit_s = 60};
   for (const Variant& v : variants_of(plain.dimensions)) {
+    if (!transition.empty() && v.transition != transition) continue;
     json row = {{"program", name_of(path)},
                 {"transition", v.transition},
                 {"what", v.what},
@@ -127,12 +129,13 @@ void predict(const std::string& path, const std::string& rows_path, const std::s
 
 int run(int argc, char** argv) {
   const std::string what = argc > 2 ? argv[1] : "";
-  if (what == "measure" && argc <= 4) {
-    measure(argv[2], argc > 3 ? argv[3] : "");
+  if (what == "measure" && argc <= 5) {
+    measure(argv[2], argc > 3 ? argv[3] : "", argc > 4 ? argv[4] : "");
   } else if (what == "predict" && argc == 6) {
     predict(argv[2], argv[3], argv[4], argv[5]);
   } else {
-    std::fprintf(stderr, "bench_variants measure PROGRAM [MAX_ISA] | predict PROGRAM ROWS MACHINE_FOLDER MODEL\n");
+    std::fprintf(stderr,
+                 "bench_variants measure PROGRAM [MAX_ISA [TRANSITION]] | predict PROGRAM ROWS MACHINE_FOLDER MODEL\n");
     return 2;
   }
   return 0;

@@ -1,5 +1,4 @@
-// hone optimize PROGRAM applies a model's choices in seconds without timing; hone optimize --calibrate measures their
-// gains.
+// hone optimize PROGRAM applies a model's choices in seconds.
 #include "optimize/optimize.h"
 
 #include <fmt/core.h>
@@ -7,14 +6,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <map>
 #include <optional>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/progress.h"
-#include "cli/cli.h"
-#include "cli/help.h"
+#include "cli/optimize_command.h"
 #include "features/machine_record.h"
 #include "optimize/calibrate.h"
 #include "optimize/forms.h"
@@ -25,116 +21,6 @@ namespace hone::cli {
 namespace {
 
 using nlohmann::json;
-
-struct OptimizeCommand {
-  std::shared_ptr<OutputOptions> output;
-  std::shared_ptr<ProgramOptions> program;
-  std::string out, tile_model = "shipped", operation_model = "shipped", gains, models;
-  optimize::OptimizeOptions options;
-  bool no_forms = false, no_verify = false, rank_only = false, force = false, judge = false;
-  std::vector<std::string> calibrate;                // data sets
-  std::string rewrites, split, part = "validation";  // manifest of a calibration
-  std::string form_rows;
-};
-
-std::string model_path(const OptimizeCommand& c) { return optimize::ranking_model(c.tile_model, c.models); }
-
-tune::Calibration gains_of_model(const OptimizeCommand& c, const std::string& machine) {
-  return optimize::known_gains(model_path(c), c.gains, c.models, machine);
-}
-
-// ---- calibration
-
-void print_gains(const tune::Calibration& gains) {
-  fmt::print("{} kernels of {} programs\n  {:<16} {:>6} {:>10} {:>8} {:>9} {:>10} {:>14}\n", gains.kernels,
-             gains.programs, "transition", "seen", "margin from", "kernels", "programs", "mean gain", "9 in 10 above");
-  for (const auto& [transition, t] : gains.by_transition)
-    if (t.kernels > 0)
-      fmt::print("  {:<16} {:>6} {:>10.3f} {:>8} {:>9} {:>9.3f}x {:>13.3f}x\n", transition, t.seen, t.from, t.kernels,
-                 t.programs, std::exp(t.gain), std::exp(t.low));
-    else
-      fmt::print("  {:<16} {:>6} {:>10}\n", transition, t.seen, "never");
-}
-
-// One calibration, or one for each of several classes of machines.
-int report_gains(const OptimizeCommand& c, const std::vector<tune::Calibration>& all) {
-  json classes = json::array();
-  for (const tune::Calibration& gains : all) classes.push_back(gains.to_json());
-  const json file = all.size() == 1 ? classes[0] : json{{"classes", classes}};
-  if (!c.out.empty()) write_file(c.out, file.dump(1) + "\n");
-  if (c.output->json) {
-    print(file);
-    return 0;
-  }
-  for (const tune::Calibration& gains : all) {
-    if (!gains.machine.empty()) fmt::print("{}: ", gains.machine);
-    print_gains(gains);
-  }
-  return 0;
-}
-
-// The effect that calibrated choices would have had on the measured kernels.
-void print_judged(const OptimizeCommand& c, const std::map<std::string, tune::JudgedProgram>& judged) {
-  json rows = json::array();
-  if (!c.output->json)
-    fmt::print("{:<32} {:>8} {:>8} {:>8} {:>8}\n", c.part + " program", "kernels", "changed", "gain", "worst");
-  for (const auto& [name, p] : judged) {
-    rows.push_back({{"program", name},
-                    {"kernels", p.kernels},
-                    {"changed", p.changed},
-                    {"gain", p.default_ns / p.chosen_ns},
-                    {"worst", p.worst}});
-    if (!c.output->json)
-      fmt::print("{:<32.32} {:>8} {:>8} {:>7.3f}x {:>7.3f}x\n", name, p.kernels, p.changed, p.default_ns / p.chosen_ns,
-                 p.worst);
-  }
-  if (c.output->json) print({{"part", c.part}, {"programs", std::move(rows)}});
-}
-
-int calibrate_command(const OptimizeCommand& c) {
-  if (c.split.empty()) throw Error("no split is given", "--split", "give the file the model was trained with");
-  const std::string model = model_path(c);
-  const std::vector<std::string> programs = optimize::held_back_programs(c.split, c.part);
-  if (c.judge) {
-    if (c.calibrate.size() > 1) throw Error("one data set is judged at a time", "--judge");
-    const std::string& dataset = c.calibrate.front();
-    print_judged(c, optimize::judge(model, dataset, programs, gains_of_model(c, optimize::dataset_class(dataset))));
-    return 0;
-  }
-  std::vector<tune::Calibration> classes;
-  for (const std::string& dataset : c.calibrate) classes.push_back(optimize::calibrate(model, dataset, programs));
-  return report_gains(c, classes);
-}
-
-int calibrate_forms_command(const OptimizeCommand& c) {
-  const std::string model = cost::shipped_model("fusion", c.models);
-  if (model.empty())
-    throw Error("no model of run times is shipped with this build", "--models", "make models trains one");
-  return report_gains(c, optimize::calibrate_forms(c.form_rows, model));
-}
-
-int calibrate_rewrites_command(const OptimizeCommand& c) {
-  if (c.split.empty()) throw Error("no split is given", "--split", "give a split file of the manifest");
-  const auto open = [&](const std::string& file) {
-    ProgramOptions options = *c.program;
-    options.program = file;
-    return open_program(options).session;
-  };
-  std::optional<Progress> progress;
-  const auto on_program = [&](size_t done, size_t programs, const std::string& name) {
-    ProgressOptions shown;
-    shown.total = static_cast<double>(programs);
-    shown.quiet = c.output->quiet;
-    if (!progress) progress.emplace("measuring rewrites", shown);
-    progress->update(static_cast<double>(done), name);
-  };
-  const tune::Calibration gains =
-      optimize::calibrate_rewrites(c.rewrites, optimize::held_back_programs(c.split, c.part), open, on_program);
-  progress.reset();
-  return report_gains(c, {gains});
-}
-
-// ---- optimisation
 
 json kernel_json(const optimize::OptimizedKernel& k) {
   json row = {{"name", k.name},
@@ -155,6 +41,14 @@ json kernel_json(const optimize::OptimizedKernel& k) {
   return row;
 }
 
+// Of the duel of what was chosen; null where none was run, or default XLA was left.
+json guard_json(const optimize::OptimizeReport& r) {
+  if (!r.guarded) return nullptr;
+  return {{"speedup", r.check.ratio},
+          {"speedup_interval", {r.check.ratio_low, r.check.ratio_high}},
+          {"rounds", r.check.rounds}};
+}
+
 json optimize_json(const optimize::OptimizeReport& r, const report::TuneReport& report, const std::string& model) {
   json kernels = json::array(), rewrites = json::array(), operations = json::array(), forms = json::array();
   for (const optimize::OptimizedKernel& k : r.kernels) kernels.push_back(kernel_json(k));
@@ -171,6 +65,7 @@ json optimize_json(const optimize::OptimizeReport& r, const report::TuneReport& 
             {"forms", std::move(forms)},
             {"applied", r.decisions.size()},
             {"verified", r.verified},
+            {"guard", guard_json(r)},
             {"lowering_s", r.lowering_s},
             {"ranking_s", r.ranking_s},
             {"verifying_s", r.verifying_s},
@@ -208,6 +103,9 @@ void print_optimized(const optimize::OptimizeReport& r, const report::TuneReport
     if (k.applied) fmt::print("  {:<60.60} {} {:.3f}x expected\n", k.name, k.chosen, k.gain);
   fmt::print("  {} of {} kernels compiled with another option; outputs {}\n", rows.size(), r.kernels.size(),
              r.verified ? "verified" : "NOT verified");
+  if (r.guarded)
+    fmt::print("  duel with default XLA: {:.3f}x [{:.3f}, {:.3f}] in {} rounds\n", r.check.ratio, r.check.ratio_low,
+               r.check.ratio_high, r.check.rounds);
   if (!r.note.empty()) fmt::print("  note: {}\n", r.note);
   fmt::print("  {:.1f} s: lowering {:.2f}, ranking {:.2f}, check {:.2f}; written to {}\n", report.seconds, r.lowering_s,
              r.ranking_s, r.verifying_s, report.output);
@@ -233,11 +131,12 @@ report::TuneReport package_report(const OptimizeCommand& c, OpenedProgram& opene
                                   const std::string& path) {
   tune::ProgramResult result;
   result.decisions = r.decisions;
-  result.measurement = r.check;  // one round, the only measurement
+  result.measurement = r.check;  // the only measurement
   if (!c.options.verify) result.measurement.outcome = tune::Outcome::Unverified;
   if (r.check.rounds == 0) result.measurement.ratio = 1;
   result.lowered = r.lowered;
-  result.note = "chosen by a model without measuring: run times are those of a single round";
+  result.note = r.guarded ? fmt::format("chosen by a model; run times are those of a duel of {} rounds", r.check.rounds)
+                          : "chosen by a model without measuring: run times are those of a single round";
   if (!c.options.verify) result.note = "chosen by a model, neither measured nor verified";
   if (!r.note.empty()) result.note += "; " + r.note;
   for (const optimize::OptimizedKernel& k : r.kernels) result.kernels.push_back(as_kernel_report(k));
@@ -248,7 +147,7 @@ report::TuneReport package_report(const OptimizeCommand& c, OpenedProgram& opene
 }
 
 std::unique_ptr<cost::KernelRanker> option_ranker(const OptimizeCommand& c) {
-  const features::Cpu cpu = features::this_cpu(c.program->threads.value_or(1), c.program->max_isa);
+  const features::Cpu cpu = features::this_cpu(c.program->threads_used(), c.program->max_isa);
   return c.tile_model == "analytical" ? cost::analytical_ranker("", cpu) : cost::learned_ranker(model_path(c), cpu);
 }
 
@@ -261,13 +160,13 @@ optimize::OptimizeReport optimize_opened(const OptimizeCommand& c, OpenedProgram
   options.on_ranked = [&](int kernel, int kernels) {
     progress.update(kernel, kernel < kernels ? fmt::format("of {} kernels ranked", kernels) : "checking the outputs");
   };
+  const int threads = c.program->threads_used();
   const auto operations =
-      cost::OperationRanker::open(c.operation_model, c.program->threads.value_or(1), c.program->max_isa, c.models);
+      cost::OperationRanker::open(c.operation_model, threads, c.program->max_isa, c.models, guards(c));
   options.operations = operations.get();
-  const int threads = c.program->threads.value_or(1);
   const features::Cpu cpu = features::this_cpu(threads, c.program->max_isa);
   optimize::FormsModel forms;
-  if (!c.no_forms && !c.rank_only)
+  if (!c.no_forms && guards(c))
     forms = optimize::shipped_forms_model(c.models, features::this_machine_class(threads, c.program->max_isa), cpu);
   if (forms.run_times)
     options.predict = [&](const Lowered& l) { return optimize::predicted_run(*forms.run_times, l, cpu); };
@@ -302,24 +201,26 @@ int rank_only(const OptimizeCommand& c) {
 
 int optimize_command(OptimizeCommand& c) {
   const auto start = std::chrono::steady_clock::now();
-  if (!c.calibrate.empty()) return calibrate_command(c);
-  if (!c.rewrites.empty()) return calibrate_rewrites_command(c);
-  if (!c.form_rows.empty()) return calibrate_forms_command(c);
+  if (const std::optional<int> status = run_calibration(c)) return *status;
   if (c.program->program.empty()) throw Error("no program is given", "PROGRAM", "see hone optimize --help");
   // Check the options, the model and the output's name before the work.
   c.options.verify = !c.no_verify && !c.rank_only;
+  c.options.guard_s = parse_duration_s(c.guard, "--guard");
   c.options.validate();
   if (c.rank_only) return rank_only(c);
   const std::string path = report::package_path(c.out, report::program_name(c.program->program));
   report::check_replaceable(path, c.force);
   if (c.tile_model == "analytical")
     throw Error("the analytical model has no calibration", "--tile-model", "--rank-only ranks by it");
-  const std::string machine = features::this_machine_class(c.program->threads.value_or(1), c.program->max_isa);
+  const std::string machine = features::this_machine_class(c.program->threads_used(), c.program->max_isa);
   const tune::Calibration gains = gains_of_model(c, machine);
   const auto ranker = option_ranker(c);
   OpenedProgram opened = open_program(*c.program);
   check_runs(opened);
   optimize::OptimizeReport result = optimize_opened(c, opened, *ranker, gains);
+  if (gains.kernels > 0 && gains.machine != machine && !gains.machine.empty())
+    result.note += fmt::format("{}gains of kernels are those of {}, as those of this machine ({}) are not known",
+                               result.note.empty() ? "" : "; ", gains.machine, machine);
   if (gains.kernels == 0)
     result.note += fmt::format("{}no gains of kernels are known on this class of machines ({}): they stay as they are",
                                result.note.empty() ? "" : "; ", machine);
@@ -360,6 +261,11 @@ Runner declare_optimize(CLI::App& app) {
       "most options of one kernel that are ranked, 0 = all (default 24: as many as the calibration is about)");
   app.add_flag("--no-forms", c->no_forms,
                "leave reductions, attention and other operations in the form that XLA gives them");
+  app.add_option(
+         "--guard", c->guard,
+         "longest duel with default XLA that the choices must not lose, or 0: then nothing is timed, and choices "
+         "are only made on machines whose gains are known (default 1s)")
+      ->type_name("DURATION");
   app.add_flag("--no-verify", c->no_verify, "do not run the program to compare its outputs with default XLA's");
   app.add_flag("--rank-only", c->rank_only, "print the options of every kernel, best first, and write nothing");
   begin_group(app, "Output");

@@ -154,7 +154,7 @@ class Placing {
     return plan;
   }
   void add(const std::string& name, sim::Plan plan) {
-    PlaceRow row{name, std::move(plan), {}, {}};
+    PlaceRow row{name, std::move(plan), {}, {}, {}};
     row.report = simulator_.run(row.plan);
     rows_.push_back(std::move(row));
   }

@@ -27,7 +27,7 @@ std::string corrected_family(const std::string& key, const std::string& form) {
   return sizes ? operation_family(*sizes) + (" " + form_family(form)) : "";
 }
 
-OperationRanker::OperationRanker(const std::string& path, int threads, const std::string& max_isa)
+OperationRanker::OperationRanker(const std::string& path, int threads, const std::string& max_isa, bool or_similar)
     : cpu_(features::this_cpu(threads, max_isa)) {
   try {
     const nlohmann::json json = nlohmann::json::parse(shallow_json(read_file(path)));
@@ -38,7 +38,10 @@ OperationRanker::OperationRanker(const std::string& path, int threads, const std
                          .low = Trees::from_json(group.at("low"), names.size()),
                          .middle = Trees::from_json(group.at("middle"), names.size()),
                          .high = Trees::from_json(group.at("high"), names.size())});
-    const std::string machine = features::this_machine_class(threads, max_isa);
+    const std::string here = features::this_machine_class(threads, max_isa);
+    std::vector<std::string> known;
+    for (const auto& [machine, of_families] : json.at("corrections").items()) known.push_back(machine);
+    const std::string machine = or_similar ? features::most_similar_class(here, known).value_or(here) : here;
     // Bounds of a model of before, which says nothing of the least arithmetic, are not used.
     const nlohmann::json &corrections = json.at("corrections"), least = json.value("least_log_flops", nlohmann::json());
     if (corrections.contains(machine) && !least.is_null())
@@ -50,13 +53,14 @@ OperationRanker::OperationRanker(const std::string& path, int threads, const std
 }
 
 std::unique_ptr<OperationRanker> OperationRanker::open(const std::string& model, int threads,
-                                                       const std::string& max_isa, const std::string& models) {
+                                                       const std::string& max_isa, const std::string& models,
+                                                       bool or_similar) {
   if (model == "none") return nullptr;
-  if (model != "shipped") return std::make_unique<OperationRanker>(model, threads, max_isa);
+  if (model != "shipped") return std::make_unique<OperationRanker>(model, threads, max_isa, or_similar);
   const std::string path = shipped_model(kFile, models);
   if (path.empty()) return nullptr;
   try {
-    return std::make_unique<OperationRanker>(path, threads, max_isa);
+    return std::make_unique<OperationRanker>(path, threads, max_isa, or_similar);
   } catch (const Error& e) {
     spdlog::warn("no model of operations: {}", e.what());
     return nullptr;

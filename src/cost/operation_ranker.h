@@ -24,11 +24,12 @@ class OperationRanker : public KernelRanker {
   };
 
   // `max_isa`, `threads`: of the code that runs. Throws Error (where = path) for a file that is no such model or has other features.
-  OperationRanker(const std::string& path, int threads, const std::string& max_isa);
+  // `or_similar`: bounds of the class of machines that is most similar, where those of its own are not known.
+  OperationRanker(const std::string& path, int threads, const std::string& max_isa, bool or_similar = false);
   // "none" = null; "shipped" = that of the folder `models` or else the one that comes with hone, null where there is none that can be
   // read; others are files. Throws the constructor's errors for files.
   static std::unique_ptr<OperationRanker> open(const std::string& model, int threads, const std::string& max_isa,
-                                               const std::string& models);
+                                               const std::string& models, bool or_similar = false);
 
   std::string name() const override { return "operations"; }
   // Predicted once for each operation and form: a search asks again after every experiment. Of an operation that is measured by itself, `under` telling whether its weights are constants. Nothing for operations and forms

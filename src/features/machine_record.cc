@@ -1,5 +1,6 @@
 #include "features/machine_record.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -33,6 +34,18 @@ int64_t number(const json& from, const char* name, int64_t otherwise) {
 std::string text(const json& from, const char* name) {
   if (!from.contains(name) || !from[name].is_string()) throw Error(std::string("no machine: ") + name);
   return from[name];
+}
+
+// Of the name of a class of machines: "AMD avx2 of avx512, one thread".
+struct ClassParts {
+  std::string vendor, isa, limit, threads;
+};
+
+ClassParts parts_of(const std::string& name) {
+  const size_t comma = std::min(name.find(','), name.size()), space = std::min(name.find(' '), comma);
+  const std::string code = name.substr(std::min(space + 1, comma), comma - std::min(space + 1, comma));
+  const size_t of = std::min(code.find(" of "), code.size());
+  return {name.substr(0, space), code.substr(0, of), code.substr(of), name.substr(comma)};
 }
 
 }  // namespace
@@ -93,6 +106,22 @@ std::string machine_class(const MachineRecord& r) {
 
 std::string this_machine_class(int threads, const std::string& max_isa) {
   return machine_class(this_machine().cpu, isa_in_effect(max_isa), cpu_isa(), threads);
+}
+
+std::optional<std::string> most_similar_class(const std::string& machine, const std::vector<std::string>& known) {
+  const ClassParts wanted = parts_of(machine);
+  std::optional<std::string> best;
+  int least = 0;
+  for (const std::string& one : known) {
+    const ClassParts parts = parts_of(one);
+    if (parts.isa != wanted.isa) continue;
+    const int differs =
+        4 * (parts.vendor != wanted.vendor) + 2 * (parts.threads != wanted.threads) + (parts.limit != wanted.limit);
+    if (best && differs >= least) continue;
+    best = one;
+    least = differs;
+  }
+  return best;
 }
 
 void write_machine_file(const std::string& folder, const MachineRecord& record) {

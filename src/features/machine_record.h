@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/machine_speed.h"
 #include "features/cpu.h"
@@ -32,6 +33,9 @@ MachineRecord machine_record_from_json(const nlohmann::json& json, const std::st
 std::string machine_class(const std::string& cpu, const std::string& isa, const std::string& cpu_isa, int threads);
 std::string machine_class(const MachineRecord& record);
 std::string this_machine_class(int threads, const std::string& max_isa = "");
+// Of `known`, the class that has most in common with `machine`: itself, or one whose code is for the same instruction set, if possible of
+// the same vendor, else of as many threads, else as limited. Nothing where none is for that set.
+std::optional<std::string> most_similar_class(const std::string& machine, const std::vector<std::string>& known);
 
 // machine.json of a data set's folder. Reading: nullopt if there is none; throws the errors of machine_record_from_json().
 void write_machine_file(const std::string& folder, const MachineRecord& record);

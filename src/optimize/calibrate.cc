@@ -48,11 +48,11 @@ std::string dataset_class(const std::string& dataset) {
 }
 
 tune::Calibration known_gains(const std::string& model, const std::string& file, const std::string& models,
-                              const std::string& machine) {
+                              const std::string& machine, bool or_similar) {
   const std::string path = file.empty() ? cost::shipped_model(kGainsFile, models) : file;
   const char* hint = "hone optimize --calibrate DATASET --split FILE measures it";
   if (path.empty()) throw Error("the error of this model is not known", model, hint);
-  tune::Calibration gains = tune::Calibration::load(path, machine);
+  tune::Calibration gains = tune::Calibration::load(path, machine, or_similar);
   if (gains.model != tune::weights_fingerprint(model))
     throw Error("the error of this model is not known: the file describes another model", path, hint);
   const std::string rewrites = file.empty() ? cost::shipped_model(kRewriteGainsFile, models) : "";
@@ -136,7 +136,8 @@ std::vector<tune::Calibration> calibrate_forms(const std::string& rows, const st
       for (const tune::RankedGain& change : changes) programs.insert(change.program);
     }
     gains.programs = static_cast<int>(programs.size());
-    gains.by_transition = tune::acceptance_thresholds(std::move(by_transition));
+    gains.below = tune::kBeforeDuel;
+    gains.by_transition = tune::acceptance_thresholds(std::move(by_transition), gains.below);
     calibrations.push_back(std::move(gains));
   }
   return calibrations;
@@ -146,9 +147,9 @@ FormsModel shipped_forms_model(const std::string& models, const std::string& mac
   const std::string weights = cost::shipped_model(kRunTimes, models),
                     file = cost::shipped_model(kFormGainsFile, models);
   if (weights.empty() || file.empty()) return {};
-  FormsModel opened{nullptr, tune::Calibration::load(file, machine)};
+  FormsModel opened{nullptr, tune::Calibration::load(file, machine, /*or_similar=*/true)};
   // A file of one calibration is taken on any machine where somebody names it (--gains); this one is found by itself.
-  if (opened.gains.machine != machine) return {};
+  if (!features::most_similar_class(machine, {opened.gains.machine})) return {};
   if (opened.gains.model != tune::weights_fingerprint(weights)) {
     spdlog::info("{} is about another model than {}: forms of operations stay as they are", file, weights);
     return {};

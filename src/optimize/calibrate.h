@@ -21,9 +21,10 @@ std::string ranking_model(const std::string& given, const std::string& models);
 
 // The known gains of this model from `file`, or if that is empty from the one that comes with hone, which also contains
 // rewrites of convolutions and poolings. Throws Error when the file describes another model.
-// `machine`: the class whose gains these are; without any threshold where they were not measured on it.
+// `machine`: the class whose gains these are; without any threshold where they were not measured on it or, with `or_similar`, on one of
+// the same instruction set.
 tune::Calibration known_gains(const std::string& model, const std::string& file, const std::string& models,
-                              const std::string& machine);
+                              const std::string& machine, bool or_similar = false);
 // The class of the machine that a data set is of; this machine's where the data set does not say.
 std::string dataset_class(const std::string& dataset);
 
@@ -55,7 +56,7 @@ tune::Calibration calibrate_rewrites(const std::string& manifest, const std::vec
 std::vector<tune::Calibration> calibrate_forms(const std::string& rows, const std::string& model);
 
 // The shipped model of run times and what its choices of forms gain on this class of machines; without a model where none is shipped, or
-// the gains are another model's or of another class.
+// the gains are another model's or of no class that is similar. Choices by them need a duel.
 struct FormsModel {
   std::unique_ptr<tune::FusionModel> run_times;
   tune::Calibration gains;

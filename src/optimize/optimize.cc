@@ -24,6 +24,8 @@ namespace {
 constexpr double kLeastSureGain = 1.03;  // of a form of an operation
 
 constexpr tune::Duel kOnce{.min_rounds = 1, .max_rounds = 1, .budget_ms = 0, .precision = 1};
+// Ends early where the choices are surely slower.
+constexpr tune::Duel kGuard{.min_rounds = 4, .max_rounds = 200, .precision = 0.01, .abandon_ratio = 0.97};
 
 OptimizedKernel described(const Kernel& kernel, double share) {
   OptimizedKernel o;
@@ -233,15 +235,21 @@ class Optimizer {
     return decisions;
   }
 
+  bool guards() const { return options_.guard_s > 0; }
+
+  // Where the choices are slower, other inputs need no run.
   tune::Measurement check() {
-    tune::Duel once = kOnce;
-    once.limit_s = options_.verify_limit_s;
     const Decisions decisions = applied();
-    tune::Measurement m = measurer_.measure_program(decisions, {}, once);
-    if (!m.ok() || decisions.empty()) return m;
+    tune::Duel duel = guards() && !decisions.empty() ? kGuard : kOnce;
+    duel.limit_s = options_.verify_limit_s;
+    if (duel.max_rounds > 1) duel.budget_ms = 1000 * options_.guard_s;
+    tune::Measurement m = measurer_.measure_program(decisions, {}, duel);
+    if (!m.ok() || decisions.empty() || is_slower(m)) return m;
     const tune::Measurement others = tune::verify_on_other_inputs(measurer_, decisions, m);
     return others.ok() ? m : others;
   }
+
+  bool is_slower(const tune::Measurement& m) const { return guards() && m.ok() && m.ratio < 1; }
 
   void drop(OptimizedKernel& kernel, const std::string& why) {
     kernel.applied = false;
@@ -271,37 +279,45 @@ class Optimizer {
     }
   }
 
-  // All of the transition that was taken last among those still applied; false when there is none.
-  bool drop_last_forms() {
-    const auto last =
-        std::find_if(report_.forms.rbegin(), report_.forms.rend(), [](const auto& f) { return f.applied; });
-    if (last == report_.forms.rend()) return false;
-    const std::string transition = last->transition;
-    for (OptimizedKernel& form : report_.forms)
-      if (form.applied && form.transition == transition) drop(form, "the program does not pass with it");
-    return true;
+  // Of the choices that are still applied the last ones: other forms of the transition that was taken last, all options of kernels, all
+  // forms of convolutions and dots, all rewrites.
+  std::vector<OptimizedKernel*> last_choices() {
+    std::vector<OptimizedKernel*> last;
+    const auto form = std::find_if(report_.forms.rbegin(), report_.forms.rend(), [](auto& f) { return f.applied; });
+    if (form != report_.forms.rend())
+      for (OptimizedKernel& f : report_.forms)
+        if (f.applied && f.transition == form->transition) last.push_back(&f);
+    for (auto* chosen : {&report_.kernels, &report_.operations, &report_.rewrites}) {
+      if (!last.empty()) break;
+      for (OptimizedKernel& k : *chosen)
+        if (k.applied) last.push_back(&k);
+    }
+    return last;
+  }
+
+  void drop_last_choices() {
+    const tune::Measurement& m = report_.check;
+    const std::string why = m.ok() ? fmt::format("the program is not faster with it ({:.3f})", m.ratio)
+                                   : "the program does not pass with it, and no single kernel fails";
+    for (OptimizedKernel* choice : last_choices()) drop(*choice, why);
   }
 
   void verify(const std::vector<Kernel>& kernels) {
     drop_inexact();
     report_.check = check();
-    const auto failing = [&] { return !report_.check.ok() && !applied().empty(); };
+    const tune::Measurement& m = report_.check;
+    const auto failing = [&] { return !m.ok() && !applied().empty(); };
     if (failing()) {
-      report_.note = fmt::format("the first choice did not pass ({}): {}", tune::outcome_name(report_.check.outcome),
-                                 report_.check.note);
-      if (report_.check.outcome != tune::Outcome::Unverified) {
+      report_.note = fmt::format("the first choice did not pass ({}): {}", tune::outcome_name(m.outcome), m.note);
+      if (m.outcome != tune::Outcome::Unverified) {
         drop_faulty(kernels);
         report_.check = check();
       }
     }
-    while (failing() && drop_last_forms()) report_.check = check();
-    for (auto* chosen : {&report_.kernels, &report_.operations, &report_.rewrites}) {
-      if (!failing()) break;
-      for (OptimizedKernel& k : *chosen)
-        if (k.applied) drop(k, "the program does not pass with it, and no single kernel fails");
+    while (failing() || (is_slower(m) && !applied().empty())) {
+      drop_last_choices();
       report_.check = check();
     }
-    const tune::Measurement& m = report_.check;
     if (m.outcome == tune::Outcome::Unverified)
       report_.note =
           "the outputs of default XLA on these inputs are not informative" + (m.note.empty() ? "" : ": " + m.note);
@@ -309,6 +325,7 @@ class Optimizer {
       throw RunError(
           fmt::format("default XLA cannot run this program ({}): {}", tune::outcome_name(m.outcome), m.note));
     report_.verified = m.ok();
+    report_.guarded = guards() && m.ok() && !applied().empty();
   }
 
   tune::Measurer& measurer_;
@@ -322,6 +339,7 @@ class Optimizer {
 void OptimizeOptions::validate() const {
   if (max_options < 0 || max_options == 1)
     throw Error("a choice needs the default and one more option", "--max-options", "24, or 0 for all");
+  if (!(guard_s >= 0 && guard_s <= 3600)) throw Error("a duel takes between 0 and 3600 s", "--guard");
   if (!(verify_limit_s > 0)) throw Error("the time limit of the check must be positive");
 }
 

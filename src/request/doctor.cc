@@ -247,7 +247,7 @@ Check gains_check(const std::string& models, const std::string& machine) {
       return {"known gains", CheckStatus::Ok,
               fmt::format("{}: {} kernels of {} programs", machine, gains.kernels, gains.programs)};
     return {"known gains", CheckStatus::Warning, fmt::format("none of machines like this ({})", machine),
-            "hone optimize leaves kernels as they are here; hone tune measures and is not affected"};
+            "hone optimize takes those of similar machines, if there are, and lets a duel decide; hone tune measures anyway"};
   });
 }
 

@@ -51,6 +51,18 @@ TEST_CASE("machines of a class share vendor, instruction sets and whether there 
   CHECK(machine_class(kRecord) == "CPU avx2 of avx512, one thread");
 }
 
+TEST_CASE("the most similar class of machines has the same instruction set", "[features]") {
+  const std::vector<std::string> known = {"Intel avx512, one thread", "AMD avx512, several threads",
+                                          "AMD avx2 of avx512, one thread"};
+  CHECK(most_similar_class("Intel avx512, one thread", known) == known[0]);
+  CHECK(most_similar_class("AMD avx512, one thread", known) == known[1]);  // the vendor before the number of threads
+  CHECK(most_similar_class("Intel avx512, several threads", known) == known[0]);
+  CHECK(most_similar_class("Intel avx2, several threads", known) == known[2]);
+  CHECK_FALSE(most_similar_class("AMD sse4.2, one thread", known));
+  CHECK_FALSE(most_similar_class("AMD avx512, one thread", {}));
+  CHECK(most_similar_class("", {""}) == "");
+}
+
 TEST_CASE("this machine's record is of the instruction set in effect", "[features]") {
   const MachineRecord record = this_machine_record("host", 2, "sse4.2");
   CHECK(record.isa == "sse4.2");

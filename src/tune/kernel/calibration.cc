@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "features/columns.h"
 #include "features/encoded.h"
+#include "features/machine_record.h"
 #include "graph/decision_family.h"
 
 namespace hone::tune {
@@ -61,7 +62,7 @@ void rank_kernels(const Dataset& dataset, const std::vector<std::string>& progra
 }
 
 // The statistics of the kernels from `first` on.
-AcceptanceThreshold tail_of(const std::vector<RankedGain>& kernels, size_t first) {
+AcceptanceThreshold tail_of(const std::vector<RankedGain>& kernels, size_t first, double below) {
   AcceptanceThreshold tail;
   tail.from = kernels[first].margin;
   tail.kernels = static_cast<int>(kernels.size() - first);
@@ -74,7 +75,7 @@ AcceptanceThreshold tail_of(const std::vector<RankedGain>& kernels, size_t first
     tail.gain += kernels[i].gain / tail.kernels;
   }
   tail.programs = static_cast<int>(programs.size());
-  tail.low = quantile(gains, AcceptanceThreshold::kQuantile);
+  tail.low = quantile(gains, below);
   return tail;
 }
 
@@ -85,6 +86,7 @@ Calibration calibration_of(const json& object, const std::string& path) {
   calibration.machine = object.contains("machine") ? field<std::string>(object, "machine", path) : "";
   calibration.kernels = field<int>(object, "kernels", path);
   calibration.programs = field<int>(object, "programs", path);
+  if (object.contains("quantile")) calibration.below = field<double>(object, "quantile", path);
   if (field<int>(object, "feature_version", path) != features::kFeatureVersion)
     throw Error("the calibration has another feature version", path, "hone optimize --calibrate writes them again");
   // Versions before 0.2 called them ways.
@@ -128,14 +130,14 @@ std::map<std::string, PredictedMargin> predicted_margins(const std::string& kern
   return margins;
 }
 
-AcceptanceThreshold acceptance_threshold(std::vector<RankedGain> kernels) {
+AcceptanceThreshold acceptance_threshold(std::vector<RankedGain> kernels, double below) {
   std::stable_sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) { return a.margin < b.margin; });
   AcceptanceThreshold threshold;
   threshold.seen = static_cast<int>(kernels.size());
   for (size_t first = kernels.size(); first-- > 0;) {
     if (first > 0 && kernels[first - 1].margin == kernels[first].margin)
       continue;  // equal margins are accepted or refused together
-    const AcceptanceThreshold tail = tail_of(kernels, first);
+    const AcceptanceThreshold tail = tail_of(kernels, first, below);
     if (tail.kernels < AcceptanceThreshold::kKernels || tail.programs < AcceptanceThreshold::kPrograms) continue;
     if (!tail.accepts(tail.from)) break;
     threshold = tail;
@@ -143,9 +145,10 @@ AcceptanceThreshold acceptance_threshold(std::vector<RankedGain> kernels) {
   return threshold;
 }
 
-Thresholds acceptance_thresholds(std::map<std::string, std::vector<RankedGain>> by_transition) {
+Thresholds acceptance_thresholds(std::map<std::string, std::vector<RankedGain>> by_transition, double below) {
   Thresholds thresholds;
-  for (auto& [transition, gains] : by_transition) thresholds[transition] = acceptance_threshold(std::move(gains));
+  for (auto& [transition, gains] : by_transition)
+    thresholds[transition] = acceptance_threshold(std::move(gains), below);
   return thresholds;
 }
 
@@ -171,28 +174,29 @@ json Calibration::to_json() const {
                                {"kernels", t.kernels},
                                {"programs", t.programs},
                                {"seen", t.seen}};
-  return {{"model", model},
-          {"machine", machine},
-          {"feature_version", features::kFeatureVersion},
-          {"quantile", AcceptanceThreshold::kQuantile},
-          {"kernels", kernels},
-          {"programs", programs},
-          {"transitions", std::move(transitions)}};
+  return {
+      {"model", model},     {"machine", machine},   {"feature_version", features::kFeatureVersion}, {"quantile", below},
+      {"kernels", kernels}, {"programs", programs}, {"transitions", std::move(transitions)}};
 }
 
-Calibration Calibration::load(const std::string& path, const std::string& machine) {
+Calibration Calibration::load(const std::string& path, const std::string& machine, bool or_similar) {
   const json file = json::parse(shallow_json(read_file(path)), nullptr, /*allow_exceptions=*/false);
   if (!file.is_object()) throw Error("a calibration must be a JSON object", path);
   if (!file.contains("classes")) return calibration_of(file, path);
   const json classes = field<json>(file, "classes", path);
   if (!classes.is_array() || classes.empty()) throw Error("a calibration without a class of machines", path);
+  std::vector<Calibration> all;
+  std::vector<std::string> known;
+  for (const json& one : classes) {
+    all.push_back(calibration_of(one, path));
+    known.push_back(all.back().machine);
+  }
+  const std::string wanted = or_similar ? features::most_similar_class(machine, known).value_or(machine) : machine;
+  const auto found = std::find(known.begin(), known.end(), wanted);
+  if (found != known.end()) return all[found - known.begin()];
   Calibration none;
   none.machine = machine;
-  for (const json& one : classes) {
-    Calibration calibration = calibration_of(one, path);
-    if (calibration.machine == machine) return calibration;
-    none.model = calibration.model;
-  }
+  none.model = all.back().model;
   return none;
 }
 

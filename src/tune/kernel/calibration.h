@@ -45,7 +45,7 @@ struct RankedGain {
 struct AcceptanceThreshold {
   double from = std::numeric_limits<double>::infinity();  // predicted margin; infinite = never
   double gain = 0;                                        // expected: the mean over the kernels from there on
-  double low = 0;                                         // reached by nine in ten of them
+  double low = 0;                                         // reached by all of them but a share: nine in ten, see below
   int kernels = 0, programs = 0;                          // from there on
   int seen = 0;                                           // kernels in all
 
@@ -53,18 +53,22 @@ struct AcceptanceThreshold {
   bool accepts(double margin) const { return margin >= from && gain > error(); }
 
   static constexpr int kKernels = 16, kPrograms = 5;  // that a threshold needs, at least
-  static constexpr double kQuantile = 0.1;
 };
+// The share of choices that may be below `low`: of choices that nothing checks, and of those that a duel of the program follows
+// (optimize/optimize.h), where a wrong one costs time alone.
+inline constexpr double kUnchecked = 0.1, kBeforeDuel = 0.2;
 // The least margin from which, and from every larger one, the expected gain is larger than the error.
-AcceptanceThreshold acceptance_threshold(std::vector<RankedGain> kernels);
+AcceptanceThreshold acceptance_threshold(std::vector<RankedGain> kernels, double below = kUnchecked);
 using Thresholds = std::map<std::string, AcceptanceThreshold>;  // by transition
-Thresholds acceptance_thresholds(std::map<std::string, std::vector<RankedGain>> by_transition);
+Thresholds acceptance_thresholds(std::map<std::string, std::vector<RankedGain>> by_transition,
+                                 double below = kUnchecked);
 
 // The thresholds of all transitions, for one model.
 struct Calibration {
   std::string model;    // weights_fingerprint() of the model
   std::string machine;  // class of machines that it holds for (features/machine_record.h); empty = any
   Thresholds by_transition;
+  double below = kUnchecked;  // that the thresholds were made with
   int kernels = 0, programs = 0;
 
   const AcceptanceThreshold& of(const std::string& transition) const;  // never accepts if it is unknown
@@ -73,8 +77,9 @@ struct Calibration {
 
   nlohmann::json to_json() const;
   // From a file of one calibration, or of one for each of several classes of machines: that of `machine`, without any threshold where
-  // the file has none of it. Throws Error (where = path).
-  static Calibration load(const std::string& path, const std::string& machine);
+  // the file has none of it; with `or_similar` that of the class which is most similar (features/machine_record.h), as `machine` then
+  // says. Throws Error (where = path).
+  static Calibration load(const std::string& path, const std::string& machine, bool or_similar = false);
 };
 
 // Ranks every kernel of these programs that takes 2 us or more and compares with its measurements. Throws Error when there are none.
