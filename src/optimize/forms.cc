@@ -15,7 +15,7 @@ namespace hone::optimize {
 namespace {
 
 constexpr double kOutsideKernelsNs = 1000;
-constexpr int64_t kFormsOfThousand = 12;  // instructions
+constexpr int64_t kFormsOfThousand = 6;  // instructions
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 bool is_known_to_pay(const tune::AcceptanceThreshold& threshold) { return threshold.accepts(threshold.from); }

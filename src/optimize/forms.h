@@ -52,7 +52,7 @@ struct ChosenForm {
 // most_forms() of the program; each at most twice.
 std::vector<ChosenForm> choose_forms(const Lowered& program, const Decisions& under, const tune::Calibration& gains,
                                      const PredictProgram& predict);
-// 24 of a program of 500 instructions or fewer, 4 of one of 3,000 or more, whose lowering takes that much longer.
+// 24 of a program of 250 instructions or fewer, 4 of one of 1,500 or more, whose lowering takes that much longer.
 int most_forms(int64_t instructions);
 
 }  // namespace hone::optimize

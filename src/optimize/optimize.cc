@@ -206,9 +206,11 @@ class Optimizer {
     }
   }
 
+  // Predictions are made with weights as parameters: folding those that become constants takes seconds for each lowering.
   void choose_other_forms(const Lowered& plain) {
     if (!options_.predict) return;
-    const Decisions under = applied();
+    Decisions under = applied();
+    std::erase_if(under, [](const Decision& d) { return d.kind == DecisionKind::Weights; });
     const Lowered base = under.empty() ? plain : measurer_.lower(under, /*want_fusion=*/false);
     const auto predict = [&](const Decisions& decisions) -> std::optional<PredictedRun> {
       try {
