@@ -10,7 +10,7 @@ CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*
 # Set-up is several targets, and one at a time writes .venv.
 .NOTPARALLEL:
 
-.PHONY: fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz sanitize build train-tools demo test wheel bench corpus examples reference lint tidy format clean
+.PHONY: form-gains fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz sanitize build train-tools demo test wheel bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -117,6 +117,16 @@ models: setup-bench dataset
 	  $(PYTHON) scripts/train_kernels.py $(BUILD)/data/$$kind/* $(SPLIT) --seed $$seed --tool $(BUILD)/bench_kernel_rows \
 	    --out data/models/$$kind/seed-$$seed.safetensors || exit 1; done; done
 	$(BUILD)/hone optimize $$(printf -- '--calibrate %s ' $(BUILD)/data/tile/*) $(SPLIT) -o data/models/tile-gains.json --force
+
+# Measures again from which predicted margin on forms of operations are taken (hone optimize): the changes that are shipped, with margins by
+# trees that have not seen the program. An hour on one core; goes on where it was stopped.
+form-gains: setup-models dataset
+	cmake --build $(BUILD) --target bench_kernel_rows bench_variants
+	$(PYTHON) bench/autotune/form_programs.py $(BUILD)/data/forms
+	$(PYTHON) scripts/calibrate_forms.py data/form-changes.jsonl.xz $(BUILD)/data/fusion/* $(SPLIT) --programs data/programs.json \
+	  --programs $(BUILD)/data/forms/programs.json --machine =$(BUILD)/data/fusion/amd-epyc-2-cores \
+	  --machine avx2=$(BUILD)/data/fusion/amd-epyc-2-cores-at-most-avx2 --tool $(BUILD)/bench_variants --rows-tool $(BUILD)/bench_kernel_rows \
+	  --hone $(BUILD)/hone --models data/models --work $(BUILD)/forms --out data/models/form-gains.json
 
 # The tables of docs/results/cost-model.md: trees for both splits, for unseen machines and for learning curves, half an hour on one core.
 tables-perf-model: setup-bench dataset

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Calibrates the forms of operations that `hone optimize` chooses by predicted run times (src/optimize/forms.h).
 
-    scripts/calibrate_forms.py build/data/forms.jsonl build/data/fusion/* --split data/splits/random.txt \\
+    scripts/calibrate_forms.py data/form-changes.jsonl.xz build/data/fusion/* --split data/splits/random.txt \\
         --programs data/programs.json --programs DRAWN/programs.json --machine =FOLDER --out data/models/form-gains.json
 
 The rows are measured changes of one program each (`bench_variants measure`). Their margins must come from a model that
@@ -14,6 +14,7 @@ import argparse
 import gzip
 import hashlib
 import json
+import lzma
 import re
 import subprocess
 import sys
@@ -82,7 +83,7 @@ def predicted(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", type=Path, help="measured rows of bench_variants")
+    parser.add_argument("rows", type=Path, help="measured rows of bench_variants (.jsonl, .jsonl.xz)")
     parser.add_argument("datasets", nargs="+", help="folders of hone collect export --kind fusion")
     parser.add_argument("--split", type=Path, required=True)
     parser.add_argument("--programs", type=Path, action="append", required=True, help="manifest of programs")
@@ -101,7 +102,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     parts = parts_of(arguments.split)
-    rows = [json.loads(line) for line in arguments.rows.read_text().splitlines()]
+    opened = lzma.open if arguments.rows.suffix == ".xz" else open
+    with opened(arguments.rows, "rt") as file:
+        rows = [json.loads(line) for line in file]
     tests = {row["program"] for row in rows if parts.get(row["program"]) == "test"}
     if tests:
         raise SystemExit(f"rows of test programs: {', '.join(sorted(tests))}")

@@ -18,6 +18,8 @@ constexpr double kOutsideKernelsNs = 1000;
 constexpr int64_t kFormsOfThousand = 6;  // instructions
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
+bool is_library_of_program(const Decision& d) { return belongs_to(FamilyId::ProgramLibrary, d.kind, d.key); }
+
 bool is_known_to_pay(const tune::AcceptanceThreshold& threshold) { return threshold.accepts(threshold.from); }
 
 struct Candidate {
@@ -72,8 +74,7 @@ PredictedRun predicted_run(tune::FusionModel& model, const Lowered& lowered, con
 }
 
 double form_margin(const Decisions& changed, const PredictedRun& before, const PredictedRun& after) {
-  const Decision& first = changed.front();
-  if (belongs_to(FamilyId::ProgramLibrary, first.kind, first.key)) return before.cold_dots;
+  if (is_library_of_program(changed.front())) return before.cold_dots;
   return std::log(before.ns / after.ns);
 }
 
@@ -81,15 +82,19 @@ int most_forms(int64_t instructions) {
   return static_cast<int>(std::clamp<int64_t>(kFormsOfThousand * 1000 / std::max<int64_t>(instructions, 1), 4, 24));
 }
 
-std::vector<ChosenForm> choose_forms(const Lowered& program, const Decisions& under, const tune::Calibration& gains,
+std::vector<ChosenForm> choose_forms(const Lowered& program, const tune::Calibration& gains,
                                      const PredictProgram& predict) {
   std::vector<Candidate> open = candidates(program, gains);
-  std::optional<PredictedRun> best = open.empty() ? std::nullopt : predict(under);
-  if (!best) return {};
-  Decisions decisions = under;
+  const std::optional<PredictedRun> plain = open.empty() ? std::nullopt : predict({});
+  if (!plain) return {};
+  // What is taken of each transition, with its run: forms of one kind change the same kernels more often than others do.
+  std::map<std::string, std::pair<Decisions, PredictedRun>> taken;
   const auto judge = [&](Candidate& c) {
-    c.run = predict(tune::merged(decisions, c.form.decisions));
-    c.form.margin = c.run ? form_margin(c.form.decisions, *best, *c.run) : -kNever;
+    const auto& [decisions, before] = taken.try_emplace(c.form.transition, Decisions{}, *plain).first->second;
+    // Of a library the run before it tells all.
+    c.run =
+        is_library_of_program(c.form.decisions.front()) ? plain : predict(tune::merged(decisions, c.form.decisions));
+    c.form.margin = c.run ? form_margin(c.form.decisions, before, *c.run) : -kNever;
   };
   for (Candidate& c : open) judge(c);
   std::erase_if(open, [](const Candidate& c) { return !c.form.threshold.accepts(c.form.margin); });
@@ -99,10 +104,11 @@ std::vector<ChosenForm> choose_forms(const Lowered& program, const Decisions& un
   for (Candidate& c : open) {
     const auto is_decided = [&](const Decision& d) { return decided.contains(d.key); };
     if (std::any_of(c.form.decisions.begin(), c.form.decisions.end(), is_decided)) continue;
-    if (!chosen.empty()) judge(c);
+    auto& [decisions, run] = taken.at(c.form.transition);
+    if (!decisions.empty()) judge(c);
     if (!c.form.threshold.accepts(c.form.margin)) continue;
-    best->ns = c.run->ns;  // gains of libraries are known by the cold dots of the program without other changes
     decisions = tune::merged(decisions, c.form.decisions);
+    run = *c.run;
     for (const Decision& d : c.form.decisions) decided.insert(d.key);
     chosen.push_back(std::move(c.form));
   }

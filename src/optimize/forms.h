@@ -47,10 +47,10 @@ struct ChosenForm {
   tune::AcceptanceThreshold threshold;
 };
 
-// Changes of `program` that are known to pay off by `gains`, in the order in which they were taken: each margin is over the program with
-// those before it. `under`: decisions that stand. Families are judged before single operations, and these by their weight, as many as
-// most_forms() of the program; each at most twice.
-std::vector<ChosenForm> choose_forms(const Lowered& program, const Decisions& under, const tune::Calibration& gains,
+// Changes of `program`, which is default XLA's, that are known to pay off by `gains`, in the order in which they were taken: each margin is
+// over default XLA, or beside those before it of the same transition. Families are judged before single operations, and these by their
+// weight, as many as most_forms() of the program; each at most twice.
+std::vector<ChosenForm> choose_forms(const Lowered& program, const tune::Calibration& gains,
                                      const PredictProgram& predict);
 // 24 of a program of 250 instructions or fewer, 4 of one of 1,500 or more, whose lowering takes that much longer.
 int most_forms(int64_t instructions);

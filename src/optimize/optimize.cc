@@ -206,21 +206,18 @@ class Optimizer {
     }
   }
 
-  // Predictions are made with weights as parameters: folding those that become constants takes seconds for each lowering.
+  // Beside default XLA, as they were calibrated: a lowering under forms of convolutions may take seconds.
   void choose_other_forms(const Lowered& plain) {
     if (!options_.predict) return;
-    Decisions under = applied();
-    std::erase_if(under, [](const Decision& d) { return d.kind == DecisionKind::Weights; });
-    const Lowered base = under.empty() ? plain : measurer_.lower(under, /*want_fusion=*/false);
     const auto predict = [&](const Decisions& decisions) -> std::optional<PredictedRun> {
       try {
-        return options_.predict(decisions == under ? base : measurer_.lower_to_predict(decisions));
+        return options_.predict(decisions.empty() ? plain : measurer_.lower_to_predict(decisions));
       } catch (const Error& e) {
         spdlog::debug("{}: not predicted: {}", to_text(decisions), e.what());
         return std::nullopt;
       }
     };
-    for (const ChosenForm& form : choose_forms(plain, under, options_.form_gains, predict))
+    for (const ChosenForm& form : choose_forms(plain, options_.form_gains, predict))
       for (const Decision& d : form.decisions) report_.forms.push_back(described(form, d, plain.dimensions));
   }
 

@@ -26,6 +26,18 @@ ENTRY main {
 }
 """
 
+SORT = """HloModule sort
+less {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT l = pred[] compare(a, b), direction=LT, type=TOTALORDER
+}
+ENTRY main {
+  x = f32[16,4096] parameter(0)
+  ROOT s = f32[16,4096] sort(x), dimensions={1}, to_apply=less
+}
+"""
+
 MODELS = ROOT / "data" / "models"
 
 
@@ -72,7 +84,7 @@ class OptimizeTest(CommandTest):
     def test_help(self):
         short, whole = (self.hone("optimize", option) for option in ("--help", "--help-all"))
         self.assertEqual((short.returncode, whole.returncode), (0, 0))
-        for option in ("--no-verify", "--rank-only"):
+        for option in ("--no-verify", "--rank-only", "--guard"):
             self.assertIn(option, short.stdout)
         for option in ("--gains", "--calibrate"):  # for maintainers
             self.assertNotIn(option, short.stdout)
@@ -83,7 +95,8 @@ class OptimizeTest(CommandTest):
         answer = self.answer("optimize", "p.hlo", "-o", "p.hone")
         self.assertTrue(answer["verified"])
         self.assertGreater(answer["instructions"], 0)
-        self.assertEqual(answer["applied"], sum(k["applied"] for k in answer["kernels"]))
+        chosen = [k for kind in ("kernels", "rewrites", "operations", "forms") for k in answer[kind]]
+        self.assertGreaterEqual(answer["applied"], sum(k["applied"] for k in chosen))
         for kernel in answer["kernels"]:
             if kernel["applied"]:
                 self.assertNotEqual(kernel["chosen"], kernel["default"])
@@ -116,21 +129,41 @@ class OptimizeTest(CommandTest):
             for trust in one["transitions"].values():
                 trust["low"] = -1
         (self.dir / "hopeless.json").write_text(json.dumps(gains))
-        answer = self.answer("optimize", "p.hlo", "--gains", "hopeless.json", "-o", "none.hone")
+        answer = self.answer("optimize", "p.hlo", "--gains", "hopeless.json", "--no-forms", "-o", "none.hone")
         self.assertEqual(answer["applied"], 0)
         self.assertEqual(answer["decisions"], {})
         self.assertTrue(answer["verified"])
 
-    def test_without_gains_of_this_class_of_machines_kernels_stay(self):
+    def test_gains_of_similar_machines_are_taken_only_where_a_duel_decides(self):
         self.need_weights()
         gains = json.loads((MODELS / "tile-gains.json").read_text())
+        isa = self.answer("inspect", "p.hlo")["isa"]
         for one in gains["classes"]:
-            one["machine"] = "Another avx512, one thread"
+            one["machine"] = f"Another {isa}, one thread"
         (self.dir / "elsewhere.json").write_text(json.dumps(gains))
-        answer = self.answer("optimize", "p.hlo", "--gains", "elsewhere.json", "-o", "elsewhere.hone")
+        elsewhere = ("optimize", "p.hlo", "--gains", "elsewhere.json", "--no-forms")
+        answer = self.answer(*elsewhere, "--guard", "0", "-o", "elsewhere.hone")
         self.assertEqual(answer["decisions"], {})
-        self.assertIn("class of machines", answer["note"])
+        self.assertIn("no gains of kernels are known", answer["note"])
         self.assertIn("class of machines", json.loads((self.dir / "elsewhere.hone/report.json").read_text())["note"])
+        answer = self.answer(*elsewhere, "-o", "elsewhere.hone", "--force")
+        self.assertIn(f"those of Another {isa}, one thread", answer["note"])
+
+    def test_a_form_that_gains_is_taken_after_a_duel(self):
+        self.need_weights()
+        if not (MODELS / "form-gains.json").exists():
+            self.skipTest(f"SKIPPED: no known gains of forms in {MODELS}")
+        (self.dir / "sort.hlo").write_text(SORT)
+        answer = self.answer("optimize", "sort.hlo", "-o", "sort.hone")
+        if answer["isa"] not in ("avx2", "avx512"):
+            self.skipTest(f"SKIPPED: no gains of forms are known for {answer['isa']}")
+        self.assertEqual([form["chosen"] for form in answer["forms"] if form["applied"]], ["highway"])
+        self.assertTrue(answer["verified"])
+        self.assertGreaterEqual(answer["guard"]["speedup"], 1)
+        self.assertGreater(answer["guard"]["rounds"], 1)
+        self.assertIn("duel", json.loads((self.dir / "sort.hone/report.json").read_text())["note"])
+        without = self.answer("optimize", "sort.hlo", "--guard", "0", "-o", "sort.hone")
+        self.assertEqual((without["forms"], without["guard"]), ([], None))
 
     def test_a_large_depthwise_convolution_becomes_shifted_slices(self):
         self.need_weights()
@@ -184,6 +217,8 @@ class OptimizeTest(CommandTest):
             self.hone("optimize", "missing.hlo", "--rank-only", "--tile-model", "analytical"), "missing"
         )
         self.assert_refused(self.hone("optimize", "p.hlo", "--max-options", "1"), "--max-options")
+        self.assert_refused(self.hone("optimize", "p.hlo", "--guard", "soon"), "--guard")
+        self.assert_refused(self.hone("optimize", "p.hlo", "--guard", "2h"), "--guard")
         self.assert_refused(self.hone("optimize", "p.hlo", "--tile-model", "analytical"), "analytical")
         self.assert_refused(self.hone("optimize", "--calibrate", "nowhere"), "--split")
 

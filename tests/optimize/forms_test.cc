@@ -54,13 +54,13 @@ Decision ynn(const std::string& key) { return {DecisionKind::Library, key, "ynn"
 TEST_CASE("a form is chosen where its predicted margin is known to pay", "[tune]") {
   const auto predict =
       table({{to_text({ynn(kRows)}), 60}, {to_text({ynn(kAll)}), 98}, {to_text({ynn(kRows), ynn(kAll)}), 62}});
-  const std::vector<ChosenForm> chosen = choose_forms(two_reductions(), {}, gains_of("reduction ynn", 0.2), predict);
+  const std::vector<ChosenForm> chosen = choose_forms(two_reductions(), gains_of("reduction ynn", 0.2), predict);
   REQUIRE(chosen.size() == 1);
   CHECK(chosen[0].decisions == Decisions{ynn(kRows)});
   CHECK(chosen[0].margin == Approx(std::log(100.0 / 60)));
   CHECK(chosen[0].transition == "reduction ynn");
   // A larger margin is asked for.
-  CHECK(choose_forms(two_reductions(), {}, gains_of("reduction ynn", 0.6), predict).empty());
+  CHECK(choose_forms(two_reductions(), gains_of("reduction ynn", 0.6), predict).empty());
 }
 
 TEST_CASE("a second form must pay beside the first", "[tune]") {
@@ -68,37 +68,43 @@ TEST_CASE("a second form must pay beside the first", "[tune]") {
       table({{to_text({ynn(kRows)}), 50}, {to_text({ynn(kAll)}), 70}, {to_text({ynn(kRows), ynn(kAll)}), 49}});
   const tune::Calibration gains = gains_of("reduction ynn", 0.2);
   // Both together are the best single candidate, by a hair: operations are not decided twice.
-  std::vector<ChosenForm> chosen = choose_forms(two_reductions(), {}, gains, predict);
+  std::vector<ChosenForm> chosen = choose_forms(two_reductions(), gains, predict);
   REQUIRE(chosen.size() == 1);
   CHECK(chosen[0].decisions.size() == 2);
   const auto apart =
       table({{to_text({ynn(kRows)}), 50}, {to_text({ynn(kAll)}), 70}, {to_text({ynn(kRows), ynn(kAll)}), 51}});
-  chosen = choose_forms(two_reductions(), {}, gains, apart);
+  chosen = choose_forms(two_reductions(), gains, apart);
   REQUIRE(chosen.size() == 1);
   CHECK(chosen[0].decisions == Decisions{ynn(kRows)});
 }
 
-TEST_CASE("decisions that stand stay, and what cannot be predicted is left alone", "[tune]") {
-  const Decision before{DecisionKind::Option, "loop_unrolling", "off"};
-  Decisions both{before, ynn(kRows)};
-  std::sort(both.begin(), both.end());
-  const auto predict = table({{to_text({before}), 80}, {to_text(both), 40}, {to_text({ynn(kRows)}), 1}});
+TEST_CASE("what cannot be predicted is left alone", "[tune]") {
   const tune::Calibration gains = gains_of("reduction ynn", 0.2);
-  const std::vector<ChosenForm> chosen = choose_forms(two_reductions(), {before}, gains, predict);
-  REQUIRE(chosen.size() == 1);
-  CHECK(chosen[0].margin == Approx(std::log(2.0)));
-  CHECK(choose_forms(two_reductions(), {}, gains, table({{"", -1}})).empty());
-  CHECK(choose_forms(two_reductions(), {}, gains, table({{to_text({ynn(kRows)}), -1}})).empty());
+  CHECK(choose_forms(two_reductions(), gains, table({{"", -1}})).empty());
+  CHECK(choose_forms(two_reductions(), gains, table({{to_text({ynn(kRows)}), -1}})).empty());
+}
+
+TEST_CASE("forms of other kinds are judged by themselves", "[tune]") {
+  const Decision polynomial{DecisionKind::Rewrite, "sine:sine:f32[8]", "polynomial"};
+  tune::Calibration gains = gains_of("reduction ynn", 0.2);
+  gains.by_transition.merge(gains_of("sine or cosine polynomial", 0.2).by_transition);
+  int asked = 0;
+  const auto predict = table({{to_text({ynn(kRows)}), 50}, {to_text({polynomial}), 70}}, &asked);
+  const std::vector<ChosenForm> chosen = choose_forms(two_reductions(), gains, predict);
+  REQUIRE(chosen.size() == 2);
+  CHECK(chosen[1].decisions == Decisions{polynomial});
+  CHECK(chosen[1].margin == Approx(std::log(100.0 / 70)));
+  CHECK(asked == 1 + 4);  // default XLA, both reductions, each of them, the sine; nothing again
 }
 
 TEST_CASE("forms without known gains cost no prediction", "[tune]") {
   int asked = 0;
-  CHECK(choose_forms(two_reductions(), {}, {}, table({}, &asked)).empty());
+  CHECK(choose_forms(two_reductions(), {}, table({}, &asked)).empty());
   CHECK(asked == 0);
   // Dots have a model of their own.
-  choose_forms(two_reductions(), {}, gains_of("dot onednn", 0), table({}, &asked));
+  choose_forms(two_reductions(), gains_of("dot onednn", 0), table({}, &asked));
   CHECK(asked == 0);
-  choose_forms(two_reductions(), {}, gains_of("sine or cosine polynomial", 0), table({}, &asked));
+  choose_forms(two_reductions(), gains_of("sine or cosine polynomial", 0), table({}, &asked));
   CHECK(asked == 2);
   CHECK(most_forms(10) == 24);
   CHECK(most_forms(1000) == 6);
@@ -119,7 +125,7 @@ TEST_CASE("a library of the whole program is judged by the dots that read from m
         std::any_of(decisions.begin(), decisions.end(), [](const Decision& d) { return d.key == kRows; });
     return PredictedRun{.ns = changed ? 50.0 : 100.0, .cold_dots = decisions.empty() ? 0.4 : 0};
   };
-  const std::vector<ChosenForm> chosen = choose_forms(program, {}, gains, predict);
+  const std::vector<ChosenForm> chosen = choose_forms(program, gains, predict);
   REQUIRE(chosen.size() == 2);
   CHECK(chosen[0].margin == Approx(std::log(2.0)));
   CHECK(chosen[1].decisions == eigen);
