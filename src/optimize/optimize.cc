@@ -23,6 +23,7 @@ namespace {
 
 constexpr double kLeastSureGain = 1.03;  // of a form of an operation
 
+constexpr double kLeastGuardedGain = 1.01;
 constexpr tune::Duel kOnce{.min_rounds = 1, .max_rounds = 1, .budget_ms = 0, .precision = 1};
 // Ends early where the choices are surely slower.
 constexpr tune::Duel kGuard{.min_rounds = 4, .max_rounds = 200, .precision = 0.01, .abandon_ratio = 0.97};
@@ -236,19 +237,22 @@ class Optimizer {
 
   bool guards() const { return options_.guard_s > 0; }
 
-  // Where the choices are slower, other inputs need no run.
+  // Where the choices gain nothing, other inputs need no run.
   tune::Measurement check() {
     const Decisions decisions = applied();
     tune::Duel duel = guards() && !decisions.empty() ? kGuard : kOnce;
     duel.limit_s = options_.verify_limit_s;
     if (duel.max_rounds > 1) duel.budget_ms = 1000 * options_.guard_s;
     tune::Measurement m = measurer_.measure_program(decisions, {}, duel);
-    if (!m.ok() || decisions.empty() || is_slower(m)) return m;
+    if (!m.ok() || decisions.empty() || !gains(m)) return m;
     const tune::Measurement others = tune::verify_on_other_inputs(measurer_, decisions, m);
     return others.ok() ? m : others;
   }
 
-  bool is_slower(const tune::Measurement& m) const { return guards() && m.ok() && m.ratio < 1; }
+  // Surely faster, by what another process may be off.
+  bool gains(const tune::Measurement& m) const {
+    return !guards() || (m.ratio >= kLeastGuardedGain && m.ratio_low >= 1);
+  }
 
   void drop(OptimizedKernel& kernel, const std::string& why) {
     kernel.applied = false;
@@ -313,7 +317,7 @@ class Optimizer {
         report_.check = check();
       }
     }
-    while (failing() || (is_slower(m) && !applied().empty())) {
+    while (!applied().empty() && (!m.ok() || !gains(m))) {
       drop_last_choices();
       report_.check = check();
     }

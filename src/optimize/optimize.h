@@ -25,7 +25,7 @@ struct OptimizeOptions {
   tune::Calibration form_gains = {};
   bool verify = true;  // compile and run once, and compare the outputs with default XLA's
   double verify_limit_s = 300;
-  // Of a duel against default XLA, which the choices must not lose: else those of one kind after the other are given up. 0 = none,
+  // Of a duel against default XLA, which the choices must win by 1 %: else those of one kind after the other are given up. 0 = none,
   // so that nothing is timed; none either without `verify`.
   double guard_s = 1;
   std::function<void(int kernel, int kernels)> on_ranked = [](int, int) {};
@@ -63,7 +63,7 @@ struct OptimizeReport {
   int64_t instructions = 0;  // of default XLA's lowered module
   bool verified = false;     // the outputs were compared, and are default XLA's
   tune::Measurement check;   // the duel of the guard, or one round; not run when !verify
-  bool guarded = false;      // `check` is the duel of the decisions, and they are not slower
+  bool guarded = false;      // `check` is the duel of the decisions, and they are faster
   std::string note;          // when a check failed
   double lowering_s = 0, ranking_s = 0, verifying_s = 0;
   double seconds() const { return lowering_s + ranking_s + verifying_s; }

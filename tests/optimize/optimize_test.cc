@@ -21,6 +21,7 @@ namespace hone::optimize {
 namespace {
 
 using tune::TableRanker;
+const OptimizeOptions kNoGuard{.guard_s = 0};  // all is as fast
 
 Lowered two_kernels() {
   Lowered l;
@@ -46,7 +47,7 @@ tune::FakeMeasurer measurer_of_two() {
 TEST_CASE("only gains beyond the error are taken", "[tune]") {
   tune::FakeMeasurer measurer = measurer_of_two();
   TableRanker ranker = ranker_of_two();
-  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), {});
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), kNoGuard);
   CHECK(report.decisions == Decisions{{DecisionKind::Codegen, "sure", "tile=8"}});
   CHECK(report.verified);
   CHECK(report.instructions == 7);
@@ -73,7 +74,7 @@ Lowered with_forms(const Decisions& decisions) {
 }
 
 OptimizeOptions options_with_forms() {
-  OptimizeOptions options;
+  OptimizeOptions options = kNoGuard;
   options.predict = [](const Lowered& l) { return PredictedRun{l.instructions == 0 ? 100.0 : 50.0}; };
   options.form_gains.by_transition["reduction ynn"] = {
       .from = 0.5, .gain = 0.4, .low = 0.1, .kernels = 20, .programs = 9, .seen = 30};
@@ -127,7 +128,7 @@ TEST_CASE("an accepted transition is taken though the model ranks another option
   tune::FakeMeasurer measurer = measurer_of_two();
   TableRanker ranker(
       {{"sure default", 3}, {"sure loop", 0}, {"sure tile=8", 1}, {"doubtful default", 3}, {"doubtful tile=8", 4}});
-  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), {});
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), kNoGuard);
   CHECK(report.decisions == Decisions{{DecisionKind::Codegen, "sure", "tile=8"}});
   CHECK(report.kernels[0].order.front() == "loop");
 }
@@ -171,7 +172,7 @@ TEST_CASE("grouped convolutions that are large enough become shifted slices, the
   tune::FakeMeasurer measurer;
   measurer.lowering = [](const Decisions& d, bool) { return with_convolutions(d); };
   TableRanker ranker = ranker_of_three();
-  const OptimizeReport report = optimize_program(measurer, ranker, gains_of_convolutions(), {});
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_of_convolutions(), kNoGuard);
   const Decision large{DecisionKind::Rewrite, "convolution:large:groups 4", kShifted};
   CHECK(report.decisions ==
         Decisions{{DecisionKind::Codegen, "sure", "tile=8"}, {DecisionKind::Codegen, "taps", "tile=8"}, large});
@@ -183,7 +184,7 @@ TEST_CASE("grouped convolutions that are large enough become shifted slices, the
 
   // Without known gains they are not rewritten.
   TableRanker again = ranker_of_three();
-  CHECK(optimize_program(measurer, again, gains_from_one(), {}).decisions ==
+  CHECK(optimize_program(measurer, again, gains_from_one(), kNoGuard).decisions ==
         Decisions{{DecisionKind::Codegen, "sure", "tile=8"}});
 }
 
@@ -192,7 +193,7 @@ TEST_CASE("convolutions that fail the check are dropped after the kernels", "[tu
   measurer.lowering = [](const Decisions& d, bool) { return with_convolutions(d); };
   measurer.outcome = [](const Decisions& d) { return d.empty() ? tune::Outcome::Ok : tune::Outcome::Mismatch; };
   TableRanker ranker = ranker_of_three();
-  const OptimizeReport report = optimize_program(measurer, ranker, gains_of_convolutions(), {});
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_of_convolutions(), kNoGuard);
   CHECK(report.decisions.empty());
   CHECK(report.verified);
   CHECK_FALSE(report.rewrites[0].applied);
@@ -233,7 +234,7 @@ TEST_CASE("transitions tell a convolution from its weights' gradient and from a 
 TEST_CASE("without a check nothing runs at all", "[tune]") {
   tune::FakeMeasurer measurer = measurer_of_two();
   TableRanker ranker = ranker_of_two();
-  OptimizeOptions options;
+  OptimizeOptions options = kNoGuard;
   options.verify = false;
   const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), options);
   CHECK(report.decisions.size() == 1);
@@ -253,7 +254,7 @@ TEST_CASE("an option that gives wrong outputs is dropped, the others stay", "[tu
       if (one.key == "sure") return tune::Outcome::Mismatch;
     return tune::Outcome::Ok;
   };
-  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), {});
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), kNoGuard);
   CHECK(report.decisions == Decisions{{DecisionKind::Codegen, "doubtful", "tile=8"}});
   CHECK(report.verified);
   CHECK_FALSE(report.note.empty());
@@ -266,7 +267,7 @@ TEST_CASE("a choice that differs on inputs of another kind ends in default XLA",
   measurer.on_inputs = [](auto&, InputKind kind) {
     return kind == InputKind::Special ? tune::Outcome::Mismatch : tune::Outcome::Ok;
   };
-  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), {});
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), kNoGuard);
   CHECK(report.decisions.empty());
   CHECK(report.verified);
   CHECK_FALSE(report.note.empty());
@@ -277,7 +278,7 @@ TEST_CASE("a failure that no single kernel causes ends in default XLA", "[tune]"
   TableRanker ranker = ranker_of_two();
   const tune::Outcome wrong = GENERATE(tune::Outcome::Mismatch, tune::Outcome::Crashed, tune::Outcome::Unverified);
   measurer.outcome = [&](const Decisions& d) { return d.empty() ? tune::Outcome::Ok : wrong; };
-  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), {});
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), kNoGuard);
   CHECK(report.decisions.empty());
   CHECK(report.verified);
   for (const OptimizedKernel& k : report.kernels) CHECK_FALSE(k.applied);
@@ -288,9 +289,9 @@ TEST_CASE("a program that default XLA cannot run is an error, one with uninforma
   tune::FakeMeasurer measurer = measurer_of_two();
   TableRanker ranker = ranker_of_two();
   measurer.outcome = [](auto&) { return tune::Outcome::RunFailed; };
-  CHECK_THROWS_AS(optimize_program(measurer, ranker, gains_from_one(), {}), RunError);
+  CHECK_THROWS_AS(optimize_program(measurer, ranker, gains_from_one(), kNoGuard), RunError);
   measurer.outcome = [](auto&) { return tune::Outcome::Unverified; };
-  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), {});
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), kNoGuard);
   CHECK(report.decisions.empty());
   CHECK_FALSE(report.verified);
 }
@@ -304,11 +305,11 @@ TEST_CASE("kernels no model can read keep their default, and an interrupt ends t
     return l;
   };
   TableRanker ranker({});
-  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), {});
+  const OptimizeReport report = optimize_program(measurer, ranker, gains_from_one(), kNoGuard);
   CHECK(report.decisions.empty());
   CHECK(report.kernels[0].note.find("cannot be encoded") != std::string::npos);
   measurer.left_s = 0;
-  CHECK_THROWS_AS(optimize_program(measurer, ranker, gains_from_one(), {}), tune::Stopped);
+  CHECK_THROWS_AS(optimize_program(measurer, ranker, gains_from_one(), kNoGuard), tune::Stopped);
 }
 
 TEST_CASE("many options are sampled as a collection samples them, the default first", "[tune]") {
@@ -336,7 +337,7 @@ OptimizeReport optimized_operation(tune::FakeMeasurer& measurer, const Dimension
     l.dimensions = {operation};
     return l;
   };
-  OptimizeOptions options;
+  OptimizeOptions options = kNoGuard;
   options.operations = &operations;
   TableRanker ranker({});
   return optimize_program(measurer, ranker, gains_of_convolutions(), options);
