@@ -240,9 +240,13 @@ class Optimizer {
   // Where the choices gain nothing, other inputs need no run.
   tune::Measurement check() {
     const Decisions decisions = applied();
-    tune::Duel duel = guards() && !decisions.empty() ? kGuard : kOnce;
+    tune::Duel duel = kOnce;
     duel.limit_s = options_.verify_limit_s;
-    if (duel.max_rounds > 1) duel.budget_ms = 1000 * options_.guard_s;
+    if (guards() && !decisions.empty()) {
+      duel = kGuard;
+      duel.budget_ms = 1000 * options_.guard_s;
+      duel.limit_s = kGuard.min_rounds * options_.verify_limit_s + options_.guard_s;
+    }
     tune::Measurement m = measurer_.measure_program(decisions, {}, duel);
     if (!m.ok() || decisions.empty() || !gains(m)) return m;
     const tune::Measurement others = tune::verify_on_other_inputs(measurer_, decisions, m);
