@@ -13,7 +13,8 @@ from test_reference import documented_keys
 
 KEYS_OF_CHECK = {"name", "status", "detail", "hint"}
 NAMES = ["cores", "memory", "instruction set", "speed of a core", "worker", "seams", "XLA wheel", "oneDNN", "JAX"]
-NAMES += ["timing", "linear algebra", "sandbox", "learning library", "models", "known gains", "own kernels", "database", "cache"]
+NAMES += ["timing", "linear algebra", "sandbox", "learning library", "models", "known gains", "own kernels"]
+NAMES += ["database", "cache"]
 
 
 class DoctorTest(WithWorker):
