@@ -56,7 +56,7 @@ const std::vector<Command>& commands() {
       {"inspect", "show what a program consists of and what can be decided", declare_inspect},
       {"run", "run a program or a tuned package, and compare it with default XLA", declare_run},
       {"tune", "search for a faster way to compile a program, and keep it as a package", declare_tune},
-      {"optimize", "make a program faster in seconds, by models alone", declare_optimize},
+      {"optimize", "make a program faster in seconds: models choose, a duel decides", declare_optimize},
       {"export", "write a tuned package for stock JAX, as far as it goes without Hone", declare_export},
       {"verify", "compare a program's outputs under many decisions and inputs with default XLA's", declare_verify},
       {"report", "write the report of a tuned package as an HTML page, and its search as a trace", declare_report},
