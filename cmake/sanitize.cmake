@@ -5,6 +5,9 @@ string(REPLACE ";" "," sanitizers "${HONE_SANITIZE}")
 if(sanitizers MATCHES "undefined")
   string(APPEND sanitizers ",float-cast-overflow")  # as the fuzz targets have it
 endif()
+if(sanitizers MATCHES "thread")
+  add_compile_options("-Dtarget_clones(...)=unused")  # what chooses a clone runs before ThreadSanitizer, which it calls
+endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O1")
 add_compile_definitions(_GLIBCXX_ASSERTIONS)
 add_compile_options(-fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
