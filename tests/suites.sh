@@ -14,7 +14,7 @@ number_after() { grep -E '^(OK|FAILED)' "$log" | tail -n 1 | grep -oE "$1=[0-9]+
 # What failed, of a log of Catch2, unittest or a script: names, places and the lines that say so.
 name_failures() {
   awk '/^-----------------/ { getline name; getline below; if (below ~ /^-----------------/) print name }' "$log"
-  grep -E '^(FAIL|ERROR): |: FAILED:?$|^(FAIL|FAILED|not ok)\b|: failed' "$log"
+  grep -E '^(FAIL|ERROR): |: FAILED:?$|^(FAIL|FAILED|not ok)\b|: failed|: runtime error: ' "$log"
 }
 
 # count NAME STATUS PASSED FAILED SKIPPED: a suite that ends badly without naming a failed case counts as one failed.
