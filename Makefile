@@ -73,12 +73,12 @@ fuzz: setup-fuzz
 	@$(PYTHON) tests/fuzz/fuzz.py --build $(FUZZ_BUILD) --minutes $(MINUTES) $(if $(TARGET),--target $(TARGET))
 
 # The main process under sanitizers: all C++ tests but those of learning, and the tests of the command line, with the worker of an ordinary build.
-# SANITIZE=thread for ThreadSanitizer.
+# SANITIZE=thread for ThreadSanitizer, in another SANITIZE_BUILD.
 SANITIZE ?= address,undefined
 SANITIZE_BUILD ?= build-sanitize
 sanitize: setup-test
-	$(CONFIGURE) -DHONE_TRAIN=ON >/dev/null
-	@cmake --build $(BUILD) --target product
+	$(CONFIGURE) -DHONE_TRAIN=ON -DHONE_TESTS=ON >/dev/null
+	@cmake --build $(BUILD) --target product fake_worker
 	@cmake -S . -B $(SANITIZE_BUILD) -G Ninja -DHONE_SANITIZE=$(SANITIZE) -DHONE_PLAIN=$(abspath $(BUILD)) >/dev/null
 	@cmake --build $(SANITIZE_BUILD) --target hone_tests
 	@BUILD=$(SANITIZE_BUILD) tests/sanitize.sh

@@ -1,6 +1,7 @@
 #include "kernels/whole_sum.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "base/error.h"
@@ -17,22 +18,27 @@ constexpr int64_t kBlockVectors = 1024;  // 64 KiB
 
 template <class T>
 struct VectorOf {
-  // Of any alignment.
-  typedef T Type __attribute__((vector_size(kVectorBytes), aligned(sizeof(T))));
+  // GCC aligns wide vectors by the widest register of its default target.
+  typedef T Type __attribute__((vector_size(kVectorBytes), aligned(kVectorBytes)));
 };
 
-// Adds whole groups of kChains vectors to `total`.
+// Adds whole groups of kChains vectors, which begin at any address, to `total`.
 template <class T>
 [[gnu::always_inline]] inline void add_vectors(const T* values, int64_t vectors,
                                                typename VectorOf<T>::Type (&total)[kChains]) {
   using Vector = typename VectorOf<T>::Type;
+  constexpr int64_t kLanes = kVectorBytes / sizeof(T);
   for (int64_t block = 0; block < vectors; block += kBlockVectors) {
     Vector chains[kChains] = {};
-    const auto* from = reinterpret_cast<const Vector*>(values) + block;
+    const T* from = values + block * kLanes;
     const int64_t end = std::min(kBlockVectors, vectors - block);
     for (int64_t v = 0; v < end; v += kChains)
 #pragma GCC unroll 8
-      for (int c = 0; c < kChains; ++c) chains[c] += from[v + c];
+      for (int c = 0; c < kChains; ++c) {
+        Vector part;  // not through a pointer to vectors: where registers are narrower, GCC takes parts for aligned
+        std::memcpy(&part, from + (v + c) * kLanes, sizeof part);
+        chains[c] += part;
+      }
     for (int c = 0; c < kChains; ++c) total[c] += chains[c];
   }
 }

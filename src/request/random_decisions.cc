@@ -18,6 +18,7 @@ namespace {
 constexpr int kTries = 6;          // turns without anything new, in multiples of the ways to draw
 constexpr int kMostPasses = 8;     // of one list
 constexpr int kKernelSamples = 6;  // tiles among which an option is drawn
+constexpr int kMostForms = 64;     // of which `everything` takes one
 
 class Drawing {
  public:
@@ -106,7 +107,8 @@ class Drawing {
     try {
       const Lowered lowered = decisions.empty() ? lowered_ : session_.lower(decisions, /*want_fusion=*/true);
       // The first of sample_forms() are of one family each.
-      const std::vector<Decisions> forms = sample_forms(lowered.dimensions, count_ + 8, seed_ + round);
+      const std::vector<Decisions> forms =
+          sample_forms(lowered.dimensions, std::min(count_ + 8, kMostForms), seed_ + round);
       if (!forms.empty()) decisions = tune::merged(decisions, forms[rng_.below(std::ssize(forms))]);
       decisions = tune::merged(decisions, weights(lowered.dimensions));
       const Lowered formed = session_.lower(decisions, /*want_fusion=*/true);
