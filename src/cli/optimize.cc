@@ -151,6 +151,18 @@ std::unique_ptr<cost::KernelRanker> option_ranker(const OptimizeCommand& c) {
   return c.tile_model == "analytical" ? cost::analytical_ranker("", cpu) : cost::learned_ranker(model_path(c), cpu);
 }
 
+void add_note(optimize::OptimizeReport& result, const std::string& note) {
+  result.note += (result.note.empty() ? "" : "; ") + note;
+}
+
+// Where they are another class's.
+void add_note_of_gains(const char* what, const tune::Calibration& gains, const std::string& machine,
+                       optimize::OptimizeReport& result) {
+  if (gains.kernels == 0 || gains.machine == machine || gains.machine.empty()) return;
+  add_note(result, fmt::format("gains of {} are those of {}, as those of this machine ({}) are not known", what,
+                               gains.machine, machine));
+}
+
 optimize::OptimizeReport optimize_opened(const OptimizeCommand& c, OpenedProgram& opened, cost::KernelRanker& ranker,
                                          const tune::Calibration& gains) {
   ProgressOptions shown;
@@ -165,13 +177,15 @@ optimize::OptimizeReport optimize_opened(const OptimizeCommand& c, OpenedProgram
       cost::OperationRanker::open(c.operation_model, threads, c.program->max_isa, c.models, guards(c));
   options.operations = operations.get();
   const features::Cpu cpu = features::this_cpu(threads, c.program->max_isa);
+  const std::string machine = features::this_machine_class(threads, c.program->max_isa);
   optimize::FormsModel forms;
-  if (!c.no_forms && guards(c))
-    forms = optimize::shipped_forms_model(c.models, features::this_machine_class(threads, c.program->max_isa), cpu);
+  if (!c.no_forms && guards(c)) forms = optimize::shipped_forms_model(c.models, machine, cpu);
   if (forms.run_times)
     options.predict = [&](const Lowered& l) { return optimize::predicted_run(*forms.run_times, l, cpu); };
   options.form_gains = forms.gains;
-  return optimize::optimize_program(*opened.session, ranker, gains, options);
+  optimize::OptimizeReport result = optimize::optimize_program(*opened.session, ranker, gains, options);
+  if (forms.run_times) add_note_of_gains("forms", forms.gains, machine, result);
+  return result;
 }
 
 // Prints every kernel's options in the model's order; decides nothing.
@@ -218,12 +232,10 @@ int optimize_command(OptimizeCommand& c) {
   OpenedProgram opened = open_program(*c.program);
   check_runs(opened);
   optimize::OptimizeReport result = optimize_opened(c, opened, *ranker, gains);
-  if (gains.kernels > 0 && gains.machine != machine && !gains.machine.empty())
-    result.note += fmt::format("{}gains of kernels are those of {}, as those of this machine ({}) are not known",
-                               result.note.empty() ? "" : "; ", gains.machine, machine);
+  add_note_of_gains("kernels", gains, machine, result);
   if (gains.kernels == 0)
-    result.note += fmt::format("{}no gains of kernels are known on this class of machines ({}): they stay as they are",
-                               result.note.empty() ? "" : "; ", machine);
+    add_note(result, fmt::format("no gains of kernels are known on this class of machines ({}): they stay as they are",
+                                 machine));
 
   report::Package package;
   package.report = package_report(c, opened, result, path);
