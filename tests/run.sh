@@ -10,11 +10,11 @@ run_script "layers (check_layers.py)" "$python" scripts/check_layers.py
 run_script "sizes (check_size.py)" "$python" scripts/check_size.py
 run_unittests "layers (unit tests)" tests/layers
 run_unittests "fuzz (unit tests)" tests/fuzz
-begin_unittests tests/python
+begin_unittests tests/cli  # as long as the other three
 run_catch2 hone_tests
 run_catch2 hone_learn_tests
-run_unittests "command line" tests/cli
-finish_unittests "Python"
+run_unittests "Python" tests/python
+finish_unittests "command line"
 for script in tests/cli/*.sh; do
   if [[ -e $script ]]; then run_script "command line ($(basename "$script"))" bash "$script"; fi
 done
