@@ -46,7 +46,7 @@ class Fault:
 
 
 def one_trial(inputs: faults.Inputs, library: pathlib.Path, name: str, fault: Fault, again: bool = False) -> dict:
-    with tempfile.TemporaryDirectory(prefix="hone-calls-") as folder:
+    with tempfile.TemporaryDirectory(prefix="hone-calls-", ignore_cleanup_errors=True) as folder:
         trial = faults.Trial(inputs, name, pathlib.Path(folder))
         counted = pathlib.Path(folder, "xdg-count")
         process = trial.start({
@@ -85,19 +85,9 @@ def table(rows: list[dict]) -> str:
     return harness.markdown_table(header, lines)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--failures", type=int, default=5, help="of each command (default 5)")
-    parser.add_argument("--commands", default=",".join(faults.COMMANDS), help="of %(default)s")
-    parser.add_argument("--again-every", type=int, default=5, help="trials between those run again (default 5)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--jsonl", type=pathlib.Path, help="a row for each trial; those that are there are not repeated"
-    )
-    parser.add_argument("--hone", type=pathlib.Path, default=faults.ROOT / "build" / "hone")
-    options = parser.parse_args()
-    rows = harness.read_jsonl(options.jsonl) if options.jsonl else []
-    with tempfile.TemporaryDirectory(prefix="hone-calls-") as folder:
+def run(options: argparse.Namespace, rows: list[dict]) -> None:
+    """Adds the missing rows."""
+    with tempfile.TemporaryDirectory(prefix="hone-calls-", ignore_cleanup_errors=True) as folder:
         inputs = faults.Inputs(options.hone, pathlib.Path(folder, "inputs"))
         library = built(pathlib.Path(folder))
         for name in options.commands.split(","):
@@ -119,8 +109,30 @@ def main() -> int:
                 if row["problems"]:
                     print(json.dumps(row), flush=True)
                 progress.finished("harm" if row["problems"] else "no harm")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--failures", type=int, default=5, help="of each command (default 5)")
+    parser.add_argument("--commands", default=",".join(faults.COMMANDS), help="of %(default)s")
+    parser.add_argument("--again-every", type=int, default=5, help="trials between those run again (default 5)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--jsonl", type=pathlib.Path, help="a row for each trial; those that are there are not repeated"
+    )
+    parser.add_argument("--hone", type=pathlib.Path, default=faults.ROOT / "build" / "hone")
+    options = parser.parse_args()
+    rows = harness.read_jsonl(options.jsonl) if options.jsonl else []
+    interrupted = False
+    try:
+        run(options, rows)
+    except KeyboardInterrupt:
+        interrupted = True
+        print("interrupted: finished rows are kept", file=sys.stderr)
     print(table(rows))
-    return 1 if any(row["problems"] for row in rows) else 0
+    if any(row["problems"] for row in rows):
+        return 1
+    return 130 if interrupted else 0
 
 
 if __name__ == "__main__":

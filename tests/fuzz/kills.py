@@ -46,7 +46,7 @@ def kill(victim: str, process, trial: faults.Trial) -> bool:
 
 
 def one_round(inputs: faults.Inputs, name: str, victim: str, moment_s: float, again: bool) -> dict:
-    with tempfile.TemporaryDirectory(prefix="hone-kills-") as folder:
+    with tempfile.TemporaryDirectory(prefix="hone-kills-", ignore_cleanup_errors=True) as folder:
         trial = faults.Trial(inputs, name, pathlib.Path(folder))
         process = trial.start()
         running = trial.wait_until(process, time.monotonic() + moment_s)
@@ -74,7 +74,7 @@ def one_round(inputs: faults.Inputs, name: str, victim: str, moment_s: float, ag
 def durations(inputs: faults.Inputs, names: list[str]) -> dict[str, float]:
     found = {}
     for name in names:
-        with tempfile.TemporaryDirectory(prefix="hone-kills-") as folder:
+        with tempfile.TemporaryDirectory(prefix="hone-kills-", ignore_cleanup_errors=True) as folder:
             began = time.monotonic()
             process = faults.Trial(inputs, name, pathlib.Path(folder)).start()
             if process.wait(faults.PATIENCE_S) != 0:
@@ -94,18 +94,10 @@ def table(rows: list[dict]) -> str:
     return harness.markdown_table(header, lines)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--commands", default=",".join(faults.COMMANDS), help="of %(default)s")
-    parser.add_argument("--again-every", type=int, default=5, help="rounds between those run again (default 5)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jsonl", type=pathlib.Path, help="a row for each kill; those that are there are not repeated")
-    parser.add_argument("--hone", type=pathlib.Path, default=faults.ROOT / "build" / "hone")
-    options = parser.parse_args()
+def run(options: argparse.Namespace, rows: list[dict]) -> None:
+    """Adds the missing rows."""
     names = options.commands.split(",")
-    rows = harness.read_jsonl(options.jsonl) if options.jsonl else []
-    with tempfile.TemporaryDirectory(prefix="hone-kills-") as folder:
+    with tempfile.TemporaryDirectory(prefix="hone-kills-", ignore_cleanup_errors=True) as folder:
         inputs = faults.Inputs(options.hone, pathlib.Path(folder))
         take = durations(inputs, names)
         progress = harness.Progress(options.kills - len(rows))
@@ -122,8 +114,28 @@ def main() -> int:
             if row["problems"]:
                 print(f"{number}: {json.dumps(row)}", flush=True)
             progress.finished("harm" if row["problems"] else "no harm")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--commands", default=",".join(faults.COMMANDS), help="of %(default)s")
+    parser.add_argument("--again-every", type=int, default=5, help="rounds between those run again (default 5)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jsonl", type=pathlib.Path, help="a row for each kill; those that are there are not repeated")
+    parser.add_argument("--hone", type=pathlib.Path, default=faults.ROOT / "build" / "hone")
+    options = parser.parse_args()
+    rows = harness.read_jsonl(options.jsonl) if options.jsonl else []
+    interrupted = False
+    try:
+        run(options, rows)
+    except KeyboardInterrupt:
+        interrupted = True
+        print("interrupted: finished rows are kept", file=sys.stderr)
     print(table(rows))
-    return 1 if any(row["problems"] for row in rows) else 0
+    if any(row["problems"] for row in rows):
+        return 1
+    return 130 if interrupted else 0
 
 
 if __name__ == "__main__":
