@@ -119,8 +119,8 @@ models: setup-bench dataset
 	$(BUILD)/hone optimize $$(printf -- '--calibrate %s ' $(BUILD)/data/tile/*) $(SPLIT) -o data/models/tile-gains.json --force
 
 # Measures again from which predicted margin on forms of operations are taken (hone optimize): the changes that are shipped, with margins by
-# trees that have not seen the program. An hour on one core; goes on where it was stopped.
-form-gains: setup-models dataset
+# trees that have not seen the program. Trees that are trained already are taken from build/forms.
+form-gains: setup-models setup-bench dataset
 	cmake --build $(BUILD) --target bench_kernel_rows bench_variants
 	$(PYTHON) bench/autotune/form_programs.py $(BUILD)/data/forms
 	$(PYTHON) scripts/calibrate_forms.py data/form-changes.jsonl.xz $(BUILD)/data/fusion/* $(SPLIT) --programs data/programs.json \

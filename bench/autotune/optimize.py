@@ -73,7 +73,7 @@ def program_rows(good: list[dict]) -> str:
 
 
 def summary(good: list[dict]) -> str:
-    """A row for each run; then the mean of a program's runs, with what is without grouped convolutions."""
+    """A row for each run and one for all together; means also without programs that have grouped convolutions."""
     runs = sorted({row["run"] for row in good})
     lines = []
     for run in [*runs, None] if len(runs) > 1 else runs:

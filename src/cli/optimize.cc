@@ -137,6 +137,7 @@ report::TuneReport package_report(const OptimizeCommand& c, OpenedProgram& opene
   result.lowered = r.lowered;
   result.note = r.guarded ? fmt::format("chosen by a model; run times are those of a duel of {} rounds", r.check.rounds)
                           : "chosen by a model without measuring: run times are those of a single round";
+  if (guards(c) && !r.guarded) result.note = "default XLA: no choice was made, or none won its duel";
   if (!c.options.verify) result.note = "chosen by a model, neither measured nor verified";
   if (!r.note.empty()) result.note += "; " + r.note;
   for (const optimize::OptimizedKernel& k : r.kernels) result.kernels.push_back(as_kernel_report(k));
@@ -275,7 +276,7 @@ Runner declare_optimize(CLI::App& app) {
                "leave reductions, attention and other operations in the form that XLA gives them");
   app.add_option(
          "--guard", c->guard,
-         "longest duel with default XLA that the choices must not lose, or 0: then nothing is timed, and choices "
+         "longest duel with default XLA, which the choices must win by 1 %, or 0: then nothing is timed, and choices "
          "are only made on machines whose gains are known (default 1s)")
       ->type_name("DURATION");
   app.add_flag("--no-verify", c->no_verify, "do not run the program to compare its outputs with default XLA's");

@@ -71,7 +71,9 @@ int calibrate_command(const OptimizeCommand& c) {
   if (c.judge) {
     if (c.calibrate.size() > 1) throw Error("one data set is judged at a time", "--judge");
     const std::string& dataset = c.calibrate.front();
-    print_judged(c, optimize::judge(model, dataset, programs, gains_of_model(c, optimize::dataset_class(dataset))));
+    const tune::Calibration gains =
+        optimize::known_gains(model, c.gains, c.models, optimize::dataset_class(dataset));  // no duel follows
+    print_judged(c, optimize::judge(model, dataset, programs, gains));
     return 0;
   }
   std::vector<tune::Calibration> classes;

@@ -45,7 +45,8 @@ struct OptimizedKernel {
   std::string chosen;              // the default where no change pays off
   std::string transition;          // from the default to the chosen option (calibration.h); empty for the default
   double margin = 0;               // predicted, of the chosen option over the default
-  double gain = 1, error = 0;  // expected run time ratio default/chosen; one in ten is below gain by more than error
+  // Expected run time ratio default/chosen; one in ten (of forms one in five) is below gain by more than error.
+  double gain = 1, error = 0;
   bool applied = false;
   std::string note;  // why it was not ranked, or why its option was dropped
 };

@@ -11,7 +11,7 @@ namespace hone::request {
 // a home folder.
 std::string database_path(const std::string& given);
 
-Database open_database(const std::string& given);           // created, with its folder, if there is none
+Database open_database(const std::string& given);  // created, with its folder, if there is none
 // Read only unless `writable`; throws Error when there is none.
 Database open_existing_database(const std::string& given, bool writable = false);
 

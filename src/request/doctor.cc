@@ -247,7 +247,8 @@ Check gains_check(const std::string& models, const std::string& machine) {
       return {"known gains", CheckStatus::Ok,
               fmt::format("{}: {} kernels of {} programs", machine, gains.kernels, gains.programs)};
     return {"known gains", CheckStatus::Warning, fmt::format("none of machines like this ({})", machine),
-            "hone optimize takes those of similar machines, if there are, and lets a duel decide; hone tune measures anyway"};
+            "hone optimize takes those of similar machines, if there are, and lets a duel decide; hone tune measures "
+            "anyway"};
   });
 }
 

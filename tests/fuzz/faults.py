@@ -16,6 +16,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "cli"), str(ROOT / "bench")]
@@ -239,3 +240,17 @@ class Trial:
             return [*found, "the database cannot be read"]
         lost = collections.Counter(table for table, _ in (self.committed - rows).elements())
         return [*found, *(f"{count} committed rows of {table} are lost or changed" for table, count in lost.items())]
+
+
+def finish(run: Callable[[], None], table: Callable[[], str], rows: list[dict]) -> int:
+    """Runs what adds rows until it ends or Ctrl-C, prints the table, and gives the exit status."""
+    interrupted = False
+    try:
+        run()
+    except KeyboardInterrupt:
+        interrupted = True
+        print("interrupted: finished rows are kept", file=sys.stderr)
+    print(table())
+    if any(row["problems"] for row in rows):
+        return 1
+    return 130 if interrupted else 0

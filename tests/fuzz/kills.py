@@ -126,16 +126,7 @@ def main() -> int:
     parser.add_argument("--hone", type=pathlib.Path, default=faults.ROOT / "build" / "hone")
     options = parser.parse_args()
     rows = harness.read_jsonl(options.jsonl) if options.jsonl else []
-    interrupted = False
-    try:
-        run(options, rows)
-    except KeyboardInterrupt:
-        interrupted = True
-        print("interrupted: finished rows are kept", file=sys.stderr)
-    print(table(rows))
-    if any(row["problems"] for row in rows):
-        return 1
-    return 130 if interrupted else 0
+    return faults.finish(lambda: run(options, rows), lambda: table(rows), rows)
 
 
 if __name__ == "__main__":

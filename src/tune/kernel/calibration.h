@@ -45,7 +45,7 @@ struct RankedGain {
 struct AcceptanceThreshold {
   double from = std::numeric_limits<double>::infinity();  // predicted margin; infinite = never
   double gain = 0;                                        // expected: the mean over the kernels from there on
-  double low = 0;                                         // reached by all of them but a share: nine in ten, see below
+  double low = 0;                                         // reached by all of them but a share (kUnchecked)
   int kernels = 0, programs = 0;                          // from there on
   int seen = 0;                                           // kernels in all
 
