@@ -10,7 +10,7 @@ CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*
 # Set-up is several targets, and one at a time writes .venv.
 .NOTPARALLEL:
 
-.PHONY: form-gains fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz sanitize build train-tools demo test wheel bench corpus examples reference lint tidy format clean
+.PHONY: form-gains varied-model fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz sanitize build train-tools demo test wheel bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -127,6 +127,15 @@ form-gains: setup-models setup-bench dataset
 	  --programs $(BUILD)/data/forms/programs.json --machine =$(BUILD)/data/fusion/amd-epyc-2-cores \
 	  --machine avx2=$(BUILD)/data/fusion/amd-epyc-2-cores-at-most-avx2 --tool $(BUILD)/bench_variants --rows-tool $(BUILD)/bench_kernel_rows \
 	  --hone $(BUILD)/hone --models data/models --work $(BUILD)/forms --out data/models/form-gains.json
+
+# Trains the trees that predict kernels of other layouts and forms (layouts in hone tune and hone optimize): a minute.
+varied-model: setup-bench dataset
+	cmake --build $(BUILD) --target bench_kernel_rows
+	for name in layout form; do $(PYTHON) scripts/dataset.py unpack data/$$name-kernels.db.xz $(BUILD)/data/$$name-kernels.db && \
+	  rm -rf $(BUILD)/data/$$name-kernels && $(BUILD)/hone collect export --db $(BUILD)/data/$$name-kernels.db --kind fusion --each-host \
+	    -o $(BUILD)/data/$$name-kernels || exit 1; done
+	$(PYTHON) scripts/train_kernels.py $(BUILD)/data/fusion/* $(BUILD)/data/layout-kernels/amd* $(BUILD)/data/form-kernels/* \
+	  $(BUILD)/data/layout-kernels/intel* $(SPLIT) --tool $(BUILD)/bench_kernel_rows --out data/models/varied/seed-0.safetensors
 
 # The tables of docs/results/cost-model.md: trees for both splits, for unseen machines and for learning curves, half an hour on one core.
 tables-perf-model: setup-bench dataset

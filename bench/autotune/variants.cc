@@ -2,14 +2,18 @@
 // that hone optimize chooses (scripts/calibrate_forms.py).
 //
 //   bench_variants measure PROGRAM [MAX_ISA [TRANSITION]]
+//   bench_variants layouts PROGRAM [MAX_ISA [MOST]]
 //   bench_variants predict PROGRAM ROWS MACHINE_FOLDER MODEL
 //
-// `measure` prints a JSON object for each change of one operation, and of all of a family together, that leads to another program.
+// `measure` prints a JSON object for each change of one operation, and of all of a family together, that leads to another program; `layouts`
+// for each layout of one instruction, those that move most bytes first, until MOST programs have run.
 // `predict` reads such rows and prints those of the program with their margins (optimize/forms.h). MODEL: a folder of trees of run times; MACHINE_FOLDER: a data set of the machine.
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -19,10 +23,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "data/layout_space.h"
 #include "features/machine_record.h"
 #include "optimize/forms.h"
 #include "report/program_file.h"
 #include "tune/program/fusion_model.h"
+#include "tune/program/predicted_layouts.h"
 #include "tune/session/session.h"
 
 using namespace hone;
@@ -61,30 +67,50 @@ void print(const json& row) {
   std::fflush(stdout);
 }
 
-// Changes of one transition only, where it is given.
-void measure(const std::string& path, const std::string& max_isa, const std::string& transition) {
-  const auto session = opened(path, max_isa);
-  const Lowered plain = session->lower({}, false);
-  std::set<std::string> seen{plain.fingerprint};
+// Round by round over the instructions, as they are predicted (tune/program/predicted_layouts.h).
+std::vector<Variant> layouts_of(tune::Session& session) {
+  const LayoutSpace layouts = layout_space_from(session.list_layouts(), LayoutsOf::All);
+  std::map<std::string, std::string> opcodes;
+  for (size_t i = 0; i < layouts.nodes.size(); ++i)
+    opcodes[layouts.space.dimensions[i].key] = layouts.graph.nodes[layouts.nodes[i]].opcode;
+  std::vector<Variant> variants;
+  for (const Decision& d : tune::single_layouts(layouts.space.dimensions))
+    variants.push_back({"layout " + opcodes.at(d.key), to_text(Decisions{d}), {d}});
+  return variants;
+}
+
+// What leads to another program, until `most` have run.
+void measure(tune::Session& session, const std::string& path, const std::vector<Variant>& variants, int most) {
+  std::set<std::string> seen{session.lower({}, false).fingerprint};
+  const std::string& max_isa = session.target().max_isa;
   const std::string machine = features::this_machine_class(1, max_isa);
   const tune::Duel duel{.min_rounds = 6, .max_rounds = 40, .budget_ms = 400, .precision = 0.01, .limit_s = 60};
-  for (const Variant& v : variants_of(plain.dimensions)) {
-    if (!transition.empty() && v.transition != transition) continue;
+  for (const Variant& v : variants) {
+    if (most == 0) break;
     json row = {{"program", name_of(path)},
                 {"transition", v.transition},
                 {"what", v.what},
                 {"max_isa", max_isa},
                 {"machine", machine}};
     try {
-      if (!seen.insert(session->lower(v.decisions, false).fingerprint).second) continue;
-      const tune::Measurement m = session->measure_program(v.decisions, {}, duel);
+      if (!seen.insert(session.lower(v.decisions, false).fingerprint).second) continue;
+      const tune::Measurement m = session.measure_program(v.decisions, {}, duel);
       row["outcome"] = tune::outcome_name(m.outcome);
       if (m.ok()) row.update({{"ratio", m.ratio}, {"low", m.ratio_low}, {"high", m.ratio_high}, {"ns", m.baseline_ns}});
     } catch (const Error& e) {
       row["outcome"] = e.what();
     }
     print(row);
+    --most;
   }
+}
+
+// Changes of one transition only, where it is given.
+void measure(const std::string& path, const std::string& max_isa, const std::string& transition) {
+  const auto session = opened(path, max_isa);
+  std::vector<Variant> variants = variants_of(session->lower({}, false).dimensions);
+  if (!transition.empty()) std::erase_if(variants, [&](const Variant& v) { return v.transition != transition; });
+  measure(*session, path, variants, std::numeric_limits<int>::max());
 }
 
 using RowKey = std::tuple<std::string, std::string, std::string>;  // program, transition, what
@@ -112,7 +138,13 @@ void predict(const std::string& path, const std::string& rows_path, const std::s
   const Lowered plain = session->lower({}, false);
   const features::Cpu& cpu = machine->properties;
   const optimize::PredictedRun own = optimize::predicted_run(*model, plain, cpu);
-  for (const Variant& v : variants_of(plain.dimensions)) {
+  std::vector<Variant> variants = variants_of(plain.dimensions);
+  // Of a layout the row says the decision itself.
+  for (const auto& [key, row] : rows)
+    if (auto decisions = try_decisions_from_text(std::get<2>(key));
+        decisions && !decisions->empty() && decisions->front().kind == DecisionKind::Layout)
+      variants.push_back({std::get<1>(key), std::get<2>(key), *decisions});
+  for (const Variant& v : variants) {
     const auto found = rows.find({name_of(path), v.transition, v.what});
     if (found == rows.end() || found->second.value("outcome", "") != "ok") continue;
     json row = found->second;
@@ -131,11 +163,15 @@ int run(int argc, char** argv) {
   const std::string what = argc > 2 ? argv[1] : "";
   if (what == "measure" && argc <= 5) {
     measure(argv[2], argc > 3 ? argv[3] : "", argc > 4 ? argv[4] : "");
+  } else if (what == "layouts" && argc <= 5) {
+    const auto session = opened(argv[2], argc > 3 ? argv[3] : "");
+    measure(*session, argv[2], layouts_of(*session), argc > 4 ? std::atoi(argv[4]) : 60);
   } else if (what == "predict" && argc == 6) {
     predict(argv[2], argv[3], argv[4], argv[5]);
   } else {
     std::fprintf(stderr,
-                 "bench_variants measure PROGRAM [MAX_ISA [TRANSITION]] | predict PROGRAM ROWS MACHINE_FOLDER MODEL\n");
+                 "bench_variants measure PROGRAM [MAX_ISA [TRANSITION]] | layouts PROGRAM [MAX_ISA [MOST]] | predict "
+                 "PROGRAM ROWS MACHINE_FOLDER MODEL\n");
     return 2;
   }
   return 0;

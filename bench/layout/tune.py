@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The gain of layouts in `hone tune --decide layout`: ranked by the model that comes with hone, drawn at random, and
-searched greedily, each with the same budget, on the held-out programs of data/splits/layout.txt. A ratio is that of the
-final duels against default XLA, 1 if nothing was confirmed. Each run is one row of a file; finished rows are not run
-again.
+"""The gain of layouts in `hone tune`, each way with the same budget, on the held-out programs of a split.
+
+With `--decide layout` they are ranked by the model that comes with hone, drawn at random, and searched greedily; beside
+all other decisions they are decided (`--ways all`) or left out (`all but layouts`). A ratio is that of the final duels
+against default XLA, 1 if nothing was confirmed. Each run is one row of a file; finished rows are not run again.
 """
 
 import argparse
@@ -16,15 +17,17 @@ from harness import ROOT, HoneError, Program, call_hone, geometric_mean, isa_wor
 
 KEYS = ("name", "way", "budget", "seed")
 WAYS = {
-    "ranked": [],
-    "random": ["--layout-model", "none", "--strategy", "random"],
-    "greedy": ["--layout-model", "none", "--strategy", "greedy"],
+    "ranked": ["--decide", "layout"],
+    "random": ["--decide", "layout", "--layout-model", "none", "--strategy", "random"],
+    "greedy": ["--decide", "layout", "--layout-model", "none", "--strategy", "greedy"],
+    "all": [],
+    "all but layouts": ["--layout-model", "none"],
 }
 FIELDS = ("speedup", "speedup_interval", "candidates", "failed", "rejected", "seconds", "verified")
 
 
 def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
-    arguments = ["tune", program.path, "--threads", 1, "--decide", "layout", *WAYS[row["way"]]]
+    arguments = ["tune", program.path, "--threads", 1, *WAYS[row["way"]]]
     arguments += ["--budget", row["budget"], "--seed", row["seed"], "--quiet", *isa_words(options)]
     if program.weights:
         arguments += ["--weights", program.weights]
@@ -36,6 +39,7 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
             row["error"] = str(error)
             return
     row.update({field: answer[field] for field in FIELDS}, decisions=len(answer["decisions"]))
+    row["layouts"] = [d for d in answer["decisions"] if d.startswith("layout ")]
 
 
 def cell(row: dict) -> str:
@@ -67,7 +71,7 @@ def main() -> int:
     add_options(parser, "layout")
     parser.set_defaults(split=ROOT / "data" / "splits" / "layout.txt")
     parser.add_argument("--budget", default="60s", help="of each search (default 60s)")
-    parser.add_argument("--ways", default=",".join(WAYS), help=f"of {', '.join(WAYS)}")
+    parser.add_argument("--ways", default="ranked,random,greedy", help=f"of {', '.join(WAYS)}")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     check_options(parser, options)

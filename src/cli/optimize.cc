@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "cli/optimize_command.h"
+#include "cost/run_time_model.h"
+#include "cost/shipped.h"
 #include "features/machine_record.h"
 #include "optimize/calibrate.h"
 #include "optimize/forms.h"
@@ -21,6 +23,8 @@ namespace hone::cli {
 namespace {
 
 using nlohmann::json;
+
+constexpr double kLayoutsSeconds = 1;  // of predicting them
 
 json kernel_json(const optimize::OptimizedKernel& k) {
   json row = {{"name", k.name},
@@ -50,11 +54,13 @@ json guard_json(const optimize::OptimizeReport& r) {
 }
 
 json optimize_json(const optimize::OptimizeReport& r, const report::TuneReport& report, const std::string& model) {
-  json kernels = json::array(), rewrites = json::array(), operations = json::array(), forms = json::array();
+  json kernels = json::array(), rewrites = json::array(), operations = json::array(), forms = json::array(),
+       layouts = json::array();
   for (const optimize::OptimizedKernel& k : r.kernels) kernels.push_back(kernel_json(k));
   for (const optimize::OptimizedKernel& k : r.rewrites) rewrites.push_back(kernel_json(k));
   for (const optimize::OptimizedKernel& k : r.operations) operations.push_back(kernel_json(k));
   for (const optimize::OptimizedKernel& k : r.forms) forms.push_back(kernel_json(k));
+  for (const optimize::OptimizedKernel& k : r.layouts) layouts.push_back(kernel_json(k));
   json j = {{"program", report.program},
             {"fingerprint", report.fingerprint},
             {"instructions", r.instructions},
@@ -63,6 +69,7 @@ json optimize_json(const optimize::OptimizeReport& r, const report::TuneReport& 
             {"rewrites", std::move(rewrites)},
             {"operations", std::move(operations)},
             {"forms", std::move(forms)},
+            {"layouts", std::move(layouts)},
             {"applied", r.decisions.size()},
             {"verified", r.verified},
             {"guard", guard_json(r)},
@@ -99,6 +106,8 @@ void print_optimized(const optimize::OptimizeReport& r, const report::TuneReport
   const auto forms = std::count_if(r.operations.begin(), r.operations.end(), [](auto& k) { return k.applied; });
   if (!r.operations.empty())
     fmt::print("  {} of {} convolutions and dots in another form\n", forms, r.operations.size());
+  for (const optimize::OptimizedKernel& k : r.layouts)
+    if (k.applied) fmt::print("  layout of {:<52.52} {} {:.3f}x in a duel\n", k.name, k.chosen, k.gain);
   for (const optimize::OptimizedKernel& k : r.forms)
     if (k.applied) fmt::print("  {:<60.60} {} {:.3f}x expected\n", k.name, k.chosen, k.gain);
   fmt::print("  {} of {} kernels compiled with another option; outputs {}\n", rows.size(), r.kernels.size(),
@@ -164,6 +173,18 @@ void add_note_of_gains(const char* what, const tune::Calibration& gains, const s
                                gains.machine, machine));
 }
 
+// Null without a model of what layouts lead to.
+optimize::PredictedLayouts predicted_layouts(const OptimizeCommand& c, OpenedProgram& opened,
+                                             std::unique_ptr<tune::FusionModel>& model) {
+  const std::string weights = cost::shipped_model(tune::kVariedModel, c.models);
+  if (weights.empty()) return nullptr;
+  model = std::make_unique<tune::FusionModel>(
+      cost::open_run_time_model(weights, c.program->threads_used(), c.program->max_isa));
+  return [session = opened.session.get(), &model](const Decisions& under) {
+    return tune::predict_layouts(*session, under, *model, kLayoutsSeconds);
+  };
+}
+
 optimize::OptimizeReport optimize_opened(const OptimizeCommand& c, OpenedProgram& opened, cost::KernelRanker& ranker,
                                          const tune::Calibration& gains) {
   ProgressOptions shown;
@@ -184,6 +205,8 @@ optimize::OptimizeReport optimize_opened(const OptimizeCommand& c, OpenedProgram
   if (forms.run_times)
     options.predict = [&](const Lowered& l) { return optimize::predicted_run(*forms.run_times, l, cpu); };
   options.form_gains = forms.gains;
+  std::unique_ptr<tune::FusionModel> varied;
+  if (!c.no_layouts && guards(c)) options.layouts = predicted_layouts(c, opened, varied);
   optimize::OptimizeReport result = optimize::optimize_program(*opened.session, ranker, gains, options);
   if (forms.run_times) add_note_of_gains("forms", forms.gains, machine, result);
   return result;
@@ -272,6 +295,7 @@ Runner declare_optimize(CLI::App& app) {
   app.add_option(
       "--max-options", c->options.max_options,
       "most options of one kernel that are ranked, 0 = all (default 24: as many as the calibration is about)");
+  app.add_flag("--no-layouts", c->no_layouts, "leave layouts as XLA assigns them");
   app.add_flag("--no-forms", c->no_forms,
                "leave reductions, attention and other operations in the form that XLA gives them");
   app.add_option(

@@ -19,7 +19,7 @@ struct OptimizeCommand {
   std::string out, tile_model = "shipped", operation_model = "shipped", gains, models;
   std::string guard = "1s";
   optimize::OptimizeOptions options;
-  bool no_forms = false, no_verify = false, rank_only = false, force = false, judge = false;
+  bool no_forms = false, no_layouts = false, no_verify = false, rank_only = false, force = false, judge = false;
   std::vector<std::string> calibrate;                // data sets
   std::string rewrites, split, part = "validation";  // manifest of a calibration
   std::string form_rows;

@@ -47,7 +47,7 @@ class WorkerSource : public KernelSource {
     return found;
   }
   std::vector<Decisions> layouts(int count, uint64_t seed) override {
-    const LayoutSpace found = layout_space_from(session_.list_layouts());
+    const LayoutSpace found = layout_space_from(session_.list_layouts(), LayoutsOf::All);
     std::vector<Decisions> layouts;
     for (const Choice& choice : sample_layouts(found.space, count, seed))
       layouts.push_back(found.space.decisions(choice));

@@ -14,11 +14,15 @@ namespace hone {
 
 namespace {
 
+bool is_in_data_set(const std::string& opcode) {
+  return opcode == "dot" || opcode == "convolution" || opcode == "reshape" || opcode == "transpose";
+}
+
 constexpr int kTriesPerSample = 200;  // failed tries before a space counts as exhausted
 
 }  // namespace
 
-LayoutSpace layout_space_from(const wire::ListLayoutsReplyT& reply) {
+LayoutSpace layout_space_from(const wire::ListLayoutsReplyT& reply, LayoutsOf of) {
   LayoutSpace out;
   out.graph = read_hlo_graph({reinterpret_cast<const char*>(reply.module_proto.data()), reply.module_proto.size()});
   std::map<std::string, int64_t> nodes;
@@ -30,6 +34,7 @@ LayoutSpace layout_space_from(const wire::ListLayoutsReplyT& reply) {
     const auto node = nodes.find(dimension.key);
     if (node == nodes.end())
       throw InternalError("a layout's instruction is not in the worker's graph: " + dimension.key);
+    if (of == LayoutsOf::DataSet && !is_in_data_set(out.graph.nodes[node->second].opcode)) continue;
     found.emplace_back(node->second, std::move(dimension));
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -20,8 +20,12 @@ struct LayoutSpace {
   std::vector<int64_t> nodes;  // of each dimension, in graph
 };
 
+// Of which instructions: those that the TpuGraphs data set configures (dots, convolutions, reshapes, transposes), or also reductions,
+// broadcasts, concatenations and gathers of at least 4 KiB.
+enum class LayoutsOf { DataSet, All };
+
 // From Session::list_layouts(). The dimensions are in the order of their nodes.
-LayoutSpace layout_space_from(const wire::ListLayoutsReplyT& reply);
+LayoutSpace layout_space_from(const wire::ListLayoutsReplyT& reply, LayoutsOf of = LayoutsOf::DataSet);
 
 // Random layouts for a random subset of instructions; XLA chooses the others. The subset's size is log-uniform.
 Choice random_layouts(const Space& space, Rng& rng);

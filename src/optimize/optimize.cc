@@ -13,6 +13,7 @@
 #include "graph/decision_family.h"
 #include "graph/kernel_option.h"
 #include "graph/operation_key.h"
+#include "optimize/described.h"
 #include "tune/kernel/kernel_moves.h"
 #include "tune/program/confirm.h"
 #include "tune/session/decision_list.h"
@@ -28,43 +29,8 @@ constexpr tune::Duel kOnce{.min_rounds = 1, .max_rounds = 1, .budget_ms = 0, .pr
 // Ends early where the choices are surely slower.
 constexpr tune::Duel kGuard{.min_rounds = 4, .max_rounds = 200, .precision = 0.01, .abandon_ratio = 0.97};
 
-OptimizedKernel described(const Kernel& kernel, double share) {
-  OptimizedKernel o;
-  o.fingerprint = kernel.fingerprint;
-  o.name = kernel.name;
-  o.kind = kernel.kind;
-  o.count = kernel.count;
-  o.options = static_cast<int>(kernel.dimension.options.size());
-  o.share = share;
-  o.decision = kernel.dimension.kind;
-  o.key = kernel.dimension.key;
-  o.default_value = o.chosen = kernel.default_value();
-  return o;
-}
-
-// An operation, still in its default form.
-OptimizedKernel described(const Dimension& d, const std::string& kind) {
-  OptimizedKernel o;
-  o.name = o.key = d.key;
-  o.kind = kind;
-  o.options = static_cast<int>(d.options.size());
-  o.decision = d.kind;
-  o.default_value = o.chosen = d.options[d.default_option];
-  return o;
-}
-
 bool is_tiled(const Kernel& kernel, const std::string& option) {
   return option == kernel.default_value() ? !kernel.default_tile.empty() : !KernelOption::parse(option).tile.empty();
-}
-
-void take(const std::string& transition, const tune::AcceptanceThreshold& threshold, const std::string& option,
-          double margin, OptimizedKernel& into) {
-  into.applied = true;
-  into.transition = transition;
-  into.chosen = option;
-  into.margin = margin;
-  into.gain = std::exp(threshold.gain);
-  into.error = into.gain - std::exp(threshold.low);
 }
 
 void choose(const std::map<std::string, tune::PredictedMargin>& margins, const std::vector<std::string>& options,
@@ -148,16 +114,6 @@ bool is_calibrated(const Dimension& d, const cost::OperationRanker& ranker) {
   });
 }
 
-// An operation of a chosen form. A family that changes as one shares its gain.
-OptimizedKernel described(const ChosenForm& form, const Decision& decision, const std::vector<Dimension>& dimensions) {
-  const auto d = std::find_if(dimensions.begin(), dimensions.end(),
-                              [&](const Dimension& of) { return of.kind == decision.kind && of.key == decision.key; });
-  OptimizedKernel o = described(*d, form.transition);
-  o.count = d->count;
-  take(form.transition, form.threshold, decision.value, form.margin, o);
-  return o;
-}
-
 // Chooses and checks the decisions of one program.
 class Optimizer {
  public:
@@ -186,6 +142,7 @@ class Optimizer {
     report_.ranking_s = seconds_since(start);
     start = steady_s();
     if (options_.verify) verify(plain.kernels);
+    if (guards() && report_.verified && options_.layouts) try_layouts();
     report_.verifying_s = seconds_since(start);
     start = steady_s();
     report_.decisions = applied();
@@ -224,7 +181,8 @@ class Optimizer {
 
   Decisions applied() const {
     Decisions decisions;
-    for (const auto* chosen : {&report_.rewrites, &report_.operations, &report_.forms, &report_.kernels})
+    for (const auto* chosen :
+         {&report_.rewrites, &report_.operations, &report_.forms, &report_.kernels, &report_.layouts})
       for (const OptimizedKernel& k : *chosen) {
         if (!k.applied) continue;
         decisions.push_back({k.decision, k.key, k.chosen});
@@ -242,15 +200,41 @@ class Optimizer {
     const Decisions decisions = applied();
     tune::Duel duel = kOnce;
     duel.limit_s = options_.verify_limit_s;
-    if (guards() && !decisions.empty()) {
-      duel = kGuard;
-      duel.budget_ms = 1000 * options_.guard_s;
-      duel.limit_s = kGuard.min_rounds * options_.verify_limit_s + options_.guard_s;
-    }
+    if (guards() && !decisions.empty()) duel = guard();
     tune::Measurement m = measurer_.measure_program(decisions, {}, duel);
     if (!m.ok() || decisions.empty() || !gains(m)) return m;
     const tune::Measurement others = tune::verify_on_other_inputs(measurer_, decisions, m);
     return others.ok() ? m : others;
+  }
+
+  tune::Duel guard() const {
+    tune::Duel duel = kGuard;
+    duel.budget_ms = 1000 * options_.guard_s;
+    duel.limit_s = kGuard.min_rounds * options_.verify_limit_s + options_.guard_s;
+    return duel;
+  }
+
+  // After all else, whose kernels they change: beside what was chosen, and then all together beside default XLA.
+  void try_layouts() {
+    const Decisions before = applied();
+    std::vector<tune::PredictedLayout> predicted;
+    try {
+      predicted = options_.layouts(before);
+    } catch (const Error& e) {
+      spdlog::debug("layouts stay XLA's: {}", e.what());
+      return;
+    }
+    const auto wins = [this](const tune::Measurement& m) { return gains(m); };
+    for (const ChosenLayout& won : choose_layouts(measurer_, before, predicted, guard(), wins))
+      report_.layouts.push_back(described(won));
+    if (report_.layouts.empty()) return;
+    const tune::Measurement all = check();
+    report_.guarded = all.ok() && gains(all);
+    if (report_.guarded)
+      report_.check = all;
+    else
+      for (OptimizedKernel& layout : report_.layouts) drop(layout, "the program is not faster with it");
+    report_.guarded = !applied().empty();
   }
 
   // Surely faster, by what another process may be off.

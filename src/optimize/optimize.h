@@ -9,6 +9,7 @@
 #include "cost/kernel_ranker.h"
 #include "cost/operation_ranker.h"
 #include "optimize/forms.h"
+#include "optimize/layouts.h"
 #include "tune/kernel/calibration.h"
 #include "tune/session/measurer.h"
 
@@ -23,6 +24,8 @@ struct OptimizeOptions {
   // Predicts the run of a lowered program, for the other forms and their known gains; throws Error. Null = they stay as they are.
   std::function<PredictedRun(const Lowered&)> predict = nullptr;
   tune::Calibration form_gains = {};
+  // Layouts that are predicted to be faster; each has a duel. Null = they stay XLA's, as without a guard.
+  PredictedLayouts layouts = nullptr;
   bool verify = true;  // compile and run once, and compare the outputs with default XLA's
   double verify_limit_s = 300;
   // Of a duel against default XLA, which the choices must win by 1 %: else those of one kind after the other are given up. 0 = none,
@@ -60,6 +63,8 @@ struct OptimizeReport {
   std::vector<OptimizedKernel> operations;
   // Other forms by the whole program's predicted time; one for each operation; `gain` is the whole program's.
   std::vector<OptimizedKernel> forms;
+  // One for each instruction with another layout; `gain` is measured, over the program without it.
+  std::vector<OptimizedKernel> layouts;
   Lowered lowered;           // under the decisions
   int64_t instructions = 0;  // of default XLA's lowered module
   bool verified = false;     // the outputs were compared, and are default XLA's

@@ -11,6 +11,7 @@
 #include "base/isa.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "cost/run_time_model.h"
 #include "cost/shipped.h"
 #include "data/postgres.h"
 #include "graph/layout_choice.h"
@@ -18,6 +19,7 @@
 #include "passorder/pass_walk.h"
 #include "request/database_file.h"
 #include "tune/program/outer_search.h"
+#include "tune/program/predicted_layouts.h"
 
 namespace hone::request {
 
@@ -26,7 +28,8 @@ namespace {
 constexpr double kProposalShare = 0.05;  // of the budget, for orders of passes
 // Measuring orders takes 1 to 4 s and seldom pays off: short searches spend that time better elsewhere.
 constexpr double kPassesFromSeconds = 120;
-constexpr int kLayoutsWithoutModel = 6;
+constexpr double kLayoutShare = 0.05;  // of the budget, for the lowering of layouts
+constexpr int kLayoutsWithoutModel = 6, kMostPredictedLayouts = 24;
 
 // In the folder of the database, or of the default one if it is a server: one file per machine, thread count and XLA.
 std::string adaption_path(const std::string& database_file, const Record& conditions) {
@@ -63,7 +66,7 @@ void SearchSetup::equip(tune::TuneOptions& options) {
   const bool asked = options.decide.contains(DecisionKind::Passes);
   if (asked || (options.decide.empty() && budget_s_ >= kPassesFromSeconds))
     options.outer.passes = [this] { return passes(); };
-  if (!options_.layout_model.empty() || options.decide.contains(DecisionKind::Layout))
+  if (!options_.layout_model.empty() || options_.predict_layouts || options.decide.contains(DecisionKind::Layout))
     options.outer.layouts = [this](const Decisions& under) { return layouts(under); };
 }
 
@@ -142,6 +145,7 @@ std::vector<tune::Alternative> SearchSetup::passes() {
 
 std::vector<tune::Alternative> SearchSetup::layouts(const Decisions& under) {
   try {
+    if (options_.predict_layouts) return predicted_layouts(under);
     const LayoutSpace space = layout_space_from(opened_.session->list_layouts(under));
     const auto& target = opened_.session->target();
     if (options_.layout_model.empty()) return tune::propose_layouts(space, {}, 0, kLayoutsWithoutModel, target.seed);
@@ -151,6 +155,19 @@ std::vector<tune::Alternative> SearchSetup::layouts(const Decisions& under) {
     spdlog::warn("tuning without layouts: {}", e.what());
     return {};
   }
+}
+
+std::vector<tune::Alternative> SearchSetup::predicted_layouts(const Decisions& under) {
+  const auto& target = opened_.session->target();
+  if (!varied_)
+    varied_ = std::make_unique<tune::FusionModel>(cost::open_run_time_model(
+        cost::shipped_model(tune::kVariedModel, options_.models), target.threads, target.max_isa));
+  const double seconds = std::clamp(kLayoutShare * budget_s_, 0.5, 10.0);
+  std::vector<tune::Alternative> alternatives;
+  for (const tune::PredictedLayout& layout :
+       tune::in_turns(tune::predict_layouts(*opened_.session, under, *varied_, seconds), kMostPredictedLayouts))
+    alternatives.push_back({"layout of " + layout.decision.key, {layout.decision}});
+  return alternatives;
 }
 
 nlohmann::json SearchSetup::report() const {

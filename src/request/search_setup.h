@@ -19,6 +19,7 @@ namespace hone::request {
 struct SearchSetupOptions {
   std::string decide = "all", pick = "expectation", layout_model;
   int layouts_measured = 16;
+  bool predict_layouts = false;  // propose those that are predicted to be faster; without a model of run times, none
   bool no_transfer = false, no_known = false, no_adaption = false;
   std::string models;  // folder that is searched first for the pass policy; empty = only the shipped one
 
@@ -46,6 +47,7 @@ class SearchSetup {
   const Database* open_known();
   std::vector<tune::Alternative> passes();
   std::vector<tune::Alternative> layouts(const Decisions& under);
+  std::vector<tune::Alternative> predicted_layouts(const Decisions& under);
 
   const SearchSetupOptions& options_;
   OpenedProgram& opened_;
@@ -54,7 +56,8 @@ class SearchSetup {
   std::optional<tune::Transfer> transfer_;
   std::unique_ptr<tune::Adaption> adaption_;
   std::unique_ptr<tune::AdaptedRanker> adapted_;
-  int similar_ = 0, asked_ = 0;  // kernels with a winner among similar ones; kernels searched
+  std::unique_ptr<tune::FusionModel> varied_;  // run times of kernels that other layouts lead to
+  int similar_ = 0, asked_ = 0;                // kernels with a winner among similar ones; kernels searched
 };
 
 }  // namespace hone::request

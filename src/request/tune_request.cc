@@ -13,6 +13,7 @@
 #include "request/known_result.h"
 #include "tune/kernel/calibration.h"
 #include "tune/program/layout_tuner.h"
+#include "tune/program/predicted_layouts.h"
 #include "tune/session/timeline.h"
 
 namespace hone::request {
@@ -75,6 +76,12 @@ std::string layout_model(const TuneRequest& request) {
   return model;
 }
 
+// Layouts beside other decisions are those that are predicted to be faster, unless a model, or none, is requested.
+bool predicts_layouts(const TuneRequest& request) {
+  return request.setup.layout_model.empty() && !request.setup.layouts_alone() &&
+         !cost::shipped_model(tune::kVariedModel, request.models).empty();
+}
+
 void check(const TuneRequest& request) {
   const std::set<DecisionKind> kinds = request.setup.kinds();
   const bool some = !kinds.empty();
@@ -124,6 +131,7 @@ struct Tuning::Work {
 };
 
 Tuning::Tuning(TuneRequest request) : request_(std::move(request)), start_(std::chrono::steady_clock::now()) {
+  request_.setup.predict_layouts = predicts_layouts(request_);
   request_.setup.layout_model = layout_model(request_);
   request_.setup.models = request_.models;
   ranker_ = tile_ranker(request_);

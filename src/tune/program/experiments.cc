@@ -32,7 +32,8 @@ constexpr int kFusionDuels = 40;             // of the first go
 constexpr int kLeastFusionDuels = 8;
 constexpr int kFusionRuns = 4;
 constexpr double kLeastOfWeights = 0.01;  // of a run's time
-constexpr double kProposeSeconds = 4;     // of the search for orders of passes
+constexpr double kProposeOrdersSeconds = 4;
+constexpr double kProposeLayoutsSeconds = 1.5;
 
 // What the touched time gained while `work` ran.
 template <class Work>
@@ -64,11 +65,17 @@ void try_alternative(TuneState& state, const Alternative& alternative) {
   if (m.ok() && m.ratio > kNearTheBest) state.contenders.push_back({alternative, m.ratio, to_text(state.best)});
 }
 
+struct Proposer {
+  const char* what;
+  double seconds;
+  std::vector<Alternative> (*ask)(TuneState&);
+};
+
 // The first of the proposals that were not tried yet. The first experiment also asks for the proposals.
 std::vector<Experiment> alternatives(const TuneState& state, std::optional<std::vector<Alternative>> TuneState::* list,
-                                     const std::string& what, std::vector<Alternative> (*ask)(TuneState&)) {
-  const auto try_first = [list, ask](TuneState& s) {
-    if (!(s.*list)) s.*list = ask(s);
+                                     const Proposer& proposer) {
+  const auto try_first = [list, proposer](TuneState& s) {
+    if (!(s.*list)) s.*list = proposer.ask(s);
     std::vector<Alternative>& open = *(s.*list);
     if (open.empty()) return;
     const Alternative first = open.front();
@@ -77,8 +84,9 @@ std::vector<Experiment> alternatives(const TuneState& state, std::optional<std::
   };
   const auto& known = state.*list;
   if (known && known->empty()) return {};
-  Experiment next = duel(state, known ? known->front().what : what, state.share_outside_libraries(), try_first);
-  if (!known) next.cost_s += kProposeSeconds;
+  Experiment next =
+      duel(state, known ? known->front().what : proposer.what, state.share_outside_libraries(), try_first);
+  if (!known) next.cost_s += proposer.seconds;
   return {std::move(next)};
 }
 
@@ -212,11 +220,14 @@ void walk_by_model(TuneState& state, const std::vector<Dimension>& edges, double
 }  // namespace
 
 std::vector<Experiment> orders_of_passes(const TuneState& state) {
-  return alternatives(state, &TuneState::passes, "an order of passes", ask_for_passes);
+  return alternatives(state, &TuneState::passes, {"an order of passes", kProposeOrdersSeconds, ask_for_passes});
 }
 
 std::vector<Experiment> layouts_of_program(const TuneState& state) {
-  return alternatives(state, &TuneState::layouts, "layouts", ask_for_layouts);
+  // Another order of passes leaves other instructions: layouts are those of the program under the best.
+  const TuneOptions& o = state.options;
+  if (o.outer.passes && o.decides(DecisionKind::Passes) && !(state.passes && state.passes->empty())) return {};
+  return alternatives(state, &TuneState::layouts, {"layouts", kProposeLayoutsSeconds, ask_for_layouts});
 }
 
 std::vector<Experiment> contenders_again(const TuneState& state) {

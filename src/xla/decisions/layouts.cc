@@ -1,5 +1,6 @@
 #include "decisions/layouts.h"
 
+#include "decisions/instruction_runs.h"
 #include "decisions/seam_state.h"
 #include "status.h"
 #include "xla_pch.h"
@@ -8,7 +9,9 @@ namespace hone::xla_side {
 namespace {
 
 constexpr size_t kMaxOptions = 48;  // of one instruction
-constexpr int64_t kMaxAxes = 6;     // the most that configurations of the TpuGraphs data set can describe
+constexpr double kMostRuns = 1e6;
+constexpr double kLeastBytes = 4096;  // of what is not configurable in the TpuGraphs data set
+constexpr int64_t kMaxAxes = 6;       // the most that configurations of the TpuGraphs data set can describe
 
 using Axes = std::vector<int64_t>;
 
@@ -53,6 +56,23 @@ void keep_batch_slowest(std::vector<Axes>& layouts, const google::protobuf::Repe
   std::erase_if(layouts, [](const Axes& axes) { return axes.back() != 0; });
 }
 
+double bytes_of(const xla::HloInstruction& op) {
+  double bytes = 0;
+  const auto add = [&](const xla::Shape& shape) {
+    if (shape.IsArray()) bytes += static_cast<double>(xla::ShapeUtil::ByteSizeOf(shape));
+  };
+  add(op.shape());
+  for (const auto* operand : op.operands()) add(operand->shape());
+  return bytes;
+}
+
+// What the TpuGraphs data set configures.
+bool is_in_data_set(xla::HloOpcode opcode) {
+  using xla::HloOpcode;
+  return opcode == HloOpcode::kDot || opcode == HloOpcode::kConvolution || opcode == HloOpcode::kReshape ||
+         opcode == HloOpcode::kTranspose;
+}
+
 struct Candidates {
   std::vector<Axes> output, input, kernel;
 };
@@ -76,6 +96,16 @@ Candidates candidates_of(const xla::HloInstruction& op) {
     case HloOpcode::kReshape:
     case HloOpcode::kTranspose:
       c = {layouts_of(op.shape()), layouts_of(op.operand(0)->shape()), {}};
+      break;
+    // What follows is not configurable in the TpuGraphs data set (data/layout_space.h).
+    case HloOpcode::kReduce:
+      if (op.shape().IsArray() && bytes_of(op) >= kLeastBytes)
+        c = {layouts_of(op.shape()), layouts_of(op.operand(0)->shape()), {}};
+      break;
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kConcatenate:
+    case HloOpcode::kGather:
+      if (bytes_of(op) >= kLeastBytes) c.output = layouts_of(op.shape());
       break;
     default:
       break;
@@ -110,16 +140,6 @@ std::vector<std::string> options_of(const Candidates& c) {
   std::vector<std::string> options;
   for (const LayoutChoice& choice : choices) options.push_back(to_text(choice));
   return options;
-}
-
-double bytes_of(const xla::HloInstruction& op) {
-  double bytes = 0;
-  const auto add = [&](const xla::Shape& shape) {
-    if (shape.IsArray()) bytes += static_cast<double>(xla::ShapeUtil::ByteSizeOf(shape));
-  };
-  add(op.shape());
-  for (const auto* operand : op.operands()) add(operand->shape());
-  return bytes;
 }
 
 void set_row_major(xla::ShapeProto& shape) {
@@ -178,13 +198,17 @@ void record_layout_listing(const xla::HloModule& module) {
   for (auto& computation : *proto.mutable_computations())
     for (auto& instruction : *computation.mutable_instructions()) set_row_major(*instruction.mutable_shape());
   space->module_proto = proto.SerializeAsString();
+  const InstructionRuns runs = runs_of(module);
+  std::vector<Dimension> others;
   for (const auto* computation : module.MakeNonfusionComputations())
     for (const auto* op : computation->MakeInstructionPostOrder()) {
       std::vector<std::string> options = options_of(candidates_of(*op));
       if (options.size() < 2) continue;
-      space->dimensions.push_back(
-          {DecisionKind::Layout, std::string(op->name()), std::move(options), 0, bytes_of(*op)});
+      const int count = static_cast<int>(std::clamp(runs.of(*op), 1.0, kMostRuns));
+      (is_in_data_set(op->opcode()) ? space->dimensions : others)
+          .push_back({DecisionKind::Layout, std::string(op->name()), std::move(options), 0, bytes_of(*op), count});
     }
+  space->dimensions.insert(space->dimensions.end(), others.begin(), others.end());
 }
 
 }  // namespace hone::xla_side

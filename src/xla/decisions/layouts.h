@@ -13,7 +13,9 @@ namespace hone::xla_side {
 
 struct LayoutListing {
   std::string module_proto;           // the module when XLA assigns layouts, every array row-major
-  std::vector<Dimension> dimensions;  // by instruction of that module; the first option is XLA's own
+  // By instruction of that module; the first option is XLA's own, `weight` the bytes that one run of the instruction reads and
+  // writes, `count` how often it runs.
+  std::vector<Dimension> dimensions;
 };
 
 // Read by the seam, like SeamTable: one module compiles at a time.

@@ -122,9 +122,10 @@ wire::ListKernelsReplyT Handlers::list_kernels(const wire::ListKernelsRequestT& 
 }
 
 wire::ListLayoutsReplyT Handlers::list_layouts(const wire::ListLayoutsRequestT& request) {
-  // Only decisions about passes before layout assignment affect the listing.
+  // Decisions that change which instructions there are when layouts are assigned, and what they are called.
   Decisions decisions = wire::from_wire(request.decisions);
-  std::erase_if(decisions, [](const Decision& d) { return d.kind != DecisionKind::Passes; });
+  std::erase_if(decisions,
+                [](const Decision& d) { return d.kind != DecisionKind::Passes && d.kind != DecisionKind::Rewrite; });
   const Program& p = program(request.program);
   const LayoutListing space =
       at_stage(Stage::Passes, [&] { return layout_listing(p.module(), target_of(request.target.get()), decisions); });
