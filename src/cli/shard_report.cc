@@ -24,6 +24,7 @@ struct Exchange {
 std::map<std::string, Exchange> exchanges(const ShardEstimate& estimate) {
   std::map<std::string, Exchange> out;
   for (const sharding::Collective& c : estimate.collectives) {
+    if (c.bytes == 0) continue;
     out[c.kind].count += c.runs;
     out[c.kind].bytes += c.runs * c.bytes;
   }
