@@ -156,6 +156,7 @@ json shard_json(const ShardAnswer& answer) {
   out["strategy"] = answer.command.strategy;
   out["one_device"] = estimate_json(answer.one_device);
   out["table"] = table;
+  out["batch"] = answer.space.program.batch;
   out["arguments"] = arguments_json(answer);
   out["products"] = products_json(answer);
   out["results"] = answer.completed.results;
