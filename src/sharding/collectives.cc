@@ -13,7 +13,8 @@ namespace {
 
 // Of XLA's collectives inside one process, measured with two devices (docs/results/sharding.md).
 constexpr double kHostWake = 25e-6, kHostBytesPerSecond = 3e9;
-constexpr int kHostWaits = 2;  // until all are there, and until all have copied
+constexpr int kHostWaits = 2;            // until all are there, and until all have copied
+constexpr double kHostNextArray = 3e-6;  // both waits again, of devices that have just met
 
 using Pairs = std::vector<std::pair<int, int>>;
 
@@ -61,8 +62,8 @@ std::vector<std::vector<int>> groups_beside(const std::vector<int>& group, int d
 double collective_seconds(const Collective& collective, const sim::Topology& topology) {
   const auto n = static_cast<double>(collective.devices.size());
   if (n < 2) return 0;
+  if (collective.bytes == 0) return topology.threads ? kHostNextArray : 0;
   const double waits = topology.threads ? kHostWaits * topology.threads->wake_seconds : 0;
-  if (collective.bytes == 0) return waits;
   const bool scatters =
       collective.kind == "reduce-scatter" || collective.kind == "all-to-all" || collective.kind == "ragged-all-to-all";
   const bool permutes = collective.kind == "collective-permute" || collective.kind == "collective-broadcast";

@@ -177,7 +177,7 @@ class AnswerTest(ShardTest):
             rows = {row["name"]: row for row in self.shard("sums", "--mesh", "2", "--steps", "1")["table"]}
             self.assertEqual(rows["data-parallel"]["collectives"], {"all-reduce": {"count": 1, "bytes": 4096 * 4}})
             seconds[arrays] = rows["data-parallel"]["collective_seconds"]
-        self.assertGreater(seconds[4], 2 * seconds[1])
+        self.assertGreater(seconds[4], seconds[1])
 
     def test_programs_that_are_divided_already_are_refused(self):
         (self.dir / "reduce.hlo").write_text(
