@@ -24,6 +24,7 @@ struct Exchange {
 std::map<std::string, Exchange> exchanges(const ShardEstimate& estimate) {
   std::map<std::string, Exchange> out;
   for (const sharding::Collective& c : estimate.collectives) {
+    if (c.bytes == 0) continue;
     out[c.kind].count += c.runs;
     out[c.kind].bytes += c.runs * c.bytes;
   }
@@ -155,6 +156,7 @@ json shard_json(const ShardAnswer& answer) {
   out["strategy"] = answer.command.strategy;
   out["one_device"] = estimate_json(answer.one_device);
   out["table"] = table;
+  out["batch"] = answer.space.program.batch;
   out["arguments"] = arguments_json(answer);
   out["products"] = products_json(answer);
   out["results"] = answer.completed.results;

@@ -65,6 +65,7 @@ class Reader {
     find_sources(entry_, own_parameters());
     find_products(entry_, false);
     classes_ = same_shape_classes(graph_);
+    find_users();
     assign_roles();
     assign_groups();
     return std::move(out_);
@@ -137,6 +138,12 @@ class Reader {
     node_of_[static_cast<int>(node.parameter_number)] = static_cast<int32_t>(&node - graph_.nodes.data());
   }
 
+  void find_users() {
+    users_.resize(graph_.nodes.size());
+    for (int32_t i = entry_.first; i < entry_.last; ++i)
+      for (int32_t operand : node(i).operands) users_[operand].push_back(i);
+  }
+
   void check_declared() const {
     if (!declared_) return;
     for (int number : *declared_)
@@ -153,6 +160,10 @@ class Reader {
   int weight_side(const Node& product) {
     const int left = sources_[product.operands.at(0)].parameter, right = sources_[product.operands.at(1)].parameter;
     if (declared_) return right >= 0 && is_declared(right) ? 1 : left >= 0 && is_declared(left) ? 0 : -1;
+    const auto rank = [&](int side) { return node(product.operands[side]).shape.dims.size(); };
+    // einsum of JAX has a weight on the left where that saves a transposition; data are not of fewer dimensions than what they meet.
+    const bool weight_on_left = left >= 0 && right < 0 && product.opcode == "dot" && rank(0) < rank(1);
+    if (weight_on_left && is_right_.emplace(left, true).first->second) return 0;
     if (left >= 0) is_right_.emplace(left, false);
     if (right < 0) return -1;
     return is_right_.emplace(right, true).first->second ? 1 : -1;
@@ -234,6 +245,41 @@ class Reader {
       if (parameter < 0) continue;
       if (n.opcode == "gather" || is_repeated(n)) found.insert(parameter);
     }
+    for (const auto& [parameter, at] : node_of_)
+      if (reads_a_part(at)) found.insert(parameter);
+    for (int parameter : repeated_after_arithmetic()) found.insert(parameter);
+    return found;
+  }
+
+  // A table of positions, of which a program of shorter sequences takes the first: the rows of a batch are all read.
+  bool reads_a_part(int32_t parameter) const {
+    const auto& dims = node(parameter).shape.dims;
+    int64_t rows = 0;
+    for (int32_t user : users_[parameter]) {
+      const Node& n = node(user);
+      if (n.opcode != "slice" && n.opcode != "dynamic-slice") return false;
+      if (n.operands[0] != parameter || n.shape.dims.at(0) == 1) return false;  // one row of a sequence of steps
+      rows += n.shape.dims.at(0);
+    }
+    return rows > 0 && rows < dims.at(0);
+  }
+
+  // Parameters whose class (reshapes of ones connect) is repeated, and never along the rows of a larger array: scales and statistics of
+  // channels, which meet before they are repeated. Labels that are compared with each other are repeated both ways.
+  std::vector<int> repeated_after_arithmetic() const {
+    const std::vector<int32_t> classes = same_shape_classes(graph_, Reshapes::Ones);
+    std::set<int32_t> by_rows, otherwise;
+    for (int32_t i = entry_.first; i < entry_.last; ++i) {
+      const Node& n = node(i);
+      if (n.opcode != "broadcast" || n.shape.elements() == node(n.operands.at(0)).shape.elements()) continue;
+      const auto& from = node(n.operands[0]).shape.dims;
+      if (std::all_of(from.begin(), from.end(), [](int64_t d) { return d == 1; })) continue;
+      const bool rows = n.dimensions.at(0) == 0 && from[0] > 1;
+      (rows ? by_rows : otherwise).insert(classes[n.operands[0]]);
+    }
+    std::vector<int> found;
+    for (const auto& [parameter, at] : node_of_)
+      if (otherwise.contains(classes[at]) && !by_rows.contains(classes[at])) found.push_back(parameter);
     return found;
   }
 
@@ -243,17 +289,33 @@ class Reader {
     std::set<int32_t> classes;
     if (!declared_)
       for (int parameter : used_as_weights()) classes.insert(class_of(parameter));
-    std::map<int64_t, int> first_dimensions;
     for (Argument& a : out_.arguments) {
-      if (a.dims.empty()) continue;
-      const bool weight = declared_ ? is_declared(a.number) : classes.contains(class_of(a.number));
-      a.role = weight ? Role::Weight : Role::Data;
-      if (!weight) ++first_dimensions[a.dims[0]];
+      const int32_t at = node_of_.at(a.number);
+      const bool unused = users_[at].empty() && at != entry_.root;
+      const bool weight = declared_ ? is_declared(a.number) : unused || classes.contains(class_of(a.number));
+      const bool one = node(at).shape.elements() == 1;
+      if (!a.dims.empty() && (!one || is_declared(a.number))) a.role = weight ? Role::Weight : Role::Data;
     }
-    int most = 0;
-    for (const auto& [size, count] : first_dimensions)
-      if (count >= most) {
-        most = count;
+    find_batch();
+  }
+
+  // The first dimension of most shapes of data, of as many that of most bytes. Integers count twice, since weights are none. Vectors
+  // count where there is nothing else: each is more often of channels than of rows.
+  void find_batch() {
+    static const std::set<int32_t> kIntegers = {4, 5, 8, 9};  // xla.PrimitiveType: of 32 and 64 bits
+    const auto is_matrix = [](const Argument& a) { return a.role == Role::Data && a.dims.size() > 1; };
+    const bool any = std::any_of(out_.arguments.begin(), out_.arguments.end(), is_matrix);
+    std::set<std::vector<int64_t>> shapes;
+    std::map<int64_t, std::pair<int, int64_t>> found;
+    for (const Argument& a : out_.arguments)
+      if ((any ? is_matrix(a) : a.role == Role::Data) && shapes.insert(a.dims).second) {
+        found[a.dims[0]].first += kIntegers.contains(node(node_of_.at(a.number)).shape.element_type) ? 2 : 1;
+        found[a.dims[0]].second += a.bytes;
+      }
+    std::pair<int, int64_t> most;
+    for (const auto& [size, votes] : found)
+      if (votes > most) {
+        most = votes;
         out_.batch = size;
       }
   }
@@ -283,6 +345,7 @@ class Reader {
   const Computation& entry_;
   const std::optional<std::vector<int>>& declared_;
   std::vector<Source> sources_;                     // [nodes]
+  std::vector<std::vector<int32_t>> users_;         // [nodes], in the entry computation
   std::vector<bool> by_columns_;                    // [nodes]
   std::set<int32_t> with_sources_, with_products_;  // computations of loops that have been read
   std::map<int, int32_t> node_of_;

@@ -43,6 +43,11 @@ bool is_elementwise(const std::string& opcode) {
   return kOpcodes.contains(opcode);
 }
 
+std::vector<int64_t> without_ones(std::vector<int64_t> dims) {
+  std::erase(dims, 1);
+  return dims;
+}
+
 }  // namespace
 
 std::vector<uint64_t> forward_signatures(const HloGraph& graph) {
@@ -68,7 +73,7 @@ std::vector<uint64_t> forward_signatures(const HloGraph& graph) {
   return current;
 }
 
-std::vector<int32_t> same_shape_classes(const HloGraph& graph) {
+std::vector<int32_t> same_shape_classes(const HloGraph& graph, Reshapes reshapes) {
   const Computation& entry = graph.computations[graph.entry];
   std::vector<int32_t> parent(graph.nodes.size());
   std::iota(parent.begin(), parent.end(), 0);
@@ -78,9 +83,13 @@ std::vector<int32_t> same_shape_classes(const HloGraph& graph) {
   };
   for (int32_t i = entry.first; i < entry.last; ++i) {
     const Node& node = graph.nodes[i];
-    if (!is_elementwise(node.opcode) || node.shape.dims.empty()) continue;
-    for (int32_t operand : node.operands)
-      if (graph.nodes[operand].shape.dims == node.shape.dims) parent[find(i)] = find(operand);
+    const bool reshape = reshapes == Reshapes::Ones && node.opcode == "reshape";
+    if (!(reshape || is_elementwise(node.opcode)) || node.shape.dims.empty()) continue;
+    for (int32_t operand : node.operands) {
+      const std::vector<int64_t>& dims = graph.nodes[operand].shape.dims;
+      if (dims == node.shape.dims || (reshape && without_ones(dims) == without_ones(node.shape.dims)))
+        parent[find(i)] = find(operand);
+    }
   }
   for (size_t i = 0; i < parent.size(); ++i) parent[i] = find(static_cast<int32_t>(i));
   return parent;

@@ -13,7 +13,9 @@ namespace hone::sharding {
 std::vector<uint64_t> forward_signatures(const HloGraph& graph);
 
 // [nodes]: a representative of the nodes that elementwise operations of the entry computation connect with arrays of the same
-// shape: a weight, its gradient and the state that an optimiser keeps of it.
-std::vector<int32_t> same_shape_classes(const HloGraph& graph);
+// shape: a weight, its gradient and the state that an optimiser keeps of it. `Reshapes::Ones`: reshapes that add or drop dimensions of
+// one element connect, too, as a scale of channels and the variance it is divided by.
+enum class Reshapes { None, Ones };
+std::vector<int32_t> same_shape_classes(const HloGraph& graph, Reshapes reshapes = Reshapes::None);
 
 }  // namespace hone::sharding

@@ -64,6 +64,19 @@ ENTRY main {
 }
 """
 
+
+def sums(arrays: int, size: int) -> str:
+    """Each of some arrays is summed over its first dimension, two rows."""
+    lines = ["add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b) }", "ENTRY main {"]
+    lines.append("zero = f32[] constant(0)")
+    for i in range(arrays):
+        lines.append(f"p{i} = f32[2,{size}] parameter({i})")
+        lines.append(f"r{i} = f32[{size}] reduce(p{i}, zero), dimensions={{0}}, to_apply=add")
+    results = ", ".join(f"r{i}" for i in range(arrays))
+    lines.append(f"ROOT all = ({', '.join([f'f32[{size}]'] * arrays)}) tuple({results})")
+    return "HloModule sums\n" + "\n".join(lines) + "}"
+
+
 TUPLE = """HloModule pair
 
 ENTRY main {
@@ -151,6 +164,21 @@ class AnswerTest(ShardTest):
         for exchange in in_loop.values():
             self.assertEqual(exchange["count"] % 5, 0)
 
+    def test_a_batch_of_one_is_not_divided(self):
+        (self.dir / "one.hlo").write_text(MLP.replace("f32[64,", "f32[1,"))
+        answer = self.shard("one", "--mesh", "2", "--steps", "1")
+        self.assertEqual(answer["arguments"][0]["role"], "data")
+        self.assertEqual([row["name"] for row in answer["table"]][:2], ["replicated", "tensor-parallel"])
+
+    def test_combined_operands_are_exchanged_one_by_one(self):
+        seconds = {}
+        for arrays in (1, 4):
+            (self.dir / "sums.hlo").write_text(sums(arrays, 4096 // arrays))
+            rows = {row["name"]: row for row in self.shard("sums", "--mesh", "2", "--steps", "1")["table"]}
+            self.assertEqual(rows["data-parallel"]["collectives"], {"all-reduce": {"count": 1, "bytes": 4096 * 4}})
+            seconds[arrays] = rows["data-parallel"]["collective_seconds"]
+        self.assertGreater(seconds[4], seconds[1])
+
     def test_programs_that_are_divided_already_are_refused(self):
         (self.dir / "reduce.hlo").write_text(
             "HloModule m\nadd { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b) }\n"
@@ -220,6 +248,13 @@ class RunTest(ShardTest):
 
     def test_a_loop_with_two_results(self):
         self.check_measured(self.shard("loop", "--mesh", "2", "--steps", "5", "--run"))
+
+    def test_four_devices(self):
+        for mesh in ("2x2", "1x4"):
+            with self.subTest(mesh=mesh):
+                answer = self.shard("mlp", "--mesh", mesh, "--steps", "2", "--run", "--threads", "1")
+                self.check_measured(answer)
+                self.assertEqual(len(answer["table"]), 6)  # five rules and the answer
 
     def test_more_devices_than_cores(self):
         self.check_measured(self.shard("mlp", "--mesh", "2x4", "--steps", "5", "--run", "--threads", "1"))

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
+#include "sharding/baselines.h"
 #include "tests/sharding/graphs.h"
 
 namespace hone::sharding {
@@ -121,6 +122,82 @@ TEST_CASE("a bias is repeated over the rows, labels belong to them", "[sharding]
   CHECK(program.arguments[1].role == Role::Data);
   CHECK(program.arguments[2].role == Role::Data);
   CHECK(program.batch == 32);
+}
+
+TEST_CASE("of a table of positions the first are read, and what nothing reads is no data", "[sharding]") {
+  // A batch of one sequence: the table is not repeated, only added.
+  test::ShardGraph g;
+  const int32_t tokens = g.parameter("tokens", {1, 64}), embeddings = g.parameter("embeddings", {4000, 512}),
+                positions = g.parameter("positions", {256, 512});
+  g.parameter("head", {512, 4000});
+  g.parameter("step", {1});
+  const int32_t x = g.add("x", "gather", {1, 64, 512}, {embeddings, tokens});
+  const int32_t part = g.add("part", "slice", {64, 512}, {positions});
+  g.add("sum", "add", {1, 64, 512}, {x, g.add("r", "reshape", {1, 64, 512}, {part})});
+  const ProgramArguments program = read_arguments(g.graph(), std::nullopt);
+  CHECK(program.arguments[0].role == Role::Data);
+  for (int weight : {1, 2, 3}) CHECK(program.arguments[weight].role == Role::Weight);
+  CHECK(program.arguments[4].role == Role::Other);
+  CHECK(program.batch == 1);
+  for (const Baseline& rule : baselines(make_space(parse_mesh("2"), program, false)))
+    CHECK(rule.name != "data-parallel");
+}
+
+TEST_CASE("a grid of which several parts are read is data", "[sharding]") {
+  test::ShardGraph g;
+  const int32_t grid = g.parameter("grid", {64, 64});
+  g.add("sum", "add", {63, 64}, {g.add("up", "slice", {63, 64}, {grid}), g.add("down", "slice", {63, 64}, {grid})});
+  CHECK(read_arguments(g.graph(), std::nullopt).arguments[0].role == Role::Data);
+}
+
+TEST_CASE("scales of channels meet a variance before they are repeated", "[sharding]") {
+  test::ShardGraph g;
+  const int32_t x = g.parameter("x", {4, 32, 32, 16}), scale = g.parameter("scale", {16}),
+                average = g.parameter("average", {16}), labels = g.parameter("labels", {4});
+  const int32_t variance = g.add("variance", "reduce", {16}, {x});
+  g.add("moved", "add", {16}, {average, variance});
+  const int32_t deviation =
+      g.add("deviation", "rsqrt", {1, 1, 1, 16}, {g.add("v", "reshape", {1, 1, 1, 16}, {variance})});
+  const int32_t factor =
+      g.add("factor", "multiply", {1, 1, 1, 16}, {deviation, g.add("s", "reshape", {1, 1, 1, 16}, {scale})});
+  const int32_t wide = g.add("wide", "broadcast", {4, 32, 32, 16}, {g.add("f", "reshape", {16}, {factor})});
+  g.node(wide).dimensions = {3};
+  const int32_t normal = g.add("normal", "multiply", {4, 32, 32, 16}, {x, wide});
+  // Labels are compared with each other: repeated both ways.
+  const int32_t rows = g.add("rows", "broadcast", {4, 4}, {labels});
+  g.node(rows).dimensions = {0};
+  const int32_t columns = g.add("columns", "broadcast", {4, 4}, {g.add("c", "negate", {4}, {labels})});
+  g.node(columns).dimensions = {1};
+  g.add("out", "tuple", {}, {normal, g.add("same", "compare", {4, 4}, {rows, columns})});
+  const ProgramArguments program = read_arguments(g.graph(), std::nullopt);
+  CHECK(program.arguments[0].role == Role::Data);
+  CHECK(program.arguments[1].role == Role::Weight);
+  CHECK(program.arguments[2].role == Role::Weight);
+  CHECK(program.arguments[3].role == Role::Data);
+  CHECK(program.batch == 4);
+}
+
+TEST_CASE("a weight on the left of what has more dimensions is a weight", "[sharding]") {
+  test::ShardGraph g;
+  const int32_t w = g.parameter("w", {64, 64}), x = g.parameter("x", {8, 64, 192});
+  const int32_t dot = g.add("dot", "dot", {64, 8, 192}, {w, g.add("t", "tanh", {8, 64, 192}, {x})});
+  g.node(dot).dot.lhs_contracting = {0};
+  g.node(dot).dot.rhs_contracting = {1};
+  const ProgramArguments program = read_arguments(g.graph(), std::nullopt);
+  CHECK(program.arguments[0].role == Role::Weight);
+  CHECK(program.arguments[1].role == Role::Data);
+  CHECK(program.batch == 8);
+  CHECK(program.products[0].weight == 0);
+  CHECK(program.products[0].summed == Dims{0});
+  CHECK(program.products[0].kept == Dims{1});
+}
+
+TEST_CASE("the batch is the first dimension of most shapes", "[sharding]") {
+  test::ShardGraph g;
+  const int32_t x = g.parameter("x", {4, 96}), y = g.parameter("y", {4, 96, 8}), a = g.parameter("a", {128, 96}),
+                b = g.parameter("b", {128, 96}), c = g.parameter("c", {128, 96}), v = g.parameter("v", {512});
+  g.add("out", "tuple", {}, {x, y, a, b, c, v});
+  CHECK(read_arguments(g.graph(), std::nullopt).batch == 4);
 }
 
 TEST_CASE("weights that are declared are the weights", "[sharding]") {

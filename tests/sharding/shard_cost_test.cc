@@ -16,7 +16,8 @@ namespace {
 
 sim::Topology a_ring(int count, double gb_per_s, double latency_s) {
   sim::Topology out = host_devices(count, 1e9 * count);
-  out.links[0] = {"link", gb_per_s * 1e9, latency_s};
+  out.threads.reset();
+  for (sim::Link& link : out.links) link = {"link", gb_per_s * 1e9, latency_s};
   return out;
 }
 
@@ -43,6 +44,76 @@ TEST_CASE("collectives take the steps of a ring", "[sharding]") {
   CHECK(collective_seconds({"all-to-all", mega, first(4), 1}, ring) == Approx(3 * (1e-6 + 0.25e-3)));
   CHECK(collective_seconds({"collective-permute", mega, {0, 1}, 1}, ring) == Approx(1e-6 + 1e-3));
   CHECK(collective_seconds({"all-reduce", mega, {0}, 1}, ring) == 0);
+}
+
+TEST_CASE("host devices meet for every operand of a collective", "[sharding]") {
+  const sim::Topology two = host_devices(2, 1e9), four = host_devices(4, 1e9);
+  const double meeting = 50e-6;
+  CHECK(collective_seconds({"all-reduce", 0, {0, 1}, 1}, two) == Approx(3e-6));
+  // Bytes as a ring moves them, whatever meets: 1 MB of two devices is 1 MB a device, of four 1.5.
+  CHECK(collective_seconds({"all-reduce", 1e6, {0, 1}, 1}, two) == Approx(meeting + 1e6 / 3e9));
+  CHECK(collective_seconds({"all-reduce", 1e6, first(4), 1}, four) == Approx(meeting + 1.5e6 / 3e9));
+  CHECK(collective_seconds({"all-gather", 0, {0}, 1}, two) == 0);
+  CHECK(collective_seconds({"all-reduce", 0, first(4), 1}, a_ring(4, 1, 1e-6)) == 0);
+}
+
+TEST_CASE("the other groups of a collective lie on the mesh as the first", "[sharding]") {
+  using Groups = std::vector<std::vector<int>>;
+  CHECK(groups_beside({0, 2}, 4) == Groups{{0, 2}, {1, 3}});                    // 2x2 along x
+  CHECK(groups_beside({0, 1}, 4) == Groups{{0, 1}, {2, 3}});                    // along y
+  CHECK(groups_beside({0, 4}, 8) == Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}});    // 2x4 along x
+  CHECK(groups_beside({0, 1, 2, 3}, 8) == Groups{{0, 1, 2, 3}, {4, 5, 6, 7}});  // along y
+  CHECK(groups_beside({0, 2, 4, 6}, 8) == Groups{{0, 2, 4, 6}, {1, 3, 5, 7}});  // 4x2 along x
+  CHECK(groups_beside({0, 1}, 8) == Groups{{0, 1}, {2, 3}, {4, 5}, {6, 7}});    // along y
+  CHECK(groups_beside({0, 2}, 8) == Groups{{0, 2}, {1, 3}, {4, 6}, {5, 7}});    // 2x2x2 along y
+  CHECK(groups_beside({0, 1, 4, 5}, 8) == Groups{{0, 1, 4, 5}, {2, 3, 6, 7}});  // along x and z
+  CHECK(groups_beside({0, 1, 2, 3}, 4) == Groups{{0, 1, 2, 3}});                // all
+  CHECK(groups_beside({5, 4}, 8) == Groups{{5, 4}, {1, 0}, {3, 2}, {7, 6}});    // not from the first device on
+}
+
+TEST_CASE("groups that exchange at once share links", "[sharding]") {
+  // Two switches of four devices each, joined by one link: along x of 2x4 four groups cross it, along y none does.
+  const sim::Topology pcie = sim::parse_topology(R"(
+name = "two switches"
+switches = ["s0", "s1"]
+[[device]]
+name = "gpu"
+count = 8
+memory_gib = 1
+matrix_tflops = 1
+vector_tflops = 1
+special_tops = 1
+memory_gb_per_s = 100
+launch_us = 1
+[[link]]
+name = "slot"
+kind = "star"
+between = ["s0", "gpu0", "gpu1", "gpu2", "gpu3"]
+gb_per_s = 10
+latency_us = 1
+[[link]]
+name = "slot"
+kind = "star"
+between = ["s1", "gpu4", "gpu5", "gpu6", "gpu7"]
+gb_per_s = 10
+latency_us = 1
+[[link]]
+name = "between"
+between = ["s0", "s1"]
+gb_per_s = 10
+latency_us = 1
+)",
+                                                 "test");
+  const double bytes = 1e6, alone = bytes / 10e9;
+  const auto permuted = [&](std::vector<int> group) {
+    return collective_seconds({"collective-permute", bytes, std::move(group), 1}, pcie);
+  };
+  CHECK(permuted({0, 4}) == Approx(3e-6 + 4 * alone));  // 2x4 along x
+  CHECK(permuted({0, 1}) == Approx(2e-6 + alone));      // 4x2 along y
+  // A ring of all: one pair crosses in each direction.
+  CHECK(collective_seconds({"all-gather", bytes, first(8), 1}, pcie) == Approx(7 * (3e-6 + alone)));
+  CHECK(collective_seconds({"all-gather", bytes, {0, 1, 2, 3}, 1}, pcie) == Approx(3 * (2e-6 + alone)));      // 2x4, y
+  CHECK(collective_seconds({"all-gather", bytes, {0, 2, 4, 6}, 1}, pcie) == Approx(3 * (3e-6 + 2 * alone)));  // 4x2, x
 }
 
 TEST_CASE("an estimate is the sum of its parts, and invalid without the memory", "[sharding]") {

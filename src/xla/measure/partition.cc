@@ -50,15 +50,27 @@ double bytes_of_operands(const xla::HloInstruction& instruction) {
   return bytes;
 }
 
+// How often host devices meet for it.
+int64_t meetings(const xla::HloInstruction& collective) {
+  return collective.opcode() == Opcode::kAllToAll ? 1 : std::max<int64_t>(1, collective.operand_count());
+}
+
 void describe_transfers(const xla::HloModule& module, int partitions, Partitioned& out) {
   const InstructionRuns runs = runs_of(module);
   out.moved_bytes = moved_bytes(module, runs);
   for (const auto* computation : module.MakeNonfusionComputations())
-    for (const auto* instruction : computation->instructions())
-      if (is_collective(instruction->opcode()) && runs.of(*instruction) > 0)
-        out.collectives.push_back({std::string(xla::HloOpcodeString(instruction->opcode())),
-                                   bytes_of_operands(*instruction), a_group(*instruction, partitions),
-                                   runs.of(*instruction)});
+    for (const auto* instruction : computation->instructions()) {
+      const double times = runs.of(*instruction);
+      if (!is_collective(instruction->opcode()) || times <= 0) continue;
+      CollectiveUse use{std::string(xla::HloOpcodeString(instruction->opcode())), bytes_of_operands(*instruction),
+                        a_group(*instruction, partitions), times};
+      out.collectives.push_back(use);
+      const auto more = static_cast<double>(meetings(*instruction) - 1);
+      if (more == 0) continue;
+      use.bytes = 0;
+      use.runs *= more;
+      out.collectives.push_back(std::move(use));
+    }
 }
 
 std::vector<std::string> texts(const xla::HloSharding& sharding) {

@@ -17,10 +17,11 @@ struct Partitioning {
 // instructions, text that is no sharding, and shardings that do not divide their shape into equal parts.
 std::unique_ptr<xla::HloModule> with_shardings(const xla::HloModule& program, const Partitioning& partitioning);
 
+// XLA:CPU exchanges combined operands one by one. The second and later ones of an instruction are one more use, of no bytes.
 struct CollectiveUse {
   std::string kind;          // "all-reduce"
   double bytes = 0;          // of its operands on one device
-  std::vector<int> devices;  // one group of those that take part
+  std::vector<int> devices;  // one group of those that take part; on a mesh the others lie as it does
   double runs = 1;
 };
 
