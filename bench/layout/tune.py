@@ -39,7 +39,7 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
             row["error"] = str(error)
             return
     row.update({field: answer[field] for field in FIELDS}, decisions=len(answer["decisions"]))
-    row["layouts"] = [d for d in answer["decisions"] if d.startswith("layout ")]
+    row["layouts"] = answer["decisions"].get("layout", {})
 
 
 def cell(row: dict) -> str:

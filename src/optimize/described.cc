@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/layout_choice.h"
+
 namespace hone::optimize {
 
 void take(const std::string& transition, const tune::AcceptanceThreshold& threshold, const std::string& option,
@@ -54,7 +56,7 @@ OptimizedKernel described(const ChosenLayout& won) {
   o.name = o.key = decision.key;
   o.kind = o.transition = "layout";
   o.decision = decision.kind;
-  o.default_value = "-/-/-";
+  o.default_value = kDefaultLayout;
   o.chosen = decision.value;
   o.margin = won.layout.margin;
   o.gain = won.measurement.ratio;

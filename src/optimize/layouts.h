@@ -19,7 +19,7 @@ struct ChosenLayout {
   tune::Measurement measurement;
 };
 
-inline constexpr int kLayoutDuels = 3;              // that one program has at most
+inline constexpr int kLayoutDuels = 3;               // that one program has at most
 inline constexpr double kLeastLayoutMargin = 0.005;  // predicted: from there on two in five gain more than 1 %
 
 // Those that win their duel, as `wins` says, over the program under `base` and the layouts before them.

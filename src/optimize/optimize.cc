@@ -13,7 +13,6 @@
 #include "graph/decision_family.h"
 #include "graph/kernel_option.h"
 #include "graph/operation_key.h"
-#include "optimize/described.h"
 #include "tune/kernel/kernel_moves.h"
 #include "tune/program/confirm.h"
 #include "tune/session/decision_list.h"

@@ -8,6 +8,7 @@
 
 #include "cost/kernel_ranker.h"
 #include "cost/operation_ranker.h"
+#include "optimize/described.h"
 #include "optimize/forms.h"
 #include "optimize/layouts.h"
 #include "tune/kernel/calibration.h"
@@ -34,24 +35,6 @@ struct OptimizeOptions {
   std::function<void(int kernel, int kernels)> on_ranked = [](int, int) {};
 
   void validate() const;  // throws Error
-};
-
-// The model's choice for one kernel.
-struct OptimizedKernel {
-  std::string fingerprint, name, kind;
-  int count = 1, options = 0;
-  double share = 0;  // of the program's time, estimated
-  DecisionKind decision = DecisionKind::Codegen;
-  std::string key, default_value;
-  Decisions under;                 // about weights, that come with the chosen form of an operation
-  std::vector<std::string> order;  // all options that were ranked, best first
-  std::string chosen;              // the default where no change pays off
-  std::string transition;          // from the default to the chosen option (calibration.h); empty for the default
-  double margin = 0;               // predicted, of the chosen option over the default
-  // Expected run time ratio default/chosen; one in ten (of forms one in five) is below gain by more than error.
-  double gain = 1, error = 0;
-  bool applied = false;
-  std::string note;  // why it was not ranked, or why its option was dropped
 };
 
 struct OptimizeReport {

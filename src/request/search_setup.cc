@@ -29,7 +29,7 @@ constexpr double kProposalShare = 0.05;  // of the budget, for orders of passes
 // Measuring orders takes 1 to 4 s and seldom pays off: short searches spend that time better elsewhere.
 constexpr double kPassesFromSeconds = 120;
 constexpr double kLayoutShare = 0.05;  // of the budget, for the lowering of layouts
-constexpr int kLayoutsWithoutModel = 6, kMostPredictedLayouts = 24;
+constexpr int kLayoutsWithoutModel = 6, kMostPredictedLayouts = 16;
 
 // In the folder of the database, or of the default one if it is a server: one file per machine, thread count and XLA.
 std::string adaption_path(const std::string& database_file, const Record& conditions) {

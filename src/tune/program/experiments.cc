@@ -33,7 +33,7 @@ constexpr int kLeastFusionDuels = 8;
 constexpr int kFusionRuns = 4;
 constexpr double kLeastOfWeights = 0.01;  // of a run's time
 constexpr double kProposeOrdersSeconds = 4;
-constexpr double kProposeLayoutsSeconds = 1.5;
+constexpr double kProposeLayoutsSeconds = 0.2;  // spread over those that follow
 
 // What the touched time gained while `work` ran.
 template <class Work>

@@ -102,7 +102,7 @@ std::vector<TuneStep> make_steps() {
       {"poolings", groups_of_family(FamilyId::Pooling), greedily, {.kept = 0.34, .gain = 0.53}},
       // They decide which kernels and dimensions there are.
       {"orders of passes", orders_of_passes, with_passes, {.kept = 0.1, .gain = 0.08}},
-      {"layouts", layouts_of_program, with_layouts, {.kept = 0.1, .gain = 0.2}},
+      {"layouts", layouts_of_program, with_layouts, {.kept = 0.04, .gain = 0.12}},
       // One duel each, for everything of a kind.
       {"reductions", groups_of_family(FamilyId::Reduction), greedily, {.kept = 0.16, .gain = 0.41}},
       {"packed weights", single_options(is_packing, /*again=*/false), greedily, {.kept = 0.5, .gain = 0.3}},

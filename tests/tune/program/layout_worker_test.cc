@@ -1,11 +1,16 @@
 // Layouts decided on the real XLA, through a worker; skipped where it is not built.
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "base/error.h"
+#include "cost/shipped.h"
 #include "data/layout_space.h"
+#include "features/cpu.h"
 #include "graph/layout_choice.h"
 #include "tests/tune/real_worker.h"
+#include "tune/program/predicted_layouts.h"
 #include "tune/session/session.h"
 
 namespace hone::tune {
@@ -90,6 +95,63 @@ ENTRY main {
   const LayoutSpace layouts = layout_space_from(session.list_layouts());
   CHECK(layouts.graph.nodes.size() >= 4);
   for (int64_t node : layouts.nodes) CHECK(layouts.graph.nodes[node].opcode != "dot");
+}
+
+TEST_CASE("reductions, broadcasts and concatenations can be laid out, too, beside the data set's operations",
+          "[tune]") {
+  if (no_worker()) return;
+  Session session(with_worker());
+  session.load(R"(HloModule shifted
+add {
+  p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT s = f32[] add(p, q)
+}
+ENTRY main {
+  a = f32[64,48] parameter(0)
+  head = f32[64,1] slice(a), slice={[0:64], [0:1]}
+  tail = f32[64,47] slice(a), slice={[0:64], [1:48]}
+  rolled = f32[64,48] concatenate(tail, head), dimensions={1}
+  sine = f32[64,48] sine(rolled)
+  row = f32[48] parameter(1)
+  rows = f32[64,32,48] broadcast(row), dimensions={2}
+  wide = f32[64,32,48] broadcast(sine), dimensions={0,2}
+  product = f32[64,32,48] multiply(wide, rows)
+  zero = f32[] constant(0)
+  ROOT sum = f32[64,32] reduce(product, zero), dimensions={2}, to_apply=add
+}
+)",
+               "shifted");
+  const auto reply = session.list_layouts();
+  CHECK(layout_space_from(reply).space.dimensions.empty());
+  const LayoutSpace all = layout_space_from(reply, LayoutsOf::All);
+  std::set<std::string> opcodes;
+  const std::string plain = session.lower({}, false).fingerprint;
+  const Duel duel{.min_rounds = 1, .max_rounds = 1, .budget_ms = 1, .limit_s = 120};
+  int other_programs = 0;
+  for (size_t i = 0; i < all.nodes.size(); ++i) {
+    const Dimension& d = all.space.dimensions[i];
+    opcodes.insert(all.graph.nodes[all.nodes[i]].opcode);
+    const Decisions last{{d.kind, d.key, d.options.back()}};
+    other_programs += session.lower(last, false).fingerprint != plain;
+    const Measurement m = session.measure_program(last, {}, duel);
+    INFO(to_text(last) << ": " << m.note);
+    CHECK(m.ok());
+  }
+  CHECK(opcodes == std::set<std::string>{"broadcast", "concatenate", "reduce"});
+  CHECK(other_programs > 0);
+}
+
+TEST_CASE("layouts by predicted times of the real XLA", "[tune]") {
+  const std::string weights = cost::shipped_model(kVariedModel);
+  if (no_worker() || weights.empty()) return;
+  Session session(with_worker());
+  session.load(kProgram, "small");
+  const auto model = open_fusion_model(weights, features::this_cpu(1));
+  const std::vector<PredictedLayout> found = predict_layouts(session, {}, *model, /*budget_s=*/20);
+  REQUIRE_FALSE(found.empty());
+  CHECK(std::is_sorted(found.begin(), found.end(), [](auto& a, auto& b) { return a.margin > b.margin; }));
+  for (const PredictedLayout& layout : found) CHECK(layout.decision.kind == DecisionKind::Layout);
 }
 
 }  // namespace hone::tune
