@@ -36,7 +36,7 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
             row["rewrites"] = len(answer["rewrites"])
             row["guard"] = answer["guard"]
             row["grouped"] = any(":groups" in c["name"] for c in answer["rewrites"] + answer["operations"])
-            for field in ("kernels", "operations", "forms"):
+            for field in ("kernels", "operations", "forms", "layouts"):
                 row[f"{field}_chosen"] = sorted({c["transition"] for c in answer[field] if c["applied"]})
                 row[f"{field}_dropped"] = sorted({c["note"] for c in answer[field] if "note" in c and not c["applied"]})
             if answer["applied"]:
@@ -55,7 +55,7 @@ def program_rows(good: list[dict]) -> str:
     for row in good:
         low, high = row["duel"]["speedup_interval"] if "duel" in row else (1, 1)
         model_s = row["lowering_s"] + row["ranking_s"]
-        chosen = row["forms_chosen"] + row["operations_chosen"] + row["kernels_chosen"]
+        chosen = row["forms_chosen"] + row["operations_chosen"] + row["kernels_chosen"] + row.get("layouts_chosen", [])
         lines.append(
             [
                 row["name"],
