@@ -236,6 +236,8 @@ class FleetTest(unittest.TestCase):
             threading.Event().wait(1)  # longer than subprocess.run() waits before it kills
             go.write_text("go\n")
 
+        # Shells start what they run in the background with interrupts ignored.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         thread = threading.Thread(target=interrupt, daemon=True)
         thread.start()
         fleet = tune.Fleet([], self.request(hone=str(merge)))

@@ -12,7 +12,7 @@
 namespace hone::xla_side {
 
 struct LayoutListing {
-  std::string module_proto;           // the module when XLA assigns layouts, every array row-major
+  std::string module_proto;  // the module when XLA assigns layouts, every array row-major
   // By instruction of that module; the first option is XLA's own, `weight` the bytes that one run of the instruction reads and
   // writes, `count` how often it runs.
   std::vector<Dimension> dimensions;
