@@ -1,6 +1,8 @@
 #include "tune/program/program_tuner.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "base/error.h"
 #include "tests/tune/fake_measurer.h"
@@ -102,6 +104,27 @@ TEST_CASE("the kernels that libraries of reductions make are searched, too", "[t
   CHECK(result.decisions == Decisions{{DecisionKind::Library, first, "compiled"}});
   CHECK(std::any_of(measurer.kernel_calls.begin(), measurer.kernel_calls.end(),
                     [](const std::string& call) { return call.starts_with("sum in its producer"); }));
+}
+
+TEST_CASE("a form that differs on other inputs is left out, not all that was found with it", "[tune]") {
+  FakeMeasurer measurer;
+  const std::string good = "reduce:add:f32[8,4]->f32[8]:1", bad = "reduce:add:f32[64]->f32[]:0";
+  measurer.lowering = [&](const Decisions&, bool) {
+    Lowered l;
+    l.fingerprint = "plain";
+    for (const std::string& key : {good, bad})
+      l.dimensions.push_back({DecisionKind::Library, key, {"compiled", "ynn"}, 0, 0});
+    return l;
+  };
+  measurer.speed = [&](const Decisions& decisions) { return std::pow(1.3, static_cast<double>(decisions.size())); };
+  measurer.on_inputs = [&](const Decisions& decisions, InputKind kind) {
+    const bool differs =
+        std::any_of(decisions.begin(), decisions.end(), [&](const Decision& d) { return d.key == bad; });
+    return differs && kind == InputKind::Zeros ? Outcome::Mismatch : Outcome::Ok;
+  };
+  const ProgramResult result = tune_program(measurer, {});
+  CHECK(result.decisions == Decisions{{DecisionKind::Library, good, "ynn"}});
+  CHECK(result.measurement.ratio == Approx(1.3));
 }
 
 TEST_CASE("convolutions and poolings are decided first, one kind after the other", "[tune]") {
