@@ -11,8 +11,6 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "cli/optimize_command.h"
-#include "cost/run_time_model.h"
-#include "cost/shipped.h"
 #include "features/machine_record.h"
 #include "optimize/calibrate.h"
 #include "optimize/forms.h"
@@ -174,13 +172,11 @@ void add_note_of_gains(const char* what, const tune::Calibration& gains, const s
 }
 
 // Null without a model of what layouts lead to.
-optimize::PredictedLayouts predicted_layouts(const OptimizeCommand& c, OpenedProgram& opened,
-                                             std::unique_ptr<tune::FusionModel>& model) {
-  const std::string weights = cost::shipped_model(tune::kVariedModel, c.models);
-  if (weights.empty()) return nullptr;
-  model = std::make_unique<tune::FusionModel>(
-      cost::open_run_time_model(weights, c.program->threads_used(), c.program->max_isa));
-  return [session = opened.session.get(), &model](const Decisions& under) {
+optimize::PredictedLayouts predicted_layouts(const OptimizeCommand& c, OpenedProgram& opened) {
+  const std::shared_ptr<tune::FusionModel> model =
+      tune::shipped_run_times(tune::kVariedModel, c.models, c.program->threads_used(), c.program->max_isa);
+  if (!model) return nullptr;
+  return [session = opened.session.get(), model](const Decisions& under) {
     return tune::predict_layouts(*session, under, *model, kLayoutsSeconds);
   };
 }
@@ -205,8 +201,7 @@ optimize::OptimizeReport optimize_opened(const OptimizeCommand& c, OpenedProgram
   if (forms.run_times)
     options.predict = [&](const Lowered& l) { return optimize::predicted_run(*forms.run_times, l, cpu); };
   options.form_gains = forms.gains;
-  std::unique_ptr<tune::FusionModel> varied;
-  if (!c.no_layouts && guards(c)) options.layouts = predicted_layouts(c, opened, varied);
+  if (!c.no_layouts && guards(c)) options.layouts = predicted_layouts(c, opened);
   optimize::OptimizeReport result = optimize::optimize_program(*opened.session, ranker, gains, options);
   if (forms.run_times) add_note_of_gains("forms", forms.gains, machine, result);
   return result;

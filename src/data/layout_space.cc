@@ -14,10 +14,6 @@ namespace hone {
 
 namespace {
 
-bool is_in_data_set(const std::string& opcode) {
-  return opcode == "dot" || opcode == "convolution" || opcode == "reshape" || opcode == "transpose";
-}
-
 constexpr int kTriesPerSample = 200;  // failed tries before a space counts as exhausted
 
 }  // namespace
@@ -34,7 +30,7 @@ LayoutSpace layout_space_from(const wire::ListLayoutsReplyT& reply, LayoutsOf of
     const auto node = nodes.find(dimension.key);
     if (node == nodes.end())
       throw InternalError("a layout's instruction is not in the worker's graph: " + dimension.key);
-    if (of == LayoutsOf::DataSet && !is_in_data_set(out.graph.nodes[node->second].opcode)) continue;
+    if (of == LayoutsOf::DataSet && !is_in_layout_data_sets(out.graph.nodes[node->second].opcode)) continue;
     found.emplace_back(node->second, std::move(dimension));
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

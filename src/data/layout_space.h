@@ -20,8 +20,7 @@ struct LayoutSpace {
   std::vector<int64_t> nodes;  // of each dimension, in graph
 };
 
-// Of which instructions: those that the TpuGraphs data set configures (dots, convolutions, reshapes, transposes), or also reductions,
-// broadcasts, concatenations and gathers of at least 4 KiB.
+// Of which instructions: those of is_in_layout_data_sets(), or also reductions, broadcasts, concatenations and gathers of at least 4 KiB.
 enum class LayoutsOf { DataSet, All };
 
 // From Session::list_layouts(). The dimensions are in the order of their nodes.

@@ -56,4 +56,8 @@ LayoutChoice layout_choice_from_text(const std::string& text) {
           parse_axes(text.substr(second + 1), text)};
 }
 
+bool is_in_layout_data_sets(std::string_view opcode) {
+  return opcode == "dot" || opcode == "convolution" || opcode == "reshape" || opcode == "transpose";
+}
+
 }  // namespace hone

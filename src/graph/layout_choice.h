@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/decision.h"
@@ -23,5 +24,9 @@ inline constexpr char kDefaultLayout[] = "default";
 std::string to_text(const LayoutChoice& choice);
 // The inverse. Throws Error for text of another form and for lists that are not a permutation of 0, 1, ...
 LayoutChoice layout_choice_from_text(const std::string& text);
+
+// Operations whose layouts the rankers and the collected data sets are about: dots, convolutions, reshapes, transposes. `opcode`: as XLA
+// writes it.
+bool is_in_layout_data_sets(std::string_view opcode);
 
 }  // namespace hone

@@ -14,7 +14,6 @@ namespace hone::optimize {
 
 namespace {
 
-constexpr double kOutsideKernelsNs = 1000;
 constexpr int64_t kFormsOfThousand = 6;  // instructions
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -62,7 +61,7 @@ std::vector<FormGroup> candidate_forms(const std::vector<Dimension>& dimensions)
 std::string form_transition(const FormGroup& group) { return group.family + " " + group.value; }
 
 PredictedRun predicted_run(tune::FusionModel& model, const Lowered& lowered, const features::Cpu& cpu) {
-  PredictedRun run{.ns = kOutsideKernelsNs};
+  PredictedRun run{.ns = tune::kOutsideKernelsNs};
   double dots_ns = 0;
   for (const Kernel& kernel : lowered.kernels) {
     const double ns = kernel.runs * model.kernel_ns(kernel);

@@ -11,7 +11,6 @@
 #include "base/isa.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "cost/run_time_model.h"
 #include "cost/shipped.h"
 #include "data/postgres.h"
 #include "graph/layout_choice.h"
@@ -159,9 +158,7 @@ std::vector<tune::Alternative> SearchSetup::layouts(const Decisions& under) {
 
 std::vector<tune::Alternative> SearchSetup::predicted_layouts(const Decisions& under) {
   const auto& target = opened_.session->target();
-  if (!varied_)
-    varied_ = std::make_unique<tune::FusionModel>(cost::open_run_time_model(
-        cost::shipped_model(tune::kVariedModel, options_.models), target.threads, target.max_isa));
+  if (!varied_) varied_ = tune::shipped_run_times(tune::kVariedModel, options_.models, target.threads, target.max_isa);
   const double seconds = std::clamp(kLayoutShare * budget_s_, 0.5, 10.0);
   std::vector<tune::Alternative> alternatives;
   for (const tune::PredictedLayout& layout :

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/rng.h"
-#include "cost/run_time_model.h"
 #include "cost/shipped.h"
 #include "report/package.h"
 #include "request/database_file.h"
@@ -49,11 +48,8 @@ std::unique_ptr<tune::FusionModel> fusion_model(const TuneRequest& request) {
   const std::string& model = request.fusion_model;
   if (model == "none" || request.no_fusion || request.exhaustive) return nullptr;
   if (model != "shipped") return tune::open_fusion_model(model, target_cpu(request));
-  const std::string weights = cost::shipped_model("fusion", request.models);
-  if (weights.empty()) return nullptr;
   try {
-    return std::make_unique<tune::FusionModel>(
-        cost::open_run_time_model(weights, request.program.threads_used(), request.program.max_isa));
+    return tune::shipped_run_times("fusion", request.models, request.program.threads_used(), request.program.max_isa);
   } catch (const Error& e) {
     spdlog::debug("tuning without a model of fusion: {}", e.what());
     return nullptr;

@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "cost/ensemble.h"
 #include "cost/kernel_ranker.h"
+#include "cost/run_time_model.h"
+#include "cost/shipped.h"
 #include "search/strategies.h"
 #include "tune/session/decision_list.h"
 
@@ -228,6 +230,13 @@ double FusionModel::program_ns(const Lowered& lowered) {
     }
   }
   return ns;
+}
+
+std::unique_ptr<FusionModel> shipped_run_times(const std::string& name, const std::string& models, int threads,
+                                               const std::string& max_isa) {
+  const std::string weights = cost::shipped_model(name, models);
+  return weights.empty() ? nullptr
+                         : std::make_unique<FusionModel>(cost::open_run_time_model(weights, threads, max_isa));
 }
 
 std::unique_ptr<FusionModel> open_fusion_model(const std::string& path, const features::Cpu& cpu) {

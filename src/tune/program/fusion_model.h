@@ -17,6 +17,9 @@
 
 namespace hone::tune {
 
+// What is no kernel, as sorts and calls of libraries, and the call itself: a guess, in predictions of whole programs that are compared.
+inline constexpr double kOutsideKernelsNs = 1000;
+
 // Predicts run times of kernels and programs; each distinct kernel is predicted once. Thread-safe.
 class FusionModel {
  public:
@@ -44,6 +47,11 @@ class FusionModel {
 // `path`: weights from hone train fusion, a folder of them, or "analytical"; `cpu`: the machine to predict for.
 // Throws the errors of opening them.
 std::unique_ptr<FusionModel> open_fusion_model(const std::string& path, const features::Cpu& cpu);
+
+// The trees NAME that come with Hone, or are in `models` (cost::shipped_model), for this machine; null where there are none. Throws the
+// errors of opening them.
+std::unique_ptr<FusionModel> shipped_run_times(const std::string& name, const std::string& models, int threads,
+                                               const std::string& max_isa);
 
 // One worker of the search. Lanes work in parallel, each called from one thread.
 struct FusionLane {

@@ -14,8 +14,6 @@ namespace hone::tune {
 
 namespace {
 
-// Of all kernels together; differences of what is no kernel are not seen.
-constexpr double kOutsideKernelsNs = 1000;
 constexpr int64_t kLoweredNodes = 48'000;  // of all lowerings together
 constexpr int64_t kMostLowered = 256;
 

@@ -19,7 +19,7 @@ namespace hone::tune {
 
 namespace {
 
-constexpr double kQuickRunNs = 20e6;
+constexpr double kQuickRunNs = 20e6;  // of a program whose steps are compared on other inputs
 
 constexpr int kSecondLook = 4;      // times the effort of a trial, at most
 constexpr double kUsualGain = 1.3;  // of a search

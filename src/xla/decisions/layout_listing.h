@@ -8,8 +8,8 @@
 
 namespace hone::xla_side {
 
-// Dots, convolutions, reshapes and transposes of at least two axes, then large reductions, broadcasts, concatenations and gathers, each with the layouts of its result and operands that
-// XLA:CPU compiles. Throws Error when the seam is off, and whatever lower() throws.
+// Dots, convolutions, reshapes and transposes of at least two axes, then reductions, broadcasts, concatenations and gathers of at least
+// 4 KiB, each with the layouts of its result and operands that XLA:CPU compiles. Throws Error when the seam is off, and whatever lower() throws.
 LayoutListing layout_listing(const xla::HloModule& program, const CompileTarget& target, const Decisions& under = {});
 
 }  // namespace hone::xla_side

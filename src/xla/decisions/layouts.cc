@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMaxOptions = 48;  // of one instruction
 constexpr double kMostRuns = 1e6;
-constexpr double kLeastBytes = 4096;  // of what is not configurable in the TpuGraphs data set
+constexpr double kLeastBytes = 4096;  // of what is in no data set of layouts
 constexpr int64_t kMaxAxes = 6;       // the most that configurations of the TpuGraphs data set can describe
 
 using Axes = std::vector<int64_t>;
@@ -66,13 +66,6 @@ double bytes_of(const xla::HloInstruction& op) {
   return bytes;
 }
 
-// What the TpuGraphs data set configures.
-bool is_in_data_set(xla::HloOpcode opcode) {
-  using xla::HloOpcode;
-  return opcode == HloOpcode::kDot || opcode == HloOpcode::kConvolution || opcode == HloOpcode::kReshape ||
-         opcode == HloOpcode::kTranspose;
-}
-
 struct Candidates {
   std::vector<Axes> output, input, kernel;
 };
@@ -97,7 +90,7 @@ Candidates candidates_of(const xla::HloInstruction& op) {
     case HloOpcode::kTranspose:
       c = {layouts_of(op.shape()), layouts_of(op.operand(0)->shape()), {}};
       break;
-    // What follows is not configurable in the TpuGraphs data set (data/layout_space.h).
+    // What follows is not in is_in_layout_data_sets().
     case HloOpcode::kReduce:
       if (op.shape().IsArray() && bytes_of(op) >= kLeastBytes)
         c = {layouts_of(op.shape()), layouts_of(op.operand(0)->shape()), {}};
@@ -205,7 +198,7 @@ void record_layout_listing(const xla::HloModule& module) {
       std::vector<std::string> options = options_of(candidates_of(*op));
       if (options.size() < 2) continue;
       const int count = static_cast<int>(std::clamp(runs.of(*op), 1.0, kMostRuns));
-      (is_in_data_set(op->opcode()) ? space->dimensions : others)
+      (is_in_layout_data_sets(xla::HloOpcodeString(op->opcode())) ? space->dimensions : others)
           .push_back({DecisionKind::Layout, std::string(op->name()), std::move(options), 0, bytes_of(*op), count});
     }
   space->dimensions.insert(space->dimensions.end(), others.begin(), others.end());
