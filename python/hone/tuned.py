@@ -10,6 +10,7 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 from . import arrays, command, files, registered, runtime
 from .errors import Error, outside
 from .signature import Signature
+from .timing import timed
 
 # A file in the NAME.hone folder that only Python needs.
 SIGNATURE_FILE = "python.json"
@@ -273,9 +275,7 @@ def _duel(default, default_values, tuned, tuned_values, repeat):
     for i in range(repeat):
         for side in (0, 1) if i % 2 == 0 else (1, 0):
             program, values = pair[side]
-            start = time.perf_counter_ns()
-            program.run(values)
-            times[i, side] = time.perf_counter_ns() - start
+            times[i, side] = timed(partial(program.run, values), time.perf_counter_ns)
     ratios = np.sort(times[:, 0] / times[:, 1])
     # Order statistics that enclose the median with 95 % confidence (normal approximation of the binomial).
     margin = 0.98 * np.sqrt(repeat)

@@ -7,6 +7,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..timing import timed
+
 SECONDS = 0.3  # one duel; a single round of a slow program may take longer
 MOST_SECONDS = 1.0
 FEWEST_ROUNDS, MOST_ROUNDS = 5, 500
@@ -33,9 +35,7 @@ def race(stock: Callable[[], Any], tuned: Callable[[], Any], alone: bool) -> dic
     begin = time.perf_counter()
     for round_ in range(MOST_ROUNDS):
         for i in (0, 1) if round_ % 2 == 0 else (1, 0):
-            start = now()
-            jax.block_until_ready(sides[i]())
-            least[i] = min(least[i], max(now() - start, 1))
+            least[i] = min(least[i], timed(lambda side=sides[i]: jax.block_until_ready(side()), now))
         passed = time.perf_counter() - begin
         if passed > MOST_SECONDS or (passed > SECONDS and round_ + 1 >= FEWEST_ROUNDS):
             break

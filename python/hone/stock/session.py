@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import Error
 from ..signature import Signature
+from ..timing import timed
 from . import folder
 from .exported import exported, is_wide, plain
 
@@ -51,11 +52,7 @@ class Stock:
         call = self._calls[name]
         now = time.process_time_ns if cpu else time.perf_counter_ns
         results = call()
-        times = []
-        for _ in range(repeat):
-            begin = now()
-            call()
-            times.append(now() - begin)
+        times = [timed(call, now) for _ in range(repeat)]
         if outputs:
             np.savez(outputs, *map(np.asarray, jax.tree_util.tree_leaves(results)))
         return {"times_ns": times}

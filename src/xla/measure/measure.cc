@@ -162,10 +162,14 @@ class PinnedThread {
   bool pinned_;
 };
 
+// The mean of `inner` runs, in ns. A clock of processor time may move in steps longer than a run, so runs are added
+// until it moves.
 double timed(Executable& executable, int inner, bool cpu, Cold cold = Cold::Nothing) {
+  constexpr int kMostRuns = 1'000'000;
   if (executable.has_donated() || cold != Cold::Nothing) {
     double total = 0;
-    for (int i = 0; i < inner; ++i) {
+    int runs = 0;
+    for (; runs < inner || (total <= 0 && runs < kMostRuns); ++runs) {
       executable.refresh_donated();
       if (cold != Cold::Nothing) executable.evict(/*first_input=*/cold == Cold::Inputs);
       const tsl::profiler::TraceMe event(kRunEvent);
@@ -173,12 +177,18 @@ double timed(Executable& executable, int inner, bool cpu, Cold cold = Cold::Noth
       executable.run();
       total += now_ns(cpu) - start;
     }
-    return total / inner;
+    return std::max(total, 1.0) / runs;
   }
   const tsl::profiler::TraceMe event(kRunEvent);
   const double start = now_ns(cpu);
   for (int i = 0; i < inner; ++i) executable.run();
-  return (now_ns(cpu) - start) / inner;
+  double passed = now_ns(cpu) - start;
+  int runs = inner;
+  for (; passed <= 0 && runs < kMostRuns; ++runs) {
+    executable.run();
+    passed = now_ns(cpu) - start;
+  }
+  return std::max(passed, 1.0) / runs;
 }
 
 }  // namespace
