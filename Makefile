@@ -10,7 +10,7 @@ CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*
 # Set-up is several targets, and one at a time writes .venv.
 .NOTPARALLEL:
 
-.PHONY: form-gains varied-model fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout operation-model operation-rows order-policy go-policy setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz sanitize build train-tools demo test wheel bench corpus examples reference lint tidy format clean
+.PHONY: form-gains varied-model fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout operation-model operation-rows order-policy go-policy go-moves setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz sanitize build train-tools demo test wheel bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -242,6 +242,18 @@ go-policy: setup-models train-tools
 	mkdir -p data/models/go
 	$(BUILD)/hone go train $(GO_TRAINING:%=$(BUILD)/go/workloads/%.mlir) --devices $(GO_DEVICES) --hidden 32 --steps 3 \
 	  --iterations $(GO_ITERATIONS) --samples 0 --seed 0 -o data/models/go/policy.safetensors
+
+# Trains the scorer of moves of `hone place --strategy guided-moves` again: moves without a scorer, a first one, moves that it picks, and
+# the shipped one. Half an hour of one core; the corpus's graphs are among those that it learns from.
+GO_MOVES = $(PYTHON) bench/go/moves.py collect
+GO_ROWS = $(BUILD)/go/moves/rows
+go-moves: setup-models setup-train build
+	@cmake --build $(BUILD) --target bench_moves
+	$(GO_MOVES) --jobs 323
+	$(PYTHON) bench/go/train_moves.py $(GO_ROWS)/drawn-00[0-2]*.bin $(GO_ROWS)/drawn-003[01]*.bin $(GO_ROWS)/drawn-0032[0-2].bin -o $(BUILD)/go/moves/first.txt
+	$(GO_MOVES) --jobs 1142
+	$(GO_MOVES) --name guided --weights $(BUILD)/go/moves/first.txt --jobs 185
+	$(PYTHON) bench/go/train_moves.py $(GO_ROWS)/*.bin --epochs 8 -o src/sim/move_weights.def
 
 # Writes examples/*.mlir and examples/examples.json again from their JAX and Keras sources.
 examples: setup-examples

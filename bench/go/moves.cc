@@ -2,7 +2,9 @@
 //   bench_moves collect OUT STEPS SEEDS WEIGHTS|- JOBS     appends rows of kMoveFeatures + 1 float32
 //   bench_moves compare STEPS SEEDS JOBS [NAME=WEIGHTS|shipped|random,DRAWS,UNIFORM]...     prints JSON lines; with no name block moves
 //   bench_moves anneal STEPS SEEDS JOBS HOT,COLD[,LARGEST,SINGLE]...     temperatures, and sizes of moves (MoveSizes)
-// JOBS: a file of lines "GRAPH.json TOPOLOGY.toml TASKS".
+//   bench_moves heuristics JOBS     one device, layer-wise, METIS and HEFT, without a search
+// JOBS: a file of lines "GRAPH.json TOPOLOGY.toml TASKS copied|home". TASKS "fused-placement": devices alone, of a program
+// that priority fusion has fused.
 #include <fmt/core.h>
 
 #include <cstdio>
@@ -14,19 +16,20 @@
 #include "base/files.h"
 #include "place/place_graph.h"
 #include "sim/local_search.h"
+#include "sim/strategies.h"
 
 using namespace hone;
 
 namespace {
 
 struct Job {
-  std::string graph, topology, tasks;
+  std::string graph, topology, tasks, parameters;
 };
 
 std::vector<Job> read_jobs(const char* path) {
   std::vector<Job> jobs;
   std::ifstream in(path);
-  for (Job job; in >> job.graph >> job.topology >> job.tasks;) jobs.push_back(job);
+  for (Job job; in >> job.graph >> job.topology >> job.tasks >> job.parameters;) jobs.push_back(job);
   return jobs;
 }
 
@@ -40,14 +43,21 @@ std::vector<float> read_weights(const std::string& path) {
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 sim::Simulator simulator_of(const Job& job) {
-  return sim::Simulator(place::read_task_graph(read_file(job.graph), job.graph), sim::load_topology(job.topology, ""));
+  return {place::read_task_graph(read_file(job.graph), job.graph),
+          sim::load_topology(job.topology, ""),
+          {},
+          {},
+          sim::parameters_from_name(job.parameters)};
 }
 
-sim::StrategyOptions options_of(const Job& job, int64_t steps, uint64_t seed) {
+sim::StrategyOptions options_of(const Job& job, sim::Simulator& simulator, int64_t steps, uint64_t seed) {
+  const bool fused = job.tasks == "fused-placement";
   sim::StrategyOptions options;
-  options.tasks = sim::parse_tasks(job.tasks);
+  options.tasks = sim::parse_tasks(fused ? "placement,fusion" : job.tasks);
   options.steps = steps;
   options.seed = seed;
+  if (fused) options.base.fusion = sim::strategy("priority-fusion").plan(simulator, options).fusion;
+  options.tasks.fusion &= !fused;
   return options;
 }
 
@@ -68,7 +78,7 @@ int collect(char** words) {
         std::fwrite(&label, sizeof label, 1, out);
         ++rows;
       };
-      sim::local_search(simulator, options_of(job, steps, 1000 + seed), {}, proposer);
+      sim::local_search(simulator, options_of(job, simulator, steps, 1000 + seed), {}, proposer);
       std::fflush(out);
       fmt::print("{} {} {} {}\n", std::filesystem::path(job.graph).stem().string(), job.tasks, seed, rows);
       std::fflush(stdout);
@@ -77,9 +87,25 @@ int collect(char** words) {
   return 0;
 }
 
-void search(const Job& job, const std::string& name, sim::StrategyOptions options,
-            const sim::Temperatures& temperatures, const sim::Proposer& proposer) {
-  sim::Simulator simulator = simulator_of(job);
+struct Searched {
+  const Job& job;
+  std::string name;
+  int64_t steps;
+  uint64_t seed;
+};
+
+void print_row(const Searched& what, double seconds, double cpu, const std::string& gains) {
+  fmt::print(
+      "{{\"graph\":\"{}\",\"topology\":\"{}\",\"tasks\":\"{}\",\"row\":\"{}\",\"seed\":{},\"steps\":{},\"seconds\":"
+      "{:.9g},\"cpu\":{:.6g},\"gains\":[{}]}}\n",
+      std::filesystem::path(what.job.graph).stem().string(), std::filesystem::path(what.job.topology).stem().string(),
+      what.job.tasks, what.name, what.seed, what.steps, seconds, cpu, gains);
+  std::fflush(stdout);
+}
+
+void search(const Searched& what, const sim::Temperatures& temperatures, const sim::Proposer& proposer) {
+  sim::Simulator simulator = simulator_of(what.job);
+  sim::StrategyOptions options = options_of(what.job, simulator, what.steps, what.seed);
   std::string gains;
   double known = std::numeric_limits<double>::infinity();
   const double begin = cpu_seconds();
@@ -89,19 +115,14 @@ void search(const Job& job, const std::string& name, sim::StrategyOptions option
     gains += fmt::format("{}[{},{:.6g},{:.9g}]", gains.empty() ? "" : ",", step, cpu_seconds() - begin, best);
   };
   sim::local_search(simulator, options, temperatures, proposer);
-  fmt::print(
-      "{{\"graph\":\"{}\",\"topology\":\"{}\",\"tasks\":\"{}\",\"row\":\"{}\",\"seed\":{},\"steps\":{},\"seconds\":"
-      "{:.9g},\"cpu\":{:.6g},\"gains\":[{}]}}\n",
-      std::filesystem::path(job.graph).stem().string(), std::filesystem::path(job.topology).stem().string(), job.tasks,
-      name, options.seed, options.steps, known, cpu_seconds() - begin, gains);
-  std::fflush(stdout);
+  print_row(what, known, cpu_seconds() - begin, gains);
 }
 
 int compare(int count, char** words) {
   const int64_t steps = std::atoll(words[0]), seeds = std::atoll(words[1]);
   for (const Job& job : read_jobs(words[2]))
     for (int64_t seed = 0; seed < seeds; ++seed) {
-      if (count == 3) search(job, "block-moves", options_of(job, steps, seed), {}, {});
+      if (count == 3) search({job, "block-moves", steps, static_cast<uint64_t>(seed)}, {}, {});
       for (int i = 3; i < count; ++i) {
         std::stringstream text(words[i]);
         std::string name, weights, draws, uniform;
@@ -112,7 +133,7 @@ int compare(int count, char** words) {
         const sim::MoveScorer scorer = weights == "random"    ? sim::MoveScorer::random(seed)
                                        : weights == "shipped" ? sim::MoveScorer::shipped()
                                                               : sim::MoveScorer(read_weights(weights));
-        search(job, name, options_of(job, steps, seed), {},
+        search({job, name, steps, static_cast<uint64_t>(seed)}, {},
                {.scorer = &scorer, .draws = std::stoi(draws), .uniform = std::stod(uniform)});
       }
     }
@@ -126,8 +147,20 @@ int anneal(int count, char** words) {
       for (int i = 3; i < count; ++i) {
         sim::Temperatures t;
         std::sscanf(words[i], "%lf,%lf,%lf,%lf", &t.hot, &t.cold, &t.moves.largest, &t.moves.single);
-        search(job, fmt::format("anneal {}", words[i]), options_of(job, steps, seed), t, {});
+        search({job, fmt::format("anneal {}", words[i]), steps, static_cast<uint64_t>(seed)}, t, {});
       }
+  return 0;
+}
+
+int heuristics(char** words) {
+  for (const Job& job : read_jobs(words[0]))
+    for (const char* name : {"single", "single-fused", "layerwise", "metis", "heft"}) {
+      sim::Simulator simulator = simulator_of(job);
+      const double begin = cpu_seconds();
+      const sim::StrategyOptions options = options_of(job, simulator, 1, 0);
+      const sim::StepReport report = simulator.run(sim::strategy(name).plan(simulator, options));
+      if (report.valid) print_row({job, name, 1, 0}, report.step_seconds, cpu_seconds() - begin, "");
+    }
   return 0;
 }
 
@@ -137,6 +170,7 @@ int main(int count, char** words) {
   const std::string what = count > 1 ? words[1] : "";
   if (what == "collect" && count == 7) return collect(words + 2);
   if (what == "compare" && count >= 5) return compare(count - 2, words + 2);
+  if (what == "heuristics" && count == 3) return heuristics(words + 2);
   if (what == "anneal" && count >= 6) return anneal(count - 2, words + 2);
   fmt::print(stderr, "see the head of bench/go/moves.cc\n");
   return 2;

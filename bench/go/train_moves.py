@@ -1,16 +1,30 @@
 #!/usr/bin/env python3
-"""Trains the scorer of moves of guided-moves (src/sim/move_scorer.h) and writes its weights as text.
+"""Trains the scorer of moves of guided-moves (src/sim/move_scorer.h) and writes its weights as text, or, to a
+name in .def, as the source of the shipped ones.
 
-Rows come from `bench_moves collect`. The target is what the move gains: the logarithm of the step's time before over
+Rows come from `moves.py collect`. The target is what the move gains: the logarithm of the step's time before over
 that after, 0 where it is no shorter, at most 0.1, times 30; squared error. One of ten blocks of 2,000 rows is held out.
 """
 
 import argparse
+from pathlib import Path
 
 import numpy as np
 import torch
 
-FEATURES, HIDDEN, BATCH = 44, 24, 1024
+FEATURES, HIDDEN, BATCH = 48, 24, 1024
+
+
+def source(weights: np.ndarray) -> str:
+    """Elements of a C++ initializer, in lines of at most 120 characters."""
+    words = [f"{weight:#.6g}f," for weight in weights]
+    words[-1] = words[-1].rstrip(",")
+    lines = ["// Weights of the shipped scorer of moves: make go-moves (docs/results/placement.md).", ""]
+    for word in words:
+        if len(lines[-1]) + len(word) + 1 > 120:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:
@@ -47,7 +61,10 @@ def main() -> None:
         first = layers[0].weight / deviation
         parts = [first.T, layers[0].bias - first @ mean, layers[1].weight.T, layers[1].bias, layers[2].weight.T]
         weights = np.concatenate([part.reshape(-1).numpy() for part in [*parts, layers[2].bias]])
-    np.savetxt(o.output, weights, fmt="%.6g")
+    if o.output.endswith(".def"):
+        Path(o.output).write_text(source(weights))
+    else:
+        np.savetxt(o.output, weights, fmt="%.6g")
 
 
 if __name__ == "__main__":

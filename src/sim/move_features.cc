@@ -16,6 +16,7 @@ struct MoveFeatures::Moved {
   double on = 0, off = 0, gained = 0, lost = 0, level = 0, fused_on_path = 0;
   double ordered = 0, up = 0, up_on_path = 0, ordered_on_path = 0;
   double targets = 0;
+  double more_fetch = 0, less_fetch = 0, touched_fetch = 0;
 };
 
 MoveFeatures::MoveFeatures(const Simulator& simulator, const Plan& plan) : simulator_(simulator), plan_(plan) {
@@ -27,6 +28,11 @@ MoveFeatures::MoveFeatures(const Simulator& simulator, const Plan& plan) : simul
   asked_.assign(n, 0);
   gain_.assign(n, 0);
   for (size_t i = 0; i < n; ++i) gain_[i] = simulator.fusion_gain(static_cast<int32_t>(i), 0).value_or(0);
+  if (simulator.parameters() == Parameters::Home) {
+    updated_.assign(n, -1);
+    for (size_t i = 0; i < n; ++i)
+      if (simulator.updates()[i] >= 0) updated_[simulator.updates()[i]] = static_cast<int32_t>(i);
+  }
   load_.assign(simulator.topology().size(), 0);
   busy_.assign(load_.size() * kBuckets, 0);
 }
@@ -130,6 +136,43 @@ void MoveFeatures::transfers_of(Moved& moved) {
   }
 }
 
+// A parameter goes once from its home to every other device that reads it.
+void MoveFeatures::fetch_of(int32_t parameter, Moved& moved) {
+  if (asked_[parameter] == stamp_ || simulator_.updates()[parameter] == kNoParameter) return;
+  asked_[parameter] = stamp_;
+  const Neighbours& consumers = simulator_.consumers();
+  const int32_t begin = consumers.offset[parameter], end = consumers.offset[parameter + 1];
+  const int32_t update = simulator_.updates()[parameter];
+  if (update < 0 && begin == end) return;
+  // Without an update it lives with its first reader; which one that is, only a fused graph says.
+  const int32_t lives_with = update >= 0 ? update : *std::min_element(&consumers.list[begin], &consumers.list[end]);
+  const auto seconds_with = [&](auto&& device_of) {
+    const int32_t home = device_of(lives_with);
+    uint64_t readers = 0;
+    for (int32_t e = begin; e < end; ++e) readers |= uint64_t{1} << device_of(consumers.list[e]);
+    readers &= ~(uint64_t{1} << home);
+    double sum = 0;
+    for (; readers != 0; readers &= readers - 1)
+      sum += simulator_.topology().transfer_seconds(home, std::countr_zero(readers),
+                                                    simulator_.graph().ops[parameter].output_bytes);
+    return sum;
+  };
+  const double before = seconds_with([&](int32_t op) { return device_before(op); }),
+               after = seconds_with([&](int32_t op) { return device_after(op); });
+  moved.touched_fetch += before;
+  (after > before ? moved.more_fetch : moved.less_fetch) += std::abs(after - before);
+}
+
+void MoveFeatures::fetches_of(Moved& moved) {
+  if (updated_.empty()) return;
+  const Neighbours& producers = simulator_.producers();
+  for (int32_t op : moved_) {
+    if (updated_[op] >= 0) fetch_of(updated_[op], moved);
+    for (int32_t e = producers.offset[op]; e < producers.offset[op + 1]; ++e)
+      if (simulator_.graph().ops[producers.list[e]].kind == OpKind::Input) fetch_of(producers.list[e], moved);
+  }
+}
+
 // Transfers between neighbours of the critical path.
 void MoveFeatures::path_of(Moved& moved) const {
   const TaskGraph& graph = simulator_.graph();
@@ -206,6 +249,7 @@ MoveVector MoveFeatures::of(const Move& move, double rate) {
   m.size = static_cast<double>(moved_.size());
   loads_of(m);
   transfers_of(m);
+  fetches_of(m);
   path_of(m);
   times_of(m);
   fusion_and_order(move, m);
@@ -216,9 +260,9 @@ MoveVector MoveFeatures::of(const Move& move, double rate) {
   for (int32_t count : move.blocks) blocks += count;
   MoveVector out{};
   size_t at = 0;
-  for (double x :
-       {m.busy, m.on_path, m.most_after - m.most_before, m.more_transfer, m.less_transfer,
-        m.more_transfer - m.less_transfer, m.touched_transfer, m.path_after - m.path_before, m.gained, m.lost})
+  for (double x : {m.busy, m.on_path, m.most_after - m.most_before, m.more_transfer, m.less_transfer,
+                   m.more_transfer - m.less_transfer, m.touched_transfer, m.path_after - m.path_before, m.gained,
+                   m.lost, m.more_fetch, m.less_fetch, m.touched_fetch})
     out[at++] = share(x / s);
   for (double x : {m.from_load / busy / s, m.to_load / busy / s, m.most_before / s, m.squares_after / load - 1,
                    m.on_path / busy, m.start, std::sqrt(std::max(0.0, m.start_square - m.start * m.start)), m.busy_from,
@@ -232,6 +276,7 @@ MoveVector MoveFeatures::of(const Move& move, double rate) {
   out[at++] = static_cast<float>(rate);
   out[at++] = static_cast<float>(path_.size() / n);
   out[at++] = blocks > 1 ? 1 : 0;
+  out[at++] = updated_.empty() ? 0 : 1;
   for (int32_t count : move.blocks) out[at++] = static_cast<float>(count / std::max(1.0, blocks));
   return out;
 }

@@ -9,7 +9,7 @@
 
 namespace hone::sim {
 
-inline constexpr int kMoveFeatures = 44;
+inline constexpr int kMoveFeatures = 48;
 using MoveVector = std::array<float, kMoveFeatures>;
 
 // Describes moves of one plan. Times are shares of the plan's step; where operations run in time, and which of them no device can wait
@@ -34,6 +34,8 @@ class MoveFeatures {
   bool is_moved(int32_t op) const { return seen_[op] == stamp_; }
   void loads_of(Moved& moved) const;
   void transfers_of(Moved& moved);
+  void fetches_of(Moved& moved);
+  void fetch_of(int32_t parameter, Moved& moved);
   void path_of(Moved& moved) const;
   void times_of(Moved& moved) const;
   void fusion_and_order(const Move& move, Moved& moved) const;
@@ -47,6 +49,7 @@ class MoveFeatures {
   std::vector<uint8_t> on_path_;               // [ops]
   std::vector<int32_t> path_, after_, moved_;  // roots of the critical path; [ops]; operations whose device changes
   std::vector<int64_t> seen_, asked_;          // [ops]
+  std::vector<int32_t> updated_;  // [ops]: the parameter whose new value it is, or -1; empty: parameters are everywhere
   int64_t stamp_ = 0;
 };
 

@@ -110,6 +110,8 @@ const Topology& Simulator::topology() const { return state_->topology; }
 const FusionRules& Simulator::rules() const { return state_->rules; }
 const Neighbours& Simulator::consumers() const { return state_->facts.consumers; }
 const Neighbours& Simulator::producers() const { return state_->facts.producers; }
+Parameters Simulator::parameters() const { return state_->parameters; }
+const std::vector<int32_t>& Simulator::updates() const { return state_->updates; }
 
 double Simulator::op_seconds(int32_t op, int32_t device) const {
   if (state_->graph.ops[op].kind == OpKind::Input) return 0;

@@ -50,6 +50,8 @@ class Simulator {
   const FusionRules& rules() const;
   const Neighbours& consumers() const;
   const Neighbours& producers() const;
+  Parameters parameters() const;
+  const std::vector<int32_t>& updates() const;  // parameter_updates()
   // The time of an operation as a separate kernel on a device, launch included. For strategies that need estimates.
   double op_seconds(int32_t op, int32_t device) const;
   // The time in seconds that fusing an operation into all its consumers saves while nothing else is fused; negative if it

@@ -12,7 +12,8 @@ namespace hone::sim {
 namespace {
 
 constexpr Tasks kEvery{true, true, true};
-constexpr size_t kMoreTransfer = 3, kOperations = 24;  // places in a MoveVector
+constexpr size_t kMoreTransfer = 3, kMoreFetch = 10, kLessFetch = 11, kOperations = 27,
+                 kHome = 42;  // places in a MoveVector
 
 // a -> b -> c on two devices, all on the first.
 TaskGraph chain() { return a_graph({an_op("a", 1, 2), an_op("b", 1, 2), an_op("c", 1, 2)}, {{0, 1}, {1, 2}}); }
@@ -63,6 +64,36 @@ TEST_CASE("features say what a move transfers, and count its operations", "[sim]
   CHECK(all[kMoreTransfer] == 0);
   CHECK(middle[kOperations] == Approx(std::log1p(1.0) / 4));
   CHECK(all[kOperations] == Approx(std::log1p(3.0) / 4));
+}
+
+TEST_CASE("features say which parameters a move sends from their homes", "[sim]") {
+  // w (parameter) -> use -> gradient -> update of w; x (parameter) -> use.
+  TaskGraph graph =
+      a_graph({an_op("w", 0, 6, OpKind::Input), an_op("x", 0, 2, OpKind::Input), an_op("use", 1, 2, OpKind::Matrix),
+               an_op("gradient", 1, 6, OpKind::Matrix), an_op("update", 1, 6)},
+              {{0, 2}, {1, 2}, {2, 3}, {3, 4}, {0, 4}});
+  graph.ops[4].is_output = true;
+  Plan plan{.device = {0, 0, 0, 0, 0}, .schedule = {}, .fusion = {}};
+  const auto moved = [&](Parameters parameters, std::initializer_list<int32_t> ops, int32_t to) {
+    Simulator simulator(graph, unit_topology(2), {}, {}, parameters);
+    MoveFeatures features(simulator, plan);
+    StepTrace trace;
+    features.look(trace, simulator.run(plan, &trace).step_seconds);
+    Move move;
+    for (int32_t op : ops) move.changes.push_back({MoveChange::Device, op, plan.device[op], to});
+    return features.of(move, 0.5);
+  };
+  const MoveVector use = moved(Parameters::Home, {2}, 1), update = moved(Parameters::Home, {4}, 1),
+                   both = moved(Parameters::Home, {2, 4}, 1);
+  CHECK(use[kHome] == 1);
+  CHECK(use[kMoreFetch] > 0);                    // w lives with its update; x goes with its only reader
+  CHECK(update[kMoreFetch] == use[kMoreFetch]);  // to the operation that stays
+  CHECK(both[kMoreFetch] == 0);
+  CHECK(use[kLessFetch] == 0);
+  plan.device[2] = 1;
+  CHECK(moved(Parameters::Home, {2}, 0)[kLessFetch] > 0);
+  CHECK(moved(Parameters::Copied, {2}, 0)[kLessFetch] == 0);
+  CHECK(moved(Parameters::Copied, {2}, 0)[kHome] == 0);
 }
 
 TEST_CASE("a scorer has the weights of its layers", "[sim]") {
