@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace hone::sim {
 
@@ -33,11 +34,31 @@ MoveFeatures::MoveFeatures(const Simulator& simulator, const Plan& plan) : simul
     for (size_t i = 0; i < n; ++i)
       if (simulator.updates()[i] >= 0) updated_[simulator.updates()[i]] = static_cast<int32_t>(i);
   }
-  load_.assign(simulator.topology().size(), 0);
+  const Topology& topology = simulator.topology();
+  load_.assign(topology.size(), 0);
+  for (int32_t from = 0; from < topology.size(); ++from) {
+    for (int32_t i = 0; i < simulator.graph().size(); ++i) seconds_.push_back(simulator.op_seconds(i, from));
+    for (int32_t to = 0; to < topology.size(); ++to) {
+      latency_.push_back(topology.transfer_seconds(from, to, 0));
+      speed_.push_back(std::numeric_limits<double>::infinity());
+      for (int32_t link : topology.route(from, to))
+        speed_.back() = std::min(speed_.back(), topology.links[link].bytes_per_second);
+    }
+  }
   busy_.assign(load_.size() * kBuckets, 0);
 }
 
-double MoveFeatures::seconds(int32_t op, int32_t device) const { return simulator_.op_seconds(op, device); }
+double MoveFeatures::transfer(int32_t from, int32_t to, double bytes) const {
+  const size_t pair = static_cast<size_t>(from) * load_.size() + static_cast<size_t>(to);
+  return latency_[pair] + bytes / speed_[pair];
+}
+
+// One after the other to each of `devices`, a bit each.
+double MoveFeatures::transfers(int32_t from, uint64_t devices, double bytes) const {
+  double sum = 0;
+  for (; devices != 0; devices &= devices - 1) sum += transfer(from, std::countr_zero(devices), bytes);
+  return sum;
+}
 
 void MoveFeatures::update(double step_seconds) {
   step_ = std::isfinite(step_seconds) && step_seconds > 0 ? step_seconds : 1;
@@ -116,14 +137,10 @@ void MoveFeatures::transfers_of(Moved& moved) {
     const int32_t from = device_before(op), from_after = device_after(op);
     before &= ~(uint64_t{1} << from);
     after &= ~(uint64_t{1} << from_after);
-    double seconds_before = 0, seconds_after = 0;
-    for (uint64_t rest = before; rest != 0; rest &= rest - 1)
-      seconds_before +=
-          simulator_.topology().transfer_seconds(from, std::countr_zero(rest), graph.ops[op].output_bytes);
-    for (uint64_t rest = after; rest != 0; rest &= rest - 1)
-      seconds_after +=
-          simulator_.topology().transfer_seconds(from_after, std::countr_zero(rest), graph.ops[op].output_bytes);
+    const double bytes = graph.ops[op].output_bytes, seconds_before = transfers(from, before, bytes);
     moved.touched_transfer += seconds_before;
+    if (from == from_after && before == after) return;
+    const double seconds_after = transfers(from_after, after, bytes);
     (seconds_after > seconds_before ? moved.more_transfer : moved.less_transfer) +=
         std::abs(seconds_after - seconds_before);
     const int more = std::popcount(after) - std::popcount(before);
@@ -151,11 +168,7 @@ void MoveFeatures::fetch_of(int32_t parameter, Moved& moved) {
     uint64_t readers = 0;
     for (int32_t e = begin; e < end; ++e) readers |= uint64_t{1} << device_of(consumers.list[e]);
     readers &= ~(uint64_t{1} << home);
-    double sum = 0;
-    for (; readers != 0; readers &= readers - 1)
-      sum += simulator_.topology().transfer_seconds(home, std::countr_zero(readers),
-                                                    simulator_.graph().ops[parameter].output_bytes);
-    return sum;
+    return transfers(home, readers, simulator_.graph().ops[parameter].output_bytes);
   };
   const double before = seconds_with([&](int32_t op) { return device_before(op); }),
                after = seconds_with([&](int32_t op) { return device_after(op); });
@@ -188,11 +201,11 @@ void MoveFeatures::path_of(Moved& moved) const {
     const double bytes = graph.ops[op].output_bytes;
     const int32_t a = device_before(op), b = device_before(next), c = device_after(op), d = device_after(next);
     if (a != b) {
-      moved.path_before += simulator_.topology().transfer_seconds(a, b, bytes);
+      moved.path_before += transfer(a, b, bytes);
       ++moved.cuts_before;
     }
     if (c != d) {
-      moved.path_after += simulator_.topology().transfer_seconds(c, d, bytes);
+      moved.path_after += transfer(c, d, bytes);
       ++moved.cuts_after;
     }
   }
