@@ -304,7 +304,7 @@ Runner declare_place(CLI::App& app) {
             ->type_name("LIST"),
         {"placement", "fusion", "schedule"});
   offer(app.add_option("--strategy", command->strategy,
-                       "strategy: " + strategies + ", or go (the learned policy) (default block-moves)"),
+                       "strategy: " + strategies + ", or go (the learned policy) (default guided-moves)"),
         names);
   app.add_option(kPolicyFile, command->policy,
                  "policy of hone go train, for --strategy go (default: the one that comes with hone)")

@@ -18,7 +18,7 @@ namespace hone::cli {
 struct PlaceCommand {
   std::shared_ptr<OutputOptions> output;
   std::shared_ptr<ProgramOptions> program;
-  std::string devices, tasks = "placement,fusion,schedule", strategy = "block-moves", costs, weights, parameters;
+  std::string devices, tasks = "placement,fusion,schedule", strategy = "guided-moves", costs, weights, parameters;
   std::string policy, models, budget, out, hlo, trace, graph;
   std::vector<std::string> from;
   std::optional<int64_t> steps;  // simulations of a search; unlimited within a given budget

@@ -108,7 +108,7 @@ class GraphTest(PlaceTest):
     def test_by_default_blocks_move_and_all_tasks_are_decided(self):
         answer = self.place("diamond.json", "--devices", "two.toml", "--steps", "200")
         self.assertEqual(answer["tasks"], "placement,fusion,schedule")
-        self.assertEqual(answer["strategy"], "block-moves")
+        self.assertEqual(answer["strategy"], "guided-moves")
         self.assertLess(answer["step_seconds"], 1.1e-3)
         self.assertEqual(answer["search"]["simulations"], 200)
         self.assertGreater(answer["search"]["elapsed_seconds"], 0)
