@@ -8,8 +8,8 @@
     bench/go/moves.py table --set validation
 
 Workloads: bench/go/move_workloads.tsv. No family of a validation or test workload is trained on: recurrent language
-models and translation by LSTMs, Transformer-XL, WaveNet, Inception, NASNet, BERT and its kin, vision transformers, DiT,
-EfficientNet, 3-D U-Nets. Finished graphs, jobs and searches are kept, and a command that was interrupted goes on.
+models and translation by LSTMs, Transformer-XL, WaveNet, Inception, NASNet, BERT and its kin, ViT, DiT, EfficientNet,
+3-D U-Nets. Finished graphs, jobs and searches are kept, and a command that was interrupted goes on.
 Needs build/hone and build/bench_moves; workloads of the corpus are left out, with a line, where it is not there.
 """
 
