@@ -1,91 +1,28 @@
 """`--db postgresql://...` from outside: a tune on a real server that stops during it, and rows copied to a file.
 
-Starts a server of Debian's postgresql package in a temporary folder, on a Unix socket; skipped where that is missing.
+Skipped where Debian's postgresql is missing.
 """
 
-import ctypes
 import json
 import os
 import pathlib
-import pwd
-import shutil
-import signal
 import socket
 import subprocess
 import tempfile
 import unittest
 
+from postgres_server import MISSING, PROGRAMS, Server
 from programs import ELEMENTWISE
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
 HONE = BUILD / "hone"
-PROGRAMS = max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), default=None)
 
 # A search that ends by itself long before its budget, even on a busy machine.
 SHORT = ("--budget", "120s", "--no-fusion", "--tile-model", "analytical", "--top-k", "2")
 
 
-class Server:
-    """PostgreSQL refuses to run as root: then it runs as another user."""
-
-    def __init__(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hone-pg-"))
-        self.user = None
-        if os.geteuid() == 0:
-            names = {entry.pw_name: entry for entry in pwd.getpwall()}
-            self.user = names.get("postgres", names["nobody"])
-            os.chown(self.folder, self.user.pw_uid, self.user.pw_gid)
-        self.url = f"postgresql://hone@/postgres?host={self.folder}"
-        self.process = None
-        made = self._start(
-            "initdb", "-D", self._data(), "-U", "hone", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"
-        )
-        said, _ = made.communicate()
-        if made.returncode != 0:
-            self.close()
-            raise unittest.SkipTest(f"SKIPPED: initdb does not work here: {said.strip().splitlines()[-1]}")
-
-    def start(self):
-        self.process = self._start(
-            "postgres", "-D", self._data(), "-k", self.folder, "-c", "listen_addresses=", "-c", "shared_buffers=16MB",
-            "-c", "fsync=off")  # fmt: skip
-        for line in self.process.stdout:
-            if "ready to accept connections" in line:
-                return
-        raise AssertionError("the server did not start")
-
-    def stop(self, how=signal.SIGQUIT):
-        if self.process is not None:
-            self.process.send_signal(how)
-            self.process.communicate()
-            self.process = None
-
-    def close(self):
-        self.stop()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def _data(self):
-        return self.folder / "data"
-
-    def _start(self, program, *arguments):
-        libc = ctypes.CDLL(None)
-        as_user = {}
-        if self.user:
-            as_user = {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []}
-        return subprocess.Popen(
-            [str(PROGRAMS / program), *map(str, arguments)],
-            cwd="/",
-            env={**os.environ, "LC_ALL": "C"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            preexec_fn=lambda: libc.prctl(1, signal.SIGQUIT),  # it does not outlive the test
-            **as_user,
-        )
-
-
-@unittest.skipUnless(PROGRAMS, "SKIPPED: Debian's postgresql is not installed")
+@unittest.skipUnless(PROGRAMS, MISSING)
 class PostgresTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -20,6 +20,7 @@ from collections.abc import Callable
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "cli"), str(ROOT / "bench")]
+import postgres_server  # noqa: E402
 import programs  # noqa: E402
 
 # Tables of a database, and how much of a row is never written again: all of it, or the first columns.
@@ -63,10 +64,10 @@ def split_text(names: list[str]) -> str:
 
 
 class Inputs:
-    """What the commands read, made once."""
+    """What the commands read, made once. `server`: PostgreSQL, where databases are then in place of files."""
 
-    def __init__(self, hone: pathlib.Path, folder: pathlib.Path):
-        self.hone, self.folder = hone, folder
+    def __init__(self, hone: pathlib.Path, folder: pathlib.Path, server: postgres_server.Server | None = None):
+        self.hone, self.folder, self.server = hone, folder, server
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "p.hlo").write_text(programs.TWO_KERNELS)
         (folder / "s.hlo").write_text(programs.SOFTMAX)
@@ -130,8 +131,23 @@ def lives(pid: int, began: str) -> bool:
     return stat is not None and stat[19] == began and stat[0] != "Z"
 
 
-def rows_of(database: pathlib.Path) -> collections.Counter | None:
+def rows_on_server(url: str) -> collections.Counter | None:
+    """All committed rows, by table; None while tables are made."""
+    try:
+        there = postgres_server.Server.sql(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'hone'").split()
+        rows = collections.Counter()
+        for table in TABLES.keys() & set(there):
+            lines = postgres_server.Server.sql(url, f"COPY hone.{table} TO STDOUT").splitlines()
+            rows.update((table, "\t".join(line.split("\t")[: TABLES[table]])) for line in lines)
+        return rows
+    except subprocess.CalledProcessError:
+        return None
+
+
+def rows_of(database: pathlib.Path | str) -> collections.Counter | None:
     """All committed rows, by table; None while another process keeps readers out. A file that is not there has none."""
+    if isinstance(database, str):
+        return rows_on_server(database)
     if not database.exists():
         return collections.Counter()
     try:
@@ -153,6 +169,8 @@ class Trial:
         self.committed: collections.Counter = collections.Counter()
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "tmp").mkdir(exist_ok=True)
+        on_server = inputs.server is not None and bool(self.command.database)
+        self.database = inputs.server.fresh("trial") if on_server else self.folder / self.command.database
         inputs.copy_to(self.folder, "data" in self.command.words)
 
     def start(self, extra: dict[str, str] | None = None) -> subprocess.Popen:
@@ -160,14 +178,21 @@ class Trial:
         environment |= {"XDG_CACHE_HOME": str(self.folder / "xdg"), **(extra or {})}
         with (self.folder / "out").open("w") as out, (self.folder / "err").open("w") as err:
             return subprocess.Popen(
-                [str(self.inputs.hone), *self.command.words], cwd=self.folder, env=environment, stdout=out, stderr=err
+                [str(self.inputs.hone), *self._words()], cwd=self.folder, env=environment, stdout=out, stderr=err
             )
+
+    def _words(self) -> list[str]:
+        file = self.command.database
+        return [
+            str(self.database) if word == file and isinstance(self.database, str) else word
+            for word in self.command.words
+        ]
 
     def look(self, process: subprocess.Popen) -> None:
         """Notes its processes, and the rows that are committed now."""
         self.processes |= descendants(process.pid)
         if self.command.database:
-            rows = rows_of(self.folder / self.command.database)
+            rows = rows_of(self.database)
             if rows is not None:
                 self.committed = rows
 
@@ -228,8 +253,8 @@ class Trial:
         return subprocess.run([str(w) for w in (self.inputs.hone, *words)], capture_output=True, text=True, check=False)
 
     def _database_problems(self) -> list[str]:
-        database = self.folder / self.command.database
-        if not database.exists():
+        database = self.database
+        if isinstance(database, pathlib.Path) and not database.exists():
             return [f"the database is gone, with {self.committed.total()} rows"] if self.committed else []
         done = self._hone("db", "check", "--db", database, "--json")
         never_written = not self.committed and "the database is empty" in done.stdout

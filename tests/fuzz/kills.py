@@ -4,11 +4,13 @@ process live on; a command whose worker is killed ends as if it had not been, wi
 command, run again, ends well, of training with the same weights.
 
     tests/fuzz/kills.py --kills 1000 --jsonl build/kills.jsonl      # goes on where it stopped
+    tests/fuzz/kills.py --postgres --commands tune,collect,merge    # databases on a server
 
 One line for each kill that did harm and a table at the end; exit code 1 if any did. Moments are uniform over the time
 that the command takes without a kill."""
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -21,6 +23,7 @@ import time
 
 import faults
 import harness
+import postgres_server
 
 VICTIMS = ("main", "worker")
 
@@ -96,9 +99,18 @@ def table(rows: list[dict]) -> str:
 
 def run(options: argparse.Namespace, rows: list[dict]) -> None:
     """Adds the missing rows."""
+    if options.postgres:
+        with contextlib.closing(postgres_server.Server()) as server:
+            server.start()
+            kill_by_turns(options, rows, server)
+    else:
+        kill_by_turns(options, rows, None)
+
+
+def kill_by_turns(options: argparse.Namespace, rows: list[dict], server: postgres_server.Server | None) -> None:
     names = options.commands.split(",")
     with tempfile.TemporaryDirectory(prefix="hone-kills-", ignore_cleanup_errors=True) as folder:
-        inputs = faults.Inputs(options.hone, pathlib.Path(folder))
+        inputs = faults.Inputs(options.hone, pathlib.Path(folder), server)
         take = durations(inputs, names)
         progress = harness.Progress(options.kills - len(rows))
         for number, (name, victim) in enumerate(rounds(names, options.kills)):
@@ -121,6 +133,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--commands", default=",".join(faults.COMMANDS), help="of %(default)s")
     parser.add_argument("--again-every", type=int, default=5, help="rounds between those run again (default 5)")
+    parser.add_argument("--postgres", action="store_true", help="databases on a PostgreSQL server in place of files")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jsonl", type=pathlib.Path, help="a row for each kill; those that are there are not repeated")
     parser.add_argument("--hone", type=pathlib.Path, default=faults.ROOT / "build" / "hone")

@@ -9,9 +9,11 @@ import subprocess
 import tempfile
 import unittest
 
+import clock_jumps
 import failing_calls
 import faults
 import kills
+import postgres_server
 from failing_calls import Fault
 
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", faults.ROOT / "build"))
@@ -102,6 +104,36 @@ class FaultsTest(unittest.TestCase):
             with self.subTest(command=name, victim=victim):
                 row = kills.one_round(self.inputs, name, victim, moment_s, again=victim == "main")
                 self.assertEqual(row["problems"], [])
+
+    @unittest.skipUnless(postgres_server.PROGRAMS, postgres_server.MISSING)
+    def test_kills_lose_nothing_on_a_server(self):
+        server = postgres_server.Server()
+        self.addCleanup(server.close)
+        server.start()
+        inputs = faults.Inputs(BUILD / "hone", pathlib.Path(self.folder.name, "on-server"), server)
+        trial = faults.Trial(inputs, "merge", pathlib.Path(self.folder.name, "merge-on-server"))
+        process = trial.start()
+        self.assertEqual(process.wait(faults.PATIENCE_S), 0, trial.errors())
+        trial.look(process)
+        self.assertGreater(trial.committed.total(), 100)
+        self.assertEqual(trial.problems(), [])
+        server.sql(trial.database, "DELETE FROM hone.records WHERE ctid = (SELECT min(ctid) FROM hone.records)")
+        self.assertEqual(trial.problems(), ["1 committed rows of records are lost or changed"])
+        row = kills.one_round(inputs, "collect", "main", 2.5, again=True)
+        self.assertEqual(row["problems"], [])
+
+    def test_clocks_that_jump_lose_nothing(self):
+        if shutil.which("cc") is None:
+            self.skipTest("SKIPPED: there is no C compiler")
+        library = clock_jumps.built(pathlib.Path(self.folder.name))
+        for at in (0, 50):
+            with self.subTest(steady_clock_at=at):
+                jumps = {"every": 1, "seed": 3, "forward": 86400 if at else 0, "at": at}
+                row = clock_jumps.one_trial(self.inputs, library, "tune", jumps, again=True)
+                self.assertEqual(row["problems"], [], row)
+                self.assertGreater(row["steady_readings"], at)
+                if at == 0:  # a day ahead, time is over before a row has a date
+                    self.assertGreater(row["wall_jumps"], 0)
 
     def test_a_failing_call_is_said_and_loses_nothing(self):
         if shutil.which("cc") is None:
