@@ -10,7 +10,6 @@ One line for each trial that did harm and a table; exit code 1 if any did. A jum
 a command may also say, with exit status 1, that time was over before a result."""
 
 import argparse
-import json
 import pathlib
 import random
 import subprocess
@@ -85,13 +84,13 @@ def table(rows: list[dict]) -> str:
     return harness.markdown_table(header, lines)
 
 
-def run(options: argparse.Namespace, rows: list[dict]) -> None:
+def run(options: argparse.Namespace, rows: faults.Rows) -> None:
     """Adds the missing rows."""
     with tempfile.TemporaryDirectory(prefix="hone-clock-", ignore_cleanup_errors=True) as folder:
         inputs = faults.Inputs(options.hone, pathlib.Path(folder, "inputs"))
         library = built(pathlib.Path(folder))
         for name in options.commands.split(","):
-            known = sum(row["command"] == name for row in rows)
+            known = sum(row["command"] == name for row in rows.known)
             if known >= options.trials:
                 continue
             readings = one_trial(inputs, library, name, {})["steady_readings"]
@@ -103,27 +102,11 @@ def run(options: argparse.Namespace, rows: list[dict]) -> None:
                 if number % 2 == 1:
                     jumps |= {"forward": chance.choice(FORWARD), "at": chance.randint(1, max(1, readings))}
                 row = one_trial(inputs, library, name, jumps, chance.randrange(options.again_every) == 0)
-                rows.append(row)
-                if options.jsonl:
-                    harness.append_row(options.jsonl, row)
-                if row["problems"]:
-                    print(json.dumps(row), flush=True)
-                progress.finished("harm" if row["problems"] else "no harm")
+                rows.add(row, progress)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, default=5, help="of each command (default 5)")
-    parser.add_argument("--commands", default=",".join(faults.COMMANDS), help="of %(default)s")
-    parser.add_argument("--again-every", type=int, default=5, help="trials between those run again (default 5)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--jsonl", type=pathlib.Path, help="a row for each trial; those that are there are not repeated"
-    )
-    parser.add_argument("--hone", type=pathlib.Path, default=faults.ROOT / "build" / "hone")
-    options = parser.parse_args()
-    rows = harness.read_jsonl(options.jsonl) if options.jsonl else []
-    return faults.finish(lambda: run(options, rows), lambda: table(rows), rows)
+    return faults.finish(run, table, faults.parser_of(__doc__, "trials", 5, "of each command").parse_args())
 
 
 if __name__ == "__main__":

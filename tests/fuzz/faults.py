@@ -4,6 +4,7 @@ A `Trial` runs one command in a folder of its own and watches it: which processe
 has committed. After a fault `problems` says what is wrong: a row lost or changed, an unsound database, a package that
 is there and not whole, a process that lives on; `left_files` names files that nobody asked for."""
 
+import argparse
 import collections
 import contextlib
 import dataclasses
@@ -20,6 +21,7 @@ from collections.abc import Callable
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "cli"), str(ROOT / "bench")]
+import harness  # noqa: E402
 import postgres_server  # noqa: E402
 import programs  # noqa: E402
 
@@ -267,15 +269,47 @@ class Trial:
         return [*found, *(f"{count} committed rows of {table} are lost or changed" for table, count in lost.items())]
 
 
-def finish(run: Callable[[], None], table: Callable[[], str], rows: list[dict]) -> int:
+def parser_of(doc: str, counted: str, default: int, of: str) -> argparse.ArgumentParser:
+    """The options that all scripts of trials have; `--counted` says how many."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(f"--{counted}", type=int, default=default, help=f"{of} (default {default})")
+    parser.add_argument("--commands", default=",".join(COMMANDS), help="of %(default)s")
+    parser.add_argument("--again-every", type=int, default=5, help="trials between those run again (default 5)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--jsonl", type=pathlib.Path, help="a row for each trial; those that are there are not repeated"
+    )
+    parser.add_argument("--hone", type=pathlib.Path, default=ROOT / "build" / "hone")
+    return parser
+
+
+class Rows:
+    """Rows of trials: those that are known, and new ones, which are kept, counted and printed if they did harm."""
+
+    def __init__(self, known: list[dict], file: pathlib.Path | None):
+        self.known, self.file = known, file
+
+    def add(self, row: dict, progress: harness.Progress) -> None:
+        self.known.append(row)
+        if self.file:
+            harness.append_row(self.file, row)
+        if row["problems"]:
+            print(json.dumps(row), flush=True)
+        progress.finished("harm" if row["problems"] else "no harm")
+
+
+def finish(
+    run: Callable[[argparse.Namespace, Rows], None], table: Callable[[list[dict]], str], options: argparse.Namespace
+) -> int:
     """Runs what adds rows until it ends or Ctrl-C, prints the table, and gives the exit status."""
+    rows = harness.read_jsonl(options.jsonl) if options.jsonl else []
     interrupted = False
     try:
-        run()
+        run(options, Rows(rows, options.jsonl))
     except KeyboardInterrupt:
         interrupted = True
         print("interrupted: finished rows are kept", file=sys.stderr)
-    print(table())
+    print(table(rows))
     if any(row["problems"] for row in rows):
         return 1
     return 130 if interrupted else 0

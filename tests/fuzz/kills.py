@@ -11,7 +11,6 @@ that the command takes without a kill."""
 
 import argparse
 import contextlib
-import json
 import os
 import pathlib
 import random
@@ -97,7 +96,7 @@ def table(rows: list[dict]) -> str:
     return harness.markdown_table(header, lines)
 
 
-def run(options: argparse.Namespace, rows: list[dict]) -> None:
+def run(options: argparse.Namespace, rows: faults.Rows) -> None:
     """Adds the missing rows."""
     if options.postgres:
         with contextlib.closing(postgres_server.Server()) as server:
@@ -107,39 +106,26 @@ def run(options: argparse.Namespace, rows: list[dict]) -> None:
         kill_by_turns(options, rows, None)
 
 
-def kill_by_turns(options: argparse.Namespace, rows: list[dict], server: postgres_server.Server | None) -> None:
+def kill_by_turns(options: argparse.Namespace, rows: faults.Rows, server: postgres_server.Server | None) -> None:
     names = options.commands.split(",")
     with tempfile.TemporaryDirectory(prefix="hone-kills-", ignore_cleanup_errors=True) as folder:
         inputs = faults.Inputs(options.hone, pathlib.Path(folder), server)
         take = durations(inputs, names)
-        progress = harness.Progress(options.kills - len(rows))
+        progress = harness.Progress(options.kills - len(rows.known))
         for number, (name, victim) in enumerate(rounds(names, options.kills)):
-            if number < len(rows):
+            if number < len(rows.known):
                 continue
             progress.starting(f"{name}, {victim}")
             chance = random.Random(f"{options.seed} {number}")
             again = chance.randrange(options.again_every) == 0
             row = one_round(inputs, name, victim, chance.uniform(0, take[name]), again)
-            rows.append(row)
-            if options.jsonl:
-                harness.append_row(options.jsonl, row)
-            if row["problems"]:
-                print(f"{number}: {json.dumps(row)}", flush=True)
-            progress.finished("harm" if row["problems"] else "no harm")
+            rows.add(row, progress)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--commands", default=",".join(faults.COMMANDS), help="of %(default)s")
-    parser.add_argument("--again-every", type=int, default=5, help="rounds between those run again (default 5)")
+    parser = faults.parser_of(__doc__, "kills", 20, "in all")
     parser.add_argument("--postgres", action="store_true", help="databases on a PostgreSQL server in place of files")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jsonl", type=pathlib.Path, help="a row for each kill; those that are there are not repeated")
-    parser.add_argument("--hone", type=pathlib.Path, default=faults.ROOT / "build" / "hone")
-    options = parser.parse_args()
-    rows = harness.read_jsonl(options.jsonl) if options.jsonl else []
-    return faults.finish(lambda: run(options, rows), lambda: table(rows), rows)
+    return faults.finish(run, table, parser.parse_args())
 
 
 if __name__ == "__main__":
