@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import unittest
 
 PROGRAMS = max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), default=None)
@@ -40,6 +41,7 @@ class Server:
             "-c", "fsync=off")  # fmt: skip
         for line in self.process.stdout:
             if "ready to accept connections" in line:
+                threading.Thread(target=self.process.stdout.read, daemon=True).start()  # a full pipe would stop it
                 return
         raise AssertionError("the server did not start")
 
@@ -61,7 +63,7 @@ class Server:
     def stop(self, how=signal.SIGQUIT):
         if self.process is not None:
             self.process.send_signal(how)
-            self.process.communicate()
+            self.process.wait()
             self.process = None
 
     def close(self):
