@@ -77,8 +77,9 @@ def durations(inputs: faults.Inputs, names: list[str]) -> dict[str, float]:
     found = {}
     for name in names:
         with tempfile.TemporaryDirectory(prefix="hone-kills-", ignore_cleanup_errors=True) as folder:
-            began = time.monotonic()
-            process = faults.Trial(inputs, name, pathlib.Path(folder)).start()
+            trial = faults.Trial(inputs, name, pathlib.Path(folder))
+            began = time.monotonic()  # after the inputs are made
+            process = trial.start()
             if process.wait(faults.PATIENCE_S) != 0:
                 raise SystemExit(f"{name} does not work: {pathlib.Path(folder, 'err').read_text().strip()}")
             found[name] = time.monotonic() - began
