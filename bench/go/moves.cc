@@ -8,11 +8,11 @@
 #include <fmt/core.h>
 
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "place/place_graph.h"
 #include "sim/local_search.h"
@@ -39,8 +39,6 @@ std::vector<float> read_weights(const std::string& path) {
   for (float x = 0; in >> x;) weights.push_back(x);
   return weights;
 }
-
-double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 sim::Simulator simulator_of(const Job& job) {
   return {place::read_task_graph(read_file(job.graph), job.graph),
@@ -108,14 +106,14 @@ void search(const Searched& what, const sim::Temperatures& temperatures, const s
   sim::StrategyOptions options = options_of(what.job, simulator, what.steps, what.seed);
   std::string gains;
   double known = std::numeric_limits<double>::infinity();
-  const double begin = cpu_seconds();
+  const double begin = cpu_s();
   options.progress = [&](int64_t step, double best) {
     if (!(best < known)) return;
     known = best;
-    gains += fmt::format("{}[{},{:.6g},{:.9g}]", gains.empty() ? "" : ",", step, cpu_seconds() - begin, best);
+    gains += fmt::format("{}[{},{:.6g},{:.9g}]", gains.empty() ? "" : ",", step, cpu_s() - begin, best);
   };
   sim::local_search(simulator, options, temperatures, proposer);
-  print_row(what, known, cpu_seconds() - begin, gains);
+  print_row(what, known, cpu_s() - begin, gains);
 }
 
 int compare(int count, char** words) {
@@ -156,10 +154,10 @@ int heuristics(char** words) {
   for (const Job& job : read_jobs(words[0]))
     for (const char* name : {"single", "single-fused", "layerwise", "metis", "heft"}) {
       sim::Simulator simulator = simulator_of(job);
-      const double begin = cpu_seconds();
+      const double begin = cpu_s();
       const sim::StrategyOptions options = options_of(job, simulator, 1, 0);
       const sim::StepReport report = simulator.run(sim::strategy(name).plan(simulator, options));
-      if (report.valid) print_row({job, name, 1, 0}, report.step_seconds, cpu_seconds() - begin, "");
+      if (report.valid) print_row({job, name, 1, 0}, report.step_seconds, cpu_s() - begin, "");
     }
   return 0;
 }

@@ -27,6 +27,7 @@ from pathlib import Path
 
 import tpu_graph
 import workloads
+from search_tables import interval
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
@@ -64,7 +65,7 @@ def write_whole(path: Path, text: str) -> None:
 
 def varied(graph: dict, copies: int, scale: float) -> dict:
     """A deeper graph of a larger batch: copies one behind the other, each with parameters of its own, `scale` times the
-    work and the results. What a copy reads of the one before are the largest result of its last tenth."""
+    work and the results. A copy reads the largest result of the last tenth of the one before."""
     ops, edges = [], []
     size = len(graph["ops"])
     tail = range(size - max(1, size // 10), size)
@@ -178,7 +179,8 @@ class Moves:
             out = self.folder / "rows" / f"{self.options.name}-{number:05}.bin"
             chance = random.Random(f"{self.options.name} {number}")
             name = names[number % len(names)]
-            size = len(json.loads(graphs[name].read_text())["ops"])
+            whole = json.loads(graphs[name].read_text())
+            size = len(whole["ops"])
             fitting = [copies for copies in COPIES if FEWEST <= copies * size <= MOST] or [math.ceil(FEWEST / size)]
             drawn = chance.choice(fitting), chance.choice(SCALES)
             topology, tasks = chance.choice(TOPOLOGIES), chance.choice((PLACEMENT, ALL_TASKS))
@@ -189,7 +191,7 @@ class Moves:
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 graph = Path(folder) / "graph.json"
-                graph.write_text(json.dumps(varied(json.loads(graphs[name].read_text()), *drawn)))
+                graph.write_text(json.dumps(varied(whole, *drawn)))
                 partial = out.with_suffix(".part")
                 partial.unlink(missing_ok=True)
                 job = f"{graph} {self.topology(topology)} {tasks} {mode}"
@@ -213,19 +215,15 @@ class Moves:
         """The searches of one job that are not known: block moves without a name, and the named ones."""
         steps, seeds = self.options.steps, self.options.seeds
         wanted = [w for w in self.options.searches if (*where, w.split("=")[0], steps, seeds - 1) not in known]
-        runs = [wanted] if wanted else []
+        runs = [["compare", steps, seeds, "JOBS", *wanted]] if wanted else []
         if (*where, "block-moves", steps, seeds - 1) not in known:
-            runs.append([])
-        for line in self.bench(["heuristics", "JOBS"], [job]).splitlines():
-            row = {**json.loads(line), "parameters": where[3]}
-            if key_of(row) not in known:
-                harness.append_row(out, row)
+            runs += [["heuristics", "JOBS"], ["compare", steps, seeds, "JOBS"]]
         for words in runs:
-            for line in self.bench(["compare", steps, seeds, "JOBS", *words], [job]).splitlines():
+            for line in self.bench(words, [job]).splitlines():
                 row = {**json.loads(line), "parameters": where[3]}
                 if key_of(row) not in known:
                     harness.append_row(out, row)
-            print(*where, *(w.split("=")[0] for w in words), flush=True)
+        print(*where, *(w.split("=")[0] for w in wanted), flush=True)
 
 
 def key_of(row: dict) -> tuple:
@@ -253,14 +251,6 @@ def ratios(
     return {where: statistics.fmean(logs) for where, logs in found.items()}
 
 
-def interval(logs: list[float], draws: int = 10_000) -> tuple[float, float, float]:
-    """Mean and 95 % of a bootstrap over workloads, as percent."""
-    chance = random.Random(0)
-    means = sorted(statistics.fmean(chance.choices(logs, k=len(logs))) for _ in range(draws))
-    low, high = means[int(0.025 * draws)], means[int(0.975 * draws)]
-    return tuple(100 * math.expm1(x) for x in (statistics.fmean(logs), low, high))
-
-
 def print_table(path: Path, control: str, whole: bool) -> None:
     rows = harness.read_jsonl(path)
     lines, each = [], []
@@ -275,10 +265,9 @@ def print_table(path: Path, control: str, whole: bool) -> None:
                 found = ratios(few, name, control)
                 if name == control or not found:
                     continue
-                mean, low, high = interval(list(found.values()))
                 worst = max(found, key=found.get)
                 lines.append([mode, TASKS[tasks], name, str(len(found)),
-                              f"{mean:+.1f} % ({low:+.1f} to {high:+.1f})",
+                              interval([math.exp(x) for x in found.values()]),
                               f"{worst[0]} {100 * math.expm1(found[worst]):+.0f} %",
                               same_time([r for r in of if r["steps"] > 1], name, control)])  # fmt: skip
                 each += [[mode, TASKS[tasks], name, *where, f"{100 * math.expm1(x):+.1f}"]
@@ -307,8 +296,7 @@ def same_time(rows: list[dict], name: str, control: str) -> str:
         return "-"
     mixed += [r for r in rows if r["row"] == control and r["steps"] == most]
     found = ratios(mixed, name, control, lambda row, other: row["seconds"] / within(other, row["cpu"]))
-    mean, low, high = interval(list(found.values()))
-    return f"{mean:+.1f} % ({low:+.1f} to {high:+.1f})"
+    return interval([math.exp(x) for x in found.values()])
 
 
 def main() -> int:

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 namespace hone::sim {
 
@@ -34,29 +33,15 @@ MoveFeatures::MoveFeatures(const Simulator& simulator, const Plan& plan) : simul
     for (size_t i = 0; i < n; ++i)
       if (simulator.updates()[i] >= 0) updated_[simulator.updates()[i]] = static_cast<int32_t>(i);
   }
-  const Topology& topology = simulator.topology();
-  load_.assign(topology.size(), 0);
-  for (int32_t from = 0; from < topology.size(); ++from) {
-    for (int32_t i = 0; i < simulator.graph().size(); ++i) seconds_.push_back(simulator.op_seconds(i, from));
-    for (int32_t to = 0; to < topology.size(); ++to) {
-      latency_.push_back(topology.transfer_seconds(from, to, 0));
-      speed_.push_back(std::numeric_limits<double>::infinity());
-      for (int32_t link : topology.route(from, to))
-        speed_.back() = std::min(speed_.back(), topology.links[link].bytes_per_second);
-    }
-  }
+  load_.assign(simulator.topology().size(), 0);
   busy_.assign(load_.size() * kBuckets, 0);
-}
-
-double MoveFeatures::transfer(int32_t from, int32_t to, double bytes) const {
-  const size_t pair = static_cast<size_t>(from) * load_.size() + static_cast<size_t>(to);
-  return latency_[pair] + bytes / speed_[pair];
 }
 
 // One after the other to each of `devices`, a bit each.
 double MoveFeatures::transfers(int32_t from, uint64_t devices, double bytes) const {
   double sum = 0;
-  for (; devices != 0; devices &= devices - 1) sum += transfer(from, std::countr_zero(devices), bytes);
+  for (; devices != 0; devices &= devices - 1)
+    sum += simulator_.transfer_seconds(from, std::countr_zero(devices), bytes);
   return sum;
 }
 
@@ -201,11 +186,11 @@ void MoveFeatures::path_of(Moved& moved) const {
     const double bytes = graph.ops[op].output_bytes;
     const int32_t a = device_before(op), b = device_before(next), c = device_after(op), d = device_after(next);
     if (a != b) {
-      moved.path_before += transfer(a, b, bytes);
+      moved.path_before += simulator_.transfer_seconds(a, b, bytes);
       ++moved.cuts_before;
     }
     if (c != d) {
-      moved.path_after += transfer(c, d, bytes);
+      moved.path_after += simulator_.transfer_seconds(c, d, bytes);
       ++moved.cuts_after;
     }
   }

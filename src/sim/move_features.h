@@ -28,10 +28,7 @@ class MoveFeatures {
  private:
   struct Moved;
   void set_after(const Move& move);
-  double seconds(int32_t op, int32_t device) const {
-    return seconds_[static_cast<size_t>(device) * start_.size() + op];
-  }
-  double transfer(int32_t from, int32_t to, double bytes) const;
+  double seconds(int32_t op, int32_t device) const { return simulator_.op_seconds(op, device); }
   double transfers(int32_t from, uint64_t devices, double bytes) const;
   int32_t device_before(int32_t op) const { return plan_.device.empty() ? 0 : plan_.device[op]; }
   int32_t device_after(int32_t op) const { return seen_[op] == stamp_ ? after_[op] : device_before(op); }
@@ -48,8 +45,6 @@ class MoveFeatures {
   const Simulator& simulator_;
   const Plan& plan_;
   double step_ = 1;
-  std::vector<double> seconds_;                // [devices * ops]: of an operation as a kernel
-  std::vector<double> latency_, speed_;        // [devices * devices]: of a transfer, seconds and bytes a second
   std::vector<double> load_, start_, gain_;    // [devices], [ops], [ops]
   std::vector<float> busy_;                    // [devices * kBuckets]: share of the time
   std::vector<uint8_t> on_path_;               // [ops]

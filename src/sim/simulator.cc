@@ -119,6 +119,10 @@ double Simulator::op_seconds(int32_t op, int32_t device) const {
   return kind.device.launch_seconds + kind.solo[op];
 }
 
+double Simulator::transfer_seconds(int32_t from, int32_t to, double bytes) const {
+  return state_->transfer_seconds(from, to, bytes);
+}
+
 std::optional<double> Simulator::fusion_gain(int32_t op, int32_t device) const {
   const SimulatorState& s = *state_;
   const Neighbours &users = s.facts.consumers, &operands = s.facts.producers;

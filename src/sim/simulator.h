@@ -54,6 +54,7 @@ class Simulator {
   const std::vector<int32_t>& updates() const;  // parameter_updates()
   // The time of an operation as a separate kernel on a device, launch included. For strategies that need estimates.
   double op_seconds(int32_t op, int32_t device) const;
+  double transfer_seconds(int32_t from, int32_t to, double bytes) const;  // of an idle route
   // The time in seconds that fusing an operation into all its consumers saves while nothing else is fused; negative if it
   // would be recomputed too often; nullopt if it can never be fused. The priority of XLA:GPU's PriorityFusion
   // (xla/service/gpu/model/gpu_performance_model.cc) with this simulator's costs.

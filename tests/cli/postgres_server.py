@@ -26,7 +26,7 @@ class Server:
             self.user = names.get("postgres", names["nobody"])
             os.chown(self.folder, self.user.pw_uid, self.user.pw_gid)
         self.url = f"postgresql://hone@/postgres?host={self.folder}"
-        self.process = None
+        self.process = self.reader = None
         made = self._start(
             "initdb", "-D", self._data(), "-U", "hone", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"
         )
@@ -41,7 +41,8 @@ class Server:
             "-c", "fsync=off")  # fmt: skip
         for line in self.process.stdout:
             if "ready to accept connections" in line:
-                threading.Thread(target=self.process.stdout.read, daemon=True).start()  # a full pipe would stop it
+                self.reader = threading.Thread(target=self.process.stdout.read)  # a full pipe would stop it
+                self.reader.start()
                 return
         raise AssertionError("the server did not start")
 
@@ -64,7 +65,10 @@ class Server:
         if self.process is not None:
             self.process.send_signal(how)
             self.process.wait()
-            self.process = None
+            if self.reader is not None:
+                self.reader.join()
+            self.process.stdout.close()
+            self.process = self.reader = None
 
     def close(self):
         self.stop()

@@ -12,10 +12,10 @@ a command may also say, with exit status 1, that time was over before a result."
 import argparse
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 
 import faults
 import harness
@@ -25,10 +25,7 @@ EVERY = (1, 2, 5, 40)  # readings of the wall clock between jumps
 
 
 def built(folder: pathlib.Path) -> pathlib.Path:
-    library = folder / "jumping_clock.so"
-    source = pathlib.Path(__file__).with_name("jumping_clock.c")
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", str(library), str(source), "-ldl"], check=True)
-    return library
+    return faults.preloaded(folder, "jumping_clock")
 
 
 def one_trial(
@@ -89,20 +86,19 @@ def run(options: argparse.Namespace, rows: faults.Rows) -> None:
     with tempfile.TemporaryDirectory(prefix="hone-clock-", ignore_cleanup_errors=True) as folder:
         inputs = faults.Inputs(options.hone, pathlib.Path(folder, "inputs"))
         library = built(pathlib.Path(folder))
-        for name in options.commands.split(","):
-            known = sum(row["command"] == name for row in rows.known)
-            if known >= options.trials:
-                continue
+
+        def trials_of(name: str) -> Callable[[random.Random, int], dict]:
             readings = one_trial(inputs, library, name, {})["steady_readings"]
-            progress = harness.Progress(options.trials - known)
-            for number in range(known, options.trials):
-                progress.starting(name)
-                chance = random.Random(f"{options.seed} {name} {number}")
+
+            def trial(chance: random.Random, number: int) -> dict:
                 jumps = {"every": chance.choice(EVERY), "seed": chance.randrange(10**6), "forward": 0, "at": 0}
                 if number % 2 == 1:
                     jumps |= {"forward": chance.choice(FORWARD), "at": chance.randint(1, max(1, readings))}
-                row = one_trial(inputs, library, name, jumps, chance.randrange(options.again_every) == 0)
-                rows.add(row, progress)
+                return one_trial(inputs, library, name, jumps, chance.randrange(options.again_every) == 0)
+
+            return trial
+
+        rows.add_each(options, options.trials, trials_of)
 
 
 def main() -> int:

@@ -16,10 +16,10 @@ import dataclasses
 import errno
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 
 import faults
 import harness
@@ -30,10 +30,7 @@ WORKERS_CALLS = 40  # of a worker, whose number is not known: it ends without a 
 
 
 def built(folder: pathlib.Path) -> pathlib.Path:
-    library = folder / "failing_calls.so"
-    source = pathlib.Path(__file__).with_suffix(".c")
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", str(library), str(source), "-ldl"], check=True)
-    return library
+    return faults.preloaded(folder, "failing_calls")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,20 +86,19 @@ def run(options: argparse.Namespace, rows: faults.Rows) -> None:
     with tempfile.TemporaryDirectory(prefix="hone-calls-", ignore_cleanup_errors=True) as folder:
         inputs = faults.Inputs(options.hone, pathlib.Path(folder, "inputs"))
         library = built(pathlib.Path(folder))
-        for name in options.commands.split(","):
-            known = sum(row["command"] == name for row in rows.known)
-            if known >= options.failures:
-                continue
+
+        def trials_of(name: str) -> Callable[[random.Random, int], dict]:
             calls = one_trial(inputs, library, name, Fault())["calls"]
-            progress = harness.Progress(options.failures - known)
-            for number in range(known, options.failures):
-                progress.starting(name)
-                chance = random.Random(f"{options.seed} {name} {number}")
+
+            def trial(chance: random.Random, _number: int) -> dict:
                 of_worker = faults.COMMANDS[name].has_worker and chance.random() < 0.25
                 at, error = chance.randint(1, WORKERS_CALLS if of_worker else calls), chance.choice(ERRORS)
                 fault = Fault(WORKER if of_worker else "hone", at, error, chance.random() < 0.3)
-                row = one_trial(inputs, library, name, fault, chance.randrange(options.again_every) == 0)
-                rows.add(row, progress)
+                return one_trial(inputs, library, name, fault, chance.randrange(options.again_every) == 0)
+
+            return trial
+
+        rows.add_each(options, options.failures, trials_of)
 
 
 def main() -> int:

@@ -12,6 +12,7 @@ import json
 import lzma
 import os
 import pathlib
+import random
 import shutil
 import sqlite3
 import subprocess
@@ -283,6 +284,14 @@ def parser_of(doc: str, counted: str, default: int, of: str) -> argparse.Argumen
     return parser
 
 
+def preloaded(folder: pathlib.Path, name: str) -> pathlib.Path:
+    """The library of tests/fuzz/NAME.c, compiled into the folder."""
+    library = folder / f"{name}.so"
+    source = pathlib.Path(__file__).with_name(f"{name}.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", str(library), str(source), "-ldl"], check=True)
+    return library
+
+
 class Rows:
     """Rows of trials: those that are known, and new ones, which are kept, counted and printed if they did harm."""
 
@@ -296,6 +305,19 @@ class Rows:
         if row["problems"]:
             print(json.dumps(row), flush=True)
         progress.finished("harm" if row["problems"] else "no harm")
+
+    def add_each(self, options: argparse.Namespace, wanted: int, trials_of: Callable[[str], Callable]) -> None:
+        """Until there are `wanted` rows of each command. `trials_of(command)` gives what makes the row of a number with
+        random numbers of its own: trial(chance, number)."""
+        for name in options.commands.split(","):
+            known = sum(row["command"] == name for row in self.known)
+            if known >= wanted:
+                continue
+            trial = trials_of(name)
+            progress = harness.Progress(wanted - known)
+            for number in range(known, wanted):
+                progress.starting(name)
+                self.add(trial(random.Random(f"{options.seed} {name} {number}"), number), progress)
 
 
 def finish(

@@ -126,10 +126,10 @@ class FaultsTest(unittest.TestCase):
         if shutil.which("cc") is None:
             self.skipTest("SKIPPED: there is no C compiler")
         library = clock_jumps.built(pathlib.Path(self.folder.name))
-        for at in (0, 50):
-            with self.subTest(steady_clock_at=at):
+        for name, at in (("collect", 0), ("tune", 50)):
+            with self.subTest(command=name):
                 jumps = {"every": 1, "seed": 3, "forward": 86400 if at else 0, "at": at}
-                row = clock_jumps.one_trial(self.inputs, library, "tune", jumps, again=True)
+                row = clock_jumps.one_trial(self.inputs, library, name, jumps, again=True)
                 self.assertEqual(row["problems"], [], row)
                 self.assertGreater(row["steady_readings"], at)
                 if at == 0:  # a day ahead, time is over before a row has a date
