@@ -41,7 +41,9 @@ class Server:
             "-c", "fsync=off")  # fmt: skip
         for line in self.process.stdout:
             if "ready to accept connections" in line:
-                self.reader = threading.Thread(target=self.process.stdout.read)  # a full pipe would stop it
+                self.reader = threading.Thread(
+                    target=self.process.stdout.read, daemon=True
+                )  # a full pipe would stop it
                 self.reader.start()
                 return
         raise AssertionError("the server did not start")
