@@ -34,10 +34,11 @@ using namespace hone::sharding;
 constexpr int64_t kEvaluations = 100;
 constexpr char kHost[] = "host";
 
+bool on_host(const ShardCommand& command) { return command.devices.empty() || command.devices == kHost; }
+
 // The topology asked for, or the devices of this machine.
 sim::Topology topology_of(const ShardCommand& command, const Mesh& mesh) {
-  if (command.devices.empty() || command.devices == kHost)
-    return host_devices(mesh.devices(), static_cast<double>(this_machine().memory_bytes));
+  if (on_host(command)) return host_devices(mesh.devices(), static_cast<double>(this_machine().memory_bytes));
   sim::Topology topology = load_devices(command.devices);
   if (topology.size() != mesh.devices())
     throw Error(fmt::format("a mesh of {} devices on {} with {}", mesh.devices(), topology.name, topology.size()),
@@ -46,7 +47,7 @@ sim::Topology topology_of(const ShardCommand& command, const Mesh& mesh) {
 }
 
 std::unique_ptr<KernelTimes> times_of(const ShardCommand& command, const sim::Topology& topology) {
-  if (!command.devices.empty() && command.devices != kHost) return roofline_times(topology.devices[0]);
+  if (!on_host(command)) return roofline_times(topology.devices[0]);
   const features::Cpu cpu = features::this_cpu(1, command.program->max_isa);
   const double share = std::min(1.0, static_cast<double>(this_machine().usable_cores) / topology.size());
   const std::string shipped = cost::shipped_model("fusion", command.models);
@@ -90,6 +91,7 @@ class Sharding {
     elapsed_s_ = seconds_since(begin_s);
     evaluations_ = cost_->evaluated();
     rows_.push_back({command_.strategy, found.best, cost_->estimate(found.best), {}});
+    answer_ = rows_.size() - 1;
     const ShardEstimate& answer = rows_.back().estimate;
     if (!answer.valid && interrupted()) throw RunError("interrupted before any sharding was evaluated");
     if (std::all_of(rows_.begin(), rows_.end(), [](const ShardRow& row) { return row.estimate.crashed; }))
@@ -99,8 +101,8 @@ class Sharding {
                   opened_.file.name, "a mesh of more devices, or devices with more memory");
   }
 
-  // On host devices, whatever the topology is. False where that failed: then there are no times, and nothing was compared. An answer with
-  // other outputs than one device's makes room for the fastest that has the same; throws RunError where none has.
+  // On host devices, whatever the topology is. False where that failed: then there are no times, and nothing was compared. The answer is
+  // now the fastest that has one device's outputs, as measured where these are the devices asked for; throws RunError where none has.
   bool run() {
     try {
       run_rows();
@@ -119,10 +121,10 @@ class Sharding {
   void print_answer(bool write) {
     session().begin_confirmation();  // an interrupt ended the search alone
     const wire::PartitionReplyT completed =
-        session().partitioned(partitioning_of(space_, rows_.back().choice), /*want_hlo=*/true);
+        session().partitioned(partitioning_of(space_, rows_[answer_].choice), /*want_hlo=*/true);
     if (write && !command_.hlo.empty()) write_file(command_.hlo, completed.annotated);
-    const ShardAnswer answer{command_, opened_.file.name, topology_, space_,       one_device_,
-                             rows_,    measured_,         completed, evaluations_, elapsed_s_};
+    const ShardAnswer answer{command_, opened_.file.name, topology_, space_,    one_device_,  rows_,
+                             answer_,  by_measurement_,   measured_, completed, evaluations_, elapsed_s_};
     if (command_.output->json)
       print(shard_json(answer));
     else
@@ -132,19 +134,23 @@ class Sharding {
  private:
   static bool verified(const ShardRow& row) { return row.measured && row.measured->outcome == tune::Outcome::Ok; }
 
+  bool is_faster(const ShardRow& a, const ShardRow& b) const {
+    return on_host(command_) ? a.measured->seconds < b.measured->seconds : is_better(a, b);
+  }
+
   void take_verified() {
-    ShardRow& answer = rows_.back();
-    if (verified(answer)) return;
-    const ShardRow* best = nullptr;
-    for (const ShardRow& row : rows_)
-      if (verified(row) && (!best || is_better(row, *best))) best = &row;
-    const std::string note = answer.measured ? answer.measured->note : "it was not run";
+    const ShardRow& predicted = rows_[answer_];
+    const std::string note = predicted.measured ? predicted.measured->note : "it was not run";
+    std::optional<size_t> best;
+    if (verified(predicted)) best = answer_;
+    for (size_t i = 0; i < rows_.size(); ++i)
+      if (verified(rows_[i]) && (!best || is_faster(rows_[i], rows_[*best]))) best = i;
     if (!best) throw RunError("no sharding has the outputs of one device", opened_.file.name, note);
-    spdlog::warn("the sharding found has other outputs than one device{}{}: {} is the answer", note.empty() ? "" : ": ",
-                 note, best->name);
-    const std::string strategy = answer.name;
-    answer = *best;
-    answer.name = strategy;
+    if (!verified(predicted))
+      spdlog::warn("the sharding found has other outputs than one device{}{}: {} is the answer",
+                   note.empty() ? "" : ": ", note, rows_[*best].name);
+    answer_ = *best;
+    by_measurement_ = on_host(command_);
   }
 
   void run_rows() {
@@ -196,6 +202,8 @@ class Sharding {
   ShardSpace space_;
   std::unique_ptr<ShardCost> cost_;
   std::vector<ShardRow> rows_;
+  size_t answer_ = 0;
+  bool by_measurement_ = false;
   std::optional<MeasuredShardings> measured_;
   int evaluations_ = 0;
   double elapsed_s_ = 0;
@@ -247,7 +255,7 @@ Runner declare_shard(CLI::App& app) {
   app.add_flag(
       "--run", command->run,
       "run the answer and the usual rules on host devices of this CPU, compare their outputs and time them beside "
-      "one device");
+      "one device; with --devices host the fastest is the answer");
   add_models_option(app, command->models);
   begin_group(app, "Output");
   app.add_option("-o,--output", command->hlo, "file for the program as HLO text with the shardings")->type_name("FILE");

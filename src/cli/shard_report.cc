@@ -63,7 +63,7 @@ json spec_json(const sharding::Mesh& mesh, const Spec& spec) {
 Spec spec_of(const ShardAnswer& answer, const sharding::Argument& argument) {
   const int subject = answer.space.subject_of_argument(argument.group);
   if (subject < 0) return Spec(argument.dims.size());
-  return answer.space.spec(subject, answer.rows.back().choice);
+  return answer.space.spec(subject, answer.taken().choice);
 }
 
 json arguments_json(const ShardAnswer& answer) {
@@ -83,7 +83,7 @@ json arguments_json(const ShardAnswer& answer) {
 
 json products_json(const ShardAnswer& answer) {
   json out = json::array();
-  const Choice& choice = answer.rows.back().choice;
+  const Choice& choice = answer.taken().choice;
   for (size_t s = 0; s < answer.space.subjects.size(); ++s) {
     const sharding::Subject& subject = answer.space.subjects[s];
     if (!subject.product || choice[s] == 0) continue;
@@ -127,6 +127,12 @@ std::string measured_text(const ShardRow& row) {
                      m.all_threads.ratio);
 }
 
+// Surely, with all threads.
+bool one_device_is_faster(const ShardAnswer& answer) {
+  const std::optional<sharding::MeasuredSharding>& m = answer.taken().measured;
+  return m && m->all_threads.ratio > 0 && m->all_threads.high < 1;
+}
+
 }  // namespace
 
 json measured_json(const sharding::MeasuredSharding& m) {
@@ -140,8 +146,7 @@ json measured_json(const sharding::MeasuredSharding& m) {
 }
 
 json shard_json(const ShardAnswer& answer) {
-  const ShardRow& chosen = answer.rows.back();
-  json out = estimate_json(chosen.estimate), axes = json::object(), table = json::array();
+  json out = estimate_json(answer.taken().estimate), axes = json::object(), table = json::array();
   const sharding::Mesh& mesh = answer.space.mesh;
   for (int axis = 0; axis < mesh.axes(); ++axis) axes[mesh.axis_name(axis)] = mesh.sizes[axis];
   for (const ShardRow& row : answer.rows) {
@@ -156,6 +161,8 @@ json shard_json(const ShardAnswer& answer) {
   out["strategy"] = answer.command.strategy;
   out["one_device"] = estimate_json(answer.one_device);
   out["table"] = table;
+  out["answer"] = answer.taken().name;
+  out["answer_by"] = answer.by_measurement ? "measurement" : "prediction";
   out["batch"] = answer.space.program.batch;
   out["arguments"] = arguments_json(answer);
   out["products"] = products_json(answer);
@@ -168,7 +175,8 @@ json shard_json(const ShardAnswer& answer) {
   if (answer.measured)
     out["measured"] = {{"threads", answer.measured->threads},
                        {"one_thread_seconds", answer.measured->one_thread_seconds},
-                       {"all_threads_seconds", answer.measured->all_threads_seconds}};
+                       {"all_threads_seconds", answer.measured->all_threads_seconds},
+                       {"one_device_is_faster", one_device_is_faster(answer)}};
   out["interrupted"] = interrupted();
   out["output"] = answer.command.hlo.empty() ? json(nullptr) : json(answer.command.hlo);
   return out;
@@ -189,11 +197,13 @@ void print_shard(const ShardAnswer& answer) {
                e.valid ? fmt::format("{:.3f}x", answer.one_device.seconds / e.seconds) : "-", measured_text(row),
                e.valid ? exchange_text(e) : e.error);
   }
+  fmt::print("\n  answer: {}, the fastest {}\n", answer.taken().name,
+             answer.by_measurement ? "of those that ran" : "by prediction");
   print_specs(answer);
-  if (answer.measured)
-    fmt::print("\n  one device: {} with one thread, {} with {}\n", human_ns(answer.measured->one_thread_seconds * 1e9),
-               answer.measured->all_threads_seconds > 0 ? human_ns(answer.measured->all_threads_seconds * 1e9) : "-",
-               answer.measured->threads);
+  if (!answer.measured) return;
+  fmt::print("\n  one device: {} with one thread, {} with {}{}\n", human_ns(answer.measured->one_thread_seconds * 1e9),
+             answer.measured->all_threads_seconds > 0 ? human_ns(answer.measured->all_threads_seconds * 1e9) : "-",
+             answer.measured->threads, one_device_is_faster(answer) ? ", which is faster than the answer" : "");
 }
 
 }  // namespace hone::cli

@@ -28,7 +28,7 @@ struct ShardRow {
   std::optional<sharding::MeasuredSharding> measured;
 };
 
-// `rows`: the answer is the last. `completed`: what XLA made of it.
+// `answer`: of the rows the one that is taken. `completed`: what XLA made of it.
 struct ShardAnswer {
   const ShardCommand& command;
   const std::string& program;
@@ -36,10 +36,14 @@ struct ShardAnswer {
   const sharding::ShardSpace& space;
   const sharding::ShardEstimate& one_device;
   const std::vector<ShardRow>& rows;
+  size_t answer;
+  bool by_measurement;  // not by prediction
   const std::optional<sharding::MeasuredShardings>& measured;
   const wire::PartitionReplyT& completed;
   int evaluations = 0;
   double elapsed_s = 0;
+
+  const ShardRow& taken() const { return rows[answer]; }
 };
 // Of one sharding or placement that was run on host devices.
 nlohmann::json measured_json(const sharding::MeasuredSharding& m);

@@ -241,6 +241,24 @@ class RunTest(ShardTest):
             self.assertGreater(row["measured"]["seconds"], 0)
         self.assertGreater(answer["measured"]["one_thread_seconds"], 0)
 
+    def test_the_fastest_that_ran_is_the_answer(self):
+        answer = self.shard("mlp", "--mesh", "2", "--steps", "20", "--run", "--threads", "2", "-o", "out.hlo")
+        seconds = {row["name"]: row["measured"]["seconds"] for row in answer["table"]}
+        self.assertEqual(answer["answer_by"], "measurement")
+        self.assertEqual(seconds[answer["answer"]], min(seconds.values()))
+        text = (self.dir / "out.hlo").read_text()
+        for argument in answer["arguments"]:
+            line = next(li for li in text.splitlines() if f"parameter({argument['number']})" in li)
+            self.assertIn(f"sharding={argument['sharding']}", line)
+        ratio = next(row for row in answer["table"] if row["name"] == answer["answer"])["measured"]["to_all_threads"]
+        self.assertEqual(answer["measured"]["one_device_is_faster"], ratio["interval"][1] < 1)
+
+    def test_times_of_this_machine_choose_nothing_for_another(self):
+        words = ("--mesh", "2", "--steps", "20", "--devices", "gpu2-nvlink")
+        ran, predicted = self.shard("mlp", *words, "--run", "--threads", "1"), self.shard("mlp", *words)
+        self.assertEqual((ran["answer_by"], ran["answer"]), ("prediction", "greedy"))
+        self.assertEqual(ran["arguments"], predicted["arguments"])
+
     def test_every_row_runs_and_its_outputs_are_those_of_one_device(self):
         answer = self.shard("mlp", "--mesh", "2", "--steps", "20", "--run", "--threads", "2")
         self.check_measured(answer)
