@@ -38,10 +38,6 @@ OptimizeReport guarded(tune::FakeMeasurer& measurer, double guard_s) {
   return optimize_program(measurer, ranker, gains_from_one(), options);
 }
 
-bool has(const Decisions& decisions, const Decision& d) {
-  return std::find(decisions.begin(), decisions.end(), d) != decisions.end();
-}
-
 // Speed as each decision multiplies it.
 std::function<double(const Decisions&)> product(double kernel, double reduction, double sort) {
   return [=](const Decisions& decisions) {

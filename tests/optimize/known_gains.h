@@ -1,8 +1,10 @@
 // Gains of choices as a calibration finds them, for tests.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
+#include "graph/decision.h"
 #include "tune/kernel/calibration.h"
 
 namespace hone::optimize {
@@ -14,6 +16,10 @@ inline tune::Calibration gains_from_one() {
       .from = 1, .gain = std::log(1.2), .low = 0.05, .kernels = 50, .programs = 9, .seen = 80};
   gains.by_transition["loop to loop"].seen = 80;
   return gains;
+}
+
+inline bool has(const Decisions& decisions, const Decision& d) {
+  return std::find(decisions.begin(), decisions.end(), d) != decisions.end();
 }
 
 }  // namespace hone::optimize

@@ -1,7 +1,6 @@
 // Layouts that hone optimize chooses, each after a duel (layouts.h).
 #include "optimize/layouts.h"
 
-#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "optimize/optimize.h"
@@ -15,10 +14,6 @@ namespace {
 
 const Decision kGood{DecisionKind::Layout, "dot.1", "0,1/-/-"}, kBad{DecisionKind::Layout, "reshape.2", "-/0,1/-"},
     kUnlikely{DecisionKind::Layout, "reshape.3", "0,1/-/-"};
-
-bool has(const Decisions& decisions, const Decision& d) {
-  return std::find(decisions.begin(), decisions.end(), d) != decisions.end();
-}
 
 tune::FakeMeasurer measurer_of(double good, double bad) {
   tune::FakeMeasurer measurer;
