@@ -198,7 +198,9 @@ void print_shard(const ShardAnswer& answer) {
                e.valid ? exchange_text(e) : e.error);
   }
   fmt::print("\n  answer: {}, the fastest {}\n", answer.taken().name,
-             answer.by_measurement ? "of those that ran" : "by prediction");
+             answer.by_measurement ? "of those that ran"
+             : answer.measured     ? "by prediction; none ran 5 % faster"
+                                   : "by prediction");
   print_specs(answer);
   if (!answer.measured) return;
   fmt::print("\n  one device: {} with one thread, {} with {}{}\n", human_ns(answer.measured->one_thread_seconds * 1e9),

@@ -241,11 +241,14 @@ class RunTest(ShardTest):
             self.assertGreater(row["measured"]["seconds"], 0)
         self.assertGreater(answer["measured"]["one_thread_seconds"], 0)
 
-    def test_the_fastest_that_ran_is_the_answer(self):
+    def test_what_ran_faster_than_what_was_predicted_is_the_answer(self):
         answer = self.shard("mlp", "--mesh", "2", "--steps", "20", "--run", "--threads", "2", "-o", "out.hlo")
         seconds = {row["name"]: row["measured"]["seconds"] for row in answer["table"]}
-        self.assertEqual(answer["answer_by"], "measurement")
-        self.assertEqual(seconds[answer["answer"]], min(seconds.values()))
+        least = min(seconds.values())
+        if seconds["greedy"] > 1.05 * least:
+            self.assertEqual((answer["answer_by"], seconds[answer["answer"]]), ("measurement", least))
+        else:
+            self.assertEqual((answer["answer_by"], answer["answer"]), ("prediction", "greedy"))
         text = (self.dir / "out.hlo").read_text()
         for argument in answer["arguments"]:
             line = next(li for li in text.splitlines() if f"parameter({argument['number']})" in li)
