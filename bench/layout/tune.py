@@ -7,6 +7,7 @@ against default XLA, 1 if nothing was confirmed. Each run is one row of a file; 
 """
 
 import argparse
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -15,6 +16,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "autotune"))
 from common import add_options, check_options, failures, finish, head, run_missing, test_programs
 from harness import ROOT, HoneError, Program, call_hone, geometric_mean, isa_words, markdown_table
 
+# Where one layout alone gained most: of 46 training programs by single duels, and of short_axes.py's by hone optimize.
+PAYING = (
+    "asian_option_b4096", "projection_flow_b1", "wave_2d_b1", "gat_b1", "multi_query_b1", "interest_network_b256",
+    "heston_b8192", "particle_filter_b2048",
+)  # fmt: skip
+PAYING_SHORT = ("rigid_bodies", "ensemble", "leapfrog", "em_mixture")
 KEYS = ("name", "way", "budget", "seed")
 WAYS = {
     "ranked": ["--decide", "layout"],
@@ -24,6 +31,15 @@ WAYS = {
     "all but layouts": ["--layout-model", "none"],
 }
 FIELDS = ("speedup", "speedup_interval", "candidates", "failed", "rejected", "seconds", "verified")
+
+
+def paying_programs(folder: Path) -> list[Program]:
+    """Those of data/programs.json and those that short_axes.py wrote."""
+    listed = {row["name"]: row for row in json.loads((ROOT / "data" / "programs.json").read_text())}
+    found = [
+        Program(name, "test", ROOT / "data" / listed[name]["file"], listed[name].get("weights", "")) for name in PAYING
+    ]
+    return found + [Program(name, "test", folder / f"{name}.mlir", "") for name in PAYING_SHORT]
 
 
 def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
@@ -73,12 +89,16 @@ def main() -> int:
     parser.add_argument("--budget", default="60s", help="of each search (default 60s)")
     parser.add_argument("--ways", default="ranked,random,greedy", help=f"of {', '.join(WAYS)}")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--paying", type=Path, help="in place of a split: the programs where layouts pay; folder of short_axes.py"
+    )
     options = parser.parse_args()
     check_options(parser, options)
     ways = options.ways.split(",")
     if unknown := [way for way in ways if way not in WAYS]:
         parser.error(f"no such way: {unknown[0]}; {', '.join(WAYS)}")
-    programs = {program.name: program for program in test_programs(options)}
+    chosen = paying_programs(options.paying) if options.paying else test_programs(options)
+    programs = {program.name: program for program in chosen}
     if not programs:
         print("no program to measure", file=sys.stderr)
         return 2
