@@ -213,16 +213,21 @@ known: dataset
 	$(BUILD)/hone collect known --db $(BUILD)/data/kernels.db $(SPLIT) --isa avx512 -o data/known.db
 	$(BUILD)/hone collect known --db $(BUILD)/data/kernels.db $(SPLIT) --host 'AMD EPYC, 2 cores, at most avx2' --isa avx2 -o data/known.db
 
-# Searches for the orders that `hone order` begins with, on the training families only: five minutes each on an idle core, to
-# build/pass_order. A search ends by time, so that it finds other orders on another machine; those that ship are data/models/order/orders.json.
+# Searches for the orders that `hone order` begins with, on the training families only, first on small programs and then on training steps,
+# too: twelve minutes each on an idle core, to build/pass_order. A search ends by time, so that it finds other orders on another machine; those
+# that ship are data/models/order/orders.json.
 FIXED_SECONDS ?= 300
-fixed-orders: setup-gym build
-	for seed in 0 1 2; do $(PYTHON) bench/pass_order/fixed_order.py --max-instructions 500 --seconds $(FIXED_SECONDS) --seed $$seed \
-	  --processes 1 -o $(BUILD)/pass_order/fixed_order-$$seed.json || exit; done
+fixed-orders: setup-gym setup-examples build
+	$(PYTHON) bench/pass_order/steps.py $(BUILD)/pass_order/steps
+	for seed in 0 1 2; do for words in "--max-instructions 500" "--max-instructions 700 --steps $(BUILD)/pass_order/steps"; do \
+	  $(PYTHON) bench/pass_order/fixed_order.py $$words --seconds $(FIXED_SECONDS) --seed $$seed --processes 1 \
+	    -o $(BUILD)/pass_order/fixed_order-$$seed.json || exit; done; done
 
 # Trains the policy that follows two of the shipped orders again: a minute on an idle core, and some for the passes that it tries.
-one-walk-policy: setup-gym build
-	$(PYTHON) bench/pass_order/follow.py --order data/models/order/orders.json --orders 2,0 -o $(BUILD)/pass_order/one-walk.safetensors
+one-walk-policy: setup-gym setup-examples build
+	$(PYTHON) bench/pass_order/steps.py $(BUILD)/pass_order/steps
+	$(PYTHON) bench/pass_order/follow.py --order data/models/order/orders.json --orders 1,0 --max-instructions 700 \
+	  --steps $(BUILD)/pass_order/steps --presence --walk 75 -o $(BUILD)/pass_order/one-walk.safetensors
 
 # Trains the shipped policy of `hone order` again, on the training families of bench/pass_order only: ten minutes on an idle core.
 ORDER_STEPS ?= 204800

@@ -12,10 +12,16 @@ FOLDS = 5
 EVERY = 10**9  # instructions: no limit
 
 
-def training_files(limit):
-    """Training programs up to a number of instructions, smallest first; the untouched ones that D makes smaller."""
+def training_files(limit, steps=None):
+    """Training programs up to a number of instructions and all of a folder (steps.py), smallest first; the untouched
+    ones that D makes smaller."""
     sizes = {row["name"]: row["instructions"] for row in programs.table()}
-    return sorted(programs.chosen("training", limit), key=lambda file: (sizes.get(name_of(file), 150), file.name))
+    files = programs.chosen("training", limit)
+    if steps:
+        drawn = sorted(steps.glob("steps_*.mlir"))
+        sizes |= {name_of(file): len(file.read_text().splitlines()) for file in drawn}
+        files += drawn
+    return sorted(files, key=lambda file: (sizes.get(name_of(file), 150), file.name))
 
 
 def family_of(file):

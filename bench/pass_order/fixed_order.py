@@ -84,6 +84,7 @@ def beginning(options, passes):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--max-instructions", type=int, default=2500, help="of training programs")
+    parser.add_argument("--steps", type=Path, help="folder of steps.py: training steps that belong to them, too")
     parser.add_argument("--only", help="programs of families whose name begins so")
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=0)
@@ -98,11 +99,11 @@ def main():
     parser.add_argument("--build", type=Path)
     parser.add_argument("-o", "--out", type=Path, default=ROOT / "build" / "pass_order" / "fixed_order.json")
     options = parser.parse_args()
-    files = farm.training_files(options.max_instructions)
+    files = farm.training_files(options.max_instructions, options.steps)
     if options.only:
         files = [file for file in files if farm.programs.family_of(file).startswith(options.only)]
     if options.validation is not None:
-        fold = farm.folds_of(farm.training_files(farm.EVERY))
+        fold = farm.folds_of(farm.training_files(farm.EVERY, options.steps))
         files = [file for file in files if fold[farm.name_of(file)] != options.validation]
     passes = explored.Worker(files[:1], options.build).passes
     begin = beginning(options, passes)

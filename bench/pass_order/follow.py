@@ -5,14 +5,15 @@
     bench/pass_order/follow.py --order build/pass_order/long.json --folds     # walks on families that it did not see
 
 A fixed order of 45 passes changes a program about ten times, so a walk of 45 has room for an order three times as long
-if it knows which passes would do nothing. A network learns that from the states on walks of the order, where all passes
-are tried. What the policy does is in Follower: it needs the order, the passes so far, and the network's chances.
+if it knows which passes would do nothing. A network learns that from the states on walks of the order, where all its
+passes are tried. What the policy does is in Follower: it needs the order, the passes so far, and the network's chances.
 """
 
 import argparse
 import json
 import math
 import statistics
+import sys
 from pathlib import Path
 
 import farm
@@ -31,6 +32,7 @@ def parse():
     parser.add_argument("--order", type=Path, required=True, help="of fixed_order.py, or several as those that ship")
     parser.add_argument("--orders", help="which of several, one behind the other: 2,0,1")
     parser.add_argument("--max-instructions", type=int, default=2500, help="of training programs")
+    parser.add_argument("--steps", type=Path, help="folder of steps.py: training steps that belong to them, too")
     parser.add_argument("--least", type=float, default=0.01, help="chance of a change below which a pass is left out")
     parser.add_argument("--walk", type=int, default=50, help="passes in which it goes through the order")
     parser.add_argument("--presence", action="store_true", help="networks see counts cut at about five")
@@ -54,8 +56,10 @@ def order_of(file, which, passes):
 
 
 def lessons_of(states, order):
-    """Observations [rows] in the states of walks of the order, and what passes change something [rows, actions]."""
+    """Observations [rows, width] in the states of walks of the order; which passes change something [rows, actions].
+    Passes that the order has not are not tried; they count as changing nothing."""
     rng = np.random.default_rng([0, sum(states.name.encode())])  # equal lessons for all seeds
+    asked = set(order)
     actions, seen, rows, changes = states.width - 1, set(), [], []
     for number in range(1 + WALKS):
         state, history = 0, ()
@@ -68,7 +72,7 @@ def lessons_of(states, order):
             if (state, history) not in seen:
                 seen.add((state, history))
                 rows.append(lessons.observation(states, state, list(history), np.zeros(actions, bool)))
-                changes.append([states.after(state, each) != state for each in range(actions)])
+                changes.append([each in asked and states.after(state, each) != state for each in range(actions)])
     return np.array(rows, np.float32), np.array(changes, np.float32)
 
 
@@ -119,8 +123,8 @@ def try_folds(options, held, found, fold, order):
 
 def main():
     options = parse()
-    files = farm.training_files(options.max_instructions)
-    fold = farm.folds_of(farm.training_files(farm.EVERY))
+    files = farm.training_files(options.max_instructions, options.steps)
+    fold = farm.folds_of(farm.training_files(farm.EVERY, options.steps))
     passes = farm.explored.Worker(files[:1], options.build).passes
     order = order_of(options.order, options.orders, passes)
     held = farm.Farm(files, options.processes, options.folder / "states", options.build)
@@ -130,8 +134,7 @@ def main():
         try_folds(options, held, found, fold, order)
     if options.out:
         policy = train(found, list(found), order, options)
-        which = f" --orders {options.orders}" if options.orders else ""
-        command = f"bench/pass_order/follow.py --order {options.order.name}{which} --seed {options.seed}"
+        command = f"bench/pass_order/follow.py {' '.join(sys.argv[1:])}"
         policy_network.save(options.out, policy, passes, ENVIRONMENT, command)
     held.close()
 

@@ -14,12 +14,14 @@ import statistics
 from pathlib import Path
 
 import controls
+import farm
 import lessons
 import numpy as np
 import policy_network
 import states as explored
 
 ROOT = Path(__file__).resolve().parents[2]
+LARGEST = 2500  # instructions of training programs
 
 
 def parse():
@@ -28,6 +30,7 @@ def parse():
     parser.add_argument("--order", type=Path, action="append", default=[])
     parser.add_argument("--sets", default="diverse,gpt_training")
     parser.add_argument("--programs", type=int, help="at most, of each set, smallest first")
+    parser.add_argument("--least", type=int, default=0, help="fewest instructions of a program of the set training")
     parser.add_argument("--walks", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0, help="of drawn walks")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "pass_order")
@@ -65,13 +68,21 @@ def table(rows):
     return lines
 
 
+def files_of(options, set_name):
+    if set_name != "training":
+        return controls.files_of(options, set_name)
+    sizes = {row["name"]: row["instructions"] for row in farm.programs.table()}
+    files = farm.training_files(LARGEST)
+    return [file for file in files if sizes.get(farm.name_of(file), 0) >= options.least]
+
+
 def main():
     options = parse()
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / "walks.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
     done = {(row["program"], row["by"]) for row in rows}
-    chosen = [(name, file) for name in options.sets.split(",") for file in controls.files_of(options, name)]
+    chosen = [(name, file) for name in options.sets.split(",") for file in files_of(options, name)]
     worker = explored.Worker([file for _, file in chosen], options.build)
     walkers = orders_of(options.order)
     walkers = {by: [worker.passes.index(name) for name in names] for by, names in walkers.items()}

@@ -66,8 +66,11 @@ def chosen(name, limit=1000):
 
 
 def family_of(path):
-    """Of a program of data/programs.json; empty for others."""
-    return next((row["family"] for row in table() if row["name"] == Path(path).name.split(".")[0]), "")
+    """Of a program of data/programs.json or steps.py; empty for others."""
+    name = Path(path).name.split(".")[0]
+    if name.startswith("steps_"):
+        return name.rpartition("_")[0]
+    return next((row["family"] for row in table() if row["name"] == name), "")
 
 
 def main():
