@@ -32,14 +32,10 @@ namespace {
 using namespace hone::sharding;
 
 constexpr int64_t kEvaluations = 100;
-constexpr double kSurelySlower = 1.05;  // two runs of one sharding differ by up to that
-constexpr char kHost[] = "host";
-
-bool on_host(const ShardCommand& command) { return command.devices.empty() || command.devices == kHost; }
 
 // The topology asked for, or the devices of this machine.
 sim::Topology topology_of(const ShardCommand& command, const Mesh& mesh) {
-  if (on_host(command)) return host_devices(mesh.devices(), static_cast<double>(this_machine().memory_bytes));
+  if (command.on_host()) return host_devices(mesh.devices(), static_cast<double>(this_machine().memory_bytes));
   sim::Topology topology = load_devices(command.devices);
   if (topology.size() != mesh.devices())
     throw Error(fmt::format("a mesh of {} devices on {} with {}", mesh.devices(), topology.name, topology.size()),
@@ -48,7 +44,7 @@ sim::Topology topology_of(const ShardCommand& command, const Mesh& mesh) {
 }
 
 std::unique_ptr<KernelTimes> times_of(const ShardCommand& command, const sim::Topology& topology) {
-  if (!on_host(command)) return roofline_times(topology.devices[0]);
+  if (!command.on_host()) return roofline_times(topology.devices[0]);
   const features::Cpu cpu = features::this_cpu(1, command.program->max_isa);
   const double share = std::min(1.0, static_cast<double>(this_machine().usable_cores) / topology.size());
   const std::string shipped = cost::shipped_model("fusion", command.models);
@@ -58,11 +54,6 @@ std::unique_ptr<KernelTimes> times_of(const ShardCommand& command, const sim::To
       spdlog::warn("predicting by the analytical model: {}", e.what());
     }
   return predicted_times(cost::analytical_member("", "fusion", cpu), share);
-}
-
-bool is_better(const ShardRow& a, const ShardRow& b) {
-  if (a.estimate.valid != b.estimate.valid) return a.estimate.valid;
-  return a.estimate.valid ? a.estimate.seconds < b.estimate.seconds : a.estimate.peak_bytes < b.estimate.peak_bytes;
 }
 
 class Sharding {
@@ -92,7 +83,7 @@ class Sharding {
     elapsed_s_ = seconds_since(begin_s);
     evaluations_ = cost_->evaluated();
     rows_.push_back({command_.strategy, found.best, cost_->estimate(found.best), {}});
-    answer_ = rows_.size() - 1;
+    answer_.row = rows_.size() - 1;
     const ShardEstimate& answer = rows_.back().estimate;
     if (!answer.valid && interrupted()) throw RunError("interrupted before any sharding was evaluated");
     if (std::all_of(rows_.begin(), rows_.end(), [](const ShardRow& row) { return row.estimate.crashed; }))
@@ -123,10 +114,10 @@ class Sharding {
   void print_answer(bool write) {
     session().begin_confirmation();  // an interrupt ended the search alone
     const wire::PartitionReplyT completed =
-        session().partitioned(partitioning_of(space_, rows_[answer_].choice), /*want_hlo=*/true);
+        session().partitioned(partitioning_of(space_, rows_[answer_.row].choice), /*want_hlo=*/true);
     if (write && !command_.hlo.empty()) write_file(command_.hlo, completed.annotated);
-    const ShardAnswer answer{command_, opened_.file.name, topology_, space_,    one_device_,  rows_,
-                             answer_,  by_measurement_,   measured_, completed, evaluations_, elapsed_s_};
+    const ShardAnswer answer{command_, opened_.file.name, topology_, space_,       one_device_, rows_,
+                             answer_,  measured_,         completed, evaluations_, elapsed_s_};
     if (command_.output->json)
       print(shard_json(answer));
     else
@@ -134,30 +125,15 @@ class Sharding {
   }
 
  private:
-  static bool verified(const ShardRow& row) { return row.measured && row.measured->outcome == tune::Outcome::Ok; }
-
-  static bool ran_faster(const ShardRow& a, const ShardRow& b) { return a.measured->seconds < b.measured->seconds; }
-
-  std::optional<size_t> best_verified(bool (*better)(const ShardRow&, const ShardRow&)) const {
-    std::optional<size_t> best;
-    for (size_t i = 0; i < rows_.size(); ++i)
-      if (verified(rows_[i]) && (!best || better(rows_[i], rows_[*best]))) best = i;
-    return best;
-  }
-
   void take_verified() {
-    if (const ShardRow& predicted = rows_[answer_]; !verified(predicted)) {
-      const std::string note = predicted.measured ? predicted.measured->note : "it was not run";
-      const std::optional<size_t> best = best_verified(is_better);
-      if (!best) throw RunError("no sharding has the outputs of one device", opened_.file.name, note);
-      answer_ = *best;
+    const ShardRow& found = rows_[answer_.row];
+    const std::string note = found.measured ? found.measured->note : "it was not run";
+    const std::optional<ShardChoice> choice = choose_verified(rows_, answer_.row, command_.on_host());
+    if (!choice) throw RunError("no sharding has the outputs of one device", opened_.file.name, note);
+    if (!is_verified(found))
       spdlog::warn("the sharding found has other outputs than one device{}{}: {} is the answer",
-                   note.empty() ? "" : ": ", note, rows_[answer_].name);
-    }
-    if (!on_host(command_)) return;
-    const size_t fastest = *best_verified(ran_faster);
-    by_measurement_ = rows_[answer_].measured->seconds > kSurelySlower * rows_[fastest].measured->seconds;
-    if (by_measurement_) answer_ = fastest;
+                   note.empty() ? "" : ": ", note, rows_[choice->row].name);
+    answer_ = *choice;
   }
 
   void run_rows() {
@@ -209,8 +185,7 @@ class Sharding {
   ShardSpace space_;
   std::unique_ptr<ShardCost> cost_;
   std::vector<ShardRow> rows_;
-  size_t answer_ = 0;
-  bool by_measurement_ = false;
+  ShardChoice answer_;
   std::optional<MeasuredShardings> measured_;
   int evaluations_ = 0;
   double elapsed_s_ = 0;

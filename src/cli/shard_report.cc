@@ -127,10 +127,16 @@ std::string measured_text(const ShardRow& row) {
                      m.all_threads.ratio);
 }
 
-// Surely, with all threads.
+// Surely, with all threads; other devices than this machine's were not timed.
 bool one_device_is_faster(const ShardAnswer& answer) {
   const std::optional<sharding::MeasuredSharding>& m = answer.taken().measured;
-  return m && m->all_threads.ratio > 0 && m->all_threads.high < 1;
+  return answer.command.on_host() && m && m->all_threads.ratio > 0 && m->all_threads.high < 1;
+}
+
+std::string reason_text(const ShardAnswer& answer) {
+  if (answer.answer.by_measurement) return "the fastest of those that ran";
+  if (!answer.measured || !answer.command.on_host()) return "the fastest by prediction";
+  return fmt::format("the fastest by prediction; none ran {:.0f} % faster", 100 * (kSurelySlower - 1));
 }
 
 }  // namespace
@@ -162,7 +168,7 @@ json shard_json(const ShardAnswer& answer) {
   out["one_device"] = estimate_json(answer.one_device);
   out["table"] = table;
   out["answer"] = answer.taken().name;
-  out["answer_by"] = answer.by_measurement ? "measurement" : "prediction";
+  out["answer_by"] = answer.answer.by_measurement ? "measurement" : "prediction";
   out["batch"] = answer.space.program.batch;
   out["arguments"] = arguments_json(answer);
   out["products"] = products_json(answer);
@@ -197,10 +203,7 @@ void print_shard(const ShardAnswer& answer) {
                e.valid ? fmt::format("{:.3f}x", answer.one_device.seconds / e.seconds) : "-", measured_text(row),
                e.valid ? exchange_text(e) : e.error);
   }
-  fmt::print("\n  answer: {}, the fastest {}\n", answer.taken().name,
-             answer.by_measurement ? "of those that ran"
-             : answer.measured     ? "by prediction; none ran 5 % faster"
-                                   : "by prediction");
+  fmt::print("\n  answer: {}, {}\n", answer.taken().name, reason_text(answer));
   print_specs(answer);
   if (!answer.measured) return;
   fmt::print("\n  one device: {} with one thread, {} with {}{}\n", human_ns(answer.measured->one_thread_seconds * 1e9),

@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "cli/cli.h"
-#include "sharding/shard_cost.h"
-#include "sharding/shard_run.h"
+#include "cli/shard_choice.h"
 
 namespace hone::cli {
+
+inline constexpr char kHost[] = "host";  // the devices of this machine
 
 struct ShardCommand {
   std::shared_ptr<OutputOptions> output;
@@ -18,17 +19,11 @@ struct ShardCommand {
   std::string mesh, devices, strategy = "greedy", budget, models, hlo;
   std::optional<int64_t> steps;  // evaluations of the search; unlimited within a given budget
   bool no_products = false, run = false;
+
+  bool on_host() const { return devices.empty() || devices == kHost; }
 };
 
-// One line of the table.
-struct ShardRow {
-  std::string name;
-  Choice choice;
-  sharding::ShardEstimate estimate;
-  std::optional<sharding::MeasuredSharding> measured;
-};
-
-// `answer`: of the rows the one that is taken. `completed`: what XLA made of it.
+// `completed`: what XLA made of the answer.
 struct ShardAnswer {
   const ShardCommand& command;
   const std::string& program;
@@ -36,15 +31,15 @@ struct ShardAnswer {
   const sharding::ShardSpace& space;
   const sharding::ShardEstimate& one_device;
   const std::vector<ShardRow>& rows;
-  size_t answer;
-  bool by_measurement;  // not by prediction
+  ShardChoice answer;
   const std::optional<sharding::MeasuredShardings>& measured;
   const wire::PartitionReplyT& completed;
   int evaluations = 0;
   double elapsed_s = 0;
 
-  const ShardRow& taken() const { return rows[answer]; }
+  const ShardRow& taken() const { return rows[answer.row]; }
 };
+
 // Of one sharding or placement that was run on host devices.
 nlohmann::json measured_json(const sharding::MeasuredSharding& m);
 nlohmann::json shard_json(const ShardAnswer& answer);
