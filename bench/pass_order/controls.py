@@ -50,7 +50,7 @@ def rows_of(folder):
 
 
 def files_of(options, set_name):
-    sizes = {row["name"]: row["instructions"] for row in programs.table()}
+    sizes = programs.sizes()
     files = sorted(programs.chosen(set_name), key=lambda file: sizes.get(file.name.split(".")[0], 0))
     return files[: options.programs] if options.programs else files
 

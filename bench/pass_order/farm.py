@@ -15,7 +15,7 @@ EVERY = 10**9  # instructions: no limit
 def training_files(limit, steps=None):
     """Training programs up to a number of instructions and all of a folder (steps.py), smallest first; the untouched
     ones that D makes smaller."""
-    sizes = {row["name"]: row["instructions"] for row in programs.table()}
+    sizes = programs.sizes()
     files = programs.chosen("training", limit)
     if steps:
         drawn = sorted(steps.glob("steps_*.mlir"))

@@ -100,7 +100,7 @@ def main():
     options = parse()
     options.out.mkdir(parents=True, exist_ok=True)
     files = farm.training_files(options.max_instructions)
-    sizes = {row["name"]: row["instructions"] for row in farm.programs.table()}
+    sizes = farm.programs.sizes()
     fold = farm.folds_of(farm.training_files(farm.EVERY))
     passes = farm.explored.Worker(files[:1], options.build).passes
     order = follow.order_of(options.order, options.orders, passes)

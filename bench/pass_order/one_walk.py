@@ -71,7 +71,7 @@ def table(rows):
 def files_of(options, set_name):
     if set_name != "training":
         return controls.files_of(options, set_name)
-    sizes = {row["name"]: row["instructions"] for row in farm.programs.table()}
+    sizes = farm.programs.sizes()
     files = farm.training_files(LARGEST)
     return [file for file in files if sizes.get(farm.name_of(file), 0) >= options.least]
 

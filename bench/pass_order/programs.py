@@ -22,6 +22,11 @@ def table():
     return json.loads((ROOT / "data" / "programs.json").read_text())
 
 
+def sizes():
+    """Instructions by name."""
+    return {row["name"]: row["instructions"] for row in table()}
+
+
 def _one_per_model(rows):
     smallest = {}
     for row in sorted(rows, key=lambda row: row["batch"]):

@@ -157,7 +157,7 @@ def test_sets(options):
     sets = {name: programs.chosen(name) for name in ("gpt_training", "diverse")}
     if options.corpus:
         sets["corpus"] = programs.corpus(options.corpus)
-    sizes = {row["name"]: row["instructions"] for row in programs.table()}
+    sizes = programs.sizes()
     for name, files in sets.items():
         files = [f for f in files if sizes.get(f.name.split(".")[0], 0) <= options.test_max_instructions]
         sets[name] = files[: options.programs] if options.programs else files
