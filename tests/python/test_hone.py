@@ -217,6 +217,14 @@ class TestTuning(unittest.TestCase):
         np.testing.assert_allclose(self.tuned(self.x, self.y), self.expected, rtol=1e-6)
         np.testing.assert_allclose(self.tuned(misaligned(self.x), self.y), self.expected, rtol=1e-6)
 
+    def test_denormal_numbers_are_zero_as_in_jax(self):
+        import jax
+
+        tiny = aligned(np.full((512, 512), 1e-39))
+        self.assertEqual(np.abs(np.asarray(jax.jit(self.function)(self.x, tiny))).max(), 0)
+        self.assertEqual(np.abs(self.tuned(self.x, tiny)).max(), 0)
+        self.assertGreater(np.abs(tiny * np.float32(2)).max(), 0)  # the caller's arithmetic is its own again
+
     def test_report(self):
         self.assertGreater(self.tuned.speedup, 0)
         self.assertTrue(self.tuned.report["verified"])

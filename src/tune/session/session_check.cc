@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "graph/allowed_difference.h"
 #include "tune/session/replies.h"
 #include "tune/session/session.h"
@@ -55,6 +57,7 @@ OutputCheck Session::check_interpreter(InputKind kind, double limit_s) {
 }
 
 Measurement Session::verify_on(const Decisions& candidate, InputKind inputs, double limit_s) {
+  const double start = steady_s();
   OutputCheck found;
   const auto died = [](Outcome outcome) { return outcome == Outcome::Crashed || outcome == Outcome::TimedOut; };
   try {
@@ -72,6 +75,7 @@ Measurement Session::verify_on(const Decisions& candidate, InputKind inputs, dou
   if (!found.applies || allowed) m.outcome = Outcome::Ok;
   m.max_error = found.max_error;
   m.note = fmt::format("on {} inputs{}{}", input_kind_name(inputs), found.note.empty() ? "" : ": ", found.note);
+  spdlog::debug("outputs {}: {}, {:.0f} ms in all", m.note, outcome_name(m.outcome), ms_since(start));
   return m;
 }
 

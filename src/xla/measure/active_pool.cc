@@ -7,6 +7,8 @@
 #include <chrono>
 #include <utility>
 
+#include "measure/xla_arithmetic.h"
+
 namespace hone::xla_side {
 namespace {
 
@@ -23,12 +25,6 @@ constexpr int kIdleLooks = 5;
 thread_local const ActivePool* own_pool = nullptr;
 thread_local int own_id = -1;
 thread_local uint64_t current_run = 0;
-
-// As the threads of XLA's pool are: numbers that are too small to be normal are zero, the nearest number is taken.
-void set_arithmetic() {
-  constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
-  _mm_setcsr((_mm_getcsr() & ~_MM_ROUND_MASK) | kFlushToZero | kDenormalsAreZero);
-}
 
 // The calling thread. False for no core, and one that the process has not; then it runs on any.
 bool bind_to(int core) {
@@ -167,7 +163,7 @@ void ActivePool::execute(Task& task) {
 void ActivePool::work(Worker& self, int id) {
   own_pool = this;
   own_id = id;
-  set_arithmetic();
+  set_xla_arithmetic();
   bind_to(self.core);
   const Condition no_run = [this] { return runs_.load(std::memory_order_relaxed) == 0 || ending_; };
   while (!ending_) {
@@ -194,7 +190,7 @@ void ActivePool::work(Worker& self, int id) {
 void ActivePool::work_in_reserve() {
   own_pool = this;
   own_id = workers_.front().core < 0 ? threads_ - 1 : -1;  // bound workers have all numbers
-  set_arithmetic();
+  set_xla_arithmetic();
   uint64_t before = 0;
   for (int idle = 0; !ending_;) {
     {

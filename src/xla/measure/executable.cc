@@ -11,6 +11,7 @@
 
 #include "kernels/kept_weights.h"
 #include "measure/active_run.h"
+#include "measure/xla_arithmetic.h"
 #include "status.h"
 #include "xla_pch.h"
 #define EIGEN_USE_THREADS
@@ -304,6 +305,7 @@ absl::Status Executable::run_passively() {
 }
 
 void Executable::run() {
+  const ScopedXlaArithmetic arithmetic;
   const absl::Status status = active_ != nullptr ? active_->run(*compiled_, buffers_) : run_passively();
   if (!status.ok()) throw StageError(Stage::Run, "run: " + one_line(status.message()));
 }
