@@ -116,7 +116,8 @@ void measure_one(tune::Session& session, const Request& request, int number, boo
     for (const Dimension& d : session.lower({}, false).dimensions) {
       if (d.kind != DecisionKind::Rewrite || !operation_sizes(d.key)) continue;
       // Code that transforms weights takes most of the time to compile: of two convolutions one has it.
-      const bool constant = belongs_to(FamilyId::DenseConvolution, d.kind, d.key) && declared && rows.has("winograd=4");
+      const bool constant = belongs_to(FamilyId::DenseConvolution, d.kind, d.key) && declared &&
+                            (rows.has("winograd=4") || rows.has("kernel-winograd=4"));
       if (!constant || number / count % 2 == 0) measure(session, given, tune::operation_alone(d, {}), rows);
       if (constant) measure(session, given, tune::operation_alone(d, tune::as_constants({1})), rows);
     }

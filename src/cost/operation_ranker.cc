@@ -39,14 +39,17 @@ OperationRanker::OperationRanker(const std::string& path, int threads, const std
                          .middle = Trees::from_json(group.at("middle"), names.size()),
                          .high = Trees::from_json(group.at("high"), names.size())});
     const std::string here = features::this_machine_class(threads, max_isa);
-    std::vector<std::string> known;
-    for (const auto& [machine, of_families] : json.at("corrections").items()) known.push_back(machine);
-    const std::string machine = or_similar ? features::most_similar_class(here, known).value_or(here) : here;
     // Bounds of a model of before, which says nothing of the least arithmetic, are not used.
     const nlohmann::json &corrections = json.at("corrections"), least = json.value("least_log_flops", nlohmann::json());
-    if (corrections.contains(machine) && !least.is_null())
-      for (const auto& [family, correction] : corrections.at(machine).items())
-        bounds_[family] = {correction.get<double>(), least.at(machine).at(family).get<double>()};
+    if (least.is_null()) return;
+    std::map<std::string, std::vector<std::string>> classes;  // that know a family
+    for (const auto& [machine, of_families] : corrections.items())
+      for (const auto& [family, correction] : of_families.items()) classes[family].push_back(machine);
+    for (const auto& [family, known] : classes) {
+      const std::string machine = or_similar ? features::most_similar_class(here, known).value_or(here) : here;
+      if (!corrections.contains(machine) || !corrections.at(machine).contains(family)) continue;
+      bounds_[family] = {corrections.at(machine).at(family).get<double>(), least.at(machine).at(family).get<double>()};
+    }
   } catch (const nlohmann::json::exception& e) {
     throw Error(std::string("no model of operations: ") + e.what(), path);
   }

@@ -24,7 +24,7 @@ class OperationRanker : public KernelRanker {
   };
 
   // `max_isa`, `threads`: of the code that runs. Throws Error (where = path) for a file that is no such model or has other features.
-  // `or_similar`: bounds of the class of machines that is most similar, where those of its own are not known.
+  // `or_similar`: of each family of forms the bounds of the most similar class of machines that has them, where its own has none.
   OperationRanker(const std::string& path, int threads, const std::string& max_isa, bool or_similar = false);
   // "none" = null; "shipped" = that of the folder `models` or else the one that comes with hone, null where there is none that can be
   // read; others are files. Throws the constructor's errors for files.

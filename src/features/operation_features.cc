@@ -11,7 +11,7 @@ namespace {
 
 struct Form {
   bool onednn = false, few_rows = false, two_rows = false, shifted = false, products = false;
-  bool split = false, gradient = false;  // by Winograd's method
+  bool split = false, gradient = false, kernel = false;  // by Winograd's method
   double tile = 0, strips = 1, saved = 1, wasted = 0, between_bytes = 0, transformed_bytes = 0;
   double parts = 1;  // convolutions that it is split into, or images of each
   // Of the operation's window.
@@ -82,6 +82,7 @@ void add_winograd(const OperationSizes& o, const WinogradForm& winograd, Form& f
   form.strips = winograd.strips;
   form.split = winograd.use == WinogradUse::Split;
   form.gradient = winograd.use == WinogradUse::Gradient;
+  form.kernel = winograd.use == WinogradUse::Kernel;
   // Of a gradient the images are the features that are summed over, and the features are the images.
   const double images = form.gradient ? o.features : o.images, read = form.gradient ? o.images : o.features;
   double direct = 1, transformed = 1, results = 1, of_tiles = 1, inputs = images, places = 1;

@@ -7,7 +7,7 @@ namespace hone {
 namespace {
 
 constexpr std::string_view kTile = "winograd=", kStrips = ";strips=";
-constexpr std::string_view kUses[] = {"", "gradient-", "split-"};  // by WinogradUse
+constexpr std::string_view kUses[] = {"", "gradient-", "split-", "kernel-"};  // by WinogradUse
 
 // Takes "<label><number>" off the front of the text.
 std::optional<int> take_number(std::string_view& text, std::string_view label) {
@@ -36,6 +36,7 @@ std::optional<WinogradForm> WinogradForm::parse(const std::string& text) {
   form.tile = *tile;
   if (rest.empty()) return form;
   const std::optional<int> strips = take_number(rest, kStrips);
+  if (form.use == WinogradUse::Kernel) return std::nullopt;  // which has blocks of its own
   if (!strips || *strips < 2 || !rest.empty()) return std::nullopt;
   form.strips = *strips;
   return form;

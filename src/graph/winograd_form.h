@@ -1,5 +1,5 @@
 // How a convolution is computed by Winograd's method, as written in rewrite decisions: "winograd=4", "winograd=4;strips=7",
-// "gradient-winograd=4", "split-winograd=4". The only parser and printer of this form.
+// "gradient-winograd=4", "split-winograd=4", "kernel-winograd=4". The only parser and printer of this form.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,9 @@
 namespace hone {
 
 // What the method is applied to: the convolution itself; one whose window is as large as its image and whose result is
-// small, as gradients of weights are; or the convolutions without strides and dilation that one with them is split into.
-enum class WinogradUse { Plain, Gradient, Split };
+// small, as gradients of weights are; or the convolutions without strides and dilation that one with them is split into. Kernel: to
+// the convolution itself, by compiled code (kernels/winograd.h) in place of XLA's operations.
+enum class WinogradUse { Plain, Gradient, Split, Kernel };
 
 // F(tile x tile, r x r) of Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2015); of a gradient F(r x r, tile x tile).
 struct WinogradForm {

@@ -1,4 +1,4 @@
-// Vectors, products and panels for attention_loops.h and recurrence_loops.h, which alone include it.
+// Vectors, products and panels for attention_loops.h, recurrence_loops.h and winograd_loops.h, which alone include it.
 #pragma once
 
 #include <cstdint>
@@ -94,7 +94,7 @@ HONE_INLINE void product_of(int count, const Product& p) {
 }
 
 // c = a b over all columns of b, which lie in panels of `b_panel` numbers, the last of one vector where that is enough.
-void product_of_panels(int rows, Product p, int64_t columns, int64_t b_panel) {
+[[maybe_unused]] void product_of_panels(int rows, Product p, int64_t columns, int64_t b_panel) {
   for (int64_t j = 0; j < columns; j += kPanel) {
     if (columns - j > kLanes)
       product_of<2>(rows, p);
@@ -122,7 +122,8 @@ HONE_INLINE void transpose_four(const float* from, int64_t row, float* to, int64
 
 // Packs an array [depth, columns] with these strides into panels [depth, kPanel]. The last panel is [depth, kLanes] where that is
 // enough. Missing columns are 0.
-void pack(const float* from, int64_t depth_stride, int64_t column_stride, int64_t depth, int64_t columns, float* to) {
+[[maybe_unused]] void pack(const float* from, int64_t depth_stride, int64_t column_stride, int64_t depth,
+                           int64_t columns, float* to) {
   for (int64_t j = 0; j < columns; j += kPanel, to += kPanel * depth) {
     const int64_t width = columns - j > kLanes ? kPanel : kLanes, filled = least(columns - j, width);
     const float* panel = from + j * column_stride;

@@ -66,8 +66,10 @@ std::string in_words(const KernelOption& option) {
 
 std::string in_words(const WinogradForm& form) {
   const std::string strips = form.strips == 1 ? "" : fmt::format(", in {} strips", form.strips);
-  const char* split = form.use == WinogradUse::Split ? ", after splitting" : "";
-  return fmt::format("Winograd’s method with tiles of {}{}{}", form.tile, strips, split);
+  const char* use = form.use == WinogradUse::Split    ? ", after splitting"
+                    : form.use == WinogradUse::Kernel ? ", as one kernel"
+                                                      : "";
+  return fmt::format("Winograd’s method with tiles of {}{}{}", form.tile, strips, use);
 }
 
 std::string capital(std::string text) {

@@ -63,6 +63,22 @@ TEST_CASE("nothing is sure of operations that do less arithmetic than those of t
   CHECK_FALSE(OperationRanker(path, 1, "").sure_gain(convolution(), "winograd=4"));
 }
 
+TEST_CASE("families of forms that a machine's class does not know have the bounds of a similar one", "[cost]") {
+  const TempDir folder;
+  const std::string path = tune::write_operation_model(folder, {.of_four = 0.7, .of_others = 0.7});
+  const std::string here = features::this_machine_class(1), other = features::this_machine_class(2);
+  nlohmann::json model = nlohmann::json::parse(read_file(path));
+  const double own = model["corrections"][here]["convolution winograd"];
+  for (const char* table : {"corrections", "least_log_flops"}) model[table][other] = model[table][here];
+  model["corrections"][other] = {{"convolution winograd", own - 0.3}, {"convolution onednn", -0.2}};
+  model["least_log_flops"][other]["convolution onednn"] = 0;
+  write_file(path, model.dump());
+  const OperationRanker strict(path, 1, ""), similar(path, 1, "", /*or_similar=*/true);
+  CHECK(similar.sure_gain(convolution(), "winograd=4") == strict.sure_gain(convolution(), "winograd=4"));
+  CHECK_FALSE(strict.sure_gain(convolution(), kOneDnn));
+  CHECK(similar.sure_gain(convolution(), kOneDnn).value() == Approx(0.6 - 0.2));
+}
+
 TEST_CASE("families of operations may have trees of their own", "[cost]") {
   const TempDir folder;
   const std::string path = tune::write_operation_model(folder, {.of_others = 0.1});

@@ -42,6 +42,10 @@ TEST_CASE("forms of a convolution differ in what Winograd's method saves and was
   CHECK(value(two, "saved") == Approx(36.0 / 16));
   CHECK(value(two, "wasted") == 0);
   CHECK(value(two, "log_strips") == Approx(2));
+  const std::vector<float> kernel = features_of(kConvolution, "kernel-winograd=4");
+  CHECK(value(kernel, "kernel") == 1);
+  CHECK(value(four, "kernel") == 0);
+  CHECK(value(kernel, "saved") == value(four, "saved"));
   CHECK(value(onednn, "onednn") == 1);
   CHECK(value(onednn, "tile") == 0);
   for (const char* same : {"log_m", "log_n", "log_k", "rows", "padding", "vector_bits"})

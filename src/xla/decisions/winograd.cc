@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "decisions/winograd_arithmetic.h"
+#include "decisions/winograd_kernel.h"
 #include "graph/winograd_form.h"
 #include "status.h"
 #include "xla/window_util.h"
@@ -38,6 +39,7 @@ class WinogradConvolution : WinogradArithmetic {
 
   HloInstruction* build() {
     weights_ = weights();
+    if (form_.use == WinogradUse::Kernel) return by_kernel();
     HloInstruction* input = padded_input();
     std::vector<HloInstruction*> strips;
     const bool by_batch = batch_ >= form_.strips;
@@ -60,14 +62,23 @@ class WinogradConvolution : WinogradArithmetic {
   }
 
  private:
+  HloInstruction* by_kernel() {
+    const WinogradPlan plan{batch_, features_, results_, plan_axis(rows_), plan_axis(columns_)};
+    HloInstruction* result = winograd_call(plan, ordered_input(), in_panels());
+    return as_type(ordered(result), conv_->shape().element_type());
+  }
+
   // ---- operands and result
 
-  HloInstruction* padded_input() {
+  HloInstruction* ordered_input() {
     HloInstruction* input = as_type(conv_->mutable_operand(0), type_);
     input = transposed(input, order_of(numbers_.input_batch_dimension(), numbers_.input_spatial_dimensions(),
                                        {numbers_.input_feature_dimension()}));
-    input = reshaped(input, {batch_, rows_.in, columns_.in, features_});
-    return padded_to(input, rows_.low, rows_.tiles * rows_.tile + rows_.window - 1, columns_.low,
+    return reshaped(input, {batch_, rows_.in, columns_.in, features_});
+  }
+
+  HloInstruction* padded_input() {
+    return padded_to(ordered_input(), rows_.low, rows_.tiles * rows_.tile + rows_.window - 1, columns_.low,
                      columns_.tiles * columns_.tile + columns_.window - 1);
   }
 
@@ -138,6 +149,33 @@ class WinogradConvolution : WinogradArithmetic {
       }
   }
 
+  // Position, panel, features, results of the panel; those that are missing in the last panel are 0.
+  HloInstruction* in_panels() {
+    const int64_t reach = columns_.reach * rows_.reach, panels = (results_ + kWinogradPanel - 1) / kWinogradPanel;
+    const Sizes sizes = {reach, panels, features_, kWinogradPanel};
+    if (weights_->opcode() != HloOpcode::kConstant) {
+      HloInstruction* whole = padded_results(weights_, panels * kWinogradPanel);
+      return transposed(reshaped(whole, {reach, features_, panels, kWinogradPanel}), {0, 2, 1, 3});
+    }
+    xla::Literal literal = xla::Literal::CreateFromShape(ShapeUtil::MakeShape(xla::F32, sizes));  // zeros
+    const float* from = weights_->literal().data<float>().data();
+    float* to = literal.data<float>().data();
+    for (int64_t row = 0; row < reach * features_; ++row)
+      for (int64_t r = 0; r < results_; ++r) {
+        const int64_t panel = row / features_ * panels + r / kWinogradPanel;
+        to[(panel * features_ + row % features_) * kWinogradPanel + r % kWinogradPanel] = from[row * results_ + r];
+      }
+    return add(HloInstruction::CreateConstant(std::move(literal)));
+  }
+
+  HloInstruction* padded_results(HloInstruction* weights, int64_t count) {
+    if (count == results_) return weights;
+    xla::PaddingConfig padding = xla::MakeNoPaddingConfig(3);
+    padding.mutable_dimensions(2)->set_edge_padding_high(count - results_);
+    HloInstruction* zero = add(HloInstruction::CreateConstant(xla::LiteralUtil::Zero(type_)));
+    return add(HloInstruction::CreatePad(shape({size_of(weights, 0), features_, count}), weights, zero, padding));
+  }
+
   // Results of some images or some rows of tiles, from the inputs that these need.
   HloInstruction* strip(HloInstruction* input, int64_t batch, int64_t tile_rows) {
     const int64_t tiles = batch * tile_rows * columns_.tiles, reach = rows_.reach * columns_.reach;
@@ -178,9 +216,11 @@ class WinogradConvolution : WinogradArithmetic {
 
 HloInstruction* winograd_convolution(HloInstruction* conv, const std::string& text) {
   const std::optional<WinogradForm> form = WinogradForm::parse(text);
-  if (!form || form->use != WinogradUse::Plain || !has_winograd(*conv) || !fits(*conv, form->tile))
+  const bool is_plain = form && (form->use == WinogradUse::Plain || form->use == WinogradUse::Kernel);
+  if (!is_plain || !has_winograd(*conv) || !fits(*conv, form->tile) ||
+      (form->use == WinogradUse::Kernel && !has_kernel(*conv, form->tile)))
     throw Error("no form '" + text + "' of this convolution", std::string(conv->name()),
-                "winograd=4, or winograd=4;strips=2");
+                "winograd=4, winograd=4;strips=2, or kernel-winograd=4");
   return WinogradConvolution(conv, *form).build();
 }
 

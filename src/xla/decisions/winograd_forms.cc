@@ -16,8 +16,9 @@ using xla::ShapeUtil;
 
 constexpr int kWinogradTiles[] = {4, 2, 6};
 constexpr double kCacheBytes[] = {2e6, 0.6e6};  // of what lies between the transforms, for a strip
-// Each is compiled and measured: a search has more use for the next convolution than for the last of nine forms.
-constexpr size_t kMostWinogradForms = 4;
+// Each is compiled and measured: a search has more use for the next convolution than for the last of nine forms. Beside kernels, which
+// are faster in most convolutions, a few are for weights that are transformed on every run, and for programs without Hone.
+constexpr size_t kMostWinogradForms = 4, kMostBesideKernels = 2;
 
 bool is_plain(const xla::WindowDimension& d) {
   return d.stride() == 1 && d.window_dilation() == 1 && d.base_dilation() == 1;
@@ -54,6 +55,17 @@ Axis axis_of(const HloInstruction& conv, int64_t i, int tile) {
   axis.reach = axis.tile + axis.window - 1;
   axis.tiles = (axis.out + axis.tile - 1) / axis.tile;
   return axis;
+}
+
+WinogradPlanAxis plan_axis(const Axis& axis) {
+  return {.in = axis.in, .out = axis.out, .low = axis.low, .tile = axis.tile, .reach = axis.reach};
+}
+
+bool has_kernel(const HloInstruction& conv, int tile) {
+  if (conv.shape().element_type() == xla::F64) return false;
+  const int64_t rank = conv.window().dimensions_size();
+  const Axis rows = rank == 2 ? axis_of(conv, 0, tile) : Axis{.matrices = {}}, columns = axis_of(conv, rank - 1, tile);
+  return rows.low >= 0 && columns.low >= 0 && has_winograd_kernel(plan_axis(rows), plan_axis(columns));
 }
 
 bool fits(const HloInstruction& conv, int tile) {
@@ -120,8 +132,10 @@ std::vector<std::string> winograd_forms(const HloInstruction& op) {
       size_of(&op, numbers.output_feature_dimension()) < kLeastWinogradFeatures)
     return {};
   std::vector<std::pair<double, std::string>> estimated;
+  std::vector<std::string> kernels;
   for (int tile : kWinogradTiles) {
     if (!fits(op, tile)) continue;
+    if (has_kernel(op, tile)) kernels.push_back(to_text(WinogradForm{.use = WinogradUse::Kernel, .tile = tile}));
     std::vector<int64_t> strips = {1};
     for (double bytes : kCacheBytes) {
       const auto count = static_cast<int64_t>(std::lround(bytes_between(op, tile) / bytes));
@@ -134,7 +148,10 @@ std::vector<std::string> winograd_forms(const HloInstruction& op) {
       estimated.emplace_back(estimated_seconds(op, form), to_text(form));
     }
   }
-  return best_forms(std::move(estimated));
+  std::vector<std::string> forms = best_forms(std::move(estimated));
+  if (!kernels.empty() && forms.size() > kMostBesideKernels) forms.resize(kMostBesideKernels);
+  forms.insert(forms.begin(), kernels.begin(), kernels.end());
+  return forms;
 }
 
 double convolution_flops(const HloInstruction& conv) {

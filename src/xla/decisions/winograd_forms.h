@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "decisions/winograd_matrices.h"
+#include "kernels/winograd_plan.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
 namespace hone::xla_side {
@@ -28,6 +29,8 @@ bool is_dense_convolution(const xla::HloInstruction& op);
 // Whether some tile fits, and whether this one does.
 bool has_winograd(const xla::HloInstruction& op);
 bool fits(const xla::HloInstruction& conv, int tile);
+// Whether kernels/winograd.h computes it with this tile.
+bool has_kernel(const xla::HloInstruction& conv, int tile);
 
 // One spatial dimension of the rewritten convolution.
 struct Axis {
@@ -38,6 +41,7 @@ struct Axis {
 };
 
 Axis axis_of(const xla::HloInstruction& conv, int64_t i, int tile);
+WinogradPlanAxis plan_axis(const Axis& axis);
 
 inline int64_t size_of(const xla::HloInstruction* value, int64_t dimension) {
   return value->shape().dimensions(dimension);

@@ -1,31 +1,19 @@
 #include "decisions/winograd_matrices.h"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
+#include "kernels/winograd_points.h"
 
 namespace hone::xla_side {
 namespace {
 
 using Points = std::vector<double>;
 
-// The points at which the polynomials are evaluated, by n; besides these, infinity. For n of 5 and more those of the smallest
-// error in f32 among multiples of 1/8 up to 2, by experiment (docs/results/operations.md): with 0, +-1, +-2, ... it is up to four times
-// as large.
-const Points& points_of(int n) {
-  static const std::array<Points, kMostWinogradInputs + 1> points = {
-      Points{},
-      {},
-      {0},
-      {0, 1},
-      {0, 1, -1},
-      {0, 0.75, -0.75, -1.75},
-      {0, 0.75, -0.75, 1.5, -1.5},
-      {0, 0.875, -0.875, 1.75, -1.75, 0.5},
-      {0, 0.5, -0.5, 1, -1, 1.75, -1.75},
-  };
-  return points.at(n);
+Points points_of(int n) {
+  const auto& all = kWinogradPoints.at(n);
+  return Points(all.begin(), all.begin() + std::max(n - 1, 0));
 }
 
 // Coefficients, lowest power first, of the product of (x - point) over all points but number `skipped`.
@@ -48,7 +36,7 @@ std::vector<double> product(const Points& points, int skipped) {
 WinogradMatrices winograd_matrices(int m, int r) {
   const int n = m + r - 1, finite = n - 1;
   if (m < 1 || r < 1 || n > kMostWinogradInputs) throw InternalError("no such Winograd transform");
-  const Points& points = points_of(n);
+  const Points points = points_of(n);
   WinogradMatrices found{.at = Matrix(m, std::vector<double>(n, 0)),
                          .g = Matrix(n, std::vector<double>(r, 0)),
                          .bt = Matrix(n, std::vector<double>(n, 0))};

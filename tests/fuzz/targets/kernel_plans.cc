@@ -3,6 +3,7 @@
 #include "kernels/dnnl_plan.h"
 #include "kernels/plan_text.h"
 #include "kernels/recurrence_plan.h"
+#include "kernels/winograd_plan.h"
 #include "tests/fuzz/targets/target.h"
 
 namespace hone::fuzz {
@@ -12,6 +13,10 @@ void kernel_plans(Bytes input) {
   plan_numbers(text);
   expect_errors([&] { AttentionPlan::from_text(text).extents(); });
   expect_errors([&] { DnnlPlan::from_text(text).text(); });
+  expect_errors([&] {
+    const WinogradPlan plan = WinogradPlan::from_text(text);
+    if (plan.input_size() < 1 || plan.weights_size() < 1 || plan.output_size() < 1) std::abort();
+  });
   expect_errors([&] {
     const RecurrencePlan plan = RecurrencePlan::from_text(text);
     plan.operand_extents();

@@ -79,6 +79,25 @@ TEST_CASE("every form of Winograd's method computes the convolution", "[tune]") 
   }
 }
 
+TEST_CASE("Winograd's method is offered as a kernel where there is one for its tiles", "[tune]") {
+  if (no_worker()) return;
+  Session session(with_worker());
+  const std::set<std::string> none = {"an even window and more padding than it needs", "negative padding",
+                                      "wide numbers", "rows and columns exchanged in the weights"};
+  for (const Convolution& c : kConvolutions) {
+    INFO(c.what);
+    session.load(program_of(c), c.what);
+    const Dimension d = operations_of(session).at(0);
+    const bool offered = std::find(d.options.begin(), d.options.end(), "kernel-winograd=2") != d.options.end();
+    CHECK(offered == !none.contains(c.what));
+    const Decisions decisions = {{DecisionKind::Rewrite, d.key, "kernel-winograd=2"}};
+    if (offered)
+      CHECK(session.lower(decisions, false).hlo.find("hone.winograd") != std::string::npos);
+    else
+      CHECK_THROWS_WITH(session.lower(decisions, false), Catch::Contains("kernel-winograd=2"));
+  }
+}
+
 TEST_CASE("oneDNN computes convolutions with strides, dilation and groups", "[tune]") {
   if (no_worker()) return;
   Session session(with_worker());
@@ -154,7 +173,7 @@ TEST_CASE("other convolutions and forms are refused", "[tune]") {
   }
   session.load(program_of(kConvolutions[0]), "3 x 3");
   const std::string key = operations_of(session).at(0).key;
-  for (const char* form : {"winograd=7", "winograd=1", "shifted", "winograd=4;strips=0"})
+  for (const char* form : {"winograd=7", "winograd=1", "shifted", "winograd=4;strips=0", "kernel-winograd=6"})
     CHECK_THROWS_WITH(session.lower({{DecisionKind::Rewrite, key, form}}, false), Catch::Contains(form));
 }
 
