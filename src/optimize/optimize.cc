@@ -147,6 +147,7 @@ class Optimizer {
     report_.decisions = applied();
     report_.lowered =
         report_.decisions == before_kernels ? plain : measurer_.lower(report_.decisions, /*want_fusion=*/false);
+    drop_unmatched();
     report_.lowering_s += seconds_since(start);
     return std::move(report_);
   }
@@ -245,6 +246,20 @@ class Optimizer {
     kernel.note = why;
     spdlog::warn("{} keeps its default: {} {}", kernel.name, kernel.chosen, why);
     kernel.chosen = kernel.default_value;
+  }
+
+  // Other choices may have changed what a decision is about; it does nothing, and would be a warning wherever the package is loaded.
+  void drop_unmatched() {
+    const Decisions& unmatched = report_.lowered.unmatched;
+    for (auto* chosen : {&report_.rewrites, &report_.operations, &report_.forms, &report_.kernels, &report_.layouts})
+      for (OptimizedKernel& k : *chosen) {
+        const Decision decision{k.decision, k.key, k.chosen};
+        if (!k.applied || std::find(unmatched.begin(), unmatched.end(), decision) == unmatched.end()) continue;
+        k.applied = false;
+        k.note = "beside the other choices nothing in the program is about it";
+        k.chosen = k.default_value;
+      }
+    report_.decisions = applied();
   }
 
   void drop_faulty(const std::vector<Kernel>& kernels) {

@@ -18,9 +18,11 @@ const Decision kReduction{DecisionKind::Library, "reduce:add:f32[8,4]->f32[8]:1"
 const Decision kSort{DecisionKind::Rewrite, "sort:f32[8]", "highway"};
 
 // A kernel, a reduction and a sort, each of which has another form that is known to pay.
-OptimizeReport guarded(tune::FakeMeasurer& measurer, double guard_s) {
-  measurer.lowering = [](const Decisions& decisions, bool) {
+// `unmatched`: decisions that are about nothing beside the kernel's.
+OptimizeReport guarded(tune::FakeMeasurer& measurer, double guard_s, const Decisions& unmatched = {}) {
+  measurer.lowering = [unmatched](const Decisions& decisions, bool) {
     Lowered l;
+    if (has(decisions, kLoopToTile)) l.unmatched = unmatched;
     l.kernels = {tune::a_kernel("sure", {"default", "loop", "tile=8"})};
     l.dimensions = {{kReduction.kind, kReduction.key, {"compiled", "ynn"}, 0, 0},
                     {kSort.kind, kSort.key, {"default", "highway"}, 0, 0}};
@@ -50,6 +52,20 @@ std::function<double(const Decisions&)> product(double kernel, double reduction,
 }
 
 }  // namespace
+
+TEST_CASE("choices that nothing is about beside the others are no decisions of the package", "[tune]") {
+  tune::FakeMeasurer measurer;
+  measurer.speed = product(1.1, 1.2, 1.3);
+  const OptimizeReport report = guarded(measurer, 1, {kReduction});
+  CHECK(report.decisions == Decisions{kLoopToTile, kSort});
+  CHECK(report.guarded);
+  const auto reduction = std::find_if(report.forms.begin(), report.forms.end(),
+                                      [](const OptimizedKernel& form) { return form.key == kReduction.key; });
+  REQUIRE(reduction != report.forms.end());
+  CHECK_FALSE(reduction->applied);
+  CHECK(reduction->chosen == "compiled");
+  CHECK(reduction->note.find("nothing in the program") != std::string::npos);
+}
 
 TEST_CASE("choices that win their duel stay, with what it measured", "[tune]") {
   tune::FakeMeasurer measurer;
