@@ -31,6 +31,14 @@ ENTRY main {
 }
 """
 
+DENSE = """HloModule dense
+ENTRY main {
+  x = f32[1,12,12,16] parameter(0)
+  k = f32[3,3,16,16] parameter(1)
+  ROOT c = f32[1,12,12,16] convolution(x, k), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
+}
+"""
+
 BYTES = """HloModule bytes
 ENTRY main {
   x = s8[64,128] parameter(0)
@@ -189,6 +197,15 @@ class Export(Stock):
         self.assertEqual((decision["carried_by"], decision["instead"]), ("another form", "shifted"))
         self.assertNotIn("custom_call", (self.dir / "out.jax" / "program.mlir").read_text())
         self.assertLess(self.use(), 1e-5)
+
+    def test_the_same_method_without_the_kernel(self):
+        (self.dir / "depthwise.hlo").write_text(DENSE)
+        [key] = [row["key"] for row in self.json("inspect", "depthwise.hlo")["operation_list"]]
+        package = self.package([("rewrite", key, "kernel-winograd=2")], DENSE)
+        found = self.json("export", package, "-o", "out.jax", "--budget", "1s")
+        self.assertEqual([d["instead"] for d in found["decisions"]], ["winograd=2"])
+        self.assertLessEqual(found["duel"]["max_error"], 1)
+        self.assertNotIn("custom_call", (self.dir / "out.jax" / "program.mlir").read_text())
 
     def test_calls_of_onednn(self):
         """A call that XLA's own passes write for oneDNN is no plain operation either."""

@@ -8,6 +8,7 @@
 #include "decisions/program_options.h"
 #include "google/protobuf/descriptor.h"
 #include "graph/decision_family.h"
+#include "graph/winograd_form.h"
 #include "passes/passes.h"
 #include "service/handlers.h"
 #include "service/to_wire.h"
@@ -158,12 +159,18 @@ struct Carrier {
   std::string value;  // what is applied
 };
 
-// The first form of the operation that calls no kernel of Hone; empty where there is none.
+// The same method without a kernel of Hone, or else the first form of the operation that calls none; empty where there is none.
 std::string plain_form(const xla::HloModule& program, const std::map<std::string, RewritableOperation>& operations,
                        const Decision& decision) {
   const auto operation = operations.find(decision.key);
   if (operation == operations.end()) return "";
-  for (const std::string& value : operation->second.values)
+  std::vector<std::string> values = operation->second.values;
+  if (std::optional<WinogradForm> form = WinogradForm::parse(decision.value);
+      form && form->use == WinogradUse::Kernel) {
+    form->use = WinogradUse::Plain;
+    values.insert(values.begin(), to_text(*form));
+  }
+  for (const std::string& value : values)
     if (value != decision.value && is_plain_rewrite(program, {decision.kind, decision.key, value})) return value;
   return "";
 }
