@@ -1,5 +1,6 @@
 #include "kernels/attention.h"
 
+#include "kernels/instruction_sets.h"
 #include "kernels/thread_memory.h"
 
 namespace hone {
@@ -9,9 +10,7 @@ constexpr int64_t kLeastQueries = 48;   // of a part: keys and values are packed
 constexpr int64_t kMostQueries = 1024;  // of which queries and results stay in the second-level cache
 
 const AttentionKernel& kernel() {
-  static const AttentionKernel& widest = has_attention_avx512() ? kAttentionAvx512
-                                         : has_attention_avx2() ? kAttentionAvx2
-                                                                : kAttentionPortable;
+  static const AttentionKernel& widest = widest_kernel(kAttentionAvx512, kAttentionAvx2, kAttentionPortable);
   return widest;
 }
 
@@ -76,13 +75,6 @@ class Call {
 };
 
 }  // namespace
-
-bool has_attention_avx512() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma");
-}
-
-bool has_attention_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 
 void compute_attention(const AttentionPlan& plan, const void* const* operands, float* output, int threads,
                        const ForEach& for_each) {

@@ -38,8 +38,5 @@ struct AttentionKernel {
 };
 
 extern const AttentionKernel kAttentionAvx512, kAttentionAvx2, kAttentionPortable;
-// Whether the machine has their instructions.
-bool has_attention_avx512();
-bool has_attention_avx2();
 
 }  // namespace hone

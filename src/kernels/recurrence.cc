@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-#include "kernels/attention_rows.h"
+#include "kernels/instruction_sets.h"
 #include "kernels/kept_weights.h"
 #include "kernels/phased_work.h"
 #include "kernels/recurrence_schedule.h"
@@ -276,9 +276,7 @@ struct Recurrence::State {
 };
 
 const RecurrenceKernel& widest_recurrence_kernel() {
-  static const RecurrenceKernel& widest = has_attention_avx512() ? kRecurrenceAvx512
-                                          : has_attention_avx2() ? kRecurrenceAvx2
-                                                                 : kRecurrencePortable;
+  static const RecurrenceKernel& widest = widest_kernel(kRecurrenceAvx512, kRecurrenceAvx2, kRecurrencePortable);
   return widest;
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/attention_rows.h"
+#include "kernels/instruction_sets.h"
 #include "kernels/thread_memory.h"
 #include "kernels/winograd_tiles.h"
 
@@ -14,7 +14,7 @@ constexpr int64_t kLeastTiles = 48;           // of a block: all weights are rea
 
 // Of the widest vectors that the machine has and the features fill.
 const WinogradKernel& kernel_for(const WinogradPlan& plan) {
-  static const bool has_avx512 = has_attention_avx512(), has_avx2 = has_attention_avx2();
+  static const bool has_avx512 = has_avx512_kernels(), has_avx2 = has_avx2_kernels();
   const int64_t least = std::min(plan.features, plan.results);
   return has_avx512 && least >= 16 ? kWinogradAvx512 : has_avx2 && least >= 8 ? kWinogradAvx2 : kWinogradPortable;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "kernels/instruction_sets.h"
 #include "tests/kernels/in_threads.h"
 
 namespace hone {
@@ -122,8 +123,8 @@ struct Kernel {
 };
 
 std::vector<Kernel> kernels() {
-  return {{"avx512", kAttentionAvx512, has_attention_avx512()},
-          {"avx2", kAttentionAvx2, has_attention_avx2()},
+  return {{"avx512", kAttentionAvx512, has_avx512_kernels()},
+          {"avx2", kAttentionAvx2, has_avx2_kernels()},
           {"portable", kAttentionPortable, true}};
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "kernels/attention_rows.h"
+#include "kernels/instruction_sets.h"
 #include "kernels/kept_weights.h"
 #include "tests/kernels/in_threads.h"
 #include "tests/kernels/recurrence_example.h"
@@ -72,8 +72,8 @@ struct Kernel {
 };
 
 std::vector<Kernel> kernels() {
-  return {{"avx512", kRecurrenceAvx512, has_attention_avx512()},
-          {"avx2", kRecurrenceAvx2, has_attention_avx2()},
+  return {{"avx512", kRecurrenceAvx512, has_avx512_kernels()},
+          {"avx2", kRecurrenceAvx2, has_avx2_kernels()},
           {"portable", kRecurrencePortable, true}};
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "in_threads.h"
-#include "kernels/attention_rows.h"
+#include "kernels/instruction_sets.h"
 #include "kernels/winograd_points.h"
 #include "kernels/winograd_tiles.h"
 
@@ -115,8 +115,8 @@ TEST_CASE("convolutions by Winograd's method are as exact as f32 allows, by vect
     winograd_convolution(plan, example.input.data(), example.weights.data(), output.data(), 1, {});
     CHECK(example.worst(output) < most);
     for (const WinogradKernel* kernel : {&kWinogradAvx512, &kWinogradAvx2, &kWinogradPortable}) {
-      if (kernel == &kWinogradAvx512 && !has_attention_avx512()) continue;
-      if (kernel == &kWinogradAvx2 && !has_attention_avx2()) continue;
+      if (kernel == &kWinogradAvx512 && !has_avx512_kernels()) continue;
+      if (kernel == &kWinogradAvx2 && !has_avx2_kernels()) continue;
       const int64_t tiles = plan.batch * plan.rows.tiles() * plan.columns.tiles();
       Numbers scratch(tiles * plan.rows.reach * plan.columns.reach * (plan.features + 16 * plan.panels()) + 64);
       Numbers found(plan.output_size(), NAN);

@@ -51,6 +51,13 @@ std::function<double(const Decisions&)> product(double kernel, double reduction,
   };
 }
 
+OptimizedKernel form_of(const OptimizeReport& report, const Decision& decision) {
+  const auto form = std::find_if(report.forms.begin(), report.forms.end(),
+                                 [&](const OptimizedKernel& f) { return f.key == decision.key; });
+  REQUIRE(form != report.forms.end());
+  return *form;
+}
+
 }  // namespace
 
 TEST_CASE("choices that nothing is about beside the others are no decisions of the package", "[tune]") {
@@ -59,12 +66,10 @@ TEST_CASE("choices that nothing is about beside the others are no decisions of t
   const OptimizeReport report = guarded(measurer, 1, {kReduction});
   CHECK(report.decisions == Decisions{kLoopToTile, kSort});
   CHECK(report.guarded);
-  const auto reduction = std::find_if(report.forms.begin(), report.forms.end(),
-                                      [](const OptimizedKernel& form) { return form.key == kReduction.key; });
-  REQUIRE(reduction != report.forms.end());
-  CHECK_FALSE(reduction->applied);
-  CHECK(reduction->chosen == "compiled");
-  CHECK(reduction->note.find("nothing in the program") != std::string::npos);
+  const OptimizedKernel reduction = form_of(report, kReduction);
+  CHECK_FALSE(reduction.applied);
+  CHECK(reduction.chosen == "compiled");
+  CHECK(reduction.note.find("nothing in the program") != std::string::npos);
 }
 
 TEST_CASE("choices that win their duel stay, with what it measured", "[tune]") {
@@ -87,12 +92,10 @@ TEST_CASE("of choices that lose their duel, forms are given up one kind after th
   CHECK_FALSE(has(without_sort.decisions, kSort));
   CHECK(without_sort.guarded);
   CHECK(without_sort.check.ratio == Approx(1.1 * 1.2));
-  const auto dropped = std::find_if(without_sort.forms.begin(), without_sort.forms.end(),
-                                    [](const OptimizedKernel& f) { return f.key == kSort.key; });
-  REQUIRE(dropped != without_sort.forms.end());
-  CHECK_FALSE(dropped->applied);
-  CHECK(dropped->chosen == "default");
-  CHECK(dropped->note.find("0.660") != std::string::npos);
+  const OptimizedKernel dropped = form_of(without_sort, kSort);
+  CHECK_FALSE(dropped.applied);
+  CHECK(dropped.chosen == "default");
+  CHECK(dropped.note.find("0.660") != std::string::npos);
 
   measurer.speed = product(1.1, 0.8, 0.5);
   CHECK(guarded(measurer, 1).decisions == Decisions{kLoopToTile});

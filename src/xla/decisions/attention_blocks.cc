@@ -9,7 +9,7 @@
 #include "decisions/window_slices.h"
 #include "kernels/attention.h"
 #include "status.h"
-#include "xla/ffi/ffi_api.h"
+#include "xla/ffi/api/ffi.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla_pch.h"
 
@@ -212,11 +212,7 @@ class AttentionCall : Arithmetic {
     for (size_t i = 0; i < free; ++i) of_scores[p.free[i]] = places[first + i];
     const xla::Shape shape = in_order(shape_like(dot_, sizes));
     plan_.output = array(shape, of_scores, found_.queries, places[feature]);
-    std::vector<xla::Shape> shapes;
-    for (const HloInstruction* operand : operands_) shapes.push_back(in_order(operand->shape()));
-    HloInstruction* call =
-        add(HloInstruction::CreateCustomCall(shape, operands_, kAttentionTarget, shapes, plan_attribute(plan_.text()),
-                                             xla::CustomCallApiVersion::API_VERSION_TYPED_FFI));
+    HloInstruction* call = add(typed_call(kAttentionTarget, shape, operands_, plan_.text()));
     return transposed(call, places);
   }
 
@@ -228,25 +224,16 @@ class AttentionCall : Arithmetic {
   std::vector<HloInstruction*> operands_;
 };
 
-// Made when a program is compiled.
-struct AttentionState {
-  static ffi::TypeId id;
+struct Attention {
+  explicit Attention(std::string_view text) : plan(AttentionPlan::from_text(text)), extents(plan.extents()) {}
   AttentionPlan plan;
+  std::vector<int64_t> extents;
 };
-ffi::TypeId AttentionState::id = {};
 
-ffi::ErrorOr<std::unique_ptr<AttentionState>> read_attention_plan(std::string_view plan) {
-  try {
-    return std::make_unique<AttentionState>(AttentionState{AttentionPlan::from_text(plan)});
-  } catch (const std::exception& error) {
-    return ffi::Unexpected(ffi::Error::Internal(error.what()));
-  }
-}
-
-ffi::Error attend(AttentionState* state, ffi::ThreadPool pool, ffi::RemainingArgs arguments,
+ffi::Error attend(CallState<Attention>* state, ffi::ThreadPool pool, ffi::RemainingArgs arguments,
                   ffi::Result<ffi::AnyBuffer> result) {
-  try {
-    const std::vector<int64_t> extents = state->plan.extents();
+  return reported([&] {
+    const auto& [plan, extents] = state->kernel;
     std::vector<const void*> data;
     bool fits = arguments.size() + 1 == extents.size() && result->element_count() >= extents.back();
     for (size_t i = 0; fits && i < arguments.size(); ++i) {
@@ -255,30 +242,18 @@ ffi::Error attend(AttentionState* state, ffi::ThreadPool pool, ffi::RemainingArg
       data.push_back(operand->untyped_data());
     }
     if (!fits) return ffi::Error::Internal("the operands of attention are smaller than its configuration says");
-    compute_attention(state->plan, data.data(), static_cast<float*>(result->untyped_data()),
-                      static_cast<int>(pool.num_threads()),
-                      [&](size_t count, const std::function<void(size_t)>& work) { in_pool(pool, count, work); });
+    compute_attention(plan, data.data(), static_cast<float*>(result->untyped_data()),
+                      static_cast<int>(pool.num_threads()), in_pool(pool));
     return ffi::Error::Success();
-  } catch (const std::exception& error) {
-    return ffi::Error::Internal(error.what());
-  }
+  });
 }
 
-XLA_FFI_DEFINE_HANDLER(kReadAttentionPlan, read_attention_plan,
-                       ffi::Ffi::BindInstantiate().Attr<std::string_view>("plan"));
-XLA_FFI_DEFINE_HANDLER(
-    kAttend, attend,
-    ffi::Ffi::Bind().Ctx<ffi::State<AttentionState>>().Ctx<ffi::ThreadPool>().RemainingArgs().Ret<ffi::AnyBuffer>());
-
-void register_attention() {
-  [[maybe_unused]] static const bool registered = [] {
-    const XLA_FFI_Api* api = ffi::GetXlaFfiApi();
-    static const ffi::TypeInfo type = ffi::MakeTypeInfo<AttentionState>();
-    ffi::Ffi::RegisterTypeId(api, "hone.AttentionState", &AttentionState::id, &type);
-    ffi::Ffi::RegisterStaticHandler(api, kAttentionTarget, "Host", {kReadAttentionPlan, nullptr, nullptr, kAttend});
-    return true;
-  }();
-}
+XLA_FFI_DEFINE_HANDLER(kAttend, attend,
+                       ffi::Ffi::Bind()
+                           .Ctx<ffi::State<CallState<Attention>>>()
+                           .Ctx<ffi::ThreadPool>()
+                           .RemainingArgs()
+                           .Ret<ffi::AnyBuffer>());
 
 }  // namespace
 
@@ -289,7 +264,7 @@ bool is_attention_in_blocks(const HloInstruction& dot) {
 HloInstruction* attention_in_blocks(HloInstruction* dot) {
   std::optional<AttentionParts> found = attention_in_blocks_of(dot);
   if (!found) throw Error("not a dot of a softmax of another's result", std::string(dot->name()));
-  register_attention();
+  register_typed_call<Attention>(kAttentionTarget, kAttend);
   return AttentionCall(dot, std::move(*found)).build();
 }
 

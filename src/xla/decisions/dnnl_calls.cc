@@ -5,7 +5,6 @@
 #include "kernels/dnnl_operation.h"
 #include "status.h"
 #include "xla/ffi/api/ffi.h"
-#include "xla/ffi/ffi_api.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla_pch.h"
 
@@ -16,49 +15,27 @@ namespace ffi = xla::ffi;
 using xla::HloInstruction;
 using xla::HloOpcode;
 
-// Made when a program is compiled.
 struct DnnlCall {
-  static ffi::TypeId id;
   explicit DnnlCall(std::string_view plan) : operation(DnnlPlan::from_text(plan)) {}
   DnnlOperation operation;
 };
-ffi::TypeId DnnlCall::id = {};
 
-ffi::ErrorOr<std::unique_ptr<DnnlCall>> instantiate(std::string_view plan) {
-  try {
-    return std::make_unique<DnnlCall>(plan);
-  } catch (const std::exception& error) {
-    return ffi::Unexpected(ffi::Error::Internal(error.what()));
-  }
-}
-
-ffi::Error execute(DnnlCall* call, ffi::ThreadPool pool, ffi::RemainingArgs arguments,
+ffi::Error execute(CallState<DnnlCall>* state, ffi::ThreadPool pool, ffi::RemainingArgs arguments,
                    ffi::Result<ffi::AnyBuffer> result) {
-  try {
+  return reported([&] {
     std::vector<const void*> data;
     for (size_t i = 0; i < arguments.size(); ++i) data.push_back(arguments.get<ffi::AnyBuffer>(i)->untyped_data());
-    call->operation.run(data.data(), data.size(), result->untyped_data(),
-                        [&](size_t count, const std::function<void(size_t)>& work) { in_pool(pool, count, work); });
+    state->kernel.operation.run(data.data(), data.size(), result->untyped_data(), in_pool(pool));
     return ffi::Error::Success();
-  } catch (const std::exception& error) {
-    return ffi::Error::Internal(error.what());
-  }
+  });
 }
 
-XLA_FFI_DEFINE_HANDLER(kInstantiate, instantiate, ffi::Ffi::BindInstantiate().Attr<std::string_view>("plan"));
-XLA_FFI_DEFINE_HANDLER(
-    kExecute, execute,
-    ffi::Ffi::Bind().Ctx<ffi::State<DnnlCall>>().Ctx<ffi::ThreadPool>().RemainingArgs().Ret<ffi::AnyBuffer>());
-
-void register_once() {
-  [[maybe_unused]] static const bool registered = [] {
-    const XLA_FFI_Api* api = ffi::GetXlaFfiApi();
-    static const ffi::TypeInfo type = ffi::MakeTypeInfo<DnnlCall>();
-    ffi::Ffi::RegisterTypeId(api, "hone.DnnlCall", &DnnlCall::id, &type);
-    ffi::Ffi::RegisterStaticHandler(api, kDnnlTarget, "Host", {kInstantiate, nullptr, nullptr, kExecute});
-    return true;
-  }();
-}
+XLA_FFI_DEFINE_HANDLER(kExecute, execute,
+                       ffi::Ffi::Bind()
+                           .Ctx<ffi::State<CallState<DnnlCall>>>()
+                           .Ctx<ffi::ThreadPool>()
+                           .RemainingArgs()
+                           .Ret<ffi::AnyBuffer>());
 
 DnnlPlan plan_of(const HloInstruction& call) {
   return DnnlPlan::from_text(plan_of_attribute(call.raw_backend_config_string()));
@@ -100,13 +77,9 @@ DnnlArray dnnl_array(const xla::Shape& shape, const std::vector<int64_t>& order)
 }
 
 HloInstruction* dnnl_call(xla::HloComputation* computation, const xla::Shape& result, const DnnlPlan& plan,
-                          std::vector<HloInstruction*> operands) {
-  register_once();
-  std::vector<xla::Shape> shapes;
-  for (const HloInstruction* operand : operands) shapes.push_back(in_order(operand->shape()));
-  return computation->AddInstruction(
-      HloInstruction::CreateCustomCall(in_order(result), operands, kDnnlTarget, shapes, plan_attribute(plan.text()),
-                                       xla::CustomCallApiVersion::API_VERSION_TYPED_FFI));
+                          const std::vector<HloInstruction*>& operands) {
+  register_typed_call<DnnlCall>(kDnnlTarget, kExecute);
+  return computation->AddInstruction(typed_call(kDnnlTarget, in_order(result), operands, plan.text()));
 }
 
 namespace {

@@ -21,7 +21,7 @@ DnnlArray dnnl_array(const xla::Shape& shape, const std::vector<int64_t>& order)
 
 // Operands and result have their dimensions in memory as in their shapes.
 xla::HloInstruction* dnnl_call(xla::HloComputation* computation, const xla::Shape& result, const DnnlPlan& plan,
-                               std::vector<xla::HloInstruction*> operands);
+                               const std::vector<xla::HloInstruction*>& operands);
 
 // Tells the calls of a program how many threads there are, and which of them have weights that stay as they are from run to run.
 void finish_dnnl_calls(xla::HloModule& module, const CompileTarget& target);

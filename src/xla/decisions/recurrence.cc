@@ -10,7 +10,7 @@
 #include "decisions/typed_calls.h"
 #include "kernels/recurrence.h"
 #include "status.h"
-#include "xla/ffi/ffi_api.h"
+#include "xla/ffi/api/ffi.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/literal_util.h"
@@ -47,8 +47,7 @@ class RecurrenceCall : Arithmetic {
 
   HloInstruction* build() {
     const std::vector<HloInstruction*> operands = planned_.operands.build();
-    std::vector<xla::Shape> shapes, results;
-    for (const HloInstruction* operand : operands) shapes.push_back(in_order(operand->shape()));
+    std::vector<xla::Shape> results;
     for (const LoopPart::Kind kind : {LoopPart::Carried, LoopPart::Written})
       for (size_t p = 0; p < loop_.parts.size(); ++p)
         if (loop_.parts[p].kind == kind) {
@@ -56,9 +55,9 @@ class RecurrenceCall : Arithmetic {
           result_of_part_[p] = static_cast<int64_t>(results.size());
           results.push_back(in_order(loop_.loop->shape().tuple_shapes(static_cast<int>(p))));
         }
-    HloInstruction* call = add(HloInstruction::CreateCustomCall(
-        results.size() == 1 ? results[0] : ShapeUtil::MakeTupleShape(results), operands, kRecurrenceTarget, shapes,
-        plan_attribute(planned_.plan.text()), xla::CustomCallApiVersion::API_VERSION_TYPED_FFI));
+    HloInstruction* call =
+        add(typed_call(kRecurrenceTarget, results.size() == 1 ? results[0] : ShapeUtil::MakeTupleShape(results),
+                       operands, planned_.plan.text()));
     std::vector<HloInstruction*> state;
     for (size_t p = 0; p < loop_.parts.size(); ++p) state.push_back(part_after(static_cast<int64_t>(p), call));
     return add(HloInstruction::CreateTuple(state));
@@ -85,66 +84,45 @@ class RecurrenceCall : Arithmetic {
   std::vector<int64_t> result_of_part_;
 };
 
-// Made when a program is compiled.
-struct RecurrenceState {
-  static ffi::TypeId id;
-  Recurrence recurrence;
+struct CheckedRecurrence {
+  explicit CheckedRecurrence(std::string_view text) : CheckedRecurrence(RecurrencePlan::from_text(text)) {}
+  explicit CheckedRecurrence(const RecurrencePlan& plan)
+      : operand_extents(plan.operand_extents()), result_extents(plan.result_extents()), recurrence(plan) {}
   std::vector<int64_t> operand_extents, result_extents;
+  Recurrence recurrence;
 };
-ffi::TypeId RecurrenceState::id = {};
 
-ffi::ErrorOr<std::unique_ptr<RecurrenceState>> read_recurrence_plan(std::string_view text) {
-  try {
-    const RecurrencePlan plan = RecurrencePlan::from_text(text);
-    return std::unique_ptr<RecurrenceState>(
-        new RecurrenceState{Recurrence(plan), plan.operand_extents(), plan.result_extents()});
-  } catch (const std::exception& error) {
-    return ffi::Unexpected(ffi::Error::Internal(error.what()));
-  }
-}
-
-ffi::Error run_loop(RecurrenceState* state, ffi::ThreadPool pool, ffi::RemainingArgs arguments,
+ffi::Error run_loop(CallState<CheckedRecurrence>* state, ffi::ThreadPool pool, ffi::RemainingArgs arguments,
                     ffi::RemainingRets returned) {
-  try {
+  return reported([&] {
+    const auto& [operand_extents, result_extents, recurrence] = state->kernel;
     std::vector<const float*> operands;
     std::vector<float*> results;
-    bool fits = arguments.size() == state->operand_extents.size() && returned.size() == state->result_extents.size();
+    bool fits = arguments.size() == operand_extents.size() && returned.size() == result_extents.size();
     for (size_t i = 0; fits && i < arguments.size(); ++i) {
       const auto operand = arguments.get<ffi::AnyBuffer>(i);
       fits = operand->element_type() == ffi::DataType::F32 &&
-             static_cast<int64_t>(operand->element_count()) >= state->operand_extents[i];
+             static_cast<int64_t>(operand->element_count()) >= operand_extents[i];
       operands.push_back(static_cast<const float*>(operand->untyped_data()));
     }
     for (size_t i = 0; fits && i < returned.size(); ++i) {
       auto result = returned.get<ffi::AnyBuffer>(i);
       fits = (*result)->element_type() == ffi::DataType::F32 &&
-             static_cast<int64_t>((*result)->element_count()) >= state->result_extents[i];
+             static_cast<int64_t>((*result)->element_count()) >= result_extents[i];
       results.push_back(static_cast<float*>((*result)->untyped_data()));
     }
     if (!fits) return ffi::Error::Internal("the arrays of a recurrent loop are not what its configuration says");
-    state->recurrence.run(operands.data(), results.data(), static_cast<int>(pool.num_threads()),
-                          [&](size_t count, const std::function<void(size_t)>& work) { in_pool(pool, count, work); });
+    recurrence.run(operands.data(), results.data(), static_cast<int>(pool.num_threads()), in_pool(pool));
     return ffi::Error::Success();
-  } catch (const std::exception& error) {
-    return ffi::Error::Internal(error.what());
-  }
+  });
 }
 
-XLA_FFI_DEFINE_HANDLER(kReadRecurrencePlan, read_recurrence_plan,
-                       ffi::Ffi::BindInstantiate().Attr<std::string_view>("plan"));
-XLA_FFI_DEFINE_HANDLER(
-    kRunLoop, run_loop,
-    ffi::Ffi::Bind().Ctx<ffi::State<RecurrenceState>>().Ctx<ffi::ThreadPool>().RemainingArgs().RemainingRets());
-
-void register_recurrence() {
-  [[maybe_unused]] static const bool registered = [] {
-    const XLA_FFI_Api* api = ffi::GetXlaFfiApi();
-    static const ffi::TypeInfo type = ffi::MakeTypeInfo<RecurrenceState>();
-    ffi::Ffi::RegisterTypeId(api, "hone.RecurrenceState", &RecurrenceState::id, &type);
-    ffi::Ffi::RegisterStaticHandler(api, kRecurrenceTarget, "Host", {kReadRecurrencePlan, nullptr, nullptr, kRunLoop});
-    return true;
-  }();
-}
+XLA_FFI_DEFINE_HANDLER(kRunLoop, run_loop,
+                       ffi::Ffi::Bind()
+                           .Ctx<ffi::State<CallState<CheckedRecurrence>>>()
+                           .Ctx<ffi::ThreadPool>()
+                           .RemainingArgs()
+                           .RemainingRets());
 
 }  // namespace
 
@@ -172,7 +150,7 @@ double recurrence_operations(const HloInstruction& op) {
 HloInstruction* recurrence_by_kernel(HloInstruction* op) {
   const auto found = recurrence_of(*op);
   if (!found) throw Error("not a recurrent loop that a kernel can run", std::string(op->name()));
-  register_recurrence();
+  register_typed_call<CheckedRecurrence>(kRecurrenceTarget, kRunLoop);
   return RecurrenceCall(*found).build();
 }
 

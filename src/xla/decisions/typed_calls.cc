@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/error.h"
+#include "decisions/arithmetic.h"
+#include "xla/ffi/ffi_api.h"
 #include "xla_pch.h"
 
 namespace hone::xla_side {
@@ -27,24 +29,7 @@ struct SharedWork {
   }
 };
 
-constexpr std::string_view kBeforePlan = "{plan = \"", kAfterPlan = "\"}";
-
-}  // namespace
-
-std::string plan_attribute(std::string_view plan) {
-  return absl::StrCat(kBeforePlan, absl::StrReplaceAll(plan, {{"\"", "\\\""}}), kAfterPlan);
-}
-
-std::string plan_of_attribute(std::string_view configuration) {
-  if (!configuration.starts_with(kBeforePlan) || !configuration.ends_with(kAfterPlan) ||
-      configuration.size() < kBeforePlan.size() + kAfterPlan.size())
-    throw Error("no plan in the configuration of a custom call", std::string(configuration));
-  configuration.remove_prefix(kBeforePlan.size());
-  configuration.remove_suffix(kAfterPlan.size());
-  return absl::StrReplaceAll(configuration, {{"\\\"", "\""}});
-}
-
-void in_pool(xla::ffi::ThreadPool& pool, size_t count, const std::function<void(size_t)>& work) {
+void run_in_pool(xla::ffi::ThreadPool& pool, size_t count, const std::function<void(size_t)>& work) {
   if (count == 0) return;
   std::exception_ptr failed;
   std::mutex mutex;
@@ -63,6 +48,43 @@ void in_pool(xla::ffi::ThreadPool& pool, size_t count, const std::function<void(
   shared->take_part();
   shared->wait();
   if (failed) std::rethrow_exception(failed);
+}
+
+constexpr std::string_view kBeforePlan = "{plan = \"", kAfterPlan = "\"}";
+
+}  // namespace
+
+std::string plan_attribute(std::string_view plan) {
+  return absl::StrCat(kBeforePlan, absl::StrReplaceAll(plan, {{"\"", "\\\""}}), kAfterPlan);
+}
+
+std::string plan_of_attribute(std::string_view configuration) {
+  if (!configuration.starts_with(kBeforePlan) || !configuration.ends_with(kAfterPlan) ||
+      configuration.size() < kBeforePlan.size() + kAfterPlan.size())
+    throw Error("no plan in the configuration of a custom call", std::string(configuration));
+  configuration.remove_prefix(kBeforePlan.size());
+  configuration.remove_suffix(kAfterPlan.size());
+  return absl::StrReplaceAll(configuration, {{"\\\"", "\""}});
+}
+
+std::unique_ptr<xla::HloInstruction> typed_call(const char* target, const xla::Shape& result,
+                                                const std::vector<xla::HloInstruction*>& operands,
+                                                std::string_view plan) {
+  std::vector<xla::Shape> shapes;
+  for (const xla::HloInstruction* operand : operands) shapes.push_back(in_order(operand->shape()));
+  return xla::HloInstruction::CreateCustomCall(result, operands, target, shapes, plan_attribute(plan),
+                                               xla::CustomCallApiVersion::API_VERSION_TYPED_FFI);
+}
+
+ForEach in_pool(xla::ffi::ThreadPool& pool) {
+  return [&pool](size_t count, const std::function<void(size_t)>& work) { run_in_pool(pool, count, work); };
+}
+
+void internal::register_call(const char* target, xla::ffi::TypeId* id, const xla::ffi::TypeInfo* type,
+                             XLA_FFI_Handler* instantiate, XLA_FFI_Handler* execute) {
+  const XLA_FFI_Api* api = xla::ffi::GetXlaFfiApi();
+  xla::ffi::Ffi::RegisterTypeId(api, absl::StrCat(target, ".state"), id, type);
+  xla::ffi::Ffi::RegisterStaticHandler(api, target, "Host", {instantiate, nullptr, nullptr, execute});
 }
 
 }  // namespace hone::xla_side
