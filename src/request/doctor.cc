@@ -115,6 +115,7 @@ void check_worker(const DoctorRequest& request, Diagnosis& diagnosis) {
     const auto start = std::chrono::steady_clock::now();
     tune::SessionOptions options;
     options.worker = request.worker;
+    options.worker.cache_folder.clear();  // with which it might take the word of an earlier worker
     session.emplace(options);
     const wire::HelloReplyT& hello = session->worker_info();
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -119,6 +120,10 @@ class CodeScope {
 // said, and nothing is cached. `flags`: the emitter's own.
 std::optional<std::string> fusion_key(const std::string& context, const xla::HloFusionInstruction& fusion,
                                       const xla::BufferAssignment& buffers, const std::string& flags);
+
+// What all compilations of this process depend on (builds, processor, XLA's options of the environment) and the purpose, as 64
+// hexadecimal digits; empty where that cannot be said.
+std::string process_key(std::string_view purpose);
 
 // While it lives, a fusion and all inside it are called by their position, so that the code does not depend on names.
 class CanonicalNames {

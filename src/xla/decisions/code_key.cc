@@ -12,6 +12,7 @@
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "xla/backends/cpu/codegen/fusion_emitter.h"
 #include "xla/codegen/emitters/kernel_arguments.h"
+#include "xla/debug_options_flags.h"
 #include "xla_pch.h"
 
 namespace hone::xla_side {
@@ -98,6 +99,15 @@ bool append_arguments(std::string& text, const xla::HloFusionInstruction& fusion
 }
 
 }  // namespace
+
+std::string process_key(std::string_view purpose) {
+  const std::string options = serialised(xla::GetDebugOptionsFromFlags());
+  if (options.empty() || builds_and_processor().empty()) return "";
+  std::string text;
+  for (const std::string_view part : {purpose, std::string_view(builds_and_processor()), std::string_view(options)})
+    append(text, part);
+  return Sha256().add(text).hex();
+}
 
 CodeScope::CodeScope(CodeCache* cache, const xla::HloModule& module, std::vector<std::string>* objects) {
   CodeTable& table = code_table();

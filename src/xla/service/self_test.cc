@@ -179,6 +179,15 @@ std::unique_ptr<TempDir> scratch_folder(const std::string& parent) {
   return nullptr;
 }
 
+// Under which keys the test was passed; null if that cannot be kept.
+std::unique_ptr<ObjectStore> kept_tests(const std::string& folder) {
+  if (!folder.empty()) try {
+      return std::make_unique<ObjectStore>(ObjectStoreOptions{folder + "/self-tests"});
+    } catch (const Error&) {
+    }
+  return nullptr;
+}
+
 // Compiled, taken from this process and taken from disk, the probe computes the same.
 void test_code_cache(const xla::HloModule& program, const std::vector<xla::Literal>& inputs,
                      const std::vector<xla::Literal>& expected, const std::string& parent) try {
@@ -202,6 +211,9 @@ void test_code_cache(const xla::HloModule& program, const std::vector<xla::Liter
 void self_test(const std::string& folder) {
   static bool done = false;
   if (std::exchange(done, true)) return;
+  const std::unique_ptr<ObjectStore> passed = kept_tests(folder);
+  const std::string key = passed ? process_key("self-test 1") : "";
+  if (!key.empty() && passed->get(key)) return;
   try {
     const LoadedModule loaded = load_module(kProbe, "probe");
     const auto inputs = generate_inputs(*loaded.module, 1, 1 << 24);
@@ -217,6 +229,9 @@ void self_test(const std::string& folder) {
     for (SeamState& seam : seam_states()) seam.on = false;
     std::cerr << "hone-xla: all seams are off, the self-test failed: " << e.what() << "\n";
   }
+  const std::vector<SeamState>& seams = seam_states();
+  if (!key.empty() && std::all_of(seams.begin(), seams.end(), [](const SeamState& seam) { return seam.on; }))
+    passed->put(key, "passed");
 }
 
 }  // namespace hone::xla_side

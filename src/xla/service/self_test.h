@@ -6,8 +6,9 @@
 namespace hone::xla_side {
 
 // Compiles a small program and checks that XLA calls each seam and follows its answers. A seam that fails is switched
-// off, with one line on standard error. Takes about 0.2 s; repeated calls do nothing. `folder`: where a file may be written for a
-// moment; empty or not writable = the code cache is tested without files.
+// off, with one line on standard error. Takes about a second; repeated calls do nothing. `folder`: where files may be written for a
+// moment, and where it is kept that all seams passed; another process with the same builds, processor and XLA options takes that in
+// place of the test. Empty or not writable = the code cache is tested without files, and nothing is kept.
 void self_test(const std::string& folder);
 
 }  // namespace hone::xla_side
