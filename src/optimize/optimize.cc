@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -12,7 +13,7 @@
 #include "collect/collect.h"
 #include "graph/decision_family.h"
 #include "graph/kernel_option.h"
-#include "graph/operation_key.h"
+#include "optimize/operations.h"
 #include "tune/kernel/kernel_moves.h"
 #include "tune/program/confirm.h"
 #include "tune/session/decision_list.h"
@@ -20,8 +21,6 @@
 namespace hone::optimize {
 
 namespace {
-
-constexpr double kLeastSureGain = 1.03;  // of a form of an operation
 
 constexpr double kLeastGuardedGain = 1.01;
 constexpr tune::Duel kOnce{.min_rounds = 1, .max_rounds = 1, .budget_ms = 0, .precision = 1};
@@ -60,57 +59,15 @@ void rank(const Kernel& kernel, cost::KernelRanker& ranker, const tune::Calibrat
   for (size_t i : order) into.order.push_back(options[i]);
 }
 
-// Rewrites are not ranked: each operation has one alternative, which according to the calibration pays off above a
-// size.
-std::vector<OptimizedKernel> choose_rewrites(const std::vector<Dimension>& dimensions, const tune::Calibration& gains) {
-  std::vector<OptimizedKernel> rewrites;
-  for (const Dimension& d : dimensions) {
-    const DecisionFamily* family = d.kind == DecisionKind::Rewrite ? family_of(d) : nullptr;
-    if (!family || !*family->transition) continue;  // only measuring shows what it is worth
-    const std::string transition = tune::rewrite_transition(d);
-    const tune::AcceptanceThreshold& threshold = gains.of(transition);
-    OptimizedKernel o = described(d, transition);
-    o.margin = tune::rewrite_margin(d);
-    if (threshold.accepts(o.margin)) take(transition, threshold, kShifted, o.margin, o);
-    rewrites.push_back(std::move(o));
-  }
-  return rewrites;
+bool is_dot(const OptimizedKernel& operation) {
+  return belongs_to(FamilyId::FloatDot, operation.decision, operation.key) ||
+         belongs_to(FamilyId::HalfDot, operation.decision, operation.key);
 }
 
-// The form of an operation that is surely faster, the one of the largest sure gain. Where its weights are declared, they may become
-// constants, which are transformed before the program runs.
-OptimizedKernel choose_form(const Dimension& d, const cost::OperationRanker& ranker) {
-  OptimizedKernel chosen = described(d, family_of(d)->words);
-  chosen.count = d.count;
-  std::vector<Kernel> storages = {tune::operation_alone(d, {})};
-  if (!d.weights.empty() && belongs_to(FamilyId::DenseConvolution, d.kind, d.key))
-    storages.push_back(tune::operation_alone(d, tune::as_constants(d.weights)));
-  double most = std::log(kLeastSureGain);
-  for (const Kernel& operation : storages)
-    for (const std::string& form : d.options) {
-      const std::optional<double> sure =
-          form == chosen.default_value ? std::nullopt : ranker.sure_gain(operation, form);
-      if (!sure || *sure <= most) continue;
-      most = *sure;
-      const double expected = ranker.gain(operation, form)->middle;
-      chosen.applied = true;
-      chosen.chosen = form;
-      chosen.under = operation.under;
-      chosen.transition = cost::form_family(form);
-      chosen.margin = expected;
-      chosen.gain = std::exp(expected);
-      chosen.error = std::max(0.0, chosen.gain - std::exp(*sure));
-    }
-  return chosen;
-}
-
-// A lower bound of each of its forms is known for machines of this class.
-bool is_calibrated(const Dimension& d, const cost::OperationRanker& ranker) {
-  if (d.kind != DecisionKind::Rewrite || !operation_sizes(d.key)) return false;
-  const Kernel operation = tune::operation_alone(d, {});
-  return std::all_of(d.options.begin(), d.options.end(), [&](const std::string& form) {
-    return form == operation.default_value() || ranker.sure_gain(operation, form).has_value();
-  });
+void give_up(OptimizedKernel& choice, const std::string& why) {
+  choice.applied = false;
+  choice.note = why;
+  choice.chosen = choice.default_value;
 }
 
 // Chooses and checks the decisions of one program.
@@ -130,17 +87,11 @@ class Optimizer {
     if (!before_kernels.empty()) plain = measurer_.lower(before_kernels, /*want_fusion=*/false);
     report_.lowering_s = seconds_since(start);
     start = steady_s();
-    const std::vector<double> shares = tune::kernel_shares(plain.kernels);
-    for (size_t i = 0; i < plain.kernels.size(); ++i) {
-      if (measurer_.seconds_left() <= 0) throw tune::Stopped();
-      report_.kernels.push_back(described(plain.kernels[i], shares[i]));
-      if (report_.kernels.back().options > 1)
-        rank(plain.kernels[i], ranker, gains, options_.max_options, report_.kernels.back());
-      options_.on_ranked(static_cast<int>(i) + 1, static_cast<int>(plain.kernels.size()));
-    }
+    report_.kernels = choose_options(plain.kernels, ranker, gains);
     report_.ranking_s = seconds_since(start);
     start = steady_s();
     if (options_.verify) verify(plain.kernels);
+    if (guards() && report_.verified) try_strategies_of_dots(ranker, gains);
     if (guards() && report_.verified && options_.layouts) try_layouts();
     report_.verifying_s = seconds_since(start);
     start = steady_s();
@@ -162,6 +113,19 @@ class Optimizer {
       std::erase_if(report_.rewrites, [&](const OptimizedKernel& rewrite) { return rewrite.key == d.key; });
       report_.operations.push_back(choose_form(d, *options_.operations));
     }
+  }
+
+  std::vector<OptimizedKernel> choose_options(const std::vector<Kernel>& kernels, cost::KernelRanker& ranker,
+                                              const tune::Calibration& gains) {
+    const std::vector<double> shares = tune::kernel_shares(kernels);
+    std::vector<OptimizedKernel> chosen;
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      if (measurer_.seconds_left() <= 0) throw tune::Stopped();
+      chosen.push_back(described(kernels[i], shares[i]));
+      if (chosen.back().options > 1) rank(kernels[i], ranker, gains, options_.max_options, chosen.back());
+      options_.on_ranked(static_cast<int>(i) + 1, static_cast<int>(kernels.size()));
+    }
+    return chosen;
   }
 
   // Beside default XLA, as they were calibrated: a lowering under forms of convolutions may take seconds.
@@ -214,6 +178,47 @@ class Optimizer {
     return duel;
   }
 
+  // A dot in another form is no dot of XLA's, which may have another strategy. Two models know what each gains over the default, but
+  // not the better of both: the program with all its forms of dots has a duel against the one with strategies in their place.
+  void try_strategies_of_dots(cost::KernelRanker& ranker, const tune::Calibration& gains_of_options) {
+    OptimizeReport with_forms = report_;
+    if (!strategies_win(applied(), ranker, gains_of_options)) report_ = std::move(with_forms);
+  }
+
+  // Leaves the report as it is with strategies of dots in place of forms, if there are any of both.
+  bool strategies_win(const Decisions& with_forms, cost::KernelRanker& ranker,
+                      const tune::Calibration& gains_of_options) {
+    bool is_any = false;
+    for (OptimizedKernel& o : report_.operations) {
+      if (!o.applied || !is_dot(o)) continue;
+      give_up(o, "the program is faster with another strategy of XLA's");
+      is_any = true;
+    }
+    if (!is_any) return false;
+    const std::vector<OptimizedKernel> known = std::exchange(report_.kernels, {});
+    const Lowered lowered = measurer_.lower(applied(), /*want_fusion=*/false);
+    report_.kernels = choose_options(lowered.kernels, ranker, gains_of_options);
+    if (!keep_known(known)) return false;
+    const tune::Measurement duel = measurer_.measure_program(applied(), with_forms, guard());
+    if (!duel.ok() || !gains(duel)) return false;
+    report_.check = check();
+    return report_.check.ok() && gains(report_.check);
+  }
+
+  // Takes what is known of kernels over. Whether a dot that is new has another strategy.
+  bool keep_known(const std::vector<OptimizedKernel>& known) {
+    bool is_new = false;
+    for (OptimizedKernel& k : report_.kernels) {
+      const auto same =
+          std::find_if(known.begin(), known.end(), [&](const auto& of) { return of.fingerprint == k.fingerprint; });
+      if (same != known.end())
+        k = *same;
+      else
+        is_new |= k.applied && k.kind == "dot";
+    }
+    return is_new;
+  }
+
   // After all else, whose kernels they change: beside what was chosen, and then all together beside default XLA.
   void try_layouts() {
     const Decisions before = applied();
@@ -242,10 +247,8 @@ class Optimizer {
   }
 
   void drop(OptimizedKernel& kernel, const std::string& why) {
-    kernel.applied = false;
-    kernel.note = why;
     spdlog::warn("{} keeps its default: {} {}", kernel.name, kernel.chosen, why);
-    kernel.chosen = kernel.default_value;
+    give_up(kernel, why);
   }
 
   // Other choices may have changed what a decision is about; it does nothing, and would be a warning wherever the package is loaded.
@@ -254,10 +257,8 @@ class Optimizer {
     for (auto* chosen : {&report_.rewrites, &report_.operations, &report_.forms, &report_.kernels, &report_.layouts})
       for (OptimizedKernel& k : *chosen) {
         const Decision decision{k.decision, k.key, k.chosen};
-        if (!k.applied || std::find(unmatched.begin(), unmatched.end(), decision) == unmatched.end()) continue;
-        k.applied = false;
-        k.note = "beside the other choices nothing in the program is about it";
-        k.chosen = k.default_value;
+        if (k.applied && std::find(unmatched.begin(), unmatched.end(), decision) != unmatched.end())
+          give_up(k, "beside the other choices nothing in the program is about it");
       }
     report_.decisions = applied();
   }

@@ -35,12 +35,13 @@ inline nlohmann::json form_trees(const FormGains& gains, double shift) {
              {"left", {1, 0, 3, 5, 0, 0, 0}}}}}};
 }
 
-// `corrections`: of the lower bounds of Winograd's method for plain convolutions and of both forms of grouped ones on this
+// `corrections`: of the lower bounds of Winograd's method for plain convolutions and of both forms of grouped ones, and of dots by oneDNN, on this
 // machine, for all operations; none if it was not calibrated.
 inline std::string write_operation_model(const TempDir& folder, const FormGains& gains, bool calibrated = true) {
   nlohmann::json corrections = nlohmann::json::object(), least = nlohmann::json::object();
   if (calibrated)
-    for (const char* family : {"convolution winograd", "grouped-convolution shifted", "grouped-convolution onednn"}) {
+    for (const char* family :
+         {"convolution winograd", "grouped-convolution shifted", "grouped-convolution onednn", "f32-dot onednn"}) {
       corrections[features::this_machine_class(1)][family] = -0.01;
       least[features::this_machine_class(1)][family] = 0;
     }
