@@ -369,6 +369,16 @@ TEST_CASE("a form is chosen without measuring where its lower bound gains", "[tu
   CHECK(optimized_convolution(measurer, {.of_four = 0.3}, false).decisions.empty());  // nothing known of this machine
 }
 
+TEST_CASE("inputs of which weights become constants are drawn as a part of the check", "[tune]") {
+  tune::FakeMeasurer constant, as_is;
+  const OptimizeReport report = optimized_convolution(constant, {.of_four = 0.3, .more_of_constants = 0.2}, true);
+  CHECK(report.decisions.size() == 2);  // the form and the weights
+  REQUIRE(!constant.inputs_seen.empty());
+  CHECK(constant.inputs_seen[0] == InputKind::Ordinary);
+  optimized_convolution(as_is, {.of_four = 0.3}, true);
+  CHECK(std::count(as_is.inputs_seen.begin(), as_is.inputs_seen.end(), InputKind::Ordinary) == 0);
+}
+
 TEST_CASE("a model of a grouped convolution's forms takes the place of the rule for its arithmetic", "[tune]") {
   tune::FakeMeasurer measurer;
   const auto by_rule = [](const OptimizeReport& r) { return r.rewrites.size() == 1 && r.rewrites[0].applied; };

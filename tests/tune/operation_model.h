@@ -23,20 +23,23 @@ inline constexpr char kSmallConvolution[] =
 // below and above.
 struct FormGains {
   double of_four = 0, of_other_tiles = 0, of_others = 0, spread = 0.1;
+  double more_of_constants = 0;  // of every form, where weights are constants
 };
 
 inline nlohmann::json form_trees(const FormGains& gains, double shift) {
   const auto& names = features::operation_feature_names();
-  const auto tile = std::find(names.begin(), names.end(), "tile") - names.begin();
+  const auto of = [&](const char* name) { return std::find(names.begin(), names.end(), name) - names.begin(); };
+  const auto tile = of("tile"), constant = of("constant");
   return {{"base", shift},
           {"trees",
            {{{"feature", {tile, -1, tile, tile, -1, -1, -1}},
              {"value", {1, gains.of_others, 5, 3, gains.of_other_tiles, gains.of_other_tiles, gains.of_four}},
-             {"left", {1, 0, 3, 5, 0, 0, 0}}}}}};
+             {"left", {1, 0, 3, 5, 0, 0, 0}}},
+            {{"feature", {constant, -1, -1}}, {"value", {0.5, 0, gains.more_of_constants}}, {"left", {1, 0, 0}}}}}};
 }
 
-// `corrections`: of the lower bounds of Winograd's method for plain convolutions and of both forms of grouped ones, and of dots by oneDNN, on this
-// machine, for all operations; none if it was not calibrated.
+// `corrections`: of the lower bounds of Winograd's method for plain convolutions, of both forms of grouped ones, and of dots by oneDNN,
+// on this machine, for all operations; none if it was not calibrated.
 inline std::string write_operation_model(const TempDir& folder, const FormGains& gains, bool calibrated = true) {
   nlohmann::json corrections = nlohmann::json::object(), least = nlohmann::json::object();
   if (calibrated)

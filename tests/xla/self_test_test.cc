@@ -34,6 +34,14 @@ std::vector<fs::path> kept_in(const std::string& cache_folder) {
   return files;
 }
 
+// What the first worker with the cache keeps.
+fs::path first_passed(const std::string& cache_folder) {
+  CHECK(seams_off(cache_folder) == 0);
+  const std::vector<fs::path> kept = kept_in(cache_folder);
+  REQUIRE(kept.size() == 1);
+  return kept[0];
+}
+
 // The same file lives on when it is read, and gets a new time; a test that is passed again makes another.
 ino_t file_number(const fs::path& path) {
   struct stat info{};
@@ -47,9 +55,7 @@ TEST_CASE("a worker takes an earlier one's word that all seams passed", "[self_t
   if (tune::no_worker()) return;
   const TempDir folder;
   const std::string cache = (folder.path() / "objects").string();
-  CHECK(seams_off(cache) == 0);
-  REQUIRE(kept_in(cache).size() == 1);
-  const fs::path kept = kept_in(cache)[0];
+  const fs::path kept = first_passed(cache);
   const ino_t number = file_number(kept);
   const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(48);
   fs::last_write_time(kept, long_ago);
@@ -63,9 +69,7 @@ TEST_CASE("a worker whose kept test is damaged tests itself again", "[self_test]
   if (tune::no_worker()) return;
   const TempDir folder;
   const std::string cache = (folder.path() / "objects").string();
-  CHECK(seams_off(cache) == 0);
-  REQUIRE(kept_in(cache).size() == 1);
-  const fs::path kept = kept_in(cache)[0];
+  const fs::path kept = first_passed(cache);
   const std::string content = read_file(kept.string());
   write_file(kept.string(), content.substr(0, content.size() - 1));
   CHECK(seams_off(cache) == 0);
@@ -76,7 +80,7 @@ TEST_CASE("a worker whose XLA leaves out a pass turns its seam off, and keeps no
   if (tune::no_worker()) return;
   const TempDir folder;
   const std::string cache = (folder.path() / "objects").string();
-  CHECK(seams_off(cache) == 0);
+  first_passed(cache);
   CHECK(seams_off(cache, "--xla_disable_hlo_passes=fusion") > 0);
   CHECK(seams_off(cache, "--xla_disable_hlo_passes=fusion") > 0);
   CHECK(kept_in(cache).size() == 1);
