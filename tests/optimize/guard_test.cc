@@ -137,4 +137,23 @@ TEST_CASE("the time of a guard has bounds", "[tune]") {
   CHECK_NOTHROW(options.validate());
 }
 
+TEST_CASE("a small gain must be there in a second process", "[tune]") {
+  tune::FakeMeasurer measurer;
+  const auto kernel_gains = [&](double first, double second) {
+    measurer.processes = 1;
+    measurer.speed = [&measurer, first, second](const Decisions& decisions) {
+      return has(decisions, kLoopToTile) ? measurer.processes == 1 ? first : second : 1;
+    };
+    return guarded(measurer, 1);
+  };
+  const OptimizeReport kept = kernel_gains(1.04, 1.02);
+  CHECK(has(kept.decisions, kLoopToTile));
+  CHECK(kept.check.ratio == Approx(1.02));  // the first was not known before it was chosen
+  CHECK(kept.guarded);
+  CHECK(kernel_gains(1.04, 0.97).decisions.empty());
+  CHECK(kernel_gains(1.04, 1.005).decisions.empty());
+  CHECK(has(kernel_gains(1.06, 0.97).decisions, kLoopToTile));  // no second process
+  CHECK(measurer.processes == 1);
+}
+
 }  // namespace hone::optimize
