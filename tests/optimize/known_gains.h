@@ -18,6 +18,13 @@ inline tune::Calibration gains_from_one() {
   return gains;
 }
 
+inline tune::Calibration gains_of_convolutions() {
+  tune::Calibration gains = gains_from_one();
+  gains.by_transition["grouped convolution"] = {
+      .from = std::log(1000), .gain = std::log(3), .low = std::log(1.5), .kernels = 50, .programs = 9, .seen = 80};
+  return gains;
+}
+
 inline bool has(const Decisions& decisions, const Decision& d) {
   return std::find(decisions.begin(), decisions.end(), d) != decisions.end();
 }
