@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "base/clock.h"
@@ -99,8 +100,7 @@ class Optimizer {
     report_.kernels = choose_options(plain.kernels, ranker, gains);
     report_.ranking_s = seconds_since(start);
     start = steady_s();
-    if (options_.verify) verify(plain.kernels);
-    if (guards() && report_.verified) try_strategies_of_dots(ranker, gains);
+    if (options_.verify) verify_either(plain.kernels, ranker, gains);
     if (guards() && report_.verified && options_.layouts) try_layouts();
     report_.verifying_s += seconds_since(start);
     start = steady_s();
@@ -200,45 +200,33 @@ class Optimizer {
     return duel;
   }
 
-  // A dot in another form is no dot of XLA's, which may have another strategy. Two models know what each gains over the default, but
-  // not the better of both: the program with all its forms of dots has a duel against the one with strategies in their place.
-  void try_strategies_of_dots(cost::KernelRanker& ranker, const tune::Calibration& gains_of_options) {
+  // A dot in another form is no dot of XLA's, which may have another strategy or share a kernel with what surrounds it. The gains over
+  // the default that models know do not say which is faster: the program with all its forms of dots has a duel against itself with
+  // XLA's own dots, and the winner is verified.
+  void verify_either(const std::vector<Kernel>& kernels, cost::KernelRanker& ranker,
+                     const tune::Calibration& gains_of_options) {
+    drop_inexact();
     OptimizeReport with_forms = report_;
-    if (!strategies_win(applied(), ranker, gains_of_options)) report_ = std::move(with_forms);
+    const std::optional<std::vector<Kernel>> own = guards() ? own_dots(ranker, gains_of_options) : std::nullopt;
+    if (own) verify(*own);
+    if (own && !applied().empty()) return;
+    report_ = std::move(with_forms);
+    verify(kernels);
   }
 
-  // Leaves the report as it is with strategies of dots in place of forms, if there are any of both.
-  bool strategies_win(const Decisions& with_forms, cost::KernelRanker& ranker,
-                      const tune::Calibration& gains_of_options) {
-    bool is_any = false;
-    for (OptimizedKernel& o : report_.operations) {
-      if (!o.applied || !is_dot(o)) continue;
-      give_up(o, "the program is faster with another strategy of XLA's");
-      is_any = true;
-    }
-    if (!is_any) return false;
-    const std::vector<OptimizedKernel> known = std::exchange(report_.kernels, {});
-    const Lowered lowered = measurer_.lower(applied(), /*want_fusion=*/false);
+  // The kernels of the program with XLA's own dots, where it beats the one with forms of dots; the report is then about it.
+  std::optional<std::vector<Kernel>> own_dots(cost::KernelRanker& ranker, const tune::Calibration& gains_of_options) {
+    const Decisions with_forms = applied();
+    for (OptimizedKernel& o : report_.operations)
+      if (o.applied && is_dot(o)) give_up(o, "the program is faster with XLA's own dots");
+    if (applied() == with_forms) return std::nullopt;
+    report_.kernels.clear();
+    Lowered lowered = measurer_.lower(applied(), /*want_fusion=*/false);
     report_.kernels = choose_options(lowered.kernels, ranker, gains_of_options);
-    if (!keep_known(known)) return false;
+    if (applied().empty()) return std::nullopt;
     const tune::Measurement duel = measurer_.measure_program(applied(), with_forms, guard());
-    if (!duel.ok() || !gains(duel)) return false;
-    report_.check = check();
-    return report_.check.ok() && gains(report_.check);
-  }
-
-  // Takes what is known of kernels over. Whether a dot that is new has another strategy.
-  bool keep_known(const std::vector<OptimizedKernel>& known) {
-    bool is_new = false;
-    for (OptimizedKernel& k : report_.kernels) {
-      const auto same =
-          std::find_if(known.begin(), known.end(), [&](const auto& of) { return of.fingerprint == k.fingerprint; });
-      if (same != known.end())
-        k = *same;
-      else
-        is_new |= k.applied && k.kind == "dot";
-    }
-    return is_new;
+    if (!duel.ok() || !gains(duel)) return std::nullopt;
+    return std::move(lowered.kernels);
   }
 
   // After all else, whose kernels they change: beside what was chosen, and then all together beside default XLA.
@@ -330,7 +318,6 @@ class Optimizer {
   }
 
   void verify(const std::vector<Kernel>& kernels) {
-    drop_inexact();
     report_.check = check();
     const tune::Measurement& m = report_.check;
     const auto failing = [&] { return !m.ok() && !applied().empty(); };

@@ -17,12 +17,13 @@ const Decision kLibrary{DecisionKind::Rewrite,
                         "dot:f32[96,144]*f32[144,576]->f32[96,576]:lhs_contracting_dims={1}, rhs_contracting_dims={0}",
                         kOneDnn};
 const Decision kStrategy{DecisionKind::Library, "own", "eigen"};
+const Decision kBeside{DecisionKind::Codegen, "beside", "tile=8"};
 
 // A dot that is a kernel of XLA's unless the library computes it.
 Lowered lowered_dot(const Decisions& decisions) {
   Lowered l;
   l.dimensions = {{kLibrary.kind, kLibrary.key, {"default", kOneDnn}, 0, 1e9}};
-  l.kernels = {tune::a_kernel("beside", {"default", "loop"})};
+  l.kernels = {tune::a_kernel("beside", {"default", "loop", "tile=8"})};
   if (has(decisions, kLibrary)) return l;
   Kernel dot = tune::a_kernel(kStrategy.key, {"default", kStrategy.value});
   dot.kind = "dot";
@@ -31,26 +32,34 @@ Lowered lowered_dot(const Decisions& decisions) {
   return l;
 }
 
-struct Speeds {
-  double library = 1, strategy = 1;
+struct Chosen {
+  double guard_s = 1;
+  double strategy_score = 50, beside_score = 200;  // below 100: better than the default
 };
 
-OptimizeReport optimized(const Speeds& speeds, tune::FakeMeasurer& measurer, double guard_s = 1,
-                         double strategy_score = 50) {
+// By what each decision multiplies the speed.
+struct Speeds {
+  double library = 1, strategy = 1, beside = 1;
+};
+
+OptimizeReport optimized(const Speeds& speeds, tune::FakeMeasurer& measurer, const Chosen& chosen = {}) {
   const TempDir folder;
   const cost::OperationRanker operations(tune::write_operation_model(folder, {.of_others = 0.3}), 1, "");
   measurer.lowering = [](const Decisions& decisions, bool) { return lowered_dot(decisions); };
   measurer.speed = [speeds](const Decisions& decisions) {
-    if (has(decisions, kLibrary)) return speeds.library;
-    return has(decisions, kStrategy) ? speeds.strategy : 1.0;
+    return (has(decisions, kLibrary) ? speeds.library : 1) * (has(decisions, kStrategy) ? speeds.strategy : 1) *
+           (has(decisions, kBeside) ? speeds.beside : 1);
   };
   OptimizeOptions options;
   options.operations = &operations;
-  options.guard_s = guard_s;
-  tune::Calibration gains;
+  options.guard_s = chosen.guard_s;
+  tune::Calibration gains = gains_from_one();
   gains.by_transition["dot"] = {
       .from = 0, .gain = std::log(1.12), .low = 0.05, .kernels = 50, .programs = 9, .seen = 80};
-  tune::TableRanker ranker({{"own default", 100}, {"own eigen", strategy_score}});
+  tune::TableRanker ranker({{"own default", 100},
+                            {"own eigen", chosen.strategy_score},
+                            {"beside default", 100},
+                            {"beside tile=8", chosen.beside_score}});
   return optimize_program(measurer, ranker, gains, options);
 }
 
@@ -65,7 +74,7 @@ TEST_CASE("a strategy that beats the library in the program takes its place", "[
   REQUIRE(report.operations.size() == 1);
   CHECK_FALSE(report.operations[0].applied);
   CHECK(report.operations[0].chosen == "default");
-  CHECK(report.operations[0].note.find("another strategy") != std::string::npos);
+  CHECK(report.operations[0].note.find("own dots") != std::string::npos);
   CHECK(report.kernels.size() == 2);
 }
 
@@ -91,11 +100,20 @@ TEST_CASE("a strategy under which outputs differ leaves the library's choice as 
   CHECK(report.check.ratio == Approx(1.2));
 }
 
-TEST_CASE("strategies have no duel where none is chosen, or nothing is timed", "[tune]") {
+TEST_CASE("a library that is slower beside other choices than XLA's own dot is given up", "[tune]") {
+  tune::FakeMeasurer measurer;
+  const OptimizeReport report =
+      optimized({.library = 0.9, .beside = 1.3}, measurer, {.strategy_score = 200, .beside_score = 50});
+  CHECK(report.decisions == Decisions{kBeside});
+  CHECK(report.check.ratio == Approx(1.3));
+  CHECK_FALSE(report.operations[0].applied);
+}
+
+TEST_CASE("XLA's own dots have no duel where they would be default XLA, or nothing is timed", "[tune]") {
   tune::FakeMeasurer doubtful, untimed;
-  CHECK(optimized({.library = 1.2, .strategy = 1.4}, doubtful, 1, 100.5).decisions == Decisions{kLibrary});
+  CHECK(optimized({.library = 1.2}, doubtful, {.strategy_score = 200}).decisions == Decisions{kLibrary});
   CHECK(doubtful.program_calls.size() == 1);
-  CHECK(optimized({.library = 1.2, .strategy = 1.4}, untimed, /*guard_s=*/0).decisions == Decisions{kLibrary});
+  CHECK(optimized({.library = 1.2, .strategy = 1.4}, untimed, {.guard_s = 0}).decisions == Decisions{kLibrary});
   CHECK(untimed.program_calls.size() == 1);
 }
 
