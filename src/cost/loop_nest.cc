@@ -75,8 +75,10 @@ class LoopNestBuilder {
     classify();
     start();
     for (int64_t n = kernel_.nodes() - 1; n >= 0; --n) {
-      for (int32_t user : nodes_.users(n))
+      for (int32_t user : nodes_.users(n)) {
+        if (user == n) continue;  // in a file that is no graph of XLA's; its maps would grow while they are read
         for (const Map& map : maps_[user]) add_map(n, operand_map(n, user, map));
+      }
       for (const Map& map : maps_[n]) use(n, map);
     }
     return std::move(out_);

@@ -9,7 +9,7 @@
 namespace hone::cost {
 namespace {
 
-constexpr features::Cpu kCpu{.vector_bits = 512, .l1_bytes = 32768, .l2_bytes = 1 << 20, .l3_bytes = 32 << 20};
+constexpr features::Cpu kWideCpu{.vector_bits = 512, .l1_bytes = 32768, .l2_bytes = 1 << 20, .l3_bytes = 32 << 20};
 
 Kernel kernel_of(int count, double runs, double bytes, double outside_bytes) {
   Kernel kernel;
@@ -23,11 +23,11 @@ Kernel kernel_of(int count, double runs, double bytes, double outside_bytes) {
 }  // namespace
 
 TEST_CASE("kernels are warm up to an eighth of the last cache and cold from all of it on", "[cost]") {
-  CHECK(cold_share(1e6, kCpu) == 0);
-  CHECK(cold_share(4 << 20, kCpu) == 0);
-  CHECK(cold_share(32 << 20, kCpu) == Approx(1));
-  CHECK(cold_share(1e9, kCpu) == 1);
-  CHECK(cold_share(8 << 20, kCpu) == Approx(1.0 / 3));
+  CHECK(cold_share(1e6, kWideCpu) == 0);
+  CHECK(cold_share(4 << 20, kWideCpu) == 0);
+  CHECK(cold_share(32 << 20, kWideCpu) == Approx(1));
+  CHECK(cold_share(1e9, kWideCpu) == 1);
+  CHECK(cold_share(8 << 20, kWideCpu) == Approx(1.0 / 3));
   CHECK(cold_share(1e9, {}) == 0);  // of caches whose sizes are unknown nothing is said
 }
 
@@ -37,19 +37,19 @@ TEST_CASE("a program's time counts each run of a loop, and its kernels cold once
   program.kernels = {kernel_of(2, 2, 30e6, 60e6), kernel_of(1, 100, 1e6, 0)};
   CHECK(working_set(program) == Approx(40e6 + 0.1 * 1e6));  // no more than there is outside
   const std::vector<KernelTime> times = {{1000, 3000}, {10, 50}};
-  const ProgramTime cold = program_time(program, times, kCpu);
+  const ProgramTime cold = program_time(program, times, kWideCpu);
   CHECK(cold.cold_share == Approx(1));
   CHECK(cold.warm_ns == Approx(3000));
   CHECK(cold.ns == Approx(3000 + 2 * 2000 + 40));
   program.outside_bytes = 1e6;
-  CHECK(program_time(program, times, kCpu).ns == Approx(3000));
-  CHECK_THROWS_AS(program_time(program, {times.data(), 1}, kCpu), InternalError);
+  CHECK(program_time(program, times, kWideCpu).ns == Approx(3000));
+  CHECK_THROWS_AS(program_time(program, {times.data(), 1}, kWideCpu), InternalError);
 }
 
 TEST_CASE("the shipped model of cold kernels can be read, and no other", "[cost]") {
   const std::string models = HONE_SOURCE_DIR "/data/models/";
-  CHECK_NOTHROW(ColdModel::open(models + "cold/seed-0.safetensors", kCpu));
-  CHECK_THROWS_WITH(ColdModel::open(models + "fusion/seed-0.safetensors", kCpu), Catch::Contains("out of the caches"));
+  CHECK_NOTHROW(ColdModel::open(models + "cold/seed-0.safetensors", kWideCpu));
+  CHECK_THROWS_WITH(ColdModel::open(models + "fusion/seed-0.safetensors", kWideCpu), Catch::Contains("out of the caches"));
 }
 
 }  // namespace hone::cost
