@@ -5,7 +5,6 @@
 
 #include "graph/decision_family.h"
 #include "graph/operation_key.h"
-#include "tune/kernel/kernel_moves.h"
 #include "tune/session/decision_list.h"
 
 namespace hone::optimize {

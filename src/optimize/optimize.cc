@@ -66,11 +66,6 @@ bool is_dot(const OptimizedKernel& operation) {
          belongs_to(FamilyId::HalfDot, operation.decision, operation.key);
 }
 
-bool takes_constants(const Decisions& decisions) {
-  return std::any_of(decisions.begin(), decisions.end(),
-                     [](const Decision& d) { return d.kind == DecisionKind::Weights && d.value == "constant"; });
-}
-
 void give_up(OptimizedKernel& choice, const std::string& why) {
   choice.applied = false;
   choice.note = why;
@@ -92,7 +87,7 @@ class Optimizer {
     choose_other_forms(plain);
     const Decisions before_kernels = applied();
     report_.lowering_s = seconds_since(start);
-    if (options_.verify && takes_constants(before_kernels)) draw_inputs();
+    if (options_.verify && tune::takes_constants(before_kernels)) draw_inputs();
     start = steady_s();
     if (!before_kernels.empty()) plain = measurer_.lower(before_kernels, /*want_fusion=*/false);
     report_.lowering_s += seconds_since(start);
@@ -202,7 +197,7 @@ class Optimizer {
 
   // A dot in another form is no dot of XLA's, which may have another strategy or share a kernel with what surrounds it. The gains over
   // the default that models know do not say which is faster: the program with all its forms of dots has a duel against itself with
-  // XLA's own dots, and the winner is verified.
+  // XLA's own dots, and the winner is verified; if nothing of it is left, the other is.
   void verify_either(const std::vector<Kernel>& kernels, cost::KernelRanker& ranker,
                      const tune::Calibration& gains_of_options) {
     drop_inexact();

@@ -1,4 +1,4 @@
-// Dots that a library's kernel computes, against other strategies of XLA's own (optimize.h).
+// Dots in a library's form, against XLA's own dots in the same program (optimize.h).
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>

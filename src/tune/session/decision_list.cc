@@ -76,6 +76,11 @@ Decisions as_constants(const std::vector<int>& weights) {
   return constants;
 }
 
+bool takes_constants(const Decisions& decisions) {
+  return std::any_of(decisions.begin(), decisions.end(),
+                     [](const Decision& d) { return d.kind == DecisionKind::Weights && d.value == "constant"; });
+}
+
 Kernel operation_alone(const Dimension& dimension, const Decisions& constants) {
   const DecisionFamily& family = *family_of(dimension);
   const size_t prefix = std::strlen(family.prefix);

@@ -41,6 +41,9 @@ bool is_alone(const Dimension& dimension);
 Kernel operation_alone(const Dimension& dimension, const Decisions& constants);
 Decisions as_constants(const std::vector<int>& weights);
 
+// Values of inputs become a part of the program.
+bool takes_constants(const Decisions& decisions);
+
 // The decisions about no dimension of the space.
 Decisions outside(Decisions decisions, const Space& space);
 // The others, which Space::choice takes if their values are options.

@@ -14,12 +14,6 @@ namespace {
 constexpr double kLimitSeconds = 120;  // of one compilation
 constexpr int kMostFailures = 3;       // of the worker, after which nothing is prepared any more
 
-// The inputs are part of the code; this worker has none.
-bool needs_inputs(const Decisions& decisions) {
-  return std::any_of(decisions.begin(), decisions.end(),
-                     [](const Decision& d) { return d.kind == DecisionKind::Weights && d.value == "constant"; });
-}
-
 }  // namespace
 
 Preparer::Preparer(wire::WorkerOptions worker, wire::TargetT target, std::string program, std::string name)
@@ -42,7 +36,7 @@ void Preparer::want(const std::vector<Decisions>& candidates) {
     const std::lock_guard lock(mutex_);
     queue_.clear();
     for (const Decisions& d : candidates)
-      if (!needs_inputs(d) && !taken_.contains(to_text(d))) queue_.push_back(d);
+      if (!takes_constants(d) && !taken_.contains(to_text(d))) queue_.push_back(d);
     if (queue_.empty()) return;
   }
   wanted_.notify_all();
