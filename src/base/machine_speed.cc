@@ -111,10 +111,10 @@ double clock_speed() {
 #if defined(__x86_64__)
   constexpr int kChain = 16;
   const double seconds = seconds_of([&](int64_t repeat) {
-    uint64_t value = 1;
+    uint64_t value = 1, added = 1;  // of a constant, additions are no work for newer CPUs (Golden Cove)
     for (int64_t i = 0; i < repeat; ++i)
 #pragma GCC unroll 16
-      for (int c = 0; c < kChain; ++c) __asm__ volatile("add $1, %0" : "+r"(value));
+      for (int c = 0; c < kChain; ++c) __asm__ volatile("add %1, %0" : "+r"(value) : "r"(added));
   });
   return kChain / seconds / 1e9;
 #else
