@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <future>
+#include <memory>
 #include <optional>
 
 #include "base/error.h"
@@ -181,7 +183,16 @@ optimize::PredictedLayouts predicted_layouts(const OptimizeCommand& c, OpenedPro
   };
 }
 
-optimize::OptimizeReport optimize_opened(const OptimizeCommand& c, OpenedProgram& opened, cost::KernelRanker& ranker,
+// Beside the start of the worker: its file takes a quarter of a second to read.
+std::future<std::unique_ptr<cost::OperationRanker>> operations_model(const OptimizeCommand& c) {
+  return std::async(std::launch::async, [&c] {
+    return cost::OperationRanker::open(c.operation_model, c.program->threads_used(), c.program->max_isa, c.models,
+                                       guards(c));
+  });
+}
+
+optimize::OptimizeReport optimize_opened(const OptimizeCommand& c, OpenedProgram& opened,
+                                         const cost::OperationRanker* operations, cost::KernelRanker& ranker,
                                          const tune::Calibration& gains) {
   ProgressOptions shown;
   shown.quiet = c.output->quiet;
@@ -191,9 +202,7 @@ optimize::OptimizeReport optimize_opened(const OptimizeCommand& c, OpenedProgram
     progress.update(kernel, kernel < kernels ? fmt::format("of {} kernels ranked", kernels) : "checking the outputs");
   };
   const int threads = c.program->threads_used();
-  const auto operations =
-      cost::OperationRanker::open(c.operation_model, threads, c.program->max_isa, c.models, guards(c));
-  options.operations = operations.get();
+  options.operations = operations;
   const features::Cpu cpu = features::this_cpu(threads, c.program->max_isa);
   const std::string machine = features::this_machine_class(threads, c.program->max_isa);
   optimize::FormsModel forms;
@@ -209,9 +218,11 @@ optimize::OptimizeReport optimize_opened(const OptimizeCommand& c, OpenedProgram
 
 // Prints every kernel's options in the model's order; decides nothing.
 int rank_only(const OptimizeCommand& c) {
+  auto reading = operations_model(c);
   const auto ranker = option_ranker(c);
   OpenedProgram opened = open_program(*c.program);
-  const optimize::OptimizeReport result = optimize_opened(c, opened, *ranker, {});
+  const auto operations = reading.get();
+  const optimize::OptimizeReport result = optimize_opened(c, opened, operations.get(), *ranker, {});
   json kernels = json::array();
   for (const optimize::OptimizedKernel& k : result.kernels) {
     kernels.push_back(kernel_json(k));
@@ -247,10 +258,12 @@ int optimize_command(OptimizeCommand& c) {
     throw Error("the analytical model has no calibration", "--tile-model", "--rank-only ranks by it");
   const std::string machine = features::this_machine_class(c.program->threads_used(), c.program->max_isa);
   const tune::Calibration gains = gains_of_model(c, machine);
+  auto reading = operations_model(c);
   const auto ranker = option_ranker(c);
   OpenedProgram opened = open_program(*c.program);
   check_runs(opened);
-  optimize::OptimizeReport result = optimize_opened(c, opened, *ranker, gains);
+  const auto operations = reading.get();
+  optimize::OptimizeReport result = optimize_opened(c, opened, operations.get(), *ranker, gains);
   add_note_of_gains("kernels", gains, machine, result);
   if (gains.kernels == 0)
     add_note(result, fmt::format("no gains of kernels are known on this class of machines ({}): they stay as they are",
