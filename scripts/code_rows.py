@@ -18,7 +18,7 @@ class CodeRows:
         self.names = names_of(tool, "code")
         with tempfile.TemporaryDirectory() as scratch:
             file = Path(scratch) / "rows.npz"
-            subprocess.run([tool, folder, file, code, database], check=True)
+            subprocess.run([tool, folder, file, Path(code) / Path(folder).name, database], check=True)
             rows = dict(np.load(file))
         has_code = rows["has_code"] > 0
         here = has_code | all_rows

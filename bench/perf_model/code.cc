@@ -2,7 +2,11 @@
 // code from. Of a data set of run times the default options, of one of options all that it has. Goes on where it was stopped; kernels
 // come in no order of programs, so that a part of the collection is a sample.
 //
-//   bench_kernel_code DATABASE DATA_SET_FOLDER CODE_FOLDER ISA [SPLIT PART]     ISA: avx512, avx2, sse4.2; only programs of that part
+//   bench_kernel_code DATABASE DATA_SET_FOLDER CODE_FOLDER CPU [SPLIT PART]
+//
+// CPU: that of the data set, as LLVM calls it (znver4), or "this"; a folder holds the code for one. A limit of the instruction set is given
+// to XLA where the measurements had one, and only there: under a limit XLA compiles for another CPU, avx512 being skylake-avx512. With a
+// split only programs of that part.
 #include <algorithm>
 #include <cstdio>
 #include <optional>
@@ -33,8 +37,14 @@ struct Totals {
 
 class Compilation {
  public:
-  Compilation(const Database& database, const std::string& folder, std::string isa)
-      : database_(database), store_(folder), isa_(std::move(isa)), worker_({}) {}
+  Compilation(const Database& database, const std::string& folder, const features::MachineRecord& machine,
+              std::string cpu)
+      : database_(database),
+        store_(folder),
+        isa_(machine.isa),
+        limit_(machine.isa == machine.cpu_isa ? "" : machine.isa),
+        cpu_(std::move(cpu)),
+        worker_({}) {}
 
   void add(const std::string& fingerprint, const std::string& option) {
     const CodeKey key{fingerprint, option, isa_, kXlaVersion};
@@ -57,8 +67,9 @@ class Compilation {
     wire::CompileRequestT request;
     request.kernel_hlo = hlo;
     request.kernel_value = option;
+    request.cpu = cpu_;
     request.target = std::make_unique<wire::TargetT>();
-    request.target->max_isa = isa_;
+    request.target->max_isa = limit_;
     KernelCode code;
     try {
       const auto reply = worker_.call<wire::CompileReplyT>(std::move(request), kLimitSeconds);
@@ -78,6 +89,8 @@ class Compilation {
   const Database& database_;
   CodeStore store_;
   std::string isa_;
+  std::string limit_;  // empty = none
+  std::string cpu_;    // empty = this one
   wire::Worker worker_;
   Totals totals_;
 };
@@ -117,11 +130,13 @@ void compile_all(Compilation& compilation, const Plan& plan) {
 
 int main(int count, char** values) try {
   if (count != 5 && count != 7) {
-    std::fprintf(stderr, "bench_kernel_code DATABASE DATA_SET_FOLDER CODE_FOLDER ISA [SPLIT PART]\n");
+    std::fprintf(stderr, "bench_kernel_code DATABASE DATA_SET_FOLDER CODE_FOLDER CPU [SPLIT PART]\n");
     return 2;
   }
-  const std::string isa = values[4];
-  check_max_isa(isa, cpu_isa());
+  const std::string cpu = values[4];
+  const auto machine = features::read_machine_file(values[2]);
+  if (!machine) throw Error("the data set does not say on which machine it was measured", values[2]);
+  check_max_isa(machine->isa, cpu_isa());
   install_interrupt_handler();
   const Database database = Database::open(values[1], {.read_only = true});
   std::optional<Split> split;
@@ -132,7 +147,7 @@ int main(int count, char** values) try {
     if (part != "train" && part != "validation" && part != "test") throw Error("no such part of a split", part);
     programs = part == "train" ? &split->train : part == "test" ? &split->test : &split->validation;
   }
-  Compilation compilation(database, values[3], isa);
+  Compilation compilation(database, values[3], *machine, cpu == "this" ? "" : cpu);
   compile_all(compilation, plan_of(database, values[2], programs));
   return interrupted() ? 130 : 0;
 } catch (const hone::Error& e) {

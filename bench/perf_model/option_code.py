@@ -51,7 +51,9 @@ class Rows:
         if file is None or not file.exists():
             with tempfile.TemporaryDirectory() as scratch:
                 made = file or Path(scratch) / "rows.npz"
-                subprocess.run([arguments.tool, folder, made, arguments.code, arguments.database], check=True)
+                subprocess.run(
+                    [arguments.tool, folder, made, arguments.code / Path(folder).name, arguments.database], check=True
+                )
                 rows = dict(np.load(made))
         else:
             rows = dict(np.load(file))

@@ -12,6 +12,7 @@
 namespace hone::features {
 namespace {
 
+using Catch::Contains;
 using Bytes = std::vector<uint8_t>;
 
 //  0: xor eax,eax               11: add rax,32
@@ -129,9 +130,10 @@ TEST_CASE("code features: what cannot be read ends a function, and is no object"
   CHECK(code_features(summary_of_code({})).size() == code_feature_names().size());
 }
 
-std::vector<std::string> objects_of(wire::Worker& worker, const std::string& hlo) {
+std::vector<std::string> objects_of(wire::Worker& worker, const std::string& hlo, const std::string& cpu = "") {
   wire::CompileRequestT request;
   request.kernel_hlo = hlo;
+  request.cpu = cpu;
   request.target = std::make_unique<wire::TargetT>();
   std::vector<std::string> objects;
   for (const auto& object : worker.call<wire::CompileReplyT>(std::move(request)).objects)
@@ -163,6 +165,17 @@ TEST_CASE("code features: what a worker compiles, also from its cache") {
   const double added = s.arithmetic[0] + 4 * s.arithmetic[1] + 8 * s.arithmetic[2] + 16 * s.arithmetic[3];
   CHECK(added == Approx(96 * 256).epsilon(0.06));
   CHECK(objects_of(worker, kHlo) == first);
+}
+
+TEST_CASE("code features: what a worker compiles for another CPU") {
+  if (tune::no_worker()) return;
+  wire::Worker worker(tune::with_worker().worker);
+  const std::vector<std::string> own = objects_of(worker, kHlo);
+  const CodeSummary s = summary_of_code(objects_of(worker, kHlo, "nehalem"));  // whose widest vectors have 128 bits
+  CHECK(4 * s.arithmetic[1] == Approx(96 * 256).epsilon(0.06));
+  CHECK(s.arithmetic[2] + s.arithmetic[3] == 0);
+  CHECK(objects_of(worker, kHlo) == own);  // which the cache does not confuse with it
+  CHECK_THROWS_WITH(objects_of(worker, kHlo, "z80"), Contains("LLVM knows no such CPU"));
 }
 
 }  // namespace

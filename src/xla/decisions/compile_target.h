@@ -11,6 +11,7 @@ struct CompileTarget {
   bool allow_fast_math = false;
   std::vector<int> weights;  // parameters the user declared constant between calls
   std::string max_isa;       // of the code that XLA generates, as --max-isa takes it; empty = no limit
+  std::string cpu = {};      // that a kernel by itself is compiled for, as LLVM calls it; empty = this one
 };
 
 // How each parameter is stored for the tuned program. Packed: YNNPACK packs it once for the dots that read it, and reads it no

@@ -12,8 +12,10 @@
 #include "decisions/weights.h"
 #include "graph/decision_family.h"
 #include "graph/kernel_option.h"
+#include "llvm/TargetParser/X86TargetParser.h"
 #include "passes/passes.h"
 #include "status.h"
+#include "xla/backends/cpu/target_machine_options.h"
 #include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla/service/cpu/cpu_compiler.h"
 #include "xla/service/cpu/cpu_executable.h"
@@ -255,10 +257,33 @@ std::vector<xla::HloInstruction*> kernels_of(xla::HloModule& module) {
   return kernels;
 }
 
+namespace {
+
+// XLA's settings of this CPU for another: its scheduling and costs, and of the instructions those that it has as well.
+xla::Compiler::CompileOptions options_for(const std::string& cpu, const xla::DebugOptions& debug) {
+  xla::Compiler::CompileOptions options;
+  if (cpu.empty()) return options;
+  if (llvm::X86::parseArchX86(cpu, /*Only64Bit=*/true) == llvm::X86::CK_None)
+    throw Error("LLVM knows no such CPU", cpu, "name one as its -mcpu does: znver4, emeraldrapids");
+  llvm::SmallVector<llvm::StringRef> has;
+  llvm::X86::getFeaturesForCPU(cpu, has);
+  const xla::cpu::TargetMachineOptions here(debug);
+  std::vector<std::string> features;
+  for (const std::string& feature : here.enabled_features())
+    if (absl::StartsWith(feature, "prefer-") || std::find(has.begin(), has.end(), feature) != has.end())
+      features.push_back("+" + feature);
+  for (const std::string& missing : here.disabled_features()) features.push_back("-" + missing);
+  options.cpu_target_config.emplace(xla::cpu::TargetMachineOptions(here.triple(), cpu, absl::StrJoin(features, ",")));
+  return options;
+}
+
+}  // namespace
+
 void DeleteCompiled::operator()(xla::cpu::CpuExecutable* compiled) const { delete compiled; }
 
 Compiled generate(std::unique_ptr<xla::HloModule> module, int threads, CodeCache* cache,
-                  std::vector<std::string>* objects) {
+                  std::vector<std::string>* objects, const std::string& cpu) {
+  const xla::Compiler::CompileOptions options = options_for(cpu, module->config().debug_options());
   module->mutable_config().set_intra_op_parallelism_threads(threads);
   SeamScope scope;
   seam_table().packed = marked_packed(*module);
@@ -271,7 +296,7 @@ Compiled generate(std::unique_ptr<xla::HloModule> module, int threads, CodeCache
       seam_table().dot_library[dot_shape_key(kernel->dot_dimension_numbers(), kernel->operand(0)->shape(),
                                              kernel->operand(1)->shape())] = it->second;
   }
-  auto executable = take(compiler().RunBackend(std::move(module), nullptr, {}), "code generation");
+  auto executable = take(compiler().RunBackend(std::move(module), nullptr, options), "code generation");
   return Compiled(static_cast<xla::cpu::CpuExecutable*>(executable.release()));
 }
 

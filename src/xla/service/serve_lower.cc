@@ -43,7 +43,9 @@ wire::CompileReplyT Handlers::compile(const wire::CompileRequestT& request) {
 wire::CompileReplyT Handlers::compile_alone(const wire::CompileRequestT& request) {
   const double start_s = steady_s();
   std::vector<std::string> objects;
-  kernel_code(request.kernel_hlo, request.kernel_value, target_of(request.target.get()), code.get(), &objects);
+  CompileTarget target = target_of(request.target.get());
+  target.cpu = request.cpu;
+  kernel_code(request.kernel_hlo, request.kernel_value, target, code.get(), &objects);
   wire::CompileReplyT reply;
   reply.compile_ms = ms_since(start_s);
   for (const std::string& object : objects)
