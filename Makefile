@@ -142,12 +142,17 @@ tables-perf-model: setup-bench dataset
 	cmake --build $(BUILD) --target bench_kernel_rows
 	$(PYTHON) bench/perf_model/tree_tables.py --data $(BUILD)/data --out $(BUILD)/bench/cost-model.md
 
-# The machine code of the stored kernels' default options, as XLA generates it for the CPUs of the data, compiled without running any:
-# build/data/code, forty minutes on one idle core; goes on where it was stopped.
+# Run times of defaults with the later visits of the Xeon, build/data/visited/HOST, and the machine code of their kernels, as XLA generates it for
+# the CPU that measured, compiled without running any: build/data/code, forty minutes on one idle core; goes on where it was stopped.
 kernel-code: dataset
 	cmake --build $(BUILD) --target bench_kernel_code bench_kernel_rows hone-xla
+	$(PYTHON) scripts/dataset.py unpack data/xeon-visits.db.xz $(BUILD)/data/xeon-visits.db
+	cp $(BUILD)/data/kernels.db $(BUILD)/data/visited.db
+	$(BUILD)/hone db merge $(BUILD)/data/xeon-visits.db --db $(BUILD)/data/visited.db
+	rm -rf $(BUILD)/data/visited
+	$(BUILD)/hone collect export --db $(BUILD)/data/visited.db --kind fusion --each-host -o $(BUILD)/data/visited
 	for host in amd-epyc-2-cores:znver4 amd-epyc-2-cores-at-most-avx2:this intel-r-xeon-r-processor-2-cores:emeraldrapids; do \
-	  $(BUILD)/bench_kernel_code $(BUILD)/data/kernels.db $(BUILD)/data/fusion/$${host%%:*} $(BUILD)/data/code/$${host%%:*} $${host##*:} || exit 1; done
+	  $(BUILD)/bench_kernel_code $(BUILD)/data/visited.db $(BUILD)/data/visited/$${host%%:*} $(BUILD)/data/code/$${host%%:*} $${host##*:} || exit 1; done
 
 # Trains the trees of kernels whose inputs are out of the caches (hone predict): seconds.
 cold-model: setup-bench dataset
@@ -156,14 +161,14 @@ cold-model: setup-bench dataset
 	  --tool $(BUILD)/bench_kernel_rows --out data/models/cold/seed-0.safetensors --report
 
 # Trains the shipped trees that see the code (hone predict): three minutes on one core.
-CODE = --code $(BUILD)/data/code --database $(BUILD)/data/kernels.db --tool $(BUILD)/bench_kernel_rows
+CODE = --code $(BUILD)/data/code --database $(BUILD)/data/visited.db --tool $(BUILD)/bench_kernel_rows
 code-model: setup-bench kernel-code
-	for seed in 0 1 2; do $(PYTHON) scripts/train_code_model.py $(BUILD)/data/fusion/* $(CODE) $(SPLIT) --seed $$seed \
+	for seed in 0 1 2; do $(PYTHON) scripts/train_code_model.py $(BUILD)/data/visited/* $(CODE) $(SPLIT) --seed $$seed \
 	  --out data/models/code/seed-$$seed.safetensors || exit 1; done
 
 # Trees with features of compiled code beside those without (docs/results/cost-model.md).
 tables-code-model: setup-bench kernel-code
-	for split in random manual; do $(PYTHON) bench/perf_model/code_model.py $(BUILD)/data/fusion/* $(CODE) \
+	for split in random manual; do $(PYTHON) bench/perf_model/code_model.py $(BUILD)/data/visited/* $(CODE) \
 	  --split data/splits/$$split.txt --part test --seeds 3 --unseen \
 	  --machine-kernels data/machine-kernels.db --variants "before compiling" "both and ratio" || exit 1; done
 

@@ -6,6 +6,7 @@ features needs no new file. Kernels that were lowered and never measured are lef
 
     scripts/dataset.py pack collect.db data/kernels.db.xz
     scripts/dataset.py pack collect.db data/cold-kernels.db.xz --cold      # cold kernels, for hone db merge
+    scripts/dataset.py pack collect.db data/xeon-visits.db.xz --since 2026-11-27  # later visits, for hone db merge
     scripts/dataset.py unpack data/kernels.db.xz build/kernels.db
     scripts/dataset.py describe build/kernels.db
     scripts/dataset.py noise build/kernels.db [--split data/splits/random.txt --part test]
@@ -36,8 +37,11 @@ def repack(connection: sqlite3.Connection) -> None:
     connection.execute("update kernels set hlo = stored(hlo), module_proto = stored(module_proto)")
 
 
-def measured_only(source: Path, target: Path, scope: str) -> None:
-    """Copies the schema, programs, kernels and records with a valid measurement; of cold kernels the records alone."""
+def measured_only(source: Path, target: Path, scope: str, since: str = "") -> None:
+    """Copies the schema, programs, kernels, machines and records with a valid measurement.
+
+    Of cold kernels no programs and kernels, and of what was measured `since` a day the records alone.
+    """
     connection = sqlite3.connect(target)
     connection.execute("attach ? as s", (str(source),))
     for (statement,) in connection.execute(
@@ -45,14 +49,19 @@ def measured_only(source: Path, target: Path, scope: str) -> None:
     ).fetchall():
         connection.execute(statement)
     measured = f"(select distinct kernel from s.records where scope = '{scope}' and status = 'ok')"
-    if scope == "kernel":
+    if scope == "kernel" and not since:
         connection.execute("insert into programs select * from s.programs order by name")
         connection.execute(
             f"insert into kernels select * from s.kernels where fingerprint in {measured} order by fingerprint"
         )
         repack(connection)
-    connection.execute("insert into machines select * from s.machines order by host")
-    connection.execute(f"insert into records select * from s.records where scope = '{scope}' and kernel in {measured}")
+    if not since:
+        connection.execute("insert into machines select * from s.machines order by host")
+    connection.execute(
+        f"insert into records select * from s.records where scope = '{scope}' and kernel in {measured} "
+        "and created >= ?",
+        (since,),
+    )
     for mark in ("application_id", "user_version"):  # these identify hone's databases
         connection.execute(f"pragma {mark} = {connection.execute(f'pragma s.{mark}').fetchone()[0]}")
     connection.commit()
@@ -61,10 +70,10 @@ def measured_only(source: Path, target: Path, scope: str) -> None:
     connection.close()
 
 
-def pack(source: Path, target: Path, scope: str = "kernel") -> None:
+def pack(source: Path, target: Path, scope: str = "kernel", since: str = "") -> None:
     with tempfile.TemporaryDirectory() as folder:
         slim = Path(folder) / "kernels.db"
-        measured_only(source, slim, scope)
+        measured_only(source, slim, scope, since)
         partial = target.with_name(target.name + ".part")
         with open(slim, "rb") as raw, lzma.open(partial, "wb", preset=6) as packed:
             shutil.copyfileobj(raw, packed, 1 << 20)
@@ -199,13 +208,19 @@ def option_noise(database: Path, programs: set[str] | None) -> None:
             )
 
 
+def side_mean(visit: tuple[str, float, float]) -> float:
+    return (visit[1] + visit[2]) / 2
+
+
 def noise(database: Path, programs: set[str] | None) -> None:
     """The error of a perfect model, by machine: between the sides of a duel, and of a visit predicting another."""
     for host, kernels in visits_of(database, programs).items():
         print(host)
         show_errors("one side of a duel by the other", [rows[0] for rows in kernels.values()])
         repeated = [rows for rows in kernels.values() if len(rows) > 1]
-        show_errors("a visit by the one before", [(r[0][0], sum(r[0][1:]) / 2, sum(r[1][1:]) / 2) for r in repeated])
+        show_errors("the second visit by the first", [(r[0][0], side_mean(r[0]), side_mean(r[1])) for r in repeated])
+        more = [rows for rows in repeated if len(rows) > 2]
+        show_errors("the last visit by the one before", [(r[0][0], side_mean(r[-2]), side_mean(r[-1])) for r in more])
     option_noise(database, programs)
 
 
@@ -224,6 +239,7 @@ def main() -> int:
         command.add_argument("target", type=Path)
         if name == "pack":
             command.add_argument("--cold", action="store_true", help="the records of cold kernels alone")
+            command.add_argument("--since", metavar="DAY", default="", help="the records of this day and later alone")
     commands.add_parser("describe").add_argument("source", type=Path)
     command = commands.add_parser("noise")
     command.add_argument("source", type=Path)
@@ -242,7 +258,7 @@ def main() -> int:
     else:
         os.makedirs(options.target.parent, exist_ok=True)
         if options.command == "pack":
-            pack(source, options.target, "cold kernel" if options.cold else "kernel")
+            pack(source, options.target, "cold kernel" if options.cold else "kernel", options.since)
         else:
             unpack(source, options.target)
     return 0
