@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import functools
 import json
 import pathlib
 import subprocess
@@ -257,17 +258,15 @@ class Fleet:
         command = [self.request["hone"], "db", "merge", str(source), "--db", str(into), "--json"]
         if only:
             command += ["--only", ",".join(self.about)]
-        pipe = subprocess.PIPE
-        with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as process:
-            try:
-                out, said = process.communicate()
-            except KeyboardInterrupt:
-                process.communicate()
-                raise
+        # No Ctrl-C reaches the other thread, for which the end of this block waits, if it was known before it has work.
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            pool.submit(int).result()
+            run = functools.partial(subprocess.run, capture_output=True, text=True, start_new_session=True)
+            process = pool.submit(run, command).result()
         try:
-            answer = json.loads(out)
+            answer = json.loads(process.stdout)
         except ValueError:
-            raise RunFailed("rows cannot be merged: " + said.strip()[-300:], str(into)) from None
+            raise RunFailed("rows cannot be merged: " + process.stderr.strip()[-300:], str(into)) from None
         if "error" in answer:
             answer["code"] = process.returncode
         return self.good(answer)
