@@ -13,9 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
-import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HONE_BUILD_DIR", ROOT / "build"))
@@ -223,49 +221,6 @@ class FleetTest(unittest.TestCase):
     def test_a_shared_database_cannot_be_fresh(self):
         with self.assertRaisesRegex(Error, "fresh"):
             tune.Fleet([], self.request(db="postgresql://h/d", options=[["--fresh"]]))
-
-    def test_an_interrupt_waits_for_rows_that_are_being_merged(self):
-        begun, go, done = (self.dir / name for name in ("begun", "go", "done"))
-        os.mkfifo(begun)
-        os.mkfifo(go)
-        merge = self.dir / "merge"
-        merge.write_text(f"#!/bin/sh\necho > '{begun}'\nread line < '{go}'\ntouch '{done}'\necho '{{}}'\n")
-        merge.chmod(0o755)
-
-        def interrupt():
-            begun.read_text()
-            os.kill(os.getpid(), signal.SIGINT)
-            threading.Event().wait(1)  # longer than subprocess.run() waits before it kills
-            go.write_text("go\n")
-
-        # Shells start what they run in the background with interrupts ignored.
-        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
-        thread = threading.Thread(target=interrupt, daemon=True)
-        thread.start()
-        fleet = tune.Fleet([], self.request(hone=str(merge)))
-        with self.assertRaises(KeyboardInterrupt):
-            fleet.merge(self.dir / "rows.db", into="user.db")
-        self.assertTrue(done.exists())
-        thread.join()
-
-    def test_so_does_one_as_the_merge_begins(self):
-        done, merge, begin = self.dir / "done", self.dir / "merge", subprocess.Popen.__init__
-        merge.write_text(f"#!/bin/sh\nsleep 0.5\ntouch '{done}'\necho '{{}}'\n")
-        merge.chmod(0o755)
-
-        def interrupted(*arguments, **options):
-            begin(*arguments, **options)
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.1)  # for the signal to be handled before this ends
-
-        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
-        fleet = tune.Fleet([], self.request(hone=str(merge)))
-        with (
-            unittest.mock.patch.object(subprocess.Popen, "__init__", interrupted),
-            self.assertRaises(KeyboardInterrupt),
-        ):
-            fleet.merge(self.dir / "rows.db", into="user.db")
-        self.assertTrue(done.exists())
 
     def test_packages_name_their_own_place(self):
         output = self.dir / "many.hone"
