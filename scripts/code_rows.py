@@ -11,6 +11,11 @@ LEAST_CYCLES = 50  # of code that does more than to call a library
 STATIC = ("objects", "functions", "code_bytes", "instructions", "loops", "loop_depth")  # without numbers of runs
 
 
+def code_folder(code, dataset):
+    """Where Makefile's kernel-code keeps the machine code of a data set's kernels."""
+    return Path(code) / Path(dataset).name
+
+
 class CodeRows:
     """Rows of a data set of default options whose code is there; with all_rows the others, too, their code NaN."""
 
@@ -18,7 +23,7 @@ class CodeRows:
         self.names = names_of(tool, "code")
         with tempfile.TemporaryDirectory() as scratch:
             file = Path(scratch) / "rows.npz"
-            subprocess.run([tool, folder, file, Path(code) / Path(folder).name, database], check=True)
+            subprocess.run([tool, folder, file, code_folder(code, folder), database], check=True)
             rows = dict(np.load(file))
         has_code = rows["has_code"] > 0
         here = has_code | all_rows

@@ -23,7 +23,12 @@ FEATURES = "hcx"
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("datasets", nargs="+", help="folders of hone collect export")
-    parser.add_argument("--code", type=Path, required=True, help="folder that bench_kernel_code has filled")
+    parser.add_argument(
+        "--code",
+        type=Path,
+        required=True,
+        help="folder of those that bench_kernel_code has filled, one for each data set",
+    )
     parser.add_argument("--database", type=Path, required=True, help="that the data sets were exported from")
     parser.add_argument("--split", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)

@@ -98,15 +98,15 @@ class Compilation {
 // Kernels and values of their options.
 using Plan = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
-Plan plan_of(const Database& database, const std::string& folder, const std::vector<std::string>* programs) {
+Plan plan_of(const Database& database, const std::string& folder, const std::string& host,
+             const std::vector<std::string>* programs) {
   const Dataset data = Dataset::open(folder);
-  const auto machine = features::read_machine_file(folder);
   Plan plan;
   for (int64_t i = 0; i < data.size(); ++i) {
     const KernelView kernel = data.kernel(i);
     if (programs && std::find(programs->begin(), programs->end(), kernel.program) == programs->end()) continue;
     std::vector<std::string> options = {""};
-    if (kernel.options() > 1) options = bench::measured_options(database, kernel, machine ? machine->host : "");
+    if (kernel.options() > 1) options = bench::measured_options(database, kernel, host);
     plan.emplace_back(kernel.fingerprint, std::move(options));
   }
   std::sort(plan.begin(), plan.end());
@@ -148,7 +148,7 @@ int main(int count, char** values) try {
     programs = part == "train" ? &split->train : part == "test" ? &split->test : &split->validation;
   }
   Compilation compilation(database, values[3], *machine, cpu == "this" ? "" : cpu);
-  compile_all(compilation, plan_of(database, values[2], programs));
+  compile_all(compilation, plan_of(database, values[2], machine->host, programs));
   return interrupted() ? 130 : 0;
 } catch (const hone::Error& e) {
   std::fprintf(stderr, "%s %s\n", e.what(), e.where().c_str());

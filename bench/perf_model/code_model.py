@@ -190,7 +190,12 @@ def tables(train, test, arguments, title):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("datasets", nargs="+")
-    parser.add_argument("--code", type=Path, required=True, help="folder that bench_kernel_code has filled")
+    parser.add_argument(
+        "--code",
+        type=Path,
+        required=True,
+        help="folder of those that bench_kernel_code has filled, one for each data set",
+    )
     parser.add_argument(
         "--database", type=Path, default=ROOT / "build/data/kernels.db", help="that they were exported from"
     )

@@ -26,6 +26,7 @@ import xgboost
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
 import harness  # noqa: E402
+from code_rows import code_folder  # noqa: E402
 from dataset import kendall, parts_of  # noqa: E402
 from train_kernels import OF_TASK, SETTINGS, host_of, names_of, targets  # noqa: E402
 
@@ -51,9 +52,8 @@ class Rows:
         if file is None or not file.exists():
             with tempfile.TemporaryDirectory() as scratch:
                 made = file or Path(scratch) / "rows.npz"
-                subprocess.run(
-                    [arguments.tool, folder, made, arguments.code / Path(folder).name, arguments.database], check=True
-                )
+                code = code_folder(arguments.code, folder)
+                subprocess.run([arguments.tool, folder, made, code, arguments.database], check=True)
                 rows = dict(np.load(made))
         else:
             rows = dict(np.load(file))
@@ -191,7 +191,12 @@ def compare(every, arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("datasets", nargs="+")
-    parser.add_argument("--code", type=Path, required=True, help="folder that bench_kernel_code has filled")
+    parser.add_argument(
+        "--code",
+        type=Path,
+        required=True,
+        help="folder of those that bench_kernel_code has filled, one for each data set",
+    )
     parser.add_argument("--database", type=Path, default=ROOT / "build/data/kernels.db")
     parser.add_argument("--split", type=Path, required=True)
     parser.add_argument("--part", choices=("validation", "test"), default="validation")

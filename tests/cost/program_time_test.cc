@@ -49,7 +49,8 @@ TEST_CASE("a program's time counts each run of a loop, and its kernels cold once
 TEST_CASE("the shipped model of cold kernels can be read, and no other", "[cost]") {
   const std::string models = HONE_SOURCE_DIR "/data/models/";
   CHECK_NOTHROW(ColdModel::open(models + "cold/seed-0.safetensors", kWideCpu));
-  CHECK_THROWS_WITH(ColdModel::open(models + "fusion/seed-0.safetensors", kWideCpu), Catch::Contains("out of the caches"));
+  CHECK_THROWS_WITH(ColdModel::open(models + "fusion/seed-0.safetensors", kWideCpu),
+                    Catch::Contains("out of the caches"));
 }
 
 }  // namespace hone::cost

@@ -2,7 +2,6 @@
 
 import concurrent.futures
 import contextlib
-import functools
 import json
 import pathlib
 import subprocess
@@ -258,11 +257,11 @@ class Fleet:
         command = [self.request["hone"], "db", "merge", str(source), "--db", str(into), "--json"]
         if only:
             command += ["--only", ",".join(self.about)]
-        # No Ctrl-C reaches the other thread, for which the end of this block waits, if it was known before it has work.
+        # Python interrupts this thread alone, and the end of the block waits for the other one.
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            pool.submit(int).result()
-            run = functools.partial(subprocess.run, capture_output=True, text=True, start_new_session=True)
-            process = pool.submit(run, command).result()
+            pool.submit(int).result()  # starts it, while an interrupt loses nothing yet
+            how = {"capture_output": True, "text": True, "start_new_session": True}
+            process = pool.submit(subprocess.run, command, **how).result()
         try:
             answer = json.loads(process.stdout)
         except ValueError:

@@ -218,7 +218,7 @@ Compiled kernel_code(const std::string& hlo, const std::string& value, const Com
       }
     }
     if (!value.empty()) annotate(*root, value);
-    return generate(std::move(module), target.threads, target.cpu.empty() ? cache : nullptr, objects, target.cpu);
+    return generate(std::move(module), target.threads, cache, objects, target.cpu);
   });
 }
 

@@ -57,7 +57,7 @@ KernelInfo describe_kernel(const xla::HloInstruction& kernel, const std::string&
 std::unique_ptr<xla::HloModule> kernel_module(const std::string& hlo, const CompileTarget& target);
 
 // Code generation of a kernel by itself, from its text, under one value of its decision (empty = default XLA's). `cache` and `objects`
-// as generate() takes them; code for another CPU is not cached. Throws StageError.
+// as generate() takes them. Throws StageError.
 Compiled kernel_code(const std::string& hlo, const std::string& value, const CompileTarget& target, CodeCache* cache,
                      std::vector<std::string>* objects = nullptr);
 

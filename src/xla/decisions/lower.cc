@@ -2,6 +2,8 @@
 
 #include <unordered_set>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
 #include "base/clock.h"
 #include "decisions/dnnl_calls.h"
 #include "decisions/fingerprints.h"
@@ -23,6 +25,24 @@
 
 namespace hone::xla_side {
 namespace {
+
+// XLA's settings of this CPU for another: its scheduling and costs, and of the instructions those that it has as well.
+xla::Compiler::CompileOptions options_for(const std::string& cpu, const xla::DebugOptions& debug) {
+  xla::Compiler::CompileOptions options;
+  if (cpu.empty()) return options;
+  if (llvm::X86::parseArchX86(cpu, /*Only64Bit=*/true) == llvm::X86::CK_None)
+    throw Error("LLVM knows no such CPU", cpu, "name one as its -mcpu does: znver4, emeraldrapids");
+  llvm::SmallVector<llvm::StringRef> has;
+  llvm::X86::getFeaturesForCPU(cpu, has);
+  const xla::cpu::TargetMachineOptions here(debug);
+  std::vector<std::string> features;
+  for (const std::string& feature : here.enabled_features())
+    if (absl::StartsWith(feature, "prefer-") || std::find(has.begin(), has.end(), feature) != has.end())
+      features.push_back("+" + feature);
+  for (const std::string& missing : here.disabled_features()) features.push_back("-" + missing);
+  options.cpu_target_config.emplace(xla::cpu::TargetMachineOptions(here.triple(), cpu, absl::StrJoin(features, ",")));
+  return options;
+}
 
 // Single reductions: those left to YNNPACK need reductions among its fusion types, and then the others must say no.
 void fill_reduce_table(xla::DebugOptions& debug, const Decisions& at_fusion) {
@@ -257,28 +277,6 @@ std::vector<xla::HloInstruction*> kernels_of(xla::HloModule& module) {
   return kernels;
 }
 
-namespace {
-
-// XLA's settings of this CPU for another: its scheduling and costs, and of the instructions those that it has as well.
-xla::Compiler::CompileOptions options_for(const std::string& cpu, const xla::DebugOptions& debug) {
-  xla::Compiler::CompileOptions options;
-  if (cpu.empty()) return options;
-  if (llvm::X86::parseArchX86(cpu, /*Only64Bit=*/true) == llvm::X86::CK_None)
-    throw Error("LLVM knows no such CPU", cpu, "name one as its -mcpu does: znver4, emeraldrapids");
-  llvm::SmallVector<llvm::StringRef> has;
-  llvm::X86::getFeaturesForCPU(cpu, has);
-  const xla::cpu::TargetMachineOptions here(debug);
-  std::vector<std::string> features;
-  for (const std::string& feature : here.enabled_features())
-    if (absl::StartsWith(feature, "prefer-") || std::find(has.begin(), has.end(), feature) != has.end())
-      features.push_back("+" + feature);
-  for (const std::string& missing : here.disabled_features()) features.push_back("-" + missing);
-  options.cpu_target_config.emplace(xla::cpu::TargetMachineOptions(here.triple(), cpu, absl::StrJoin(features, ",")));
-  return options;
-}
-
-}  // namespace
-
 void DeleteCompiled::operator()(xla::cpu::CpuExecutable* compiled) const { delete compiled; }
 
 Compiled generate(std::unique_ptr<xla::HloModule> module, int threads, CodeCache* cache,
@@ -287,7 +285,7 @@ Compiled generate(std::unique_ptr<xla::HloModule> module, int threads, CodeCache
   module->mutable_config().set_intra_op_parallelism_threads(threads);
   SeamScope scope;
   seam_table().packed = marked_packed(*module);
-  const CodeScope code(cache, *module, objects);
+  const CodeScope code(cpu.empty() ? cache : nullptr, *module, objects);
   for (auto* kernel : kernels_of(*module)) {
     if (kernel->opcode() != xla::HloOpcode::kDot) continue;
     const auto& attributes = kernel->frontend_attributes().map();

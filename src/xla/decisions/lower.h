@@ -76,7 +76,7 @@ std::vector<xla::HloInstruction*> kernels_of(xla::HloModule& module);
 
 // Code generation of a lowered module. What `cache` has is not compiled again; an executable of which a part was not cannot
 // be exported. `objects`, if not null, receives the ELF files that the code is made of. `cpu`: that it is for, as LLVM calls it, with the
-// instructions that this CPU has as well; empty = this one. The code of another may be read and must not be run.
+// instructions that this CPU has as well; empty = this one. The code for another is not cached and must not be run.
 Compiled generate(std::unique_ptr<xla::HloModule> module, int threads, CodeCache* cache = nullptr,
                   std::vector<std::string>* objects = nullptr, const std::string& cpu = {});
 
