@@ -56,10 +56,11 @@ struct LapackCall {
   // The matrices of an argument or result. Throws Error for less than two dimensions.
   LapackStack argument_stack(size_t i) const;
   LapackStack result_stack(size_t i) const;
-  // The elements; throws Error where the array is of another type or does not have `count` elements.
+  // The elements; throws Error where the array is of another type or does not have `count` elements. Those of an argument may be
+  // read by another operation at the same time: nothing is written there, not even to be put back.
   template <class T>
-  T* argument(size_t i, int64_t count) const {
-    return static_cast<T*>(elements(arguments, i, kLapackType<T>, count));
+  const T* argument(size_t i, int64_t count) const {
+    return static_cast<const T*>(elements(arguments, i, kLapackType<T>, count));
   }
   template <class T>
   T* result(size_t i, int64_t count) const {
@@ -68,7 +69,8 @@ struct LapackCall {
   // Result `to` holds a copy of argument `from` first, which routines overwrite.
   template <class T>
   T* copied(size_t to, size_t from, int64_t count) const {
-    T *target = result<T>(to, count), *source = argument<T>(from, count);
+    T* target = result<T>(to, count);
+    const T* source = argument<T>(from, count);
     if (target != source) std::copy_n(source, count, target);
     return target;
   }

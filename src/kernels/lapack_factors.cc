@@ -110,7 +110,8 @@ void householder_product(const LapackCall& call) {
     orgqr(&m, &n, &k, a + i * s.size(), &lda, taus + i * k, work.data(), &lwork, &failed);
 }
 
-// ormqr, unmqr. (factors, taus, c) -> product
+// ormqr, unmqr. (factors, taus, c) -> product. LAPACK puts ones on the diagonal of the factors while it computes, and what they
+// were afterwards: it gets a copy, since another operation of the program may read them at that time.
 template <class T>
 void householder_multiply(const LapackCall& call) {
   const LapackStack s = call.argument_stack(2), f = call.argument_stack(0);
@@ -118,18 +119,21 @@ void householder_multiply(const LapackCall& call) {
   const char side = left ? 'L' : 'R', trans = !transpose ? 'N' : LapackElement<T>::is_complex ? 'C' : 'T';
   const int64_t m = s.rows, n = s.cols, ldc = s.lead(), lda = f.lead();
   const int64_t k = s.batch > 0 ? call.arguments.at(1).count() / s.batch : 0;
-  const T *a = call.argument<T>(0, s.batch * f.size()), *taus = call.argument<T>(1, s.batch * k);
+  const T *factors = call.argument<T>(0, s.batch * f.size()), *taus = call.argument<T>(1, s.batch * k);
   if (f.rows != (left ? m : n) || f.cols < k)
     throw Error("the reflectors of a product of LAPACK do not fit the matrix");
   T* c = call.copied<T>(0, 2, s.batch * s.size());
   const LapackFunction ormqr = lapack_function<T>(call, "ormqr", "unmqr");
   int64_t failed = 0;
+  std::vector<T> a(f.size());
   auto work = lapack_workspace<T>(
-      [&](T* w, int64_t* size) { ormqr(&side, &trans, &m, &n, &k, a, &lda, taus, c, &ldc, w, size, &failed); });
+      [&](T* w, int64_t* size) { ormqr(&side, &trans, &m, &n, &k, a.data(), &lda, taus, c, &ldc, w, size, &failed); });
   const int64_t lwork = work.size();
-  for (int64_t i = 0; i < s.batch; ++i)
-    ormqr(&side, &trans, &m, &n, &k, a + i * f.size(), &lda, taus + i * k, c + i * s.size(), &ldc, work.data(), &lwork,
+  for (int64_t i = 0; i < s.batch; ++i) {
+    std::copy_n(factors + i * f.size(), f.size(), a.data());
+    ormqr(&side, &trans, &m, &n, &k, a.data(), &lda, taus + i * k, c + i * s.size(), &ldc, work.data(), &lwork,
           &failed);
+  }
 }
 
 // gtsv. (dl, d, du, b) -> (dl, d, du, x, info). The diagonals have n elements each; those of dl and du that are no elements of

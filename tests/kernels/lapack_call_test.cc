@@ -1,5 +1,9 @@
 #include "kernels/lapack_call.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <complex>
@@ -81,6 +85,29 @@ TEST_CASE("pivots of either width are taken over", "[kernels]") {
     CHECK(info[0] == 0);
     CHECK(pivots == std::vector<int32_t>{3, 3, 3});
     CHECK(factors[0].real() == Approx(3));
+  }
+}
+
+TEST_CASE("a product by reflectors writes nothing where the factors lie", "[kernels]") {
+  const size_t page = sysconf(_SC_PAGESIZE);
+  for (const LapackLibrary& library : libraries()) {
+    INFO(library.path());
+    // 34 reflectors, so that the blocked form is taken too, and a factor whose diagonal is not the one that LAPACK puts there.
+    for (const int64_t n : {2, 34}) {
+      void* memory = mmap(nullptr, page * 4, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      REQUIRE(memory != MAP_FAILED);
+      auto* factors = static_cast<double*>(memory);
+      std::fill_n(factors, n * n, 0.0);
+      for (int64_t i = 0; i < n; ++i) factors[i * n + i] = 7;
+      REQUIRE(mprotect(memory, page * 4, PROT_READ) == 0);
+      std::vector<double> taus(n, 2.0), c(n * n, 3.0), product(n * n);
+      LapackCall call = call_of(library, {{factors, LapackType::F64, {n, n}}, array(taus, {n}), array(c, {n, n})},
+                                {array(product, {n, n})});
+      call.attribute = [](std::string_view name) { return name == "left" ? 1 : 0; };
+      routine("lapack_dormqr_ffi").run(call);
+      munmap(memory, page * 4);
+      for (const double value : product) CHECK(value == Approx(-3));  // I - 2 e e^T for each row
+    }
   }
 }
 
