@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -79,7 +80,7 @@ class Optimizer {
 
   OptimizeReport run(cost::KernelRanker& ranker, const tune::Calibration& gains) {
     double start = steady_s();
-    Lowered plain = measurer_.lower({}, /*want_fusion=*/false);
+    const Lowered& plain = lowered({});
     report_.instructions = plain.instructions;
     report_.rewrites = choose_rewrites(plain.dimensions, gains);
     choose_operations(plain.dimensions);
@@ -89,25 +90,32 @@ class Optimizer {
     report_.lowering_s = seconds_since(start);
     if (options_.verify && tune::takes_constants(before_kernels)) draw_inputs();
     start = steady_s();
-    if (!before_kernels.empty()) plain = measurer_.lower(before_kernels, /*want_fusion=*/false);
+    const std::vector<Kernel>& kernels = lowered(before_kernels).kernels;
     report_.lowering_s += seconds_since(start);
     start = steady_s();
-    report_.kernels = choose_options(plain.kernels, ranker, gains);
+    report_.kernels = choose_options(kernels, ranker, gains);
     report_.ranking_s = seconds_since(start);
     start = steady_s();
-    if (options_.verify) verify_either(plain.kernels, ranker, gains);
+    if (options_.verify) verify_either(kernels, ranker, gains);
     if (guards() && report_.verified && options_.layouts) try_layouts();
     report_.verifying_s += seconds_since(start);
     start = steady_s();
     report_.decisions = applied();
-    report_.lowered =
-        report_.decisions == before_kernels ? plain : measurer_.lower(report_.decisions, /*want_fusion=*/false);
+    report_.lowered = lowered(report_.decisions);
     drop_unmatched();
     report_.lowering_s += seconds_since(start);
     return std::move(report_);
   }
 
  private:
+  // The program under decisions, which is lowered once: what is chosen in the end is often default XLA, or what the kernels' options
+  // were chosen for. References stay valid.
+  const Lowered& lowered(const Decisions& decisions) {
+    const auto known = lowered_.find(decisions);
+    if (known != lowered_.end()) return known->second;
+    return lowered_.emplace(decisions, measurer_.lower(decisions, /*want_fusion=*/false)).first->second;
+  }
+
   // Constants are values of the inputs of the check, which are drawn until default XLA's outputs are informative: its compilation, which
   // the check would begin with, is none of the choice.
   void draw_inputs() {
@@ -216,12 +224,12 @@ class Optimizer {
       if (o.applied && is_dot(o)) give_up(o, "the program is faster with XLA's own dots");
     if (applied() == with_forms) return std::nullopt;
     report_.kernels.clear();
-    Lowered lowered = measurer_.lower(applied(), /*want_fusion=*/false);
-    report_.kernels = choose_options(lowered.kernels, ranker, gains_of_options);
+    const std::vector<Kernel>& kernels = lowered(applied()).kernels;
+    report_.kernels = choose_options(kernels, ranker, gains_of_options);
     if (applied().empty()) return std::nullopt;
     const tune::Measurement duel = measurer_.measure_program(applied(), with_forms, guard());
     if (!duel.ok() || !gains(duel)) return std::nullopt;
-    return std::move(lowered.kernels);
+    return kernels;
   }
 
   // After all else, whose kernels they change: beside what was chosen, and then all together beside default XLA.
@@ -340,6 +348,7 @@ class Optimizer {
   tune::Measurer& measurer_;
   const OptimizeOptions& options_;
   std::vector<Dimension> dimensions_;  // of default XLA
+  std::map<Decisions, Lowered> lowered_;
   OptimizeReport report_;
 };
 

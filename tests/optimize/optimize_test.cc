@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -122,6 +123,22 @@ TEST_CASE("forms under which the outputs differ are dropped", "[tune]") {
   CHECK(report.forms[0].chosen == "compiled");
   CHECK(report.verified);
   CHECK(report.decisions == Decisions{{DecisionKind::Codegen, "sure", "tile=8"}});  // which had no part in it
+}
+
+TEST_CASE("a program is lowered once under the same decisions", "[tune]") {
+  tune::FakeMeasurer measurer;
+  std::map<Decisions, int> lowered;
+  measurer.lowering = [&](const Decisions& d, bool) {
+    ++lowered[d];
+    return two_kernels();
+  };
+  // Nothing is kept: default XLA is also what is written.
+  TableRanker none({}), some = ranker_of_two();
+  CHECK(optimize_program(measurer, none, gains_from_one(), kNoGuard).decisions.empty());
+  CHECK(lowered == std::map<Decisions, int>{{{}, 1}});
+  lowered.clear();
+  const Decisions chosen = optimize_program(measurer, some, gains_from_one(), kNoGuard).decisions;
+  CHECK(lowered == std::map<Decisions, int>{{{}, 1}, {chosen, 1}});
 }
 
 TEST_CASE("an accepted transition is taken though the model ranks another option higher", "[tune]") {

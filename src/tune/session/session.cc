@@ -236,7 +236,13 @@ wire::ListLayoutsReplyT Session::list_layouts(const Decisions& under) {
 }
 
 Lowered Session::lower(const Decisions& decisions, bool want_fusion) {
-  return lowered_of(lower_reply(decisions, want_fusion, /*want_protos=*/true));
+  Lowered lowered = lowered_of(lower_reply(decisions, want_fusion, /*want_protos=*/true));
+  if (described_.size() > kMostDescribed) described_.clear();
+  for (const Kernel& kernel : lowered.kernels) {
+    const auto [described, fresh] = described_.try_emplace(hash64(kernel.fingerprint), kernel);
+    if (fresh) described->second.instructions.clear(), described->second.outside_bytes = 0;
+  }
+  return lowered;
 }
 
 Lowered Session::lower_kernels(const Decisions& decisions) {
