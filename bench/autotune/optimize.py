@@ -36,9 +36,12 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
             row["rewrites"] = len(answer["rewrites"])
             row["guard"] = answer["guard"]
             row["grouped"] = any(":groups" in c["name"] for c in answer["rewrites"] + answer["operations"])
-            for field in ("kernels", "operations", "forms", "layouts"):
-                row[f"{field}_chosen"] = sorted({c["transition"] for c in answer[field] if c["applied"]})
-                row[f"{field}_dropped"] = sorted({c["note"] for c in answer[field] if "note" in c and not c["applied"]})
+            for field in ("kernels", "operations", "forms", "thread_options", "layouts"):
+                choices = answer.get(field, [])  # of thread_options none in versions before 2026-11-27
+                row[f"{field}_chosen"] = sorted({c["transition"] for c in choices if c["applied"]})
+                row[f"{field}_dropped"] = sorted({c["note"] for c in choices if "note" in c and not c["applied"]})
+            threads = [c for c in answer.get("thread_options", []) if c["applied"]]
+            row["thread_options_chosen"] = [f"{c['name']} {c['chosen']} {c['gain']:.3f}" for c in threads]
             if answer["applied"]:
                 duel = ["run", package, "--compare", "--budget", row["confirm"]]
                 row["duel"] = call_hone(options.hone, duel, 1800)
@@ -55,7 +58,8 @@ def program_rows(good: list[dict]) -> str:
     for row in good:
         low, high = row["duel"]["speedup_interval"] if "duel" in row else (1, 1)
         model_s = row["lowering_s"] + row["ranking_s"]
-        chosen = row["forms_chosen"] + row["operations_chosen"] + row["kernels_chosen"] + row.get("layouts_chosen", [])
+        chosen = row["forms_chosen"] + row["operations_chosen"] + row["kernels_chosen"]
+        chosen += row.get("thread_options_chosen", []) + row.get("layouts_chosen", [])
         lines.append(
             [
                 row["name"],

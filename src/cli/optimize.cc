@@ -55,11 +55,12 @@ json guard_json(const optimize::OptimizeReport& r) {
 
 json optimize_json(const optimize::OptimizeReport& r, const report::TuneReport& report, const std::string& model) {
   json kernels = json::array(), rewrites = json::array(), operations = json::array(), forms = json::array(),
-       layouts = json::array();
+       thread_options = json::array(), layouts = json::array();
   for (const optimize::OptimizedKernel& k : r.kernels) kernels.push_back(kernel_json(k));
   for (const optimize::OptimizedKernel& k : r.rewrites) rewrites.push_back(kernel_json(k));
   for (const optimize::OptimizedKernel& k : r.operations) operations.push_back(kernel_json(k));
   for (const optimize::OptimizedKernel& k : r.forms) forms.push_back(kernel_json(k));
+  for (const optimize::OptimizedKernel& k : r.thread_options) thread_options.push_back(kernel_json(k));
   for (const optimize::OptimizedKernel& k : r.layouts) layouts.push_back(kernel_json(k));
   json j = {{"program", report.program},
             {"fingerprint", report.fingerprint},
@@ -69,6 +70,7 @@ json optimize_json(const optimize::OptimizeReport& r, const report::TuneReport& 
             {"rewrites", std::move(rewrites)},
             {"operations", std::move(operations)},
             {"forms", std::move(forms)},
+            {"thread_options", std::move(thread_options)},
             {"layouts", std::move(layouts)},
             {"applied", r.decisions.size()},
             {"verified", r.verified},
@@ -106,6 +108,8 @@ void print_optimized(const optimize::OptimizeReport& r, const report::TuneReport
   const auto forms = std::count_if(r.operations.begin(), r.operations.end(), [](auto& k) { return k.applied; });
   if (!r.operations.empty())
     fmt::print("  {} of {} convolutions and dots in another form\n", forms, r.operations.size());
+  for (const optimize::OptimizedKernel& k : r.thread_options)
+    if (k.applied) fmt::print("  {:<16} {} {:.3f}x in a duel\n", k.name, k.chosen, k.gain);
   for (const optimize::OptimizedKernel& k : r.layouts)
     if (k.applied) fmt::print("  layout of {:<52.52} {} {:.3f}x in a duel\n", k.name, k.chosen, k.gain);
   for (const optimize::OptimizedKernel& k : r.forms)

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "graph/layout_choice.h"
-
 namespace hone::optimize {
 
 void take(const std::string& transition, const tune::AcceptanceThreshold& threshold, const std::string& option,
@@ -50,15 +48,15 @@ OptimizedKernel described(const ChosenForm& form, const Decision& decision, cons
   return o;
 }
 
-OptimizedKernel described(const ChosenLayout& won) {
+OptimizedKernel described(const DuelWinner& won) {
   OptimizedKernel o;
-  const Decision& decision = won.layout.decision;
+  const Decision& decision = won.candidate.decision;
   o.name = o.key = decision.key;
-  o.kind = o.transition = "layout";
+  o.kind = o.transition = won.candidate.kind;
   o.decision = decision.kind;
-  o.default_value = kDefaultLayout;
+  o.default_value = won.candidate.default_value;
   o.chosen = decision.value;
-  o.margin = won.layout.margin;
+  o.margin = won.candidate.margin;
   o.gain = won.measurement.ratio;
   o.error = std::max(0.0, won.measurement.ratio - won.measurement.ratio_low);
   o.applied = true;

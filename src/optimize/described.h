@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "optimize/duels.h"
 #include "optimize/forms.h"
-#include "optimize/layouts.h"
 #include "tune/kernel/calibration.h"
 
 namespace hone::optimize {
@@ -34,7 +34,7 @@ OptimizedKernel described(const Kernel& kernel, double share);
 OptimizedKernel described(const Dimension& d, const std::string& kind);
 // An operation of a chosen form. A family that changes as one shares its gain.
 OptimizedKernel described(const ChosenForm& form, const Decision& decision, const std::vector<Dimension>& dimensions);
-OptimizedKernel described(const ChosenLayout& won);
+OptimizedKernel described(const DuelWinner& won);
 
 // An option that is expected to gain what the threshold says.
 void take(const std::string& transition, const tune::AcceptanceThreshold& threshold, const std::string& option,

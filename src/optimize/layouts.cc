@@ -1,30 +1,16 @@
 #include "optimize/layouts.h"
 
-#include <set>
-
-#include "tune/session/decision_list.h"
+#include "graph/layout_choice.h"
 
 namespace hone::optimize {
 
-std::vector<ChosenLayout> choose_layouts(tune::Measurer& measurer, const Decisions& base,
-                                         const std::vector<tune::PredictedLayout>& predicted, const tune::Duel& duel,
-                                         const std::function<bool(const tune::Measurement&)>& wins) {
-  std::vector<ChosenLayout> chosen;
-  std::set<std::string> decided;
-  Decisions best = base;
-  int duels = 0;
+std::vector<DuelCandidate> layout_candidates(const std::vector<tune::PredictedLayout>& predicted) {
+  std::vector<DuelCandidate> candidates;
   for (const tune::PredictedLayout& layout : predicted) {
-    if (layout.margin < kLeastLayoutMargin || duels == kLayoutDuels) break;
-    if (decided.contains(layout.decision.key)) continue;
-    const Decisions candidate = tune::merged(best, {layout.decision});
-    const tune::Measurement m = measurer.measure_program(candidate, best, duel);
-    ++duels;
-    if (!m.ok() || !wins(m)) continue;
-    best = candidate;
-    decided.insert(layout.decision.key);
-    chosen.push_back({layout, m});
+    if (layout.margin < kLeastLayoutMargin) break;
+    candidates.push_back({layout.decision, "layout", kDefaultLayout, layout.margin});
   }
-  return chosen;
+  return candidates;
 }
 
 }  // namespace hone::optimize

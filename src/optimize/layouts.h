@@ -5,26 +5,18 @@
 #include <functional>
 #include <vector>
 
+#include "optimize/duels.h"
 #include "tune/program/predicted_layouts.h"
-#include "tune/session/measurer.h"
 
 namespace hone::optimize {
 
 // Of the program under decisions: those that are predicted to be faster, best first. Throws Error.
 using PredictedLayouts = std::function<std::vector<tune::PredictedLayout>(const Decisions& under)>;
 
-// A layout that won, with its duel against the program without it.
-struct ChosenLayout {
-  tune::PredictedLayout layout;
-  tune::Measurement measurement;
-};
-
 inline constexpr int kLayoutDuels = 3;               // that one program has at most
 inline constexpr double kLeastLayoutMargin = 0.005;  // predicted: from there on two in five gain more than 1 %
 
-// Those that win their duel, as `wins` says, over the program under `base` and the layouts before them.
-std::vector<ChosenLayout> choose_layouts(tune::Measurer& measurer, const Decisions& base,
-                                         const std::vector<tune::PredictedLayout>& predicted, const tune::Duel& duel,
-                                         const std::function<bool(const tune::Measurement&)>& wins);
+// Those that have a duel.
+std::vector<DuelCandidate> layout_candidates(const std::vector<tune::PredictedLayout>& predicted);
 
 }  // namespace hone::optimize

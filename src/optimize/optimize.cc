@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -16,6 +17,7 @@
 #include "graph/decision_family.h"
 #include "graph/kernel_option.h"
 #include "optimize/operations.h"
+#include "optimize/thread_options.h"
 #include "tune/kernel/kernel_moves.h"
 #include "tune/program/confirm.h"
 #include "tune/session/decision_list.h"
@@ -26,6 +28,7 @@ namespace {
 
 constexpr double kLeastGuardedGain = 1.01;
 constexpr double kClearGain = 1.05;  // less may be how memory is laid out in one process
+constexpr int kMostThreadDuels = 4;
 constexpr tune::Duel kOnce{.min_rounds = 1, .max_rounds = 1, .budget_ms = 0, .precision = 1};
 // Ends early where the choices are surely slower.
 constexpr tune::Duel kGuard{.min_rounds = 4, .max_rounds = 200, .precision = 0.01, .abandon_ratio = 0.97};
@@ -97,6 +100,7 @@ class Optimizer {
     report_.ranking_s = seconds_since(start);
     start = steady_s();
     if (options_.verify) verify_either(kernels, ranker, gains);
+    if (guards() && report_.verified) try_threads();
     if (guards() && report_.verified && options_.layouts) try_layouts();
     report_.verifying_s += seconds_since(start);
     start = steady_s();
@@ -163,10 +167,14 @@ class Optimizer {
       for (const Decision& d : form.decisions) report_.forms.push_back(described(form, d, plain.dimensions));
   }
 
-  Decisions applied() const {
+  std::array<std::vector<OptimizedKernel>*, 6> all_choices() {
+    return {&report_.rewrites, &report_.operations,     &report_.forms,
+            &report_.kernels,  &report_.thread_options, &report_.layouts};
+  }
+
+  Decisions applied() {
     Decisions decisions;
-    for (const auto* chosen :
-         {&report_.rewrites, &report_.operations, &report_.forms, &report_.kernels, &report_.layouts})
+    for (const auto* chosen : all_choices())
       for (const OptimizedKernel& k : *chosen) {
         if (!k.applied) continue;
         decisions.push_back({k.decision, k.key, k.chosen});
@@ -232,25 +240,35 @@ class Optimizer {
     return kernels;
   }
 
-  // After all else, whose kernels they change: beside what was chosen, and then all together beside default XLA.
+  // A second thread's worth, and how it waits: beside what was chosen, and then all together beside default XLA.
+  void try_threads() {
+    keep_winners(thread_candidates(dimensions_), {.most = kMostThreadDuels, .confirmed = true}, report_.thread_options);
+  }
+
+  // After all else, whose kernels they change.
   void try_layouts() {
-    const Decisions before = applied();
     std::vector<tune::PredictedLayout> predicted;
     try {
-      predicted = options_.layouts(before);
+      predicted = options_.layouts(applied());
     } catch (const Error& e) {
       spdlog::debug("layouts stay XLA's: {}", e.what());
       return;
     }
-    const auto wins = [this](const tune::Measurement& m) { return gains(m); };
-    for (const ChosenLayout& won : choose_layouts(measurer_, before, predicted, guard(), wins))
-      report_.layouts.push_back(described(won));
-    if (report_.layouts.empty()) return;
+    keep_winners(layout_candidates(predicted), {.most = kLayoutDuels}, report_.layouts);
+  }
+
+  // Of candidates in duels of their own, beside what was chosen; then all together beside default XLA.
+  void keep_winners(const std::vector<DuelCandidate>& candidates, DuelRules rules, std::vector<OptimizedKernel>& into) {
+    rules.duel = guard();
+    rules.wins = [this](const tune::Measurement& m) { return gains(m); };
+    for (const DuelWinner& won : winners_of_duels(measurer_, applied(), candidates, rules))
+      into.push_back(described(won));
+    if (into.empty()) return;
     const tune::Measurement all = check();
     if (all.ok() && gains(all))
       report_.check = all;
     else
-      for (OptimizedKernel& layout : report_.layouts) drop(layout, "the program is not faster with it");
+      for (OptimizedKernel& won : into) drop(won, "the program is not faster with it");
     report_.guarded = !applied().empty();
   }
 
@@ -267,7 +285,7 @@ class Optimizer {
   // Other choices may have changed what a decision is about; it does nothing, and would be a warning wherever the package is loaded.
   void drop_unmatched() {
     const Decisions& unmatched = report_.lowered.unmatched;
-    for (auto* chosen : {&report_.rewrites, &report_.operations, &report_.forms, &report_.kernels, &report_.layouts})
+    for (auto* chosen : all_choices())
       for (OptimizedKernel& k : *chosen) {
         const Decision decision{k.decision, k.key, k.chosen};
         if (k.applied && std::find(unmatched.begin(), unmatched.end(), decision) != unmatched.end())

@@ -46,8 +46,9 @@ struct OptimizeReport {
   std::vector<OptimizedKernel> operations;
   // Other forms by the whole program's predicted time; one for each operation; `gain` is the whole program's.
   std::vector<OptimizedKernel> forms;
-  // One for each instruction with another layout; `gain` is measured, over the program without it.
-  std::vector<OptimizedKernel> layouts;
+  // Ways in which the program's threads work, and layouts of single instructions: those that won a duel over the program without
+  // them, which is `gain`.
+  std::vector<OptimizedKernel> thread_options, layouts;
   Lowered lowered;           // under the decisions
   int64_t instructions = 0;  // of default XLA's lowered module
   bool verified = false;     // the outputs were compared, and are default XLA's

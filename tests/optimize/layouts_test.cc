@@ -53,10 +53,8 @@ TEST_CASE("without a winner, and without a guard, layouts stay XLA's", "[tune]")
 }
 
 TEST_CASE("layouts that are hardly predicted to gain have no duel", "[tune]") {
-  tune::FakeMeasurer measurer = measurer_of(1, 1);
-  const std::vector<tune::PredictedLayout> predicted{{kUnlikely, kLeastLayoutMargin / 2}};
-  const auto always = [](const tune::Measurement&) { return true; };
-  CHECK(choose_layouts(measurer, {}, predicted, {}, always).empty());
+  CHECK(layout_candidates({{kUnlikely, kLeastLayoutMargin / 2}}).empty());
+  CHECK(layout_candidates({{kGood, 0.2}, {kUnlikely, kLeastLayoutMargin / 2}}).size() == 1);
 }
 
 }  // namespace hone::optimize
