@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "optimize/duels.h"
 #include "optimize/forms.h"
+#include "optimize/guard.h"
 #include "tune/kernel/calibration.h"
 
 namespace hone::optimize {

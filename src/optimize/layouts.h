@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "optimize/duels.h"
+#include "optimize/guard.h"
 #include "tune/program/predicted_layouts.h"
 
 namespace hone::optimize {

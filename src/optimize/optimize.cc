@@ -16,6 +16,7 @@
 #include "collect/collect.h"
 #include "graph/decision_family.h"
 #include "graph/kernel_option.h"
+#include "optimize/guard.h"
 #include "optimize/operations.h"
 #include "optimize/thread_options.h"
 #include "tune/kernel/kernel_moves.h"
@@ -26,12 +27,8 @@ namespace hone::optimize {
 
 namespace {
 
-constexpr double kLeastGuardedGain = 1.01;
-constexpr double kClearGain = 1.05;  // less may be how memory is laid out in one process
 constexpr int kMostThreadDuels = 4;
 constexpr tune::Duel kOnce{.min_rounds = 1, .max_rounds = 1, .budget_ms = 0, .precision = 1};
-// Ends early where the choices are surely slower.
-constexpr tune::Duel kGuard{.min_rounds = 4, .max_rounds = 200, .precision = 0.01, .abandon_ratio = 0.97};
 
 bool is_tiled(const Kernel& kernel, const std::string& option) {
   return option == kernel.default_value() ? !kernel.default_tile.empty() : !KernelOption::parse(option).tile.empty();
@@ -79,7 +76,8 @@ void give_up(OptimizedKernel& choice, const std::string& why) {
 // Chooses and checks the decisions of one program.
 class Optimizer {
  public:
-  Optimizer(tune::Measurer& measurer, const OptimizeOptions& options) : measurer_(measurer), options_(options) {}
+  Optimizer(tune::Measurer& measurer, const OptimizeOptions& options)
+      : measurer_(measurer), options_(options), guard_(measurer, options.guard_s, options.verify_limit_s) {}
 
   OptimizeReport run(cost::KernelRanker& ranker, const tune::Calibration& gains) {
     double start = steady_s();
@@ -88,6 +86,7 @@ class Optimizer {
     report_.rewrites = choose_rewrites(plain.dimensions, gains);
     choose_operations(plain.dimensions);
     dimensions_ = plain.dimensions;
+    guard_.set_several_threads(!thread_candidates(dimensions_).empty());
     choose_other_forms(plain);
     const Decisions before_kernels = applied();
     report_.lowering_s = seconds_since(start);
@@ -100,8 +99,8 @@ class Optimizer {
     report_.ranking_s = seconds_since(start);
     start = steady_s();
     if (options_.verify) verify_either(kernels, ranker, gains);
-    if (guards() && report_.verified) try_threads();
-    if (guards() && report_.verified && options_.layouts) try_layouts();
+    if (guard_.on() && report_.verified) try_threads();
+    if (guard_.on() && report_.verified && options_.layouts) try_layouts();
     report_.verifying_s += seconds_since(start);
     start = steady_s();
     report_.decisions = applied();
@@ -185,31 +184,7 @@ class Optimizer {
     return decisions;
   }
 
-  bool guards() const { return options_.guard_s > 0; }
-
-  // Where the choices gain nothing, other inputs need no run.
-  tune::Measurement check() {
-    const Decisions decisions = applied();
-    tune::Duel duel = kOnce;
-    duel.limit_s = options_.verify_limit_s;
-    if (guards() && !decisions.empty()) duel = guard();
-    tune::Measurement m = measurer_.measure_program(decisions, {}, duel);
-    if (!m.ok() || decisions.empty() || !gains(m)) return m;
-    if (guards() && m.ratio < kClearGain) {
-      measurer_.fresh_process();
-      m = measurer_.measure_program(decisions, {}, duel);
-      if (!m.ok() || !gains(m)) return m;
-    }
-    const tune::Measurement others = tune::verify_on_other_inputs(measurer_, decisions, m);
-    return others.ok() ? m : others;
-  }
-
-  tune::Duel guard() const {
-    tune::Duel duel = kGuard;
-    duel.budget_ms = 1000 * options_.guard_s;
-    duel.limit_s = kGuard.min_rounds * options_.verify_limit_s + options_.guard_s;
-    return duel;
-  }
+  tune::Measurement check() { return guard_.check(applied()); }
 
   // A dot in another form is no dot of XLA's, which may have another strategy or share a kernel with what surrounds it. The gains over
   // the default that models know do not say which is faster: the program with all its forms of dots has a duel against itself with
@@ -218,7 +193,7 @@ class Optimizer {
                      const tune::Calibration& gains_of_options) {
     drop_inexact();
     OptimizeReport with_forms = report_;
-    const std::optional<std::vector<Kernel>> own = guards() ? own_dots(ranker, gains_of_options) : std::nullopt;
+    const std::optional<std::vector<Kernel>> own = guard_.on() ? own_dots(ranker, gains_of_options) : std::nullopt;
     if (own) verify(*own);
     if (own && !applied().empty()) return;
     report_ = std::move(with_forms);
@@ -235,15 +210,13 @@ class Optimizer {
     const std::vector<Kernel>& kernels = lowered(applied()).kernels;
     report_.kernels = choose_options(kernels, ranker, gains_of_options);
     if (applied().empty()) return std::nullopt;
-    const tune::Measurement duel = measurer_.measure_program(applied(), with_forms, guard());
-    if (!duel.ok() || !gains(duel)) return std::nullopt;
+    const tune::Measurement duel = guard_.duel(applied(), with_forms);
+    if (!duel.ok() || !guard_.gains(duel)) return std::nullopt;
     return kernels;
   }
 
   // A second thread's worth, and how it waits: beside what was chosen, and then all together beside default XLA.
-  void try_threads() {
-    keep_winners(thread_candidates(dimensions_), {.most = kMostThreadDuels, .confirmed = true}, report_.thread_options);
-  }
+  void try_threads() { keep_winners(thread_candidates(dimensions_), kMostThreadDuels, report_.thread_options); }
 
   // After all else, whose kernels they change.
   void try_layouts() {
@@ -254,27 +227,19 @@ class Optimizer {
       spdlog::debug("layouts stay XLA's: {}", e.what());
       return;
     }
-    keep_winners(layout_candidates(predicted), {.most = kLayoutDuels}, report_.layouts);
+    keep_winners(layout_candidates(predicted), kLayoutDuels, report_.layouts);
   }
 
   // Of candidates in duels of their own, beside what was chosen; then all together beside default XLA.
-  void keep_winners(const std::vector<DuelCandidate>& candidates, DuelRules rules, std::vector<OptimizedKernel>& into) {
-    rules.duel = guard();
-    rules.wins = [this](const tune::Measurement& m) { return gains(m); };
-    for (const DuelWinner& won : winners_of_duels(measurer_, applied(), candidates, rules))
-      into.push_back(described(won));
+  void keep_winners(const std::vector<DuelCandidate>& candidates, int most, std::vector<OptimizedKernel>& into) {
+    for (const DuelWinner& won : guard_.winners(applied(), candidates, most)) into.push_back(described(won));
     if (into.empty()) return;
     const tune::Measurement all = check();
-    if (all.ok() && gains(all))
+    if (all.ok() && guard_.gains(all))
       report_.check = all;
     else
       for (OptimizedKernel& won : into) drop(won, "the program is not faster with it");
     report_.guarded = !applied().empty();
-  }
-
-  // Surely faster, by what another process may be off.
-  bool gains(const tune::Measurement& m) const {
-    return !guards() || (m.ratio >= kLeastGuardedGain && m.ratio_low >= 1);
   }
 
   void drop(OptimizedKernel& kernel, const std::string& why) {
@@ -349,7 +314,7 @@ class Optimizer {
         report_.check = check();
       }
     }
-    while (!applied().empty() && (!m.ok() || !gains(m))) {
+    while (!applied().empty() && (!m.ok() || !guard_.gains(m))) {
       drop_last_choices();
       report_.check = check();
     }
@@ -360,11 +325,12 @@ class Optimizer {
       throw RunError(
           fmt::format("default XLA cannot run this program ({}): {}", tune::outcome_name(m.outcome), m.note));
     report_.verified = m.ok();
-    report_.guarded = guards() && m.ok() && !applied().empty();
+    report_.guarded = guard_.on() && m.ok() && !applied().empty();
   }
 
   tune::Measurer& measurer_;
   const OptimizeOptions& options_;
+  Guard guard_;
   std::vector<Dimension> dimensions_;  // of default XLA
   std::map<Decisions, Lowered> lowered_;
   OptimizeReport report_;

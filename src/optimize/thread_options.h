@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "optimize/duels.h"
+#include "optimize/guard.h"
 
 namespace hone::optimize {
 

@@ -65,14 +65,37 @@ TEST_CASE("threads work as won in a duel, and all together against default XLA",
 TEST_CASE("a winner of one process has to win in another, and the smaller gain counts", "[tune]") {
   const double in_another = GENERATE(1.1, 1.0);
   tune::FakeMeasurer measurer;
+  const int before = measurer.processes;
   measurer.speed = [&](const Decisions& d) {
-    return has(d, kActive) ? (measurer.processes == 0 ? 1.3 : in_another) : has(d, kOne) || has(d, kHalf) ? 0.9 : 1;
+    return has(d, kActive)                 ? (measurer.processes == before ? 1.3 : in_another)
+           : has(d, kOne) || has(d, kHalf) ? 0.9
+                                           : 1;
   };
-  const DuelRules rules{.wins = [](const tune::Measurement& m) { return m.ratio >= 1.01; }, .confirmed = true};
-  const std::vector<DuelWinner> winners = winners_of_duels(measurer, {}, thread_candidates(of_four_threads()), rules);
-  CHECK(measurer.processes == 1);
+  Guard guard(measurer, 1, 300);
+  guard.set_several_threads(true);
+  const std::vector<DuelWinner> winners = guard.winners({}, thread_candidates(of_four_threads()), 100);
+  CHECK(measurer.processes == before + 1);
   REQUIRE(winners.size() == (in_another > 1));
   if (!winners.empty()) CHECK(winners[0].measurement.ratio == Approx(in_another).epsilon(0.01));
+}
+
+TEST_CASE("with several threads most of three processes decide about all choices", "[tune]") {
+  struct Case {
+    std::vector<double> speeds;  // of the processes, from the first
+    double ratio;
+    int processes;
+  };
+  const auto c = GENERATE(Case{{1.3, 1.2, 9}, 1.2, 2}, Case{{0.3, 0.9, 9}, 0.3, 2}, Case{{0.3, 1.4, 1.3}, 1.3, 3},
+                          Case{{1.4, 0.5, 0.8}, 0.5, 3});
+  tune::FakeMeasurer measurer;
+  const int before = measurer.processes;
+  measurer.speed = [&](const Decisions& d) { return has(d, kActive) ? c.speeds.at(measurer.processes - before) : 1; };
+  Guard guard(measurer, 1, 300);
+  guard.set_several_threads(true);
+  const tune::Measurement m = guard.check({kActive});
+  CHECK(m.ok());
+  CHECK(m.ratio == Approx(c.ratio).epsilon(0.01));
+  CHECK(measurer.processes - before + 1 == c.processes);
 }
 
 TEST_CASE("where no other way wins, and without a guard, threads work as XLA's do", "[tune]") {
