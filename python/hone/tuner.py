@@ -1,6 +1,7 @@
-"""Tuning and inspection with the program `hone`, from Python."""
+"""Tuning, optimising and inspection with the program `hone`, from Python."""
 
 import contextlib
+import dataclasses
 import json
 import os
 import re
@@ -19,7 +20,7 @@ from .machine import default_threads
 from .signature import Signature
 from .tuned import SIGNATURE_FILE, Tuned
 
-_PARAMETERS = ("budget", "weights", "threads", "seed", "db", "name", "output", "quiet", "build")
+_PARAMETERS = ("weights", "threads", "seed", "name", "output", "quiet", "build")
 
 
 def tune(
@@ -56,28 +57,79 @@ def tune(
 
     Progress is shown on standard error. Ctrl-C ends the search and returns the best program so far.
     """
-    known.check(options, known.TUNE, "hone.tune", _PARAMETERS)
+    known.check(options, known.TUNE, "hone.tune", [*_PARAMETERS, "budget", "db"])
+    given = {"budget": duration(budget), "seed": seed, "db": db, "quiet": quiet, **options}
     threads = threads or default_threads(options.get("engine"))
-    positions = _positions(weights, None if isinstance(program, (str, os.PathLike)) else len(example_args))
+    return _made("tune", _Program(program, example_args, weights, name), given, _Result(output, threads, build))
+
+
+def optimize(
+    program: Callable | str | Path,
+    *example_args: Any,
+    guard: float | str = 1,
+    weights: int | Sequence[int] | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    name: str | None = None,
+    output: str | Path | None = None,
+    quiet: bool = False,
+    build: str | Path | None = None,
+    **options: Any,
+) -> Tuned:
+    """Makes a program faster in seconds, without a search, and returns it as a function: models choose, and a duel with
+    default XLA decides whether the choices stay (`hone optimize`). Where nothing gains it is default XLA's program.
+
+    program, example_args, weights, threads, seed, name, output, quiet, build
+                  as for tune
+    guard         the longest duel, seconds or text like "2s"; 0: nothing is timed, and choices are only made on
+                  machines whose gains are known
+    options       further options of `hone optimize`: max_isa="avx2" is --max-isa avx2, no_layouts=True leaves layouts
+
+    With several threads, how they work is decided, too, which takes some seconds more. Ctrl-C ends it with an error.
+    """
+    known.check(options, known.OPTIMIZE, "hone.optimize", [*_PARAMETERS, "guard"])
+    given = {"guard": duration(guard) if guard else "0", "seed": seed, "quiet": quiet, **options}
+    what = _Program(program, example_args, weights, name)
+    return _made("optimize", what, given, _Result(output, threads or default_threads(None), build))
+
+
+@dataclasses.dataclass
+class _Program:
+    program: Callable | str | Path
+    example_args: tuple
+    weights: int | Sequence[int] | None
+    name: str | None
+
+
+@dataclasses.dataclass
+class _Result:
+    output: str | Path | None
+    threads: int
+    build: str | Path | None
+
+
+def _made(subcommand: str, what: _Program, given: dict[str, Any], result: _Result) -> Tuned:
+    """What a command of `hone` makes of a program, as a function. `given`: its options, by their names in Python."""
+    is_file = isinstance(what.program, (str, os.PathLike))
+    positions = _positions(what.weights, None if is_file else len(what.example_args))
     with contextlib.ExitStack() as stack:
         work = stack.enter_context(tempfile.TemporaryDirectory(prefix="hone-"))
-        path, signature, leaves = _as_file(program, example_args, positions, name, work)
-        folder = None if output else tempfile.mkdtemp(prefix="hone-")
+        path, signature, leaves = _as_file(what.program, what.example_args, positions, what.name, work)
+        folder = None if result.output else tempfile.mkdtemp(prefix="hone-")
         on_failure = stack.enter_context(contextlib.ExitStack())
         if folder:
             on_failure.callback(shutil.rmtree, folder)
-        package = Path(output or Path(folder) / f"{path.stem}.hone")
+        package = Path(result.output or Path(folder) / f"{path.stem}.hone")
         numbers = signature.weight_inputs() if signature else positions
         inputs = save_inputs(leaves, work) if leaves else None
-        given = {"output": package, "budget": duration(budget), "threads": threads, "seed": seed, "inputs": inputs}
-        given |= {"weights": list(numbers) or None, "db": db, "quiet": quiet, **options}
-        command.run(["tune", path, *command.options(given)], build)
+        own = {"output": package, "threads": result.threads, "inputs": inputs, "weights": list(numbers) or None}
+        command.run([subcommand, path, *command.options(own | given)], result.build)
         stored = signature.to_json() if signature else None
         if stored:
             (package / SIGNATURE_FILE).write_text(json.dumps(stored) + "\n")
-        tuned = Tuned(package, threads, build, signature, cache=not options.get("no_cache"))
-        if example_args and positions and (signature is None or leaves):
-            tuned.set_weights(*[example_args[position] for position in positions])
+        tuned = Tuned(package, result.threads, result.build, signature, cache=not given.get("no_cache"))
+        if what.example_args and positions and (signature is None or leaves):
+            tuned.set_weights(*[what.example_args[position] for position in positions])
         on_failure.pop_all()
         if folder:
             weakref.finalize(tuned, shutil.rmtree, folder, ignore_errors=True)

@@ -238,12 +238,14 @@ class Optimizer {
     if (all.ok() && guard_.gains(all))
       report_.check = all;
     else
-      for (OptimizedKernel& won : into) drop(won, "the program is not faster with it");
+      for (OptimizedKernel& won : into) drop(won, "the program is not faster with it", /*fails=*/!all.ok());
     report_.guarded = !applied().empty();
   }
 
-  void drop(OptimizedKernel& kernel, const std::string& why) {
-    spdlog::warn("{} keeps its default: {} {}", kernel.name, kernel.chosen, why);
+  // What fails is said at once; what is no faster is common, and in the report.
+  void drop(OptimizedKernel& kernel, const std::string& why, bool fails = true) {
+    spdlog::log(fails ? spdlog::level::warn : spdlog::level::debug, "{} keeps its default: {} {}", kernel.name,
+                kernel.chosen, why);
     give_up(kernel, why);
   }
 
@@ -300,7 +302,7 @@ class Optimizer {
     const tune::Measurement& m = report_.check;
     const std::string why = m.ok() ? fmt::format("the program is not faster with it ({:.3f})", m.ratio)
                                    : "the program does not pass with it, and no single kernel fails";
-    for (OptimizedKernel* choice : last_choices()) drop(*choice, why);
+    for (OptimizedKernel* choice : last_choices()) drop(*choice, why, /*fails=*/!m.ok());
   }
 
   void verify(const std::vector<Kernel>& kernels) {

@@ -47,7 +47,7 @@ def main():
     if inputs:
         with np.load(inputs) as arrays:
             answer["inputs"] = {name: [array.dtype.str, *array.shape] for name, array in arrays.items()}
-    if sys.argv[1] == "tune":
+    if sys.argv[1] in ("tune", "optimize"):
         with open(os.environ.get("FAKE_TUNES", os.devnull), "a") as file:
             file.write(f"{sys.argv[2]}\n")
         package = Path(value_of("--output"))

@@ -16,7 +16,7 @@ from fake_build import BUILD, MISSING_PRODUCT, FakeBuild, aligned, misaligned, s
 
 # isort: split
 import hone
-from hone import arrays, command, files, runtime
+from hone import arrays, command, files, machine, runtime
 
 
 def setUpModule():
@@ -155,6 +155,22 @@ class TestCommand(FakeBuild):
         self.assertEqual(tuned.speedup, 1.5)
         np.testing.assert_array_equal(tuned(self.x, self.w), 2 * self.x + 1)
 
+    def test_optimize_of_a_file(self):
+        with tempfile.NamedTemporaryFile(suffix=".hlo") as program:
+            tuned = hone.optimize(
+                program.name, self.x, self.w, weights=1, guard="2s", threads=3, no_layouts=True, build=self.build
+            )
+            default = hone.optimize(program.name, guard=0, build=self.build).report["arguments"]
+        given = tuned.report["arguments"]
+        self.assertEqual(given[0], "optimize")
+        for option, value in {"--guard": "2s", "--threads": "3", "--weights": "1"}.items():
+            self.assertEqual(given[given.index(option) + 1], value)
+        self.assertIn("--no-layouts", given)
+        self.assertNotIn("--budget", given)
+        np.testing.assert_array_equal(tuned(self.x, self.w), 2 * self.x + 1)
+        self.assertEqual(default[default.index("--guard") + 1], "0")
+        self.assertEqual(int(default[default.index("--threads") + 1]), machine.usable_cores("/"))
+
     def test_the_package_lives_as_long_as_its_function(self):
         with tempfile.NamedTemporaryFile(suffix=".hlo") as program:
             tuned = hone.tune(program.name, build=self.build)
@@ -274,6 +290,19 @@ class TestWeights(unittest.TestCase):
             self.assertIsInstance(result, tuple)
             np.testing.assert_allclose(result[0], expected[0], rtol=1e-4, atol=1e-4)
             np.testing.assert_allclose(result[1], expected[1])
+
+    def test_a_layer_in_seconds(self):
+        random = np.random.default_rng(2)
+        params = {"w": aligned(random.standard_normal((256, 128))), "b": aligned(random.standard_normal(128))}
+        x = aligned(random.standard_normal((4, 256)))
+
+        def layer(params, x):
+            return np.float32(2) * (x @ params["w"]) + params["b"]
+
+        fast = hone.optimize(layer, params, x, weights=0, quiet=True, build=BUILD)
+        self.assertTrue(fast.report["verified"])
+        for result in (fast(params, x), fast(None, x)):
+            np.testing.assert_allclose(result, layer(params, x), rtol=1e-4, atol=1e-4)
 
     def test_lower_precision_takes_weights_of_the_original(self):
         random = np.random.default_rng(3)

@@ -70,10 +70,14 @@ class ThePackage(unittest.TestCase):
 class TheOptions(FakeBuild):
     @unittest.skipIf(NO_PROGRAM, NO_PROGRAM)
     def test_are_those_of_the_command(self):
-        text = subprocess.run([BUILD / files.PROGRAM, "tune", "--help-all"], capture_output=True, text=True).stdout
-        given = {name.replace("-", "_") for name in re.findall(r"^ +(?:-\w,)?-?-?,?--([\w-]+)", text, re.MULTILINE)}
-        self.assertEqual(given, options.TUNE | options.OWN | options.UNSUITED)
+        def given(command):
+            text = subprocess.run([BUILD / files.PROGRAM, command, "--help-all"], capture_output=True, text=True).stdout
+            return {name.replace("-", "_") for name in re.findall(r"^ +(?:-\w,)?-?-?,?--([\w-]+)", text, re.MULTILINE)}
+
+        self.assertEqual(given("tune"), options.TUNE | options.OWN | options.UNSUITED)
         self.assertFalse(options.TUNE & (options.OWN | options.UNSUITED))
+        self.assertEqual(given("optimize"), options.OPTIMIZE | options.OPTIMIZE_OWN | options.OPTIMIZE_UNSUITED)
+        self.assertFalse(options.OPTIMIZE & (options.OPTIMIZE_OWN | options.OPTIMIZE_UNSUITED))
 
     def test_misspelt_ones_are_named_with_the_nearest(self):
         for wrong, near in {"stratgy": "strategy", "budgt": "budget", "weight": "weights"}.items():
@@ -81,6 +85,10 @@ class TheOptions(FakeBuild):
                 hone.tune("x.hlo", build=self.build, **{wrong: 3.0})
         with self.assertRaisesRegex(TypeError, "'zzyzx': 'hone tune --help' lists the options"):
             hone.tune("x.hlo", build=self.build, zzyzx=3.0)
+        with self.assertRaisesRegex(TypeError, "'zzyzx': 'hone optimize --help' lists the options"):
+            hone.optimize("x.hlo", build=self.build, zzyzx=3.0)
+        with self.assertRaisesRegex(TypeError, r"hone.optimize\(\).*'gard': did you mean 'guard'"):
+            hone.optimize("x.hlo", build=self.build, gard=3.0)
         with self.assertRaisesRegex(TypeError, r"hone.jit\(\).*'static_argnms': did you mean 'static_argnums'"):
             hone.jit(lambda x: x, static_argnms=0)
 
