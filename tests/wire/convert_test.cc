@@ -1,6 +1,10 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <span>
+#include <vector>
 
 #include "wire/client.h"
+#include "wire/reply.h"
 
 using namespace hone::wire;
 
@@ -35,6 +39,24 @@ TEST_CASE("stages are unchanged by conversion and determine the verdict on a fai
   CHECK(verdict_of(Stage::Codegen) == Verdict::CompileFailed);
   CHECK(verdict_of(Stage::Run) == Verdict::RunFailed);
   CHECK(verdict_of(Stage::None) == Verdict::RunFailed);
+}
+
+TEST_CASE("a message is refused where its numbers lie between addresses that they may have") {
+  ReplyT sent;
+  RunReplyT run;
+  run.times_ns = {1, 2, 3};
+  sent.body.Set(run);
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(Reply::Pack(builder, &sent));
+  const std::span<const uint8_t> message(builder.GetBufferPointer(), builder.GetSize());
+  std::vector<uint64_t> memory(message.size() / 8 + 2);
+  for (const int64_t offset : {0, 4}) {  // all lengths and offsets have 4 bytes
+    auto* at = reinterpret_cast<uint8_t*>(memory.data()) + offset;
+    std::copy(message.begin(), message.end(), at);
+    const auto read = decode_reply({at, message.size()});
+    REQUIRE(read.has_value() == (offset == 0));
+    if (read) CHECK(read->body.AsRunReply()->times_ns == run.times_ns);
+  }
 }
 
 TEST_CASE("invalid values in messages are refused") {
