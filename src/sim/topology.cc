@@ -226,6 +226,7 @@ size_t line_beyond_ascii(std::string_view text) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   size_t line = 1;
   std::string_view quote;  // ends the string that is being read
+  bool bare = false;       // in a number, date or bare key, where a quote begins no string
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     line += c == '\n';
@@ -239,11 +240,13 @@ size_t line_beyond_ascii(std::string_view text) {
       }
     } else if (c == '#') {
       i = std::min(text.find('\n', i), text.size()) - 1;
-    } else if (c == '"' || c == '\'') {
+    } else if ((c == '"' || c == '\'') && !bare) {
       quote = text.substr(i, text.substr(i, 3) == std::string(3, c) ? 3 : 1);
       i += quote.size() - 1;
     } else if (static_cast<unsigned char>(c) >= 0x80) {
       return line;
+    } else if (c != '[') {
+      bare = std::string_view(" \t\r\n=,{}]").find(c) == std::string_view::npos;
     }
   }
   return 0;

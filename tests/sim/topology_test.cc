@@ -97,6 +97,8 @@ TEST_CASE("letters beyond ASCII stand in strings and comments only", "[sim]") {
   }
   CHECK(refusal(text + "\n\u01a8") ==
         "not a TOML file: a letter that only strings and comments may have (t.toml line 13)");
+  // Of a number that goes wrong the library reads on, over quotes and all.
+  CHECK(refusal("name = -[\"gpu\u01e8\"\n" + text).ends_with("(t.toml line 1)"));
   CHECK(refusal("name = \"\"\"a\\\nb\"\"\"\n\u01a8").ends_with("(t.toml line 3)"));
   CHECK(refusal("name = \"x\" \u01a8\n" + text).starts_with("not a TOML file: a letter"));
 }
