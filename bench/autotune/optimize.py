@@ -18,6 +18,12 @@ KEYS = ("name", "words", "confirm", "seed", "run")
 SLOWER = 0.99
 
 
+def label(choice: dict) -> str:
+    if choice["transition"] == "threads":
+        return f"{choice['name']} {choice['chosen']} {choice['gain']:.3f}"
+    return choice["transition"]
+
+
 def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
     arguments = ["optimize", program.path, "--seed", row["seed"], "--quiet", *isa_words(options)]
     arguments += shlex.split(row["words"])
@@ -38,10 +44,8 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
             row["grouped"] = any(":groups" in c["name"] for c in answer["rewrites"] + answer["operations"])
             for field in ("kernels", "operations", "forms", "thread_options", "layouts"):
                 choices = answer.get(field, [])  # of thread_options none in versions before 2026-11-27
-                row[f"{field}_chosen"] = sorted({c["transition"] for c in choices if c["applied"]})
+                row[f"{field}_chosen"] = sorted({label(c) for c in choices if c["applied"]})
                 row[f"{field}_dropped"] = sorted({c["note"] for c in choices if "note" in c and not c["applied"]})
-            threads = [c for c in answer.get("thread_options", []) if c["applied"]]
-            row["thread_options_chosen"] = [f"{c['name']} {c['chosen']} {c['gain']:.3f}" for c in threads]
             if answer["applied"]:
                 duel = ["run", package, "--compare", "--budget", row["confirm"]]
                 row["duel"] = call_hone(options.hone, duel, 1800)

@@ -11,7 +11,6 @@ namespace {
 
 constexpr double kLeastGuardedGain = 1.01;
 constexpr double kClearGain = 1.05;  // less may be how memory is laid out in one process
-constexpr tune::Duel kOneRound{.min_rounds = 1, .max_rounds = 1, .budget_ms = 0, .precision = 1};
 // Ends early where the choices are surely slower.
 constexpr tune::Duel kGuard{.min_rounds = 4, .max_rounds = 200, .precision = 0.01, .abandon_ratio = 0.97};
 

@@ -9,11 +9,14 @@
 
 namespace hone::optimize {
 
+// No duel: what is compiled runs once, and its outputs are compared.
+inline constexpr tune::Duel kOneRound{.min_rounds = 1, .max_rounds = 1, .budget_ms = 0, .precision = 1};
+
 struct DuelCandidate {
   Decision decision;
   std::string kind;  // "layout", "threads"
   std::string default_value;
-  double margin = 0;  // predicted: the logarithm of the times' ratio; 0 where nothing is
+  double margin = 0;  // the predicted logarithm of the times' ratio; 0 without a prediction
 };
 
 // One that won, with its duel.
@@ -29,7 +32,7 @@ class Guard {
       : measurer_(measurer), seconds_(seconds), verify_limit_s_(verify_limit_s) {}
 
   bool on() const { return seconds_ > 0; }
-  // Of the program: on which core a thread is woken is settled with a process, so that one process says little.
+  // Of the program: how fast it is then differs from process to process, by up to a factor of four, so that one says little.
   void set_several_threads(bool several) { several_threads_ = several; }
 
   // Surely faster, by what another process may be off.

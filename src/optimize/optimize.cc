@@ -28,7 +28,6 @@ namespace hone::optimize {
 namespace {
 
 constexpr int kMostThreadDuels = 4;
-constexpr tune::Duel kOnce{.min_rounds = 1, .max_rounds = 1, .budget_ms = 0, .precision = 1};
 
 bool is_tiled(const Kernel& kernel, const std::string& option) {
   return option == kernel.default_value() ? !kernel.default_tile.empty() : !KernelOption::parse(option).tile.empty();
@@ -265,7 +264,7 @@ class Optimizer {
     for (size_t i = 0; i < kernels.size(); ++i) {
       OptimizedKernel& k = report_.kernels[i];
       if (!k.applied) continue;
-      const tune::Measurement m = measurer_.measure_kernel(kernels[i], k.chosen, kOnce);
+      const tune::Measurement m = measurer_.measure_kernel(kernels[i], k.chosen, kOneRound);
       // A kernel's outputs may be uninformative although the program's are not: that is no failure.
       if (!m.ok() && m.outcome != tune::Outcome::Unverified) drop(k, tune::outcome_name(m.outcome));
     }
@@ -277,7 +276,7 @@ class Optimizer {
       if (!o.applied) continue;
       const auto d =
           std::find_if(dimensions_.begin(), dimensions_.end(), [&](const Dimension& of) { return of.key == o.key; });
-      const tune::Measurement m = measurer_.measure_kernel(tune::operation_alone(*d, o.under), o.chosen, kOnce);
+      const tune::Measurement m = measurer_.measure_kernel(tune::operation_alone(*d, o.under), o.chosen, kOneRound);
       if (!m.ok() && m.outcome != tune::Outcome::Unverified) drop(o, tune::outcome_name(m.outcome));
     }
   }
