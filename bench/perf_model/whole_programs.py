@@ -4,9 +4,9 @@
     bench/perf_model/whole_programs.py [--split data/splits/random.txt] [--only NAME[,NAME]] [--out FILE]
 
 Each program of the split's test part is predicted and measured by default XLA on one thread. Columns: predicted over
-measured time with every kernel once for each place that it stands at, with all steps of loops, and with loops and cold
-inputs, which is what `hone predict` says; and the sum of kernels measured one by one, all warm. Finished rows are
-kept.
+measured time with every kernel once for each place that it stands at, with all steps of loops, with loops and cold
+inputs, and with copies, which is what `hone predict` says; and the sum of kernels measured one by one, all warm,
+without and with copies. Finished rows are kept.
 """
 
 import argparse
@@ -21,8 +21,10 @@ from harness import HoneError, call_hone, geometric_mean, isa_words, markdown_ta
 COLUMNS = {
     "each place once": lambda tune: sum(k["count"] * k["predicted_ns"] for k in tune["kernels"]),
     "loops": lambda tune: tune["predicted_warm_ns"],
-    "loops and cold inputs": lambda tune: tune["predicted_ns"],
+    "loops and cold inputs": lambda tune: tune["predicted_ns"] - tune["predicted_moved_ns"],
+    "and copies": lambda tune: tune["predicted_ns"],
     "kernels measured warm": lambda tune: tune["kernels_measured_ns"],
+    "measured warm, and copies": lambda tune: tune["kernels_measured_ns"] + tune["predicted_moved_ns"],
 }
 
 

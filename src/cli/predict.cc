@@ -193,11 +193,15 @@ json predict_program(const PredictCommand& c, Predictor& predictor, tune::Sessio
   }
   const tune::Target& target = session.target();
   const cost::ProgramTime time = cost::program_time(program, times, features::this_cpu(target.threads, target.max_isa));
+  json moved = json::array();
+  for (const Moved& each : program.moved) moved.push_back({{"bytes", each.bytes}, {"runs", each.runs}});
   json result = {{"program", session.name()},
                  {"model", predictor.name()},
                  {"kernels", rows},
                  {"predicted_ns", time.ns},
                  {"predicted_warm_ns", time.warm_ns},
+                 {"predicted_moved_ns", time.moved_ns},
+                 {"moved", moved},
                  {"cold_share", time.cold_share},
                  {"working_set_bytes", time.working_set_bytes},
                  {"unknown_loops", program.unknown_loops}};
@@ -269,6 +273,9 @@ void print_program(const json& r) {
                shown_ns(k, "predicted_ns"), shown_ns(k, "measured_ns"), k["fingerprint"].get<std::string>());
   fmt::print("  {:<36} {:>6} {:>12} {:>12}\n", "sum of kernels", "", shown_ns(r, "predicted_warm_ns"),
              shown_ns(r, "kernels_measured_ns"));
+  if (r["predicted_moved_ns"] > 0)
+    fmt::print("  {:<36} {:>6} {:>12}\n", "copies, and others that are no kernels", "",
+               shown_ns(r, "predicted_moved_ns"));
   fmt::print("  {:<36} {:>6} {:>12} {:>12}\n", "whole program", "", shown_ns(r, "predicted_ns"),
              shown_ns(r, "measured_ns"));
   if (r["cold_share"] > 0)

@@ -15,6 +15,10 @@ namespace {
 constexpr double kHandedOn = 0.1;  // of the bytes that kernels read and write without coming from outside
 constexpr double kWarmShare = 0.125;
 
+// Of a copy: its call, and bytes that it reads and writes. The median of 16 training programs whose loops copy what they carry, 64 KiB to
+// 8 MiB, is 90 bytes a nanosecond; those of memory are what copies of large arrays reach there.
+constexpr double kMoveNs = 20, kCacheBytesPerNs = 90, kMemoryBytesPerNs = 15;
+
 }  // namespace
 
 ColdModel ColdModel::open(const std::string& path, const features::Cpu& cpu) {
@@ -45,11 +49,21 @@ double cold_share(double working_set_bytes, const features::Cpu& cpu) {
   return std::clamp(std::log(working_set_bytes / (kWarmShare * cache)) / -std::log(kWarmShare), 0.0, 1.0);
 }
 
+double moved_ns(std::span<const Moved> moved, const features::Cpu& cpu) {
+  const auto cache = static_cast<double>(std::max(cpu.l3_bytes, cpu.l2_bytes));
+  double ns = 0;
+  for (const Moved& each : moved)
+    ns += each.runs * (kMoveNs + each.bytes / (each.bytes <= cache ? kCacheBytesPerNs : kMemoryBytesPerNs));
+  return ns;
+}
+
 ProgramTime program_time(const Lowered& program, std::span<const KernelTime> times, const features::Cpu& cpu) {
   if (times.size() != program.kernels.size()) throw InternalError("times of other kernels than the program's");
   ProgramTime out;
   out.working_set_bytes = working_set(program);
   out.cold_share = cold_share(out.working_set_bytes, cpu);
+  out.moved_ns = moved_ns(program.moved, cpu);
+  out.ns = out.moved_ns;
   for (size_t i = 0; i < times.size(); ++i) {
     const Kernel& kernel = program.kernels[i];
     out.warm_ns += kernel.runs * times[i].warm_ns;

@@ -36,7 +36,8 @@ struct KernelTime {
 
 struct ProgramTime {
   double ns = 0;
-  double warm_ns = 0;  // if everything stayed in the caches: the sum over kernels, as often as each runs
+  double warm_ns = 0;   // if everything stayed in the caches: the sum over kernels, as often as each runs
+  double moved_ns = 0;  // of what is no kernel: copies, above all of what loops carry
   double working_set_bytes = 0;
   double cold_share = 0;  // from 0 to 1: how much of the way from warm to cold its kernels are
 };
@@ -47,6 +48,9 @@ double working_set(const Lowered& program);
 
 // 0 up to an eighth of the last cache, 1 from all of it on, in proportion to the logarithm between them; 0 where its size is unknown.
 double cold_share(double working_set_bytes, const features::Cpu& cpu);
+
+// Of all that is no kernel, by the bytes that it reads and writes, and whether they fit into the last cache.
+double moved_ns(std::span<const Moved> moved, const features::Cpu& cpu);
 
 // `times` are of `program.kernels`. A kernel that a loop runs again and again is cold once at each place that it stands at.
 ProgramTime program_time(const Lowered& program, std::span<const KernelTime> times, const features::Cpu& cpu);

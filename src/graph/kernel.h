@@ -29,6 +29,13 @@ struct Kernel {
   const std::string& default_value() const { return dimension.options.at(dimension.default_option); }
 };
 
+// What instructions read and write that are no kernels: copies, sorts, library calls.
+struct Moved {
+  double bytes = 0;  // of one run
+  double runs = 0;   // in one run of the program, of all instructions that move as much
+  bool operator==(const Moved&) const = default;
+};
+
 struct Lowered {
   std::string fingerprint, hlo;
   int64_t instructions = 0;
@@ -36,6 +43,7 @@ struct Lowered {
   std::vector<Dimension> dimensions;    // of the whole program
   std::vector<std::string> of_weights;  // instructions that compute the same on every run: of declared weights alone
   double outside_bytes = 0;             // of parameters, constants and results
+  std::vector<Moved> moved;             // by all that is no kernel, fewest bytes first
   int unknown_loops = 0;                // whose number of steps XLA does not know: what is in them runs once
   Decisions unmatched;                  // of those lowered under: what nothing in the program was about
 };

@@ -46,6 +46,26 @@ TEST_CASE("a program's time counts each run of a loop, and its kernels cold once
   CHECK_THROWS_AS(program_time(program, {times.data(), 1}, kWideCpu), InternalError);
 }
 
+TEST_CASE("what is no kernel takes longer the farther its bytes are", "[cost]") {
+  const auto each_byte = [](double bytes, const features::Cpu& cpu) {
+    const std::vector<Moved> once = {{bytes, 1}}, twice = {{2 * bytes, 1}}, often = {{bytes, 50}};
+    CHECK(moved_ns(often, cpu) == Approx(50 * moved_ns(once, cpu)));
+    return (moved_ns(twice, cpu) - moved_ns(once, cpu)) / bytes;
+  };
+  CHECK(moved_ns({}, kWideCpu) == 0);
+  CHECK(each_byte(1e4, kWideCpu) == Approx(each_byte(4e6, kWideCpu)));
+  CHECK(each_byte(4e6, kWideCpu) < each_byte(4e8, kWideCpu));
+  CHECK(each_byte(1e4, {}) == Approx(each_byte(4e8, kWideCpu)));  // caches of unknown size hold nothing
+  Lowered program;
+  const double without = program_time(program, {}, kWideCpu).ns;
+  program.moved = {{4, 100}, {1 << 19, 20}};
+  const ProgramTime with = program_time(program, {}, kWideCpu);
+  CHECK(without == 0);
+  CHECK(with.ns == with.moved_ns);
+  CHECK(with.moved_ns == Approx(moved_ns(program.moved, kWideCpu)));
+  CHECK(with.warm_ns == 0);
+}
+
 TEST_CASE("the shipped model of cold kernels can be read, and no other", "[cost]") {
   const std::string models = HONE_SOURCE_DIR "/data/models/";
   CHECK_NOTHROW(ColdModel::open(models + "cold/seed-0.safetensors", kWideCpu));

@@ -68,6 +68,7 @@ Lowered lowered_of(const wire::LowerReplyT& reply) {
   for (const auto& dimension : reply.dimensions) lowered.dimensions.push_back(wire::from_wire(*dimension));
   lowered.outside_bytes = reply.outside_bytes;
   lowered.unknown_loops = reply.unknown_loops;
+  for (const auto& moved : reply.moved) lowered.moved.push_back({moved->bytes, moved->runs});
   lowered.of_weights = reply.of_weights;
   lowered.unmatched = wire::from_wire(reply.unmatched);
   return lowered;

@@ -1,6 +1,7 @@
 #include "decisions/instruction_runs.h"
 
 #include <algorithm>
+#include <map>
 
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -85,11 +86,20 @@ bool is_collective(Opcode opcode) {
          opcode == Opcode::kCollectiveBroadcast;
 }
 
-double moved_bytes(const xla::HloModule& module, const InstructionRuns& runs) {
-  double bytes = 0;
+std::vector<Moved> moved_in(const xla::HloModule& module, const InstructionRuns& runs) {
+  std::map<double, double> runs_by_bytes;
   for (const auto* computation : module.MakeNonfusionComputations())
     for (const auto* instruction : computation->instructions())
-      if (!moves_nothing(instruction->opcode())) bytes += runs.of(*instruction) * moved_by(*instruction);
+      if (!moves_nothing(instruction->opcode())) runs_by_bytes[moved_by(*instruction)] += runs.of(*instruction);
+  std::vector<Moved> moved;
+  for (const auto& [bytes, count] : runs_by_bytes)
+    if (count > 0) moved.push_back({bytes, count});
+  return moved;
+}
+
+double moved_bytes(const xla::HloModule& module, const InstructionRuns& runs) {
+  double bytes = 0;
+  for (const Moved& each : moved_in(module, runs)) bytes += each.bytes * each.runs;
   return bytes;
 }
 

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "graph/kernel.h"
 #include "xla/hlo/ir/hlo_module.h"
 
 namespace hone::xla_side {
@@ -19,7 +20,9 @@ InstructionRuns runs_of(const xla::HloModule& module);
 
 bool is_collective(xla::HloOpcode opcode);
 
-// Read and written in one run of the program by what is neither a kernel nor a collective: copies, sorts, library calls.
+// Read and written by what is neither a kernel nor a collective: copies, sorts, library calls; fewest bytes first.
+std::vector<Moved> moved_in(const xla::HloModule& module, const InstructionRuns& runs);
+// The same in one run of the program.
 double moved_bytes(const xla::HloModule& module, const InstructionRuns& runs);
 
 // Of each operand: whether it is a parameter or a constant of the entry computation, or such a value in another shape. A caller's

@@ -84,6 +84,11 @@ wire::LowerReplyT Handlers::lower(const wire::LowerRequestT& request) {
   const InstructionRuns runs = runs_of(*lowered.module);
   reply.outside_bytes = outside_bytes(*lowered.module);
   reply.unknown_loops = runs.unknown_loops;
+  for (const Moved& each : moved_in(*lowered.module, runs)) {
+    auto& moved = *reply.moved.emplace_back(std::make_unique<wire::MovedT>());
+    moved.bytes = each.bytes;
+    moved.runs = each.runs;
+  }
   KernelMemory& memory = described[{lowered.run.threads, target.max_isa, kMaxTiles, request.want_protos}];
   for (KernelInfo& kernel :
        distinct_kernels(*lowered.module, lowered.run.threads, kMaxTiles, request.want_protos, &memory))

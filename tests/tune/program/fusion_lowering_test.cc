@@ -101,6 +101,10 @@ ENTRY main {
   // The exponential reads all of its parameter, the dot what was computed.
   for (const Kernel& kernel : known.kernels) CHECK(kernel.outside_bytes <= 64 * 64 * 4);
   CHECK(known.outside_bytes >= 2 * 64 * 64 * 4);
+  // A product cannot be written over its operand: each step copies it back to where the loop expects it.
+  const Moved each_step{2 * 64 * 64 * 4, 7};
+  CHECK(std::count(known.moved.begin(), known.moved.end(), each_step) == 1);
+  CHECK(std::is_sorted(known.moved.begin(), known.moved.end(), [](auto& a, auto& b) { return a.bytes < b.bytes; }));
 }
 
 TEST_CASE("lowering without text finds the same kernels", "[tune]") {
