@@ -10,7 +10,7 @@ CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*
 # Set-up is several targets, and one at a time writes .venv.
 .NOTPARALLEL:
 
-.PHONY: form-gains varied-model fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout operation-model operation-rows order-policy go-policy go-moves setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz sanitize build train-tools demo test wheel bench corpus examples reference lint tidy format clean
+.PHONY: form-gains varied-kernels varied-model cross-layout fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout operation-model operation-rows order-policy go-policy go-moves setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz sanitize build train-tools demo test wheel bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -128,14 +128,31 @@ form-gains: setup-models setup-bench dataset
 	  --machine avx2=$(BUILD)/data/fusion/amd-epyc-2-cores-at-most-avx2 --tool $(BUILD)/bench_variants --rows-tool $(BUILD)/bench_kernel_rows \
 	  --hone $(BUILD)/hone --models data/models --work $(BUILD)/forms --out data/models/form-gains.json
 
-# Trains the trees that predict kernels of other layouts and forms (layouts in hone tune and hone optimize): a minute.
-varied-model: setup-bench dataset
+# Run times of kernels of other layouts and forms, for the trees that predict them.
+VARIED = $(BUILD)/data/fusion/* $(BUILD)/data/layout-kernels/amd* $(BUILD)/data/form-kernels/* $(BUILD)/data/layout-kernels/intel*
+ALGEBRA = $(BUILD)/data/algebra-kernels/*
+varied-kernels: setup-bench dataset
 	cmake --build $(BUILD) --target bench_kernel_rows
-	for name in layout form; do $(PYTHON) scripts/dataset.py unpack data/$$name-kernels.db.xz $(BUILD)/data/$$name-kernels.db && \
+	for name in layout form algebra; do $(PYTHON) scripts/dataset.py unpack data/$$name-kernels.db.xz $(BUILD)/data/$$name-kernels.db && \
 	  rm -rf $(BUILD)/data/$$name-kernels && $(BUILD)/hone collect export --db $(BUILD)/data/$$name-kernels.db --kind fusion --each-host \
 	    -o $(BUILD)/data/$$name-kernels || exit 1; done
-	$(PYTHON) scripts/train_kernels.py $(BUILD)/data/fusion/* $(BUILD)/data/layout-kernels/amd* $(BUILD)/data/form-kernels/* \
-	  $(BUILD)/data/layout-kernels/intel* $(SPLIT) --tool $(BUILD)/bench_kernel_rows --out data/models/varied/seed-0.safetensors
+
+# Trains the trees that predict kernels of other layouts and forms (layouts in hone tune and hone optimize): a minute.
+varied-model: varied-kernels
+	$(PYTHON) scripts/train_kernels.py $(VARIED) $(ALGEBRA) $(SPLIT) --drawn data/splits/drawn.txt --tool $(BUILD)/bench_kernel_rows \
+	  --out data/models/varied/seed-0.safetensors
+
+# The tables of docs/results/layouts.md in which each program is ranked by what was learnt from the others: 40 minutes on one core.
+cross-layout: varied-kernels train-tools
+	cmake --build $(BUILD) --target bench_layout_lowered
+	for name in layouts layouts-epyc layouts-short-axes; do $(PYTHON) scripts/dataset.py unpack data/$$name.db.xz $(BUILD)/data/$$name.db || exit 1; done
+	$(PYTHON) scripts/layout_data.py --hone $(BUILD)/hone export --db $(LAYOUTS).db --host "AMD EPYC, 2 cores" --out $(LAYOUTS)
+	$(PYTHON) bench/layout/short_axes.py $(BUILD)/layout/short-axes
+	{ $(CROSS) $(LAYOUTS) --database $(LAYOUTS).db --machine $(BUILD)/data/fusion/amd-epyc-2-cores --work $(BUILD)/layout/cross \
+	    --kernels $(VARIED) --drawn-kernels $(ALGEBRA) --drawn data/splits/drawn.txt \
+	    --unseen data/layouts-short-axes $(BUILD)/layout/short-axes --unseen-database $(BUILD)/data/layouts-short-axes.db && \
+	  $(CROSS) data/layouts --database $(BUILD)/data/layouts.db --machine $(BUILD)/data/fusion/intel-r-xeon-r-processor-2-cores \
+	    --work $(BUILD)/layout/cross-xeon --kernels $(VARIED); } >$(BUILD)/bench/cross-layout.md
 
 # The tables of docs/results/cost-model.md: trees for both splits, for unseen machines and for learning curves, half an hour on one core.
 tables-perf-model: setup-bench dataset
@@ -175,6 +192,7 @@ tables-code-model: setup-bench kernel-code
 # The tables of docs/results/layouts.md: trivial rankers, the shipped ones, networks of three seeds, ceilings: a quarter of an hour on one core,
 # to build/bench/layouts.md. The public files are in the corpus (CORPUS=FOLDER); without it their tables are left out.
 LAYOUTS = $(BUILD)/data/layouts-epyc
+CROSS = $(PYTHON) bench/layout/cross.py --hone $(BUILD)/hone
 TPU_FILES = $(CORPUS)/timxor+predict_ai_model_runtime_kaggle/data/npz
 TPU_TILES = $(CORPUS)/google-research-datasets+tpu_graphs/tpu_graphs/process_data/tensorflow_ops/testdata/op_tuning_data.pb
 TABLE = $(PYTHON) bench/layout/table.py --hone $(BUILD)/hone --models $(BUILD)/layout/models

@@ -127,6 +127,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("datasets", nargs="+", help="folders of hone collect export")
     parser.add_argument("--split", type=Path, required=True)
+    parser.add_argument("--drawn", type=Path, nargs="*", default=[], help="splits of drawn programs, which train, too")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--trees", type=int, default=500)
@@ -134,6 +135,8 @@ def main():
     parser.add_argument("--tool", default="build/bench_kernel_rows")
     arguments = parser.parse_args()
     parts = some_training(parts_of(arguments.split), arguments.share)
+    for drawn in arguments.drawn:
+        parts |= parts_of(drawn)
     rows, target, weight, task = training_part(arguments.datasets, arguments.tool, parts)
     settings = SETTINGS | OF_TASK[task] | {"seed": arguments.seed}
     model = xgboost.train(settings, xgboost.DMatrix(rows, target, weight=weight), arguments.trees, verbose_eval=False)
