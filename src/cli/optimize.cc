@@ -179,11 +179,11 @@ void add_note_of_gains(const char* what, const tune::Calibration& gains, const s
 
 // Null without a model of what layouts lead to.
 optimize::PredictedLayouts predicted_layouts(const OptimizeCommand& c, OpenedProgram& opened) {
-  const std::shared_ptr<tune::FusionModel> model =
-      tune::shipped_run_times(tune::kVariedModel, c.models, c.program->threads_used(), c.program->max_isa);
-  if (!model) return nullptr;
-  return [session = opened.session.get(), model](const Decisions& under) {
-    return tune::predict_layouts(*session, under, *model, kLayoutsSeconds);
+  const auto models = std::make_shared<const tune::VariedModels>(
+      tune::shipped_varied_models(c.models, c.program->threads_used(), c.program->max_isa));
+  if (models->empty()) return nullptr;
+  return [session = opened.session.get(), models](const Decisions& under) {
+    return tune::predict_layouts(*session, under, *models, kLayoutsSeconds);
   };
 }
 

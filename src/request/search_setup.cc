@@ -18,7 +18,6 @@
 #include "passorder/pass_walk.h"
 #include "request/database_file.h"
 #include "tune/program/outer_search.h"
-#include "tune/program/predicted_layouts.h"
 
 namespace hone::request {
 
@@ -158,11 +157,11 @@ std::vector<tune::Alternative> SearchSetup::layouts(const Decisions& under) {
 
 std::vector<tune::Alternative> SearchSetup::predicted_layouts(const Decisions& under) {
   const auto& target = opened_.session->target();
-  if (!varied_) varied_ = tune::shipped_run_times(tune::kVariedModel, options_.models, target.threads, target.max_isa);
+  if (varied_.empty()) varied_ = tune::shipped_varied_models(options_.models, target.threads, target.max_isa);
   const double seconds = std::clamp(kLayoutShare * budget_s_, 0.5, 10.0);
   std::vector<tune::Alternative> alternatives;
   for (const tune::PredictedLayout& layout :
-       tune::in_turns(tune::predict_layouts(*opened_.session, under, *varied_, seconds), kMostPredictedLayouts))
+       tune::in_turns(tune::predict_layouts(*opened_.session, under, varied_, seconds), kMostPredictedLayouts))
     alternatives.push_back({"layout of " + layout.decision.key, {layout.decision}});
   return alternatives;
 }

@@ -12,6 +12,7 @@
 #include "request/program.h"
 #include "tune/kernel/adaption.h"
 #include "tune/kernel/transfer.h"
+#include "tune/program/predicted_layouts.h"
 #include "tune/program/program_tuner.h"
 
 namespace hone::request {
@@ -56,8 +57,8 @@ class SearchSetup {
   std::optional<tune::Transfer> transfer_;
   std::unique_ptr<tune::Adaption> adaption_;
   std::unique_ptr<tune::AdaptedRanker> adapted_;
-  std::unique_ptr<tune::FusionModel> varied_;  // run times of kernels that other layouts lead to
-  int similar_ = 0, asked_ = 0;                // kernels with a winner among similar ones; kernels searched
+  tune::VariedModels varied_;    // run times of kernels that other layouts lead to
+  int similar_ = 0, asked_ = 0;  // kernels with a winner among similar ones; kernels searched
 };
 
 }  // namespace hone::request

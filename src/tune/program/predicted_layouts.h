@@ -3,7 +3,8 @@
 #pragma once
 
 #include <functional>
-#include <optional>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "data/layout_space.h"
@@ -16,14 +17,20 @@ namespace hone::tune {
 // order layouts no better than chance.
 inline constexpr char kVariedModel[] = "varied";
 
+// Each of them by itself: the same trees, learnt from other kernels, see a gain in other layouts, and a duel decides.
+using VariedModels = std::vector<std::unique_ptr<FusionModel>>;
+// Those that come with Hone, or are in `models`, for this machine; none where there are none. Throws the errors of opening them.
+VariedModels shipped_varied_models(const std::string& models, int threads, const std::string& max_isa);
+
 struct PredictedLayout {
   Decision decision;  // one instruction's
-  double margin = 0;  // above 0: the logarithm of the predicted times' ratio, without over with it
-  int place = 0;      // among single_layouts()
+  double margin =
+      0;  // above 0: the logarithm of the predicted times' ratio, without over with it; the largest of all models
+  int place = 0;  // among single_layouts()
 };
 
-// ns of a run of the program with these layouts; nothing where it cannot be lowered or predicted.
-using PredictLayouts = std::function<std::optional<double>(const Decisions& layouts)>;
+// ns of a run of the program with these layouts, by each model; nothing where it cannot be lowered or predicted.
+using PredictLayouts = std::function<std::vector<double>(const Decisions& layouts)>;
 
 // Every option of every instruction: the instructions that move most bytes first, the first option of each before the second of any.
 std::vector<Decision> single_layouts(const std::vector<Dimension>& dimensions);
@@ -39,9 +46,9 @@ struct LayoutPredictions {
 std::vector<PredictedLayout> predict_layouts(const LayoutSpace& layouts, const PredictLayouts& predict,
                                              const LayoutPredictions& options);
 
-// The same of the loaded program under `base`: its time is the sum over its kernels by the model. At most 256 layouts, of large programs
+// The same of the loaded program under `base`: its time is the sum over its kernels by each model. At most 256 layouts, of large programs
 // fewer. Throws Error where the layouts of the program cannot be listed.
-std::vector<PredictedLayout> predict_layouts(Session& session, const Decisions& base, FusionModel& model,
+std::vector<PredictedLayout> predict_layouts(Session& session, const Decisions& base, const VariedModels& models,
                                              double budget_s);
 
 // At most `most` of them in the order to measure them: the best predicted and the one that moves most bytes by turns, since of the layouts

@@ -143,12 +143,11 @@ ENTRY main {
 }
 
 TEST_CASE("layouts by predicted times of the real XLA", "[tune]") {
-  const std::string weights = cost::shipped_model(kVariedModel);
-  if (no_worker() || weights.empty()) return;
+  const VariedModels models = shipped_varied_models("", /*threads=*/1, "");
+  if (no_worker() || models.empty()) return;
   Session session(with_worker());
   session.load(kProgram, "small");
-  const auto model = open_fusion_model(weights, features::this_cpu(1));
-  const std::vector<PredictedLayout> found = predict_layouts(session, {}, *model, /*budget_s=*/20);
+  const std::vector<PredictedLayout> found = predict_layouts(session, {}, models, /*budget_s=*/20);
   REQUIRE_FALSE(found.empty());
   CHECK(std::is_sorted(found.begin(), found.end(), [](auto& a, auto& b) { return a.margin > b.margin; }));
   for (const PredictedLayout& layout : found) CHECK(layout.decision.kind == DecisionKind::Layout);

@@ -19,10 +19,10 @@ LayoutSpace two_instructions() {
 
 // By the text of the decisions; 100 where it has none.
 PredictLayouts predicted_as(std::map<std::string, double> ns, std::vector<std::string>& asked) {
-  return [ns = std::move(ns), &asked](const Decisions& layouts) -> std::optional<double> {
+  return [ns = std::move(ns), &asked](const Decisions& layouts) {
     asked.push_back(to_text(layouts));
     const auto found = ns.find(to_text(layouts));
-    return found == ns.end() ? 100 : found->second;
+    return std::vector<double>{found == ns.end() ? 100 : found->second};
   };
 }
 
@@ -52,12 +52,27 @@ TEST_CASE("layouts that lead to the same predicted time count once", "[tune]") {
   CHECK(predict_layouts(two_instructions(), predict, LayoutPredictions{}).size() == 1);
 }
 
+TEST_CASE("a layout has the largest gain that any model sees", "[tune]") {
+  const std::map<std::string, std::vector<double>> ns = {{"layout once=0,1/-/-", {110, 150}},
+                                                         {"layout in a loop=-/0,1/-", {90, 250}},
+                                                         {"layout once=-/0,1/-", {100, 200}}};
+  const auto predict = [&](const Decisions& layouts) {
+    const auto found = ns.find(to_text(layouts));
+    return found == ns.end() ? std::vector<double>{100, 200} : found->second;
+  };
+  const std::vector<PredictedLayout> found = predict_layouts(two_instructions(), predict, LayoutPredictions{});
+  REQUIRE(found.size() == 2);  // the third leads to the same times as none
+  CHECK(found[0].decision == Decision{DecisionKind::Layout, "once", "0,1/-/-"});
+  CHECK(found[0].margin == Approx(std::log(200.0 / 150)));
+  CHECK(found[1].margin == Approx(std::log(100.0 / 90)));
+}
+
 TEST_CASE("nothing is predicted after a stop, or where the program cannot be", "[tune]") {
   std::vector<std::string> asked;
   const auto predict = predicted_as({{"layout once=0,1/-/-", 50}}, asked);
   CHECK(predict_layouts(two_instructions(), predict, {.should_stop = [] { return true; }}).empty());
   CHECK(asked.size() == 1);
-  const auto never = [](const Decisions&) { return std::optional<double>(); };
+  const auto never = [](const Decisions&) { return std::vector<double>(); };
   CHECK(predict_layouts(two_instructions(), never, LayoutPredictions{}).empty());
 }
 
