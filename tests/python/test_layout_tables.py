@@ -1,15 +1,21 @@
-"""The statistics of bench/layout/table.py: ties, slowdowns, bootstraps, simple rankers, simulated repetitions."""
+"""The statistics of bench/layout/table.py: ties, slowdowns, bootstraps, simple rankers, simulated repetitions; and that
+no ranker of cross.py learns from what it ranks."""
 
+import json
+import random
 import sqlite3
 import sys
 import tempfile
+import types
 import unittest
 from pathlib import Path
 
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "bench" / "layout")]
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "bench" / "layout"), str(ROOT / "scripts")]
+import cross  # noqa: E402
+import drawn_programs  # noqa: E402
 import hand_features  # noqa: E402
 import scoring  # noqa: E402
 from ranking_table import Table  # noqa: E402
@@ -104,6 +110,42 @@ class Repetitions(unittest.TestCase):
         self.assertEqual(first[0], second[0])  # the default and the exact one do not move
         self.assertNotEqual(first[2], second[2])
         self.assertIsNone(repeats.simulated([Ranked("other", [5, 6])], 1)[0][0])
+
+
+class LearntFromTheOthers(unittest.TestCase):
+    def test_every_program_is_in_one_fold(self):
+        names = [f"program_{i}" for i in range(20)]
+        folds = cross.folds_of(names, 6)
+        self.assertEqual(sorted(folds), sorted(names))
+        self.assertEqual(set(folds.values()), set(range(6)))
+        self.assertEqual(folds, cross.folds_of(names[::-1], 6))  # whichever machine measured them
+
+    def test_trees_of_a_fold_have_not_seen_its_models(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = Path(folder)
+            rows = [{"name": f"{model}_b{batch}", "model": model} for model in ("gcn", "gat") for batch in (1, 8)]
+            (folder / "programs.json").write_text(json.dumps(rows))
+            (folder / "split.txt").write_text("".join(f"train\t{row['name']}\n" for row in rows))
+            (folder / "drawn.txt").write_text("train\tdrawn_0\n")
+            options = types.SimpleNamespace(
+                list=folder / "programs.json", split=folder / "split.txt", drawn=[folder / "drawn.txt"], work=folder
+            )
+            kernels = cross.Kernels(options, {"gcn_b1": 0, "gat_b8": 1})
+            learnt = {fold: set(cross.parts_of(kernels.split(fold))) for fold in (0, 1, cross.ALL)}
+        self.assertEqual(learnt[0], {"gat_b1", "gat_b8", "drawn_0"})
+        self.assertEqual(learnt[1], {"gcn_b1", "gcn_b8", "drawn_0"})
+        self.assertEqual(learnt[cross.ALL], learnt[0] | learnt[1])
+
+
+class DrawnPrograms(unittest.TestCase):
+    def test_they_run_and_are_drawn_alike(self):
+        for number in range(12):
+            name = f"drawn_algebra_0_{number:03}"
+            function, shapes = drawn_programs.program(random.Random(name))
+            self.assertEqual(shapes, drawn_programs.program(random.Random(name))[1])
+            result = np.asarray(function(*(np.full(shape, 0.5, np.float32) for shape in shapes)))
+            self.assertEqual(result.dtype, np.float32)
+            self.assertTrue(0 < result.size <= drawn_programs.MOST_ELEMENTS, name)
 
 
 if __name__ == "__main__":
