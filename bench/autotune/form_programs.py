@@ -7,17 +7,19 @@ are never used for training or testing.
 """
 
 import argparse
-import json
 import os
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 os.environ["JAX_PLATFORMS"] = "cpu"
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax_programs import write_programs
 
 BEFORE = (lambda x: x, lambda x: x * 2 + 1, jnp.tanh, lambda x: x * x, jnp.abs)
 AFTER = (lambda x: x, lambda x: x * 0.5 - 1, jnp.abs, lambda x: jnp.exp(-jnp.abs(x)))
@@ -179,18 +181,12 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=24, help="programs of each family")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
-    manifest = []
+    programs = []
     for family in FAMILIES:
         for number in range(arguments.count):
             name = f"drawn_{family.__name__}_{number:02}"
-            function, shapes = family(random.Random(f"{arguments.seed} {name}"))
-            function.__name__ = name
-            specs = [jax.ShapeDtypeStruct(size, jnp.float32) for size in shapes]
-            (arguments.folder / f"{name}.mlir").write_text(jax.jit(function).lower(*specs).as_text())
-            manifest.append({"name": name, "file": f"{name}.mlir", "family": family.__name__})
-    (arguments.folder / "programs.json").write_text(json.dumps(manifest, indent=1) + "\n")
-    print(f"{len(manifest)} programs in {arguments.folder}")
+            programs.append((name, family.__name__, *family(random.Random(f"{arguments.seed} {name}"))))
+    write_programs(arguments.folder, programs)
 
 
 if __name__ == "__main__":

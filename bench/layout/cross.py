@@ -63,17 +63,11 @@ class Kernels:
         if not folder.exists():
             with tempfile.TemporaryDirectory(dir=self.options.work) as scratch:
                 command = [sys.executable, ROOT / "scripts" / "train_kernels.py", *folders, "--split", self.split(fold)]
-                command += [
-                    "--seed",
-                    seed,
-                    "--tool",
-                    self.options.rows_tool,
-                    "--out",
-                    f"{scratch}/seed-{seed}.safetensors",
-                ]
+                weights = Path(scratch, f"seed-{seed}.safetensors")
+                command += ["--seed", seed, "--tool", self.options.rows_tool, "--out", weights]
                 subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL)
                 folder.mkdir()
-                Path(scratch, f"seed-{seed}.safetensors").rename(folder / f"seed-{seed}.safetensors")
+                weights.rename(folder / weights.name)
         return folder
 
     def scores(self, label, folders, fold, seed, graph, programs, data):
@@ -83,7 +77,7 @@ class Kernels:
             program = next(programs.glob(f"{graph.name}.mlir*"))
             model = self.trained(label, folders, fold, seed)
             command = [self.options.tool, program, data / f"{graph.name}.npz", self.options.machine, model]
-            done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
+            done = subprocess.run(list(map(str, command)), check=True, stdout=subprocess.PIPE, text=True)
             file.write_text(done.stdout)
         known = {}
         for line in file.read_text().splitlines():
@@ -93,29 +87,28 @@ class Kernels:
         return None if any(value is None for value in values) else np.array(values)
 
 
-def network(options, data, folds, fold, seed):
+def network(options, folds, fold, seed):
     """TGraph that learnt from the other folds."""
     split = options.work / f"layouts-{fold}.txt"
     lines = [f"{'test' if of == fold else 'train'}\t{name}\n" for name, of in folds.items()]
     split.write_text("".join(lines) + ("test\tnone of them\n" if fold == ALL else ""))  # there must be a test part
     options.models = options.work
     words = f"{table.OWN_TRAINING} --split {split}"
-    return table.trained(options, data, f"tgraph-{fold}", seed, words)
+    return table.trained(options, options.data, f"tgraph-{fold}", seed, words)
 
 
-def judged(options, graphs, data, programs, learn, kernels, networks):
+def judged(options, graphs, data, programs, learn, kernels):
     """A table of `graphs`; learn(graph) says from which fold's others, and which graphs, its rankers learn."""
     rows = Table(graphs)
     found = {}
     for fold in dict.fromkeys(learn(graph)[0] for graph in graphs):
         of_fold = [graph for graph in graphs if learn(graph)[0] == fold]
-        trivial = table.trivial(of_fold, learn(of_fold[0])[1], options.seeds)
-        if networks:
-            paths = [data / f"{graph.name}.npz" for graph in of_fold]
-            weights = [network(options, options.data, kernels.folds, fold, seed) for seed in options.seeds]
-            places = [table.ranks_by_hone(options, paths, each) for each in weights]
-            trivial["tgraph-code"] = [[each[graph.name] for graph in of_fold] for each in places]
-        for label, scores in trivial.items():
+        learnt = table.trivial(of_fold, learn(of_fold[0])[1], options.seeds)
+        paths = [data / f"{graph.name}.npz" for graph in of_fold]
+        weights = [network(options, kernels.folds, fold, seed) for seed in options.seeds]
+        places = [table.ranks_by_hone(options, paths, each) for each in weights]
+        learnt["tgraph-code"] = [[each[graph.name] for graph in of_fold] for each in places]
+        for label, scores in learnt.items():
             for graph, each in zip(of_fold, zip(*scores, strict=True), strict=True):
                 found.setdefault(label, {})[graph.name] = each
     for label, scores in found.items():
@@ -171,12 +164,12 @@ def main():
     def of_others(graph):
         return folds[graph.name], [other for other in graphs if folds[other.name] != folds[graph.name]]
 
-    rows = judged(options, graphs, options.data, options.programs, of_others, kernels, networks=True)
+    rows = judged(options, graphs, options.data, options.programs, of_others, kernels)
     show(rows, f"{len(graphs)} programs, each by what was learnt from the others", graphs, options.database)
     if options.unseen:
         layouts, programs = options.unseen
         unseen = graphs_of(layouts)
-        rows = judged(options, unseen, layouts, programs, lambda graph: (ALL, graphs), kernels, networks=True)
+        rows = judged(options, unseen, layouts, programs, lambda graph: (ALL, graphs), kernels)
         show(rows, f"{len(unseen)} programs that nothing learns from", unseen, options.unseen_database)
 
 

@@ -10,21 +10,24 @@ programs repeat them in a loop. All are training programs: none resembles anothe
 """
 
 import argparse
-import json
 import math
 import os
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 os.environ["JAX_PLATFORMS"] = "cpu"
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax_programs import write_programs
 
 MOST_ELEMENTS = 2**19
 MOST_PRODUCTS = 2**25
+MOST_TRIES = 200  # to add an operation: one that does not fit adds none
 SIDES = ((2, 9), (2, 9), (9, 65), (65, 513), (513, 16385))  # least and less than, of axes that are drawn alike
 
 Axes = tuple[str, ...]
@@ -60,12 +63,10 @@ class Drawing:
         self.inputs = list(self.arrays)
         self.operations: list[Operation] = []
 
-    def add(self, axes: Axes, operation: Operation) -> bool:
-        if elements(self.sizes, axes) > MOST_ELEMENTS:
-            return False
-        self.arrays.append(axes)
-        self.operations.append(operation)
-        return True
+    def add(self, axes: Axes, operation: Operation) -> None:
+        if elements(self.sizes, axes) <= MOST_ELEMENTS:
+            self.arrays.append(axes)
+            self.operations.append(operation)
 
     def pick(self, axes_least: int = 1) -> int | None:
         """One of the arrays, a late one rather than an early one."""
@@ -73,18 +74,18 @@ class Drawing:
         return self.draw.choices(wide, [1 + i for i in wide])[0] if wide else None
 
 
-def contract(drawing: Drawing) -> bool:
+def contract(drawing: Drawing) -> None:
     draw, i, j = drawing.draw, drawing.pick(), drawing.pick()
     left, right = drawing.arrays[i], drawing.arrays[j]
     shared = set(left) & set(right)
     if i == j or not shared or elements(drawing.sizes, set(left) | set(right)) > MOST_PRODUCTS:
-        return False
+        return
     summed = some(draw, shared, 1, len(shared))
     axes = tuple(dict.fromkeys(axis for axis in left + right if axis not in summed))
     axes = axes if draw.random() < 0.6 else some(draw, axes, len(axes), len(axes))
     equation = f"{''.join(left)},{''.join(right)}->{''.join(axes)}"
     scale = elements(drawing.sizes, summed) ** -0.5
-    return drawing.add(axes, lambda arrays: jnp.einsum(equation, arrays[i], arrays[j]) * scale)
+    drawing.add(axes, lambda arrays: jnp.einsum(equation, arrays[i], arrays[j]) * scale)
 
 
 def spread(array: jnp.ndarray, axes: Axes, to: Axes) -> jnp.ndarray:
@@ -93,27 +94,26 @@ def spread(array: jnp.ndarray, axes: Axes, to: Axes) -> jnp.ndarray:
     return array.reshape([array.shape[[a for a in to if a in axes].index(axis)] if axis in axes else 1 for axis in to])
 
 
-def combine(drawing: Drawing) -> bool:
+def combine(drawing: Drawing) -> None:
     draw, i, j = drawing.draw, drawing.pick(), drawing.pick()
     left, right = drawing.arrays[i], drawing.arrays[j]
     axes = tuple(dict.fromkeys(left + right))
     binary = draw.choice((jnp.add, jnp.subtract, jnp.multiply, jnp.maximum, lambda x, y: (x - y) ** 2))
-    return i != j and drawing.add(
-        axes, lambda arrays: binary(spread(arrays[i], left, axes), spread(arrays[j], right, axes))
-    )
+    if i != j:
+        drawing.add(axes, lambda arrays: binary(spread(arrays[i], left, axes), spread(arrays[j], right, axes)))
 
 
-def reduce(drawing: Drawing) -> bool:
+def reduce(drawing: Drawing) -> None:
     draw, i = drawing.draw, drawing.pick(2)
     if i is None:
-        return False
+        return
     axes = drawing.arrays[i]
     axis, function = draw.randrange(len(axes)), draw.choice((jnp.sum, jnp.sum, jnp.max, jnp.mean))
     scale = drawing.sizes[axes[axis]] ** -0.5 if function is jnp.sum else 1.0
-    return drawing.add(axes[:axis] + axes[axis + 1 :], lambda arrays: function(arrays[i], axis) * scale)
+    drawing.add(axes[:axis] + axes[axis + 1 :], lambda arrays: function(arrays[i], axis) * scale)
 
 
-def along(drawing: Drawing) -> bool:
+def along(drawing: Drawing) -> None:
     """Softmax, shifts and differences along one axis."""
     draw, i = drawing.draw, drawing.pick()
     axes = drawing.arrays[i]
@@ -126,22 +126,22 @@ def along(drawing: Drawing) -> bool:
             lambda x: x - x.mean(axis, keepdims=True),
         )
     )
-    return drawing.add(axes, lambda arrays: function(arrays[i]))
+    drawing.add(axes, lambda arrays: function(arrays[i]))
 
 
-def single(drawing: Drawing) -> bool:
+def single(drawing: Drawing) -> None:
     draw, i = drawing.draw, drawing.pick()
     function = draw.choice((jnp.tanh, lambda x: jnp.exp(-jnp.abs(x)), jnp.square, lambda x: lax.rsqrt(x * x + 1)))
-    return drawing.add(drawing.arrays[i], lambda arrays: function(arrays[i]))
+    drawing.add(drawing.arrays[i], lambda arrays: function(arrays[i]))
 
 
-def transpose(drawing: Drawing) -> bool:
+def transpose(drawing: Drawing) -> None:
     i = drawing.pick(2)
     if i is None:
-        return False
+        return
     axes = drawing.arrays[i]
     order = drawing.draw.sample(range(len(axes)), len(axes))
-    return drawing.add(tuple(axes[axis] for axis in order), lambda arrays: arrays[i].transpose(order))
+    drawing.add(tuple(axes[axis] for axis in order), lambda arrays: arrays[i].transpose(order))
 
 
 def all_of(arrays: list, operations: list[Operation]) -> list:
@@ -152,9 +152,11 @@ def all_of(arrays: list, operations: list[Operation]) -> list:
 
 def program(draw: random.Random) -> tuple[Callable, list[tuple[int, ...]]]:
     drawing = Drawing(draw)
-    count, tries = draw.randint(4, 12), 0
-    while len(drawing.operations) < count and tries < 200:
-        tries += draw.choice((contract, contract, combine, combine, reduce, along, single, transpose))(drawing) or 1
+    count = draw.randint(4, 12)
+    for _ in range(MOST_TRIES):
+        if len(drawing.operations) == count:
+            break
+        draw.choice((contract, contract, combine, combine, reduce, along, single, transpose))(drawing)
     shapes = [tuple(drawing.sizes[axis] for axis in axes) for axes in drawing.inputs]
     steps = draw.choice((1, 1, 2, 3, 5, 8))
     state, last = drawing.inputs[0], drawing.arrays[-1]
@@ -179,18 +181,9 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
-    manifest = []
-    for number in range(arguments.count):
-        name = f"drawn_algebra_{arguments.seed}_{number:03}"
-        function, shapes = program(random.Random(name))
-        function.__name__ = name
-        specs = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
-        (arguments.folder / f"{name}.mlir").write_text(jax.jit(function).lower(*specs).as_text())
-        manifest.append({"name": name, "file": f"{name}.mlir", "family": "drawn algebra"})
-    (arguments.folder / "programs.json").write_text(json.dumps(manifest, indent=1) + "\n")
-    (arguments.folder / "split.txt").write_text("".join(f"train\t{row['name']}\n" for row in manifest))
-    print(f"{len(manifest)} programs in {arguments.folder}")
+    names = (f"drawn_algebra_{arguments.seed}_{number:03}" for number in range(arguments.count))
+    programs = ((name, "drawn algebra", *program(random.Random(name))) for name in names)
+    write_programs(arguments.folder, programs, part="train")
 
 
 if __name__ == "__main__":

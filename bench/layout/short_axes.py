@@ -10,15 +10,17 @@ They were written down before any of them was run, and no model is trained on th
 """
 
 import argparse
-import json
 import os
+import sys
 from pathlib import Path
 
 os.environ["JAX_PLATFORMS"] = "cpu"
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax_programs import write_programs
 
 
 def repeated(steps, step, state):
@@ -255,16 +257,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     arguments = parser.parse_args()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
-    manifest = []
-    for function, *shapes in PROGRAMS:
-        name = function.__name__
-        specs = [jax.ShapeDtypeStruct(shape, f32) for shape in shapes]
-        (arguments.folder / f"{name}.mlir").write_text(jax.jit(function).lower(*specs).as_text())
-        manifest.append({"name": name, "file": f"{name}.mlir", "family": "short axes"})
-    (arguments.folder / "programs.json").write_text(json.dumps(manifest, indent=1) + "\n")
-    (arguments.folder / "split.txt").write_text("".join(f"test\t{row['name']}\n" for row in manifest))
-    print(f"{len(manifest)} programs in {arguments.folder}")
+    programs = ((function.__name__, "short axes", function, shapes) for function, *shapes in PROGRAMS)
+    write_programs(arguments.folder, programs, part="test")
 
 
 if __name__ == "__main__":

@@ -274,7 +274,7 @@ void print_program(const json& r) {
   fmt::print("  {:<36} {:>6} {:>12} {:>12}\n", "sum of kernels", "", shown_ns(r, "predicted_warm_ns"),
              shown_ns(r, "kernels_measured_ns"));
   if (r["predicted_moved_ns"] > 0)
-    fmt::print("  {:<36} {:>6} {:>12}\n", "copies, and others that are no kernels", "",
+    fmt::print("  {:<36} {:>6} {:>12}\n", "copies, sorts and calls of libraries", "",
                shown_ns(r, "predicted_moved_ns"));
   fmt::print("  {:<36} {:>6} {:>12} {:>12}\n", "whole program", "", shown_ns(r, "predicted_ns"),
              shown_ns(r, "measured_ns"));

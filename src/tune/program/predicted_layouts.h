@@ -25,7 +25,7 @@ VariedModels shipped_varied_models(const std::string& models, int threads, const
 struct PredictedLayout {
   Decision decision;  // one instruction's
   double margin =
-      0;  // above 0: the logarithm of the predicted times' ratio, without over with it; the largest of all models
+      0;          // of the predicted times without over with it the logarithm: that of the model which sees most gain
   int place = 0;  // among single_layouts()
 };
 

@@ -5,9 +5,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "cost/shipped.h"
 #include "data/layout_space.h"
-#include "features/cpu.h"
 #include "graph/layout_choice.h"
 #include "tests/tune/real_worker.h"
 #include "tune/program/predicted_layouts.h"
