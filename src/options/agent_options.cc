@@ -37,6 +37,8 @@ void AgentOptions::validate() const {
   require(steps >= 1, "steps", "must be at least 1");
   require(environments >= 1 && environments <= 1024, "environments", "must be 1 to 1024");
   require(threads >= 1 && threads <= 1024, "threads", "must be 1 to 1024");
+  require(matmul_precision == "highest" || matmul_precision == "medium", "matmul_precision",
+          "must be highest or medium");
   require(policy == "mlp" || policy == "gnn", "policy", "must be mlp or gnn");
   // TRPO differentiates twice and DQN keeps a million observations; graphs allow neither.
   require(policy == "mlp" || (agent != "dqn" && agent != "trpo"), "policy", "gnn does not work with dqn and trpo");

@@ -1,5 +1,7 @@
 #include "learn/agents/agent_run.h"
 
+#include <ATen/Context.h>
+
 #include <filesystem>
 
 #include "base/error.h"
@@ -48,6 +50,19 @@ std::string message_of(const std::function<void()>& work) {
 }
 
 }  // namespace
+
+TEST_CASE("a run sets the precision of products, and names the choices") {
+  options::AgentOptions options = small("ppo");
+  for (const auto& [word, value] : {std::pair{"medium", at::Float32MatmulPrecision::MEDIUM},
+                                    std::pair{"highest", at::Float32MatmulPrecision::HIGHEST}}) {
+    options.matmul_precision = word;
+    train_agent(chain, options, {}, kNeverStop, kSilent);
+    CHECK(at::globalContext().float32MatmulPrecision() == value);
+  }
+  options.matmul_precision = "low";
+  CHECK(message_of([&] { train_agent(chain, options, {}, kNeverStop, kSilent); }).find("highest or medium") !=
+        std::string::npos);
+}
 
 TEST_CASE("a run of an agent is a function of environments, options and seed") {
   options::AgentOptions options = small("ppo");

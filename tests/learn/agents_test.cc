@@ -53,14 +53,17 @@ double greedy_return(const AgentReport& report, const options::AgentOptions& opt
 }  // namespace
 
 TEST_CASE("every agent solves the identity environment") {
-  for (const options::AgentName& name : options::agent_names()) {
-    const options::AgentOptions options = small(name.name, 6000);
-    const AgentReport report = train_agent([](int64_t) { return std::make_unique<passorder::IdentityEnvironment>(); },
-                                           options, {}, kNeverStop, kSilent);
-    passorder::IdentityEnvironment environment;
-    INFO(name.name);
-    CHECK(greedy_return(report, options, environment) == 10);
-    CHECK(report.mean_return > 5);
+  for (const std::string precision : {"highest", "medium"}) {
+    for (const options::AgentName& name : options::agent_names()) {
+      options::AgentOptions options = small(name.name, 6000);
+      options.matmul_precision = precision;
+      const AgentReport report = train_agent([](int64_t) { return std::make_unique<passorder::IdentityEnvironment>(); },
+                                             options, {}, kNeverStop, kSilent);
+      passorder::IdentityEnvironment environment;
+      INFO(name.name << ", " << precision);
+      CHECK(greedy_return(report, options, environment) == 10);
+      CHECK(report.mean_return > 5);
+    }
   }
 }
 

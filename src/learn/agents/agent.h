@@ -1,8 +1,6 @@
 // Agents: what all have in common. The algorithms have one file each.
 #pragma once
 
-#include <torch/optim.h>
-
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "learn/agents/rollout.h"
+#include "learn/train/adam.h"
 #include "options/safetensors.h"
 
 namespace hone::learn {
@@ -56,7 +55,7 @@ void require_fit(const options::AgentOptions& options, const passorder::Environm
 struct Learner {
   options::AgentOptions options;
   std::shared_ptr<ActorCritic> model;
-  std::unique_ptr<torch::optim::Adam> optimizer;  // of policy and critic
+  std::unique_ptr<FusedAdam> optimizer;  // of policy and critic
 
   Learner(const options::AgentOptions& options, const passorder::EnvironmentSpec& spec);
   void step(const torch::Tensor& loss);  // zeroes gradients, runs backward, clips, steps

@@ -1,5 +1,6 @@
 #include "learn/agents/agent_run.h"
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
 #include <deque>
@@ -198,6 +199,7 @@ AgentReport train_agent(const passorder::EnvironmentFactory& factory, const opti
                         const std::function<void(const AgentProgress&)>& progress) {
   options.validate();
   at::set_num_threads(options.threads);
+  at::globalContext().setFloat32MatmulPrecision(options.matmul_precision);
   return AgentRun(factory, options, files)(interrupted, progress);
 }
 

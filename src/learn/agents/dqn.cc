@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "learn/agents/agent.h"
 #include "learn/nets/trained.h"
+#include "learn/train/adam.h"
 #include "learn/train/checkpoint.h"
 #include "learn/train/sampler.h"
 
@@ -209,10 +210,9 @@ class DqnAgent : public Agent {
     const torch::Tensor loss = torch::smooth_l1_loss(taken, target);
     optimizer_.zero_grad();
     loss.backward();
-    if (options_.clip_norm > 0) torch::nn::utils::clip_grad_norm_(networks_->online->parameters(), options_.clip_norm);
     const double value = loss.item<double>();
     if (!std::isfinite(value)) throw Error("the loss is not finite", "", "lower --learning-rate");
-    optimizer_.step();
+    optimizer_.clipped_step(options_.clip_norm);
     if (++updates_ % options_.target_every == 0) networks_->copy_to_target();
     done.scalars = {{"train/q_loss", value},
                     {"train/mean_q", taken.mean().item<double>()},
@@ -222,7 +222,7 @@ class DqnAgent : public Agent {
 
   options::AgentOptions options_;
   std::shared_ptr<QNetworks> networks_;
-  mutable torch::optim::Adam optimizer_;  // its state cannot be read through a const object
+  mutable FusedAdam optimizer_;  // its state cannot be read through a const object
   Replay replay_;
   int64_t updates_ = 0;  // gradient steps so far
 };

@@ -75,16 +75,14 @@ class OnPolicyAgent : public Agent {
 Learner::Learner(const options::AgentOptions& o, const passorder::EnvironmentSpec& spec)
     : options(o), model(std::make_shared<ActorCritic>(o, spec)) {
   // Adam's epsilon as in the implementations of PPO that were compared (Huang et al. 2022, "37 details").
-  optimizer =
-      std::make_unique<torch::optim::Adam>(model->parameters(), torch::optim::AdamOptions(o.learning_rate).eps(1e-5));
+  optimizer = std::make_unique<FusedAdam>(model->parameters(), torch::optim::AdamOptions(o.learning_rate).eps(1e-5));
 }
 
 void Learner::step(const torch::Tensor& loss) {
   optimizer->zero_grad();
   loss.backward();
-  if (options.clip_norm > 0) torch::nn::utils::clip_grad_norm_(model->parameters(), options.clip_norm);
   if (!std::isfinite(loss.item<double>())) throw Error("the loss is not finite", "", "lower --learning-rate");
-  optimizer->step();
+  optimizer->clipped_step(options.clip_norm);
 }
 
 PolicyTerms evaluate(ActorCritic& model, const Inputs& inputs, const torch::Tensor& actions) {

@@ -101,8 +101,7 @@ GoTrainer::GoTrainer(std::shared_ptr<GoPolicy> policy, std::vector<GoProblem>& p
     : policy_(std::move(policy)),
       problems_(problems),
       options_(options),
-      optimizer_(std::make_unique<torch::optim::Adam>(policy_->parameters(),
-                                                      torch::optim::AdamOptions(options.learning_rate))) {
+      optimizer_(std::make_unique<FusedAdam>(policy_->parameters(), torch::optim::AdamOptions(options.learning_rate))) {
   options.validate();
   if (problems.empty()) throw Error("no graph to train on", "programs");
 }
@@ -197,8 +196,7 @@ GoScalars GoTrainer::round(int64_t iteration) {
       if (!std::isfinite(total.item<double>()))
         throw Error("the loss is not finite", problem.name, "a smaller learning rate");
       total.backward();
-      if (options_.clip_norm > 0) torch::nn::utils::clip_grad_norm_(policy_->parameters(), options_.clip_norm);
-      optimizer_->step();
+      optimizer_->clipped_step(options_.clip_norm);
     }
   const double updates = static_cast<double>(options_.epochs * length);
   for (auto& [name, sum] : sums) scalars.emplace_back(name, sum / updates);

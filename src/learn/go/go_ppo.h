@@ -13,8 +13,6 @@
 // (self-imitation, Oh et al. 2018).
 #pragma once
 
-#include <torch/optim.h>
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,6 +21,7 @@
 #include "base/rng.h"
 #include "go/go_problem.h"
 #include "learn/go/go_policy.h"
+#include "learn/train/adam.h"
 #include "options/go_train_options.h"
 
 namespace hone::learn {
@@ -38,7 +37,7 @@ class GoTrainer {
   // One episode on one graph and its update. All randomness is a function of the seed and the iteration.
   GoScalars round(int64_t iteration);
   GoPolicy& policy() { return *policy_; }
-  torch::optim::Adam& optimizer() { return *optimizer_; }
+  FusedAdam& optimizer() { return *optimizer_; }
   // The state that later rounds depend on, except for the number of rounds.
   void save(options::TensorFile& file) const;
   void restore(const options::TensorFile& file);  // throws Error or std::out_of_range
@@ -50,7 +49,7 @@ class GoTrainer {
   std::shared_ptr<GoPolicy> policy_;
   std::vector<GoProblem>& problems_;
   GoTrainOptions options_;
-  std::unique_ptr<torch::optim::Adam> optimizer_;
+  std::unique_ptr<FusedAdam> optimizer_;
 };
 
 }  // namespace hone::learn

@@ -2,7 +2,6 @@
 
 #include <ATen/Parallel.h>
 #include <torch/nn.h>
-#include <torch/optim.h>
 
 #include <cmath>
 #include <filesystem>
@@ -17,6 +16,7 @@
 #include "data/event_file.h"
 #include "learn/layout/layout_losses.h"
 #include "learn/nets/trained.h"
+#include "learn/train/adam.h"
 #include "learn/train/checkpoint.h"
 #include "learn/train/sampler.h"
 
@@ -161,7 +161,7 @@ class Run {
     current_ = make_layout_network(options_.model, seed);
     best_ = make_layout_network(options_.model, seed);
     best_->eval();
-    optimizer_ = std::make_unique<torch::optim::Adam>(current_->parameters(), torch::optim::AdamOptions(1e-3));
+    optimizer_ = std::make_unique<FusedAdam>(current_->parameters(), torch::optim::AdamOptions(1e-3));
     if (standing_.fold > 0) parts_ = options::split_layouts(graphs_, options_.split, standing_.fold);
     standing_.step = standing_.without_better = 0;
     standing_.best_step = -1;
@@ -210,14 +210,13 @@ class Run {
     const torch::Tensor scores = current_->score(inputs, table, distinct.index(rows, places), noise);
     const torch::Tensor loss = layout_loss(options_.loss, scores, runtime_ns);
     loss.backward();
-    if (options_.clip_norm > 0) torch::nn::utils::clip_grad_norm_(current_->parameters(), options_.clip_norm);
     {
       torch::NoGradGuard no_gradient;
       for (auto& parameter : current_->named_parameters())
         if (!parameter.key().ends_with("bias")) parameter.value().mul_(1 - rate * options_.weight_decay);
     }
     static_cast<torch::optim::AdamOptions&>(optimizer_->param_groups()[0].options()).lr(rate);
-    optimizer_->step();
+    optimizer_->clipped_step(options_.clip_norm);
     return loss.item<double>();
   }
 
@@ -311,7 +310,7 @@ class Run {
   NodeScale scale_;
   std::map<int64_t, std::unique_ptr<LayoutInputs>> inputs_;  // by graph
   std::shared_ptr<LayoutNetwork> current_, best_;
-  std::unique_ptr<torch::optim::Adam> optimizer_;
+  std::unique_ptr<FusedAdam> optimizer_;
   std::vector<std::shared_ptr<LayoutNetwork>> members_;
   std::unique_ptr<EventFile> events_;
   Standing standing_;

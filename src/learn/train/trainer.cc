@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "data/event_file.h"
 #include "learn/nets/losses.h"
+#include "learn/train/adam.h"
 #include "learn/train/checkpoint.h"
 #include "learn/train/sampler.h"
 
@@ -147,10 +148,8 @@ class Run {
     optimizer_.zero_grad();
     const torch::Tensor loss = loss_of(current_.network->forward(*batch, noise), *batch);
     loss.backward();
-    std::vector<torch::Tensor> parameters = current_.network->parameters();
-    if (exchange_) average(parameters);
-    if (options_.clip_norm > 0) torch::nn::utils::clip_grad_norm_(parameters, options_.clip_norm);
-    optimizer_.step();
+    if (exchange_) average(current_.network->parameters());
+    optimizer_.clipped_step(options_.clip_norm);
     ++progress_.step;
     samples += batch->options() * options_.processes;
     const double value = loss.item<double>();
@@ -199,7 +198,7 @@ class Run {
   cost::KernelStorage storage_;
   std::vector<KernelView> validation_;
   Trained current_, best_;
-  torch::optim::Adam optimizer_;
+  FusedAdam optimizer_;
   std::unique_ptr<GradientExchange> exchange_;
   std::unique_ptr<EventFile> events_;
   Progress progress_;
