@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "data/event_file.h"
+#include "learn/train/process.h"
 #include "passorder/policy_file.h"
 
 namespace hone::learn {
@@ -198,6 +199,7 @@ AgentReport train_agent(const passorder::EnvironmentFactory& factory, const opti
                         const AgentFiles& files, const std::function<bool()>& interrupted,
                         const std::function<void(const AgentProgress&)>& progress) {
   options.validate();
+  keep_freed_memory();
   at::set_num_threads(options.threads);
   at::globalContext().setFloat32MatmulPrecision(options.matmul_precision);
   return AgentRun(factory, options, files)(interrupted, progress);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/event_file.h"
+#include "learn/train/process.h"
 
 namespace hone::learn {
 
@@ -60,6 +61,7 @@ int64_t load(const std::string& path, GoTrainer& trainer, const std::string& ide
 GoRunReport train_go(std::shared_ptr<GoPolicy> policy, std::vector<GoProblem>& problems, const GoTrainOptions& options,
                      const GoFiles& files, const std::function<bool()>& interrupted,
                      const std::function<void(int64_t iteration, const GoScalars& scalars)>& progress) {
+  keep_freed_memory();
   at::set_num_threads(options.threads);
   const std::string identity = identity_of(*policy, problems, options);
   GoTrainer trainer(policy, problems, options);

@@ -1,7 +1,6 @@
 #include "learn/layout/layout_commands.h"
 
 #include <ATen/Parallel.h>
-#include <malloc.h>
 
 #include <cmath>
 #include <numeric>
@@ -10,6 +9,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "learn/layout/layout_trainer.h"
+#include "learn/train/process.h"
 #include "options/layout_files.h"
 
 namespace hone::learn {
@@ -22,14 +22,6 @@ using options::ConfigGraph;
 using options::LayoutPart;
 
 std::string text(const json& request, const char* name) { return request.value(name, std::string()); }
-
-// Each step allocates the same activations again. Keeping freed memory saves the operating system's clearing of pages,
-// a third of a step's time.
-void keep_freed_memory() {
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, 2147483647);
-  mallopt(M_TOP_PAD, 256 << 20);
-}
 
 PredictLayouts prediction(const json& request) {
   return {request.value("augment", int64_t{1}), request.value("batch", int64_t{128}),

@@ -10,6 +10,7 @@
 #include "learn/nets/losses.h"
 #include "learn/train/adam.h"
 #include "learn/train/checkpoint.h"
+#include "learn/train/process.h"
 #include "learn/train/sampler.h"
 
 namespace hone::learn {
@@ -210,6 +211,7 @@ TrainReport train(const std::vector<KernelView>& training, const std::vector<Ker
                   options::TrainOptions options, const TrainFiles& files, const std::function<bool()>& interrupted,
                   const std::function<void(int64_t, double, double)>& progress) {
   options.settle();
+  keep_freed_memory();
   at::set_num_threads(options.threads);
   return Run(training, validation, options, files)(interrupted, progress);
 }
