@@ -10,7 +10,7 @@ CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*
 # Set-up is several targets, and one at a time writes .venv.
 .NOTPARALLEL:
 
-.PHONY: form-gains varied-kernels varied-model cross-layout fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout operation-model operation-rows order-policy go-policy go-moves setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz sanitize build train-tools demo test wheel bench corpus examples reference lint tidy format clean
+.PHONY: form-gains varied-kernels varied-model cross-layout fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout tables-pass-order operation-model operation-rows order-policy go-policy go-moves setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz sanitize build train-tools demo test wheel bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -253,6 +253,12 @@ one-walk-policy: setup-gym setup-examples build
 	$(PYTHON) bench/pass_order/steps.py $(BUILD)/pass_order/steps
 	$(PYTHON) bench/pass_order/follow.py --order data/models/order/orders.json --orders 1,0 --max-instructions 700 \
 	  --steps $(BUILD)/pass_order/steps --presence --walk 75 -o $(BUILD)/pass_order/one-walk.safetensors
+
+# The agents of Ganai et al. 2022 with their steps and networks, three seeds, and Figures 2 to 4 on the test programs, to
+# build/pass_order/paper: hours of a core for each seed, on which it goes on when it was stopped. MATMUL=medium where the CPU has AMX.
+MATMUL ?= highest
+tables-pass-order: setup-bench setup-gym setup-examples train-tools
+	$(PYTHON) bench/pass_order/run.py --paper --workers 1 --matmul-precision $(MATMUL) --build $(BUILD) --out $(BUILD)/pass_order/paper
 
 # Trains the shipped policy of `hone order` again, on the training families of bench/pass_order only: ten minutes on an idle core.
 ORDER_STEPS ?= 204800
