@@ -1,7 +1,6 @@
 #include "learn/agents/agent_run.h"
 
 #include <ATen/Context.h>
-#include <ATen/Parallel.h>
 
 #include <deque>
 #include <filesystem>
@@ -199,8 +198,7 @@ AgentReport train_agent(const passorder::EnvironmentFactory& factory, const opti
                         const AgentFiles& files, const std::function<bool()>& interrupted,
                         const std::function<void(const AgentProgress&)>& progress) {
   options.validate();
-  keep_freed_memory();
-  at::set_num_threads(options.threads);
+  begin_training(options.threads);
   at::globalContext().setFloat32MatmulPrecision(options.matmul_precision);
   return AgentRun(factory, options, files)(interrupted, progress);
 }

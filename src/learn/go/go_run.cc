@@ -1,7 +1,5 @@
 #include "learn/go/go_run.h"
 
-#include <ATen/Parallel.h>
-
 #include <filesystem>
 
 #include "base/clock.h"
@@ -61,8 +59,7 @@ int64_t load(const std::string& path, GoTrainer& trainer, const std::string& ide
 GoRunReport train_go(std::shared_ptr<GoPolicy> policy, std::vector<GoProblem>& problems, const GoTrainOptions& options,
                      const GoFiles& files, const std::function<bool()>& interrupted,
                      const std::function<void(int64_t iteration, const GoScalars& scalars)>& progress) {
-  keep_freed_memory();
-  at::set_num_threads(options.threads);
+  begin_training(options.threads);
   const std::string identity = identity_of(*policy, problems, options);
   GoTrainer trainer(policy, problems, options);
   GoRunReport report;

@@ -125,7 +125,6 @@ json table(const std::vector<ConfigGraph>& graphs, const std::vector<LayoutPart>
 }  // namespace
 
 nlohmann::json run_train_layout(const nlohmann::json& request, const cost::LearnHost& host) {
-  keep_freed_memory();
   const options::LayoutTrainOptions options = options::layout_train_options_from_json(request.at("options"));
   const std::vector<ConfigGraph> graphs = options::read_layout_data(text(request, "data"), text(request, "cache"));
   const LayoutTrainFiles files{text(request, "checkpoint"), request.value("checkpoint_every", int64_t{500}),

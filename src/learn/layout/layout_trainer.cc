@@ -1,6 +1,5 @@
 #include "learn/layout/layout_trainer.h"
 
-#include <ATen/Parallel.h>
 #include <torch/nn.h>
 
 #include <cmath>
@@ -18,6 +17,7 @@
 #include "learn/nets/trained.h"
 #include "learn/train/adam.h"
 #include "learn/train/checkpoint.h"
+#include "learn/train/process.h"
 #include "learn/train/sampler.h"
 
 namespace hone::learn {
@@ -352,7 +352,7 @@ LayoutTrainReport train_layouts(const std::vector<options::ConfigGraph>& graphs,
   settled.model.tiles = are_tiles(graphs);
   settled.validate();
   if (settled.model.name == "frequent") return fit_rule(graphs, settled, files);
-  at::set_num_threads(settled.threads);
+  begin_training(settled.threads);
   return Run(graphs, settled, files)(interrupted, progress);
 }
 

@@ -1,7 +1,5 @@
 #include "learn/train/trainer.h"
 
-#include <ATen/Parallel.h>
-
 #include <cmath>
 
 #include "base/clock.h"
@@ -211,8 +209,7 @@ TrainReport train(const std::vector<KernelView>& training, const std::vector<Ker
                   options::TrainOptions options, const TrainFiles& files, const std::function<bool()>& interrupted,
                   const std::function<void(int64_t, double, double)>& progress) {
   options.settle();
-  keep_freed_memory();
-  at::set_num_threads(options.threads);
+  begin_training(options.threads);
   return Run(training, validation, options, files)(interrupted, progress);
 }
 
