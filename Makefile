@@ -255,7 +255,7 @@ one-walk-policy: setup-gym setup-examples build
 	  --steps $(BUILD)/pass_order/steps --presence --walk 75 -o $(BUILD)/pass_order/one-walk.safetensors
 
 # The agents of Ganai et al. 2022 with their steps and networks, three seeds, and Figures 2 to 4 on the test programs, to
-# build/pass_order/paper: hours of a core for each seed, on which it goes on when it was stopped. MATMUL=medium where the CPU has AMX.
+# build/pass_order/paper. Takes hours of a core for each seed; a stopped run goes on. MATMUL=medium where the CPU has AMX.
 MATMUL ?= highest
 tables-pass-order: setup-bench setup-gym setup-examples train-tools
 	$(PYTHON) bench/pass_order/run.py --paper --workers 1 --matmul-precision $(MATMUL) --build $(BUILD) --out $(BUILD)/pass_order/paper

@@ -3,7 +3,7 @@
 lets them, random search and greedy search order the passes of programs of other families.
 
     bench/pass_order/run.py --quick                # a test of the whole benchmark in minutes
-    bench/pass_order/run.py --paper                # the paper's agents, steps and networks: days; run it in background
+    bench/pass_order/run.py --paper                # the paper's agents, steps and networks: hours a seed; in background
 
 Everything goes to --out (default build/pass_order): policies, one file of numbers per program and seed, summary.md,
 results.csv and the figures. Finished parts are not repeated, so a stopped run can be continued. With more --steps than
@@ -42,7 +42,7 @@ AGENTS = {
 GNN = ["--gnn-hidden", "32", "--gnn-layers", "2", "--batch", "64", "--epochs", "4", "--layers", "128"]
 PAPER = ("DQN", "A2C", "TRPO", "PPO", "PPO + value features", "PPO + shaping", "PPO + GNN")
 SEARCHES = ("random", "greedy")
-CHECKPOINT_EVERY = 20480  # steps; a paper-sized agent and its moments are 120 MB, DQN's memory 500
+CHECKPOINT_EVERY = 20480  # steps; a checkpoint of the paper's agents has 110 MB, DQN's in the end 290
 
 
 def slug(name):
@@ -60,7 +60,7 @@ def parse(arguments=None):
     parser.add_argument("--test-max-instructions", type=int, default=10**9)
     parser.add_argument("--rollout", type=int, help="steps per update of all but DQN and A2C (default: hone's, 2048)")
     parser.add_argument("--workers", type=int, help="processes that run XLA in training (default: hone's own)")
-    parser.add_argument("--matmul-precision", choices=("highest", "medium"), default="highest", help="of products")
+    parser.add_argument("--matmul-precision", choices=("highest", "medium"), default="highest", help="of wide layers")
     parser.add_argument("--walks", type=int, default=10, help="orders of 45 passes per program; the first is zero-shot")
     parser.add_argument("--programs", type=int, help="at most, of each test set")
     parser.add_argument("--corpus", type=Path, help="a corpus with RUNNABLE.tsv as a third test set")
@@ -131,9 +131,9 @@ def train_one(options, files, name, seed):
         return
     if policy.is_file() and "dqn" in AGENTS[name]:
         checkpoint.unlink(missing_ok=True)
-    words = ["gym", "train", *files, *AGENTS[name], *(GNN if gnn else ("--layers", options.layers))]
+    wide = ("--layers", options.layers, "--matmul-precision", options.matmul_precision)
+    words = ["gym", "train", *files, *AGENTS[name], *(GNN if gnn else wide)]
     words += ["--steps", steps, "--seed", seed, "--reward-scale", 10, "-o", part]
-    words += ["--matmul-precision", options.matmul_precision]
     words += ["--workers", options.workers] if options.workers else []
     if options.rollout and "dqn" not in AGENTS[name] and "a2c" not in AGENTS[name]:
         words += ["--rollout", options.rollout]

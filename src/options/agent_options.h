@@ -26,8 +26,8 @@ struct AgentOptions {
   int64_t environments = 8;  // stepped together
   bool environment_threads = true;
   int threads = 1;  // of the networks; results are bit-identical with one only
-  // As torch.set_float32_matmul_precision: "highest", or "medium", which rounds the inputs of products to bfloat16 on CPUs that
-  // multiply these (AVX-512 BF16, AMX) and sums in float32.
+  // As torch.set_float32_matmul_precision: "highest", or "medium", which on CPUs with AMX rounds the inputs of products to
+  // bfloat16 and sums in float32; on others it saves nothing.
   std::string matmul_precision = "highest";
 
   std::string policy = "mlp";  // "mlp" reads the vector, "gnn" the graph (and the vector, if there is one)
@@ -72,8 +72,8 @@ void for_each_option(ListOf<AgentOptions>, Visit&& visit) {
   visit({"environment_threads"}, &O::environment_threads);
   visit({"threads", "threads of the networks; with more than one, runs differ in the last bits"}, &O::threads);
   visit({"matmul_precision",
-         "products of the networks: highest (float32) or medium (bfloat16 inputs, float32 sums; faster on CPUs with "
-         "AMX)"},
+         "matrix products of the networks: highest (float32) or medium (bfloat16 inputs, float32 sums; faster on CPUs "
+         "with AMX)"},
         &O::matmul_precision);
   visit({"policy", "kind of network: mlp reads operation counts, gnn reads the graph", "--network,--policy"},
         &O::policy);

@@ -2,6 +2,9 @@
 
 #include <torch/nn.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "base/error.h"
 #include "tests/learn/torch_catch.h"
 

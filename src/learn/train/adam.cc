@@ -1,8 +1,8 @@
 #include "learn/train/adam.h"
 
 #include <ATen/ops/_fused_adam.h>
+#include <torch/nn/utils/clip_grad.h>
 
-#include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -63,19 +63,10 @@ torch::Tensor FusedAdam::step(LossClosure closure) {
 
 void FusedAdam::clipped_step(double max_norm) {
   if (max_norm > 0) {
-    const torch::NoGradGuard no_gradient;
-    std::vector<torch::Tensor> gradients;
+    std::vector<torch::Tensor> parameters;
     for (const torch::optim::OptimizerParamGroup& group : param_groups())
-      for (const torch::Tensor& parameter : group.params())
-        if (parameter.grad().defined()) gradients.push_back(parameter.grad());
-    double squares = 0;
-    for (const torch::Tensor& gradient : gradients) {
-      const double length = gradient.norm().item<double>();
-      squares += length * length;
-    }
-    const double norm = std::sqrt(squares);
-    if (!(norm <= max_norm))  // also where it is not a number, so that the caller sees weights that are none
-      for (torch::Tensor& gradient : gradients) gradient.mul_(max_norm / (norm + 1e-6));
+      parameters.insert(parameters.end(), group.params().begin(), group.params().end());
+    torch::nn::utils::clip_grad_norm_(parameters, max_norm);
   }
   step();
 }

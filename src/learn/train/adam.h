@@ -12,8 +12,7 @@ class FusedAdam : public torch::optim::Adam {
   using torch::optim::Adam::Adam;
   // Throws InternalError for options that nothing here uses: amsgrad, a closure.
   torch::Tensor step(LossClosure closure = nullptr) override;
-  // First scales all gradients so that their norm together is at most `max_norm`, as torch::nn::utils::clip_grad_norm_ does;
-  // 0 = no limit.
+  // A step after torch::nn::utils::clip_grad_norm_ of all parameters; max_norm 0 = no limit.
   void clipped_step(double max_norm);
 };
 
