@@ -127,6 +127,7 @@ void Worker::Process::ensure_running() {
   std::vector<std::string> arguments;
   if (!options.cache_code) arguments = {"--no-cache"};
   if (options.cache_code && !options.cache_folder.empty()) arguments = {"--cache", options.cache_folder};
+  if (!options.self_test_folder.empty()) arguments.insert(arguments.end(), {"--self-tests", options.self_test_folder});
   if (options.cache_limit_bytes > 0)
     arguments.insert(arguments.end(), {"--cache-bytes", std::to_string(options.cache_limit_bytes)});
   child.emplace(

@@ -22,7 +22,9 @@ struct WorkerOptions {
   // No worker compiles a kernel twice; workers that share a folder (ObjectStore) do not compile what another has. Off:
   // everything is compiled.
   bool cache_code = true;
-  std::string cache_folder;       // empty = none
+  std::string cache_folder;  // empty = none
+  std::string
+      self_test_folder;  // of this machine, where it is kept that a self-test was passed; empty = in cache_folder
   int64_t cache_limit_bytes = 0;  // of the folder; 0 = ObjectStore's own
 };
 

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/passed_self_tests.h"
 #include "tests/skip.h"
 #include "tune/session/session.h"
 
@@ -13,6 +14,7 @@ namespace hone::tune {
 inline SessionOptions with_worker() {
   SessionOptions options;
   options.worker.program = HONE_BUILD_DIR "/hone-xla";
+  options.worker.self_test_folder = passed_self_tests();
   return options;
 }
 

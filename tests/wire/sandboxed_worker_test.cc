@@ -3,6 +3,7 @@
 
 #include "base/files.h"
 #include "base/sandbox.h"
+#include "tests/passed_self_tests.h"
 #include "tests/skip.h"
 #include "wire/client.h"
 
@@ -14,6 +15,7 @@ namespace {
 // A line of /proc/PID/status, of a worker that has answered.
 std::string status(const std::string& setting, const std::string& name) {
   WorkerOptions options;
+  options.self_test_folder = passed_self_tests();
   if (!setting.empty()) options.environment = {"HONE_SANDBOX=" + setting};
   Worker worker(options);
   worker.call<HelloReplyT>(HelloRequestT{});

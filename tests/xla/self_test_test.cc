@@ -15,16 +15,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How many seams are off in a new worker.
-size_t seams_off(const std::string& cache_folder, const std::string& xla_flags = "") {
-  wire::WorkerOptions options = tune::with_worker().worker;
-  options.cache_folder = cache_folder;
-  if (!xla_flags.empty()) options.environment = {"XLA_FLAGS=" + xla_flags};
+size_t seams_off(const wire::WorkerOptions& options) {
   wire::Worker worker(options);
   const auto reply = worker.call<wire::HelloReplyT>(wire::HelloRequestT{});
   CHECK(reply.seams.size() > 10);
   return static_cast<size_t>(
       std::count_if(reply.seams.begin(), reply.seams.end(), [](const auto& seam) { return !seam->ok; }));
+}
+
+// How many seams are off in a new worker.
+size_t seams_off(const std::string& cache_folder, const std::string& xla_flags = "") {
+  wire::WorkerOptions options = tune::with_worker().worker;
+  options.cache_folder = cache_folder;
+  options.self_test_folder.clear();
+  if (!xla_flags.empty()) options.environment = {"XLA_FLAGS=" + xla_flags};
+  return seams_off(options);
 }
 
 std::vector<fs::path> kept_in(const std::string& cache_folder) {
@@ -63,6 +68,21 @@ TEST_CASE("a worker takes an earlier one's word that all seams passed", "[self_t
   CHECK(kept_in(cache) == std::vector<fs::path>{kept});
   CHECK(file_number(kept) == number);
   CHECK(fs::last_write_time(kept) > long_ago + std::chrono::hours(1));
+}
+
+TEST_CASE("that all seams passed is kept without a cache where a folder for it is named", "[self_test]") {
+  if (tune::no_worker()) return;
+  const TempDir folder;
+  wire::WorkerOptions options = tune::with_worker().worker;
+  options.cache_folder.clear();
+  options.self_test_folder = (folder.path() / "self-tests").string();
+  fs::create_directory(options.self_test_folder);
+  CHECK(seams_off(options) == 0);
+  const std::vector<fs::path> kept = kept_in(folder.path().string());
+  REQUIRE(kept.size() == 1);
+  const ino_t number = file_number(kept[0]);
+  CHECK(seams_off(options) == 0);
+  CHECK(file_number(kept[0]) == number);
 }
 
 TEST_CASE("a worker whose kept test is damaged tests itself again", "[self_test]") {

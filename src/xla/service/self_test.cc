@@ -182,7 +182,7 @@ std::unique_ptr<TempDir> scratch_folder(const std::string& parent) {
 // Under which keys the test was passed; null if that cannot be kept.
 std::unique_ptr<ObjectStore> kept_tests(const std::string& folder) {
   if (!folder.empty()) try {
-      return std::make_unique<ObjectStore>(ObjectStoreOptions{folder + "/self-tests"});
+      return std::make_unique<ObjectStore>(ObjectStoreOptions{folder});
     } catch (const Error&) {
     }
   return nullptr;
@@ -208,10 +208,10 @@ void test_code_cache(const xla::HloModule& program, const std::vector<xla::Liter
 
 }  // namespace
 
-void self_test(const std::string& folder) {
+void self_test(const std::string& passed_folder, const std::string& scratch) {
   static bool done = false;
   if (std::exchange(done, true)) return;
-  const std::unique_ptr<ObjectStore> passed = kept_tests(folder);
+  const std::unique_ptr<ObjectStore> passed = kept_tests(passed_folder);
   const std::string key = passed ? process_key("self-test 1") : "";
   if (!key.empty() && passed->get(key)) return;
   try {
@@ -224,7 +224,7 @@ void self_test(const std::string& folder) {
     test_kernels(*loaded.module, inputs, expected);
     test_reductions(*loaded.module, inputs, expected);
     test_packing(*loaded.module, inputs, expected);
-    test_code_cache(*loaded.module, inputs, expected, folder);
+    test_code_cache(*loaded.module, inputs, expected, scratch);
   } catch (const std::exception& e) {
     for (SeamState& seam : seam_states()) seam.on = false;
     std::cerr << "hone-xla: all seams are off, the self-test failed: " << e.what() << "\n";

@@ -34,7 +34,7 @@ std::string xla_option(std::string_view flags, std::string_view option) {
 
 // Before anything of a program is read: the cache, and where the user has XLA write, are all that is left of the files to write to.
 // False where the user asks for more than there is.
-bool give_up_rights(const std::string& cache) {
+bool give_up_rights(const std::string& cache, const std::string& self_tests) {
   const std::string_view wanted = setting("HONE_SANDBOX");
   if (wanted == "off") return true;
   const std::string_view flags = setting("XLA_FLAGS");
@@ -43,7 +43,8 @@ bool give_up_rights(const std::string& cache) {
   const std::filesystem::path libraries = std::filesystem::path(hone::folder_of_wheels()).parent_path().parent_path();
   std::vector<std::string> readable{libraries.string(), hone::executable_dir() / "../lib"}, writable;
   if (!flags.empty() && !flags.starts_with("-")) readable.emplace_back(flags);
-  if (!cache.empty()) writable.push_back(cache);
+  for (const std::string& folder : {cache, self_tests})
+    if (!folder.empty()) writable.push_back(folder);
   if (!dumps.empty()) {
     std::error_code failed;
     std::filesystem::create_directories(dumps, failed);
@@ -56,12 +57,14 @@ bool give_up_rights(const std::string& cache) {
 
 int main(int argc, char** argv) {
   int fd = -1;
+  std::string self_tests;
   hone::xla_side::ServiceOptions options;
   for (int i = 1; i < argc; ++i) {
     const char* value = i + 1 < argc ? argv[i + 1] : "";
     if (std::strcmp(argv[i], "--fd") == 0) fd = std::atoi(value);
     if (std::strcmp(argv[i], "--cache") == 0) options.cache_folder = value;
     if (std::strcmp(argv[i], "--cache-bytes") == 0) options.cache_bytes = std::strtoull(value, nullptr, 10);
+    if (std::strcmp(argv[i], "--self-tests") == 0) self_tests = value;
     if (std::strcmp(argv[i], "--no-cache") == 0) options.cache_code = false;
   }
   if (fd < 0) {
@@ -70,7 +73,8 @@ int main(int argc, char** argv) {
   }
   signal(SIGPIPE, SIG_IGN);
   hone::xla_side::Service service(options);
-  if (!give_up_rights(service.cache_folder())) {
+  if (self_tests.empty() && !service.cache_folder().empty()) self_tests = service.cache_folder() + "/self-tests";
+  if (!give_up_rights(service.cache_folder(), self_tests)) {
     std::cerr << "hone-xla: HONE_SANDBOX=required, and this kernel has not both Landlock and seccomp\n";
     return 1;
   }
@@ -84,7 +88,7 @@ int main(int argc, char** argv) {
     }
     hone::wire::RequestT request;
     message->UnPackTo(&request);
-    if (request.body.AsHelloRequest() != nullptr) hone::xla_side::self_test(service.cache_folder());
+    if (request.body.AsHelloRequest() != nullptr) hone::xla_side::self_test(self_tests, service.cache_folder());
     flatbuffers::FlatBufferBuilder builder(1 << 16);
     builder.Finish(
         hone::wire::CreateReply(builder, std::make_unique<hone::wire::ReplyT>(service.handle(request)).get()));
