@@ -15,6 +15,7 @@ namespace hone::optimize {
 namespace {
 
 constexpr int64_t kFormsOfThousand = 6;  // instructions
+constexpr double kLeastDots = 0.05;      // of a run: with less a library that is a fifth faster gains 1 %
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 bool is_library_of_program(const Decision& d) { return belongs_to(FamilyId::ProgramLibrary, d.kind, d.key); }
@@ -68,13 +69,27 @@ PredictedRun predicted_run(tune::FusionModel& model, const Lowered& lowered, con
     run.ns += ns;
     if (kernel.kind == "dot") dots_ns += ns;
   }
-  run.cold_dots = dots_ns / run.ns * cost::cold_share(cost::working_set(lowered), cpu);
+  run.dots = dots_ns / run.ns;
+  run.cold_dots = run.dots * cost::cold_share(cost::working_set(lowered), cpu);
   return run;
 }
 
 double form_margin(const Decisions& changed, const PredictedRun& before, const PredictedRun& after) {
   if (is_library_of_program(changed.front())) return before.cold_dots;
   return std::log(before.ns / after.ns);
+}
+
+std::vector<ChosenForm> libraries_to_try(const std::vector<Dimension>& dimensions, const tune::Calibration& gains,
+                                         const PredictedRun& plain) {
+  std::vector<ChosenForm> libraries;
+  if (plain.dots < kLeastDots) return libraries;
+  for (const FormGroup& group : candidate_forms(dimensions)) {
+    const std::string transition = form_transition(group);
+    const tune::AcceptanceThreshold& threshold = gains.of(transition);
+    if (is_library_of_program(group.decisions.front()) && is_known_to_pay(threshold))
+      libraries.push_back({group.decisions, transition, plain.cold_dots, threshold});
+  }
+  return libraries;
 }
 
 int most_forms(int64_t instructions) {

@@ -29,6 +29,7 @@ struct PredictedRun {
   // From 0 to 1: the share of dots in ns, times cold_share() of its working set (cost/program_time.h). Of programs that
   // Measurer::lower() gave; lower_to_predict() does not tell what comes from outside.
   double cold_dots = 0;
+  double dots = 0;  // the share alone
 };
 // `cpu`: the machine that runs it. Throws Error where a kernel cannot be predicted.
 PredictedRun predicted_run(tune::FusionModel& model, const Lowered& lowered, const features::Cpu& cpu);
@@ -52,6 +53,10 @@ struct ChosenForm {
 // weight, as many as most_forms() of the program; each at most twice.
 std::vector<ChosenForm> choose_forms(const Lowered& program, const tune::Calibration& gains,
                                      const PredictProgram& predict);
+// Libraries for all dots of the program, of which some class of machines has gains, with the program's margin, whatever it is: what they
+// gain depends on caches and memory, which one class tells little of another. None where dots take little of the run.
+std::vector<ChosenForm> libraries_to_try(const std::vector<Dimension>& dimensions, const tune::Calibration& gains,
+                                         const PredictedRun& plain);
 // 24 of a program of 250 instructions or fewer, 4 of one of 1,500 or more, whose lowering takes that much longer.
 int most_forms(int64_t instructions);
 

@@ -72,6 +72,12 @@ void give_up(OptimizedKernel& choice, const std::string& why) {
   choice.chosen = choice.default_value;
 }
 
+// A program's choices, and its kernels under those that are not about kernels.
+struct Way {
+  OptimizeReport report;
+  const std::vector<Kernel>* kernels;
+};
+
 // Chooses and checks the decisions of one program.
 class Optimizer {
  public:
@@ -97,7 +103,7 @@ class Optimizer {
     report_.kernels = choose_options(kernels, ranker, gains);
     report_.ranking_s = seconds_since(start);
     start = steady_s();
-    if (options_.verify) verify_either(kernels, ranker, gains);
+    if (options_.verify) verify_fastest_dots(kernels, ranker, gains);
     if (guard_.on() && report_.verified) try_threads();
     if (guard_.on() && report_.verified && options_.layouts) try_layouts();
     report_.verifying_s += seconds_since(start);
@@ -163,16 +169,20 @@ class Optimizer {
     };
     for (const ChosenForm& form : choose_forms(plain, options_.form_gains, predict))
       for (const Decision& d : form.decisions) report_.forms.push_back(described(form, d, plain.dimensions));
+    if (const std::optional<PredictedRun> run = predict({}))
+      libraries_ = libraries_to_try(plain.dimensions, options_.form_gains, *run);
   }
 
-  std::array<std::vector<OptimizedKernel>*, 6> all_choices() {
-    return {&report_.rewrites, &report_.operations,     &report_.forms,
-            &report_.kernels,  &report_.thread_options, &report_.layouts};
+  static std::array<std::vector<OptimizedKernel>*, 6> choices_of(OptimizeReport& report) {
+    return {&report.rewrites, &report.operations,     &report.forms,
+            &report.kernels,  &report.thread_options, &report.layouts};
   }
+  std::array<std::vector<OptimizedKernel>*, 6> all_choices() { return choices_of(report_); }
 
-  Decisions applied() {
+  Decisions applied() { return applied(report_); }
+  static Decisions applied(OptimizeReport& report) {
     Decisions decisions;
-    for (const auto* chosen : all_choices())
+    for (const auto* chosen : choices_of(report))
       for (const OptimizedKernel& k : *chosen) {
         if (!k.applied) continue;
         decisions.push_back({k.decision, k.key, k.chosen});
@@ -185,33 +195,56 @@ class Optimizer {
 
   tune::Measurement check() { return guard_.check(applied()); }
 
-  // A dot in another form is no dot of XLA's, which may have another strategy or share a kernel with what surrounds it. The gains over
-  // the default that models know do not say which is faster: the program with all its forms of dots has a duel against itself with
-  // XLA's own dots, and the winner is verified; if nothing of it is left, the other is.
-  void verify_either(const std::vector<Kernel>& kernels, cost::KernelRanker& ranker,
-                     const tune::Calibration& gains_of_options) {
+  // A dot in another form is no dot of XLA's, which may have another strategy or share a kernel with what surrounds it, and which library
+  // is faster depends on the machine's caches and memory. The gains over the default that models know do not say which way is faster: each
+  // has a duel against the winner so far, and the last winner is verified; if nothing of it is left, the one before it is.
+  void verify_fastest_dots(const std::vector<Kernel>& kernels, cost::KernelRanker& ranker,
+                           const tune::Calibration& gains) {
     drop_inexact();
-    OptimizeReport with_forms = report_;
-    const std::optional<std::vector<Kernel>> own = guard_.on() ? own_dots(ranker, gains_of_options) : std::nullopt;
-    if (own) verify(*own);
-    if (own && !applied().empty()) return;
-    report_ = std::move(with_forms);
-    verify(kernels);
+    std::vector<Way> winners{{std::move(report_), &kernels}};
+    const auto challenge = [&](const ChosenForm* library, const std::string& why) {
+      std::optional<Way> way = other_dots(winners.front().report, library, why, ranker, gains);
+      if (way && wins(library, *way, winners.back())) winners.push_back(std::move(*way));
+    };
+    if (guard_.on()) {
+      challenge(nullptr, "the program is faster with XLA's own dots");
+      for (const ChosenForm& library : libraries_) challenge(&library, "the program is faster with another library");
+    }
+    do {
+      report_ = std::move(winners.back().report);
+      verify(*winners.back().kernels);
+      winners.pop_back();
+    } while (applied().empty() && !winners.empty());
   }
 
-  // The kernels of the program with XLA's own dots, where it beats the one with forms of dots; the report is then about it.
-  std::optional<std::vector<Kernel>> own_dots(cost::KernelRanker& ranker, const tune::Calibration& gains_of_options) {
-    const Decisions with_forms = applied();
+  // The program with XLA's own dots, in `library` if one is named; none where that is nothing new. The options of its kernels are chosen
+  // anew.
+  std::optional<Way> other_dots(const OptimizeReport& from, const ChosenForm* library, const std::string& why,
+                                cost::KernelRanker& ranker, const tune::Calibration& gains) {
+    report_ = from;
+    const Decisions before = applied();
     for (OptimizedKernel& o : report_.operations)
-      if (o.applied && is_dot(o)) give_up(o, "the program is faster with XLA's own dots");
-    if (applied() == with_forms) return std::nullopt;
+      if (o.applied && is_dot(o)) give_up(o, why);
+    if (library != nullptr) {
+      const Decision& d = library->decisions.front();
+      if (std::binary_search(before.begin(), before.end(), d)) return std::nullopt;
+      report_.forms.push_back(described(*library, d, dimensions_));
+    }
+    if (applied() == before) return std::nullopt;
     report_.kernels.clear();
     const std::vector<Kernel>& kernels = lowered(applied()).kernels;
-    report_.kernels = choose_options(kernels, ranker, gains_of_options);
-    if (applied().empty()) return std::nullopt;
-    const tune::Measurement duel = guard_.duel(applied(), with_forms);
-    if (!duel.ok() || !guard_.gains(duel)) return std::nullopt;
-    return kernels;
+    report_.kernels = choose_options(kernels, ranker, gains);
+    if (applied().empty()) return std::nullopt;  // default XLA
+    return Way{report_, &kernels};
+  }
+
+  bool wins(const ChosenForm* library, Way& way, Way& over) {
+    const tune::Measurement duel = guard_.duel(applied(way.report), applied(over.report));
+    if (library != nullptr) {  // in place of what it gains elsewhere
+      way.report.forms.back().gain = duel.ratio;
+      way.report.forms.back().error = duel.ratio - duel.ratio_low;
+    }
+    return duel.ok() && guard_.gains(duel);
   }
 
   // A second thread's worth, and how it waits: beside what was chosen, and then all together beside default XLA.
@@ -333,6 +366,7 @@ class Optimizer {
   const OptimizeOptions& options_;
   Guard guard_;
   std::vector<Dimension> dimensions_;  // of default XLA
+  std::vector<ChosenForm> libraries_;  // for all dots, in question
   std::map<Decisions, Lowered> lowered_;
   OptimizeReport report_;
 };
