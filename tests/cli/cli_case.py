@@ -30,9 +30,6 @@ def passed_self_tests(folder):
 
 def own_environment(folder):
     """The environment of a hone whose database and compiled code lie in `folder`, not in the user's folders."""
-    kept = pathlib.Path(PASSED.name) / "self-tests"
-    if kept.exists() and not passed_self_tests(folder).exists():
-        shutil.copytree(kept, passed_self_tests(folder))
     return dict(os.environ, XDG_DATA_HOME=str(folder / "data"), XDG_CACHE_HOME=str(folder / "cache"))
 
 
@@ -64,9 +61,6 @@ class CliTest(unittest.TestCase):
             (self.dir / f"{name}.hlo").write_text(text)
 
     def tearDown(self):
-        kept = pathlib.Path(PASSED.name) / "self-tests"
-        if not kept.exists() and passed_self_tests(self.dir).exists():
-            shutil.copytree(passed_self_tests(self.dir), kept)
         self.folder.cleanup()
 
     def arguments(self, *arguments):
@@ -98,9 +92,23 @@ class CliTest(unittest.TestCase):
 
 
 class WithWorker(CliTest):
+    begins_with_cache = True  # that has the passed self-test alone
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         if not (BUILD / "hone-xla").exists():
             print(f"SKIPPED: {BUILD}/hone-xla is missing: no test ran a program", file=sys.stderr)
             raise unittest.SkipTest("build/hone-xla is missing")
+
+    def setUp(self):
+        super().setUp()
+        kept = pathlib.Path(PASSED.name) / "self-tests"
+        if self.begins_with_cache and kept.exists():
+            shutil.copytree(kept, passed_self_tests(self.dir))
+
+    def tearDown(self):
+        kept = pathlib.Path(PASSED.name) / "self-tests"
+        if not kept.exists() and passed_self_tests(self.dir).exists():
+            shutil.copytree(passed_self_tests(self.dir), kept)
+        super().tearDown()
