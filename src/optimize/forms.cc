@@ -80,15 +80,17 @@ double form_margin(const Decisions& changed, const PredictedRun& before, const P
 }
 
 std::vector<ChosenForm> libraries_to_try(const std::vector<Dimension>& dimensions, const tune::Calibration& gains,
-                                         const PredictedRun& plain) {
+                                         const PredictProgram& predict) {
   std::vector<ChosenForm> libraries;
-  if (plain.dots < kLeastDots) return libraries;
   for (const FormGroup& group : candidate_forms(dimensions)) {
     const std::string transition = form_transition(group);
     const tune::AcceptanceThreshold& threshold = gains.of(transition);
     if (is_library_of_program(group.decisions.front()) && is_known_to_pay(threshold))
-      libraries.push_back({group.decisions, transition, plain.cold_dots, threshold});
+      libraries.push_back({group.decisions, transition, 0, threshold});
   }
+  const std::optional<PredictedRun> plain = libraries.empty() ? std::nullopt : predict({});
+  if (!plain || plain->dots < kLeastDots) return {};
+  for (ChosenForm& library : libraries) library.margin = plain->cold_dots;
   return libraries;
 }
 

@@ -54,9 +54,9 @@ struct ChosenForm {
 std::vector<ChosenForm> choose_forms(const Lowered& program, const tune::Calibration& gains,
                                      const PredictProgram& predict);
 // Libraries for all dots of the program, of which some class of machines has gains, with the program's margin, whatever it is: what they
-// gain depends on caches and memory, which one class tells little of another. None where dots take little of the run.
+// gain depends on caches and memory, which one class tells little of another. None where dots take little of the predicted run.
 std::vector<ChosenForm> libraries_to_try(const std::vector<Dimension>& dimensions, const tune::Calibration& gains,
-                                         const PredictedRun& plain);
+                                         const PredictProgram& predict);
 // 24 of a program of 250 instructions or fewer, 4 of one of 1,500 or more, whose lowering takes that much longer.
 int most_forms(int64_t instructions);
 

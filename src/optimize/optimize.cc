@@ -169,8 +169,7 @@ class Optimizer {
     };
     for (const ChosenForm& form : choose_forms(plain, options_.form_gains, predict))
       for (const Decision& d : form.decisions) report_.forms.push_back(described(form, d, plain.dimensions));
-    if (const std::optional<PredictedRun> run = predict({}))
-      libraries_ = libraries_to_try(plain.dimensions, options_.form_gains, *run);
+    if (guard_.on()) libraries_ = libraries_to_try(plain.dimensions, options_.form_gains, predict);
   }
 
   static std::array<std::vector<OptimizedKernel>*, 6> choices_of(OptimizeReport& report) {
@@ -206,10 +205,8 @@ class Optimizer {
       std::optional<Way> way = other_dots(winners.front().report, library, why, ranker, gains);
       if (way && wins(library, *way, winners.back())) winners.push_back(std::move(*way));
     };
-    if (guard_.on()) {
-      challenge(nullptr, "the program is faster with XLA's own dots");
-      for (const ChosenForm& library : libraries_) challenge(&library, "the program is faster with another library");
-    }
+    if (guard_.on()) challenge(nullptr, "the program is faster with XLA's own dots");
+    for (const ChosenForm& library : libraries_) challenge(&library, "the program is faster with another library");
     do {
       report_ = std::move(winners.back().report);
       verify(*winners.back().kernels);

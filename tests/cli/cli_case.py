@@ -21,6 +21,7 @@ PROGRAMS = {"elementwise": ELEMENTWISE, "softmax": SOFTMAX, "dot": DOT, "loop": 
 
 # That a worker passed its self-test, which takes a second, is kept from the first test for those after it.
 PASSED = tempfile.TemporaryDirectory(prefix="hone-cli-test-passed-")
+KEPT = pathlib.Path(PASSED.name) / "self-tests"
 
 
 def passed_self_tests(folder):
@@ -103,12 +104,10 @@ class WithWorker(CliTest):
 
     def setUp(self):
         super().setUp()
-        kept = pathlib.Path(PASSED.name) / "self-tests"
-        if self.begins_with_cache and kept.exists():
-            shutil.copytree(kept, passed_self_tests(self.dir))
+        if self.begins_with_cache and KEPT.exists():
+            shutil.copytree(KEPT, passed_self_tests(self.dir))
 
     def tearDown(self):
-        kept = pathlib.Path(PASSED.name) / "self-tests"
-        if not kept.exists() and passed_self_tests(self.dir).exists():
-            shutil.copytree(passed_self_tests(self.dir), kept)
+        if not KEPT.exists() and passed_self_tests(self.dir).exists():
+            shutil.copytree(passed_self_tests(self.dir), KEPT)
         super().tearDown()

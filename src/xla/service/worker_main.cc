@@ -32,7 +32,8 @@ std::string xla_option(std::string_view flags, std::string_view option) {
   return std::string(value.substr(0, value.find_first_of(" \t\n")));
 }
 
-// Before anything of a program is read: the cache, and where the user has XLA write, are all that is left of the files to write to.
+// Before anything of a program is read: the cache, a folder of passed self-tests, and where the user has XLA write, are all that is left
+// of the files to write to.
 // False where the user asks for more than there is.
 bool give_up_rights(const std::string& cache, const std::string& self_tests) {
   const std::string_view wanted = setting("HONE_SANDBOX");
