@@ -5,6 +5,4 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O1 -gline-tables-only -fno-omit-frame-pointer")
 add_compile_options(-fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow -fno-sanitize-recover=all
   -fsanitize-ignorelist=${CMAKE_SOURCE_DIR}/tests/fuzz/ignored.txt -Wno-everything)
-# clang leaves out inline functions that only clones for instruction sets call: the targets do without clones.
-set_source_files_properties(src/cost/tgraph_scores.cc PROPERTIES COMPILE_OPTIONS "-Dtarget_clones(...)=")
 add_link_options(-fsanitize=address,undefined)

@@ -12,58 +12,81 @@ namespace {
 constexpr int64_t kRows = 8;       // of a block: as many sums are in registers
 constexpr double kEpsilon = 1e-5;  // of torch::nn::LayerNorm
 
-HONE_INLINE const UnalignedLane& lane(const float* at) { return *reinterpret_cast<const UnalignedLane*>(at); }
-HONE_INLINE void put(const Lane& x, float* at) { *reinterpret_cast<UnalignedLane*>(at) = x; }
-
-template <int kCount>
-HONE_INLINE void multiply_rows(const Product& p, int64_t first) {
-  const float* a = p.a.data + first * p.a.stride;
-  float* c = p.c + first * p.c_stride;
-  for (int64_t j = 0; j < p.columns; j += kLanes) {
-    Lane sum[kCount];
-#pragma GCC unroll 8
-    for (int r = 0; r < kCount; ++r) sum[r] = p.bias ? lane(p.bias + j) : lane(c + r * p.c_stride + j);
-    const float* b = p.b.data + j;
-    for (int64_t k = 0; k < p.depth; ++k, b += p.b.stride) {
-      const Lane factor = lane(b);
-#pragma GCC unroll 8
-      for (int r = 0; r < kCount; ++r) sum[r] += a[r * p.a.stride + k] * factor;
-    }
-#pragma GCC unroll 8
-    for (int r = 0; r < kCount; ++r) put(sum[r], c + r * p.c_stride + j);
+struct Multiply {
+  template <int kLanes>
+  static HONE_INLINE void run(const Product& p) {
+    int64_t row = 0;
+    for (; row + kRows <= p.rows; row += kRows) rows<kLanes, kRows>(p, row);
+    for (; row + 2 <= p.rows; row += 2) rows<kLanes, 2>(p, row);
+    for (; row < p.rows; ++row) rows<kLanes, 1>(p, row);
   }
-}
 
-HONE_WIDE void multiply_wide(const Product& p) {
-  int64_t row = 0;
-  for (; row + kRows <= p.rows; row += kRows) multiply_rows<kRows>(p, row);
-  for (; row + 2 <= p.rows; row += 2) multiply_rows<2>(p, row);
-  for (; row < p.rows; ++row) multiply_rows<1>(p, row);
-}
-
-HONE_WIDE void exponentials_wide(float* x, int64_t rows, int64_t columns, float scale, float* inverse_sums) {
-  const int64_t stride = padded(columns), last = stride - kLanes;
-  for (int64_t r = 0; r < rows; ++r) {
-    float* row = x + r * stride;
-    for (int64_t j = columns; j < stride; ++j) row[j] = row[0];
-    Lane top = lane(row);
-    for (int64_t j = kLanes; j < stride; j += kLanes) top = top < lane(row + j) ? lane(row + j) : top;
-    float most = top[0];
-    for (int64_t l = 1; l < kLanes; ++l) most = std::max(most, top[l]);
-    Lane sum{};
-    for (int64_t j = 0; j < stride; j += kLanes) {
-      Lane e = (lane(row + j) - most) * scale;
-      bound(e, 87);
-      exponential(e);
-      put(e, row + j);
-      if (j < last) sum += e;
+  template <int kLanes, int kCount>
+  static HONE_INLINE void rows(const Product& p, int64_t first) {
+    using L = Lanes<kLanes>;
+    const float* a = p.a.data + first * p.a.stride;
+    float* c = p.c + first * p.c_stride;
+    for (int64_t j = 0; j < p.columns; j += kLanes) {
+      typename L::Lane sum[kCount];
+#pragma GCC unroll 8
+      for (int r = 0; r < kCount; ++r) sum[r] = p.bias ? L::at(p.bias + j) : L::at(c + r * p.c_stride + j);
+      const float* b = p.b.data + j;
+      for (int64_t k = 0; k < p.depth; ++k, b += p.b.stride) {
+        const typename L::Lane factor = L::at(b);
+#pragma GCC unroll 8
+        for (int r = 0; r < kCount; ++r) sum[r] += a[r * p.a.stride + k] * factor;
+      }
+#pragma GCC unroll 8
+      for (int r = 0; r < kCount; ++r) L::put(sum[r], c + r * p.c_stride + j);
     }
-    float total = 0;
-    for (int64_t j = columns; j < stride; ++j) row[j] = 0;
-    for (int64_t l = 0; l < kLanes; ++l) total += sum[l] + row[last + l];
-    inverse_sums[r] = 1 / total;
   }
-}
+};
+
+struct Exponentials {
+  template <int kLanes>
+  static HONE_INLINE void run(float* x, int64_t rows, int64_t columns, float scale, float* inverse_sums) {
+    using L = Lanes<kLanes>;
+    const int64_t stride = padded(columns);
+    for (int64_t r = 0; r < rows; ++r) {
+      float* row = x + r * stride;
+      for (int64_t j = columns; j < stride; ++j) row[j] = row[0];
+      typename L::Lane top = L::at(row), sum{};
+      for (int64_t j = kLanes; j < stride; j += kLanes) top = top < L::at(row + j) ? L::at(row + j) : top;
+      float most = top[0];
+      for (int l = 1; l < kLanes; ++l) most = std::max(most, top[l]);
+      for (int64_t j = 0; j < stride; j += kLanes) {
+        typename L::Lane e = (L::at(row + j) - most) * scale;
+        L::bound(e, 87);
+        L::exponential(e);
+        L::put(e, row + j);
+      }
+      for (int64_t j = columns; j < stride; ++j) row[j] = 0;
+      for (int64_t j = 0; j < stride; j += kLanes) sum += L::at(row + j);
+      inverse_sums[r] = 1 / L::sum(sum);
+    }
+  }
+};
+
+struct NormaliseRow {
+  template <int kLanes>
+  static HONE_INLINE void run(const LayerNorm& norm, const float* x, int64_t columns, float* y) {
+    using L = Lanes<kLanes>;
+    const int64_t whole = columns / kLanes * kLanes;
+    typename L::Lane sums{}, squares{};
+    for (int64_t c = 0; c < whole; c += kLanes) sums += L::at(x + c);
+    float sum = L::sum(sums);
+    for (int64_t c = whole; c < columns; ++c) sum += x[c];
+    const float mean = sum / static_cast<float>(columns);
+    for (int64_t c = 0; c < whole; c += kLanes) squares += (L::at(x + c) - mean) * (L::at(x + c) - mean);
+    float square = L::sum(squares);
+    for (int64_t c = whole; c < columns; ++c) square += (x[c] - mean) * (x[c] - mean);
+    const auto factor = static_cast<float>(1 / std::sqrt(square / static_cast<double>(columns) + kEpsilon));
+    const float *weight = norm.weight.data(), *bias = norm.bias.data();
+    for (int64_t c = 0; c < whole; c += kLanes)
+      L::put((L::at(x + c) - mean) * factor * L::at(weight + c) + L::at(bias + c), y + c);
+    for (int64_t c = whole; c < columns; ++c) y[c] = (x[c] - mean) * factor * weight[c] + bias[c];
+  }
+};
 
 // Plain loops, which the compiler turns into vectors at this level.
 #define HONE_LOOPS __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
@@ -78,29 +101,6 @@ HONE_LOOPS void add_values(const float* x, int64_t count, float* y) {
 
 HONE_LOOPS void relu(float* x, int64_t count) {
   for (int64_t i = 0; i < count; ++i) x[i] = x[i] > 0 ? x[i] : 0.0f;
-}
-
-HONE_INLINE float total(const Lane& x) {
-  float sum = 0;
-  for (int64_t l = 0; l < kLanes; ++l) sum += x[l];
-  return sum;
-}
-
-HONE_WIDE void normalise_row(const LayerNorm& norm, const float* x, int64_t columns, float* y) {
-  const int64_t whole = columns / kLanes * kLanes;
-  Lane sums{}, squares{};
-  for (int64_t c = 0; c < whole; c += kLanes) sums += lane(x + c);
-  float sum = total(sums), square = 0;
-  for (int64_t c = whole; c < columns; ++c) sum += x[c];
-  const float mean = sum / static_cast<float>(columns);
-  for (int64_t c = 0; c < whole; c += kLanes) squares += (lane(x + c) - mean) * (lane(x + c) - mean);
-  square = total(squares);
-  for (int64_t c = whole; c < columns; ++c) square += (x[c] - mean) * (x[c] - mean);
-  const auto factor = static_cast<float>(1 / std::sqrt(square / static_cast<double>(columns) + kEpsilon));
-  const float *weight = norm.weight.data(), *bias = norm.bias.data();
-  for (int64_t c = 0; c < whole; c += kLanes)
-    put((lane(x + c) - mean) * factor * lane(weight + c) + lane(bias + c), y + c);
-  for (int64_t c = whole; c < columns; ++c) y[c] = (x[c] - mean) * factor * weight[c] + bias[c];
 }
 
 void run(const Linear& layer, const Matrix& x, const float* bias, int64_t first, int64_t last, Matrix& y) {
@@ -120,7 +120,7 @@ void require(bool fits) {
 
 }  // namespace
 
-int64_t padded(int64_t columns) { return (columns + kLanes - 1) / kLanes * kLanes; }
+int64_t padded(int64_t columns) { return (columns + kMostLanes - 1) / kMostLanes * kMostLanes; }
 
 Matrix matrix_of(std::span<const float> values, int64_t rows, int64_t columns) {
   require(static_cast<int64_t>(values.size()) == rows * columns);
@@ -143,10 +143,10 @@ Linear::Linear(std::span<const float> given, std::span<const float> given_bias, 
   std::copy(given_bias.begin(), given_bias.end(), bias.begin());
 }
 
-void multiply(const Product& product) { multiply_wide(product); }
+void multiply(const Product& product) { run_wide<Multiply>(product); }
 
 void exponentials(float* x, int64_t rows, int64_t columns, float scale, float* inverse_sums) {
-  exponentials_wide(x, rows, columns, scale, inverse_sums);
+  run_wide<Exponentials>(x, rows, columns, scale, inverse_sums);
 }
 
 Matrix linear(const Linear& layer, const Matrix& x, int threads, After after) {
@@ -171,7 +171,7 @@ Matrix layer_norm(const LayerNorm& norm, const Matrix& x, int threads) {
   require(x.columns == static_cast<int64_t>(norm.weight.size()));
   Matrix y(x.rows, x.columns);
   in_parts(x.rows, threads, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) normalise_row(norm, x.row(i), x.columns, y.row(i));
+    for (int64_t i = first; i < last; ++i) run_wide<NormaliseRow>(norm, x.row(i), x.columns, y.row(i));
   });
   return y;
 }

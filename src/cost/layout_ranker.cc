@@ -142,15 +142,16 @@ struct Inputs {
   std::vector<float> weight;
 };
 
-// The distinct pairs of node and layouts, and which of them every configuration consists of.
+// The distinct pairs of node and layouts, nodes with the same features being one, and which of them every configuration consists of.
 struct Rows {
   explicit Rows(const Inputs& inputs) : index(inputs.graph.configurations() * inputs.graph.nodes()) {
     const ConfigGraph& graph = inputs.graph;
     std::vector<int64_t> fixed(graph.nodes(), -1);
-    std::vector<bool> configurable(graph.nodes());
-    for (const int32_t one : graph.config_nodes) configurable[one] = true;
+    const std::vector<int32_t> first = options::first_alike(graph);
+    std::vector<int64_t> place_of(graph.nodes(), -1);
+    for (int64_t place = 0; place < graph.configurable(); ++place) place_of[graph.config_nodes[place]] = place;
     for (int64_t i = 0; i < graph.nodes(); ++i)
-      if (!configurable[i]) fixed[i] = add(i, {}, false);
+      if (place_of[i] < 0) fixed[i] = first[i] < i ? fixed[first[i]] : add(i, {}, false);
     std::unordered_map<uint64_t, int64_t> known;
     for (int64_t c = 0; c < graph.configurations(); ++c) {
       int64_t* out = index.data() + c * graph.nodes();
@@ -158,7 +159,8 @@ struct Rows {
       const auto packed = graph.config(c);
       for (size_t place = 0; place < packed.size(); ++place) {
         const int32_t at = graph.config_nodes[place];
-        const auto [entry, fresh] = known.emplace(packed[place] << 13 | place, static_cast<int64_t>(nodes.size()));
+        const auto alike = static_cast<uint64_t>(place_of[first[at]]);
+        const auto [entry, fresh] = known.emplace(packed[place] << 13 | alike, static_cast<int64_t>(nodes.size()));
         if (fresh) add(at, options::unpack_axes(packed[place]), true);
         out[at] = entry->second;
       }
@@ -206,13 +208,13 @@ void add_scores(const Network& network, const LayoutModelOptions& o, const Input
   for (int64_t i = count; i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
   std::atomic<int64_t> next = 0;
   const auto work = [&] {
+    const auto scorer = TGraphScorer::make(network.after, {inputs.begin, inputs.node, inputs.weight});
     for (int64_t b = next++; b < batches; b = next++) {
       const int64_t first = count * b / batches, last = count * (b + 1) / batches;
       std::vector<int64_t> index;
       for (int64_t i = first; i < last; ++i)
         index.insert(index.end(), &rows.index[order[i] * nodes], &rows.index[order[i] * nodes] + nodes);
-      const std::vector<float> scores = tgraph_scores(network.after, {inputs.begin, inputs.node, inputs.weight},
-                                                      table.data(), index.data(), last - first);
+      const std::vector<float> scores = scorer->scores({table.data(), index.data(), last - first});
       for (int64_t i = first; i < last; ++i) sum[order[i]] += scores[i - first];
     }
   };

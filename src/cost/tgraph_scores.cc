@@ -5,339 +5,376 @@
 #include <memory>
 #include <utility>
 
-#include "base/lanes.h"
+#include "cost/tgraph_lanes.h"
+#include "cost/tgraph_packed.h"
 
-// A panel is the values of one node: [groups][hidden] vectors of sixteen configurations. If a panel has fewer channels, the
-// rest of each column is unused.
+// A panel is the values of one node: [channels][pitch] vectors of kLanes configurations, so that what attention across
+// configurations reads is side by side. The other steps take kGroups such groups at a time.
 
 namespace hone::cost {
 
 namespace {
 
-struct alignas(64) Cell {  // GCC aligns wide vectors by the widest register of its default target
-  Lane x;
-};
+template <int kLanes>
+class Scorer final : public TGraphScorer {
+ public:
+  Scorer(const TGraphWeights& weights, const TGraphNeighbours& neighbours)
+      : network_(weights),
+        neighbours_(neighbours),
+        hidden_(weights.hidden),
+        inner_(weights.inner),
+        nodes_(static_cast<int64_t>(neighbours.begin.size()) - 1) {}
 
-// x Phi(x) within 2e-6 for |x| < 12. erf(x / sqrt 2) / x on |x| < 5 is a polynomial in x^2 (a Chebyshev fit of degree 12), cheaper
-// than the usual forms with an exponential and a quotient; from there on erf is 1 within 6e-7.
-HONE_INLINE void gelu(Lane& x) {
-  constexpr float kEnd = 5,
-                  kTerms[] = {0.00117914833f, -0.00321204704f, 0.0035550769f,  -0.00540899765f, 0.0127046565f,
-                              -0.0222930964f, 0.0328607969f,   -0.0465517528f, 0.0628721192f,   -0.0808828548f,
-                              0.103041999f,   -0.140592664f,   0.282727569f};
-  Lane z = x;
-  bound(z, kEnd);
-  const Lane t = z * z * (2 / (kEnd * kEnd)) - 1.0f;
-  Lane p = Lane{} + kTerms[0];
-#pragma GCC unroll 12
-  for (int i = 1; i < 13; ++i) p = p * t + kTerms[i];
-  x *= 0.5f + 0.5f * p * z;
-}
-
-// Swaps neighbouring blocks of 8, 4, 2 or 1 lanes, for reductions.
-HONE_INLINE Lane swapped(const Lane& x, int step) {
-  switch (step) {
-    case 0:
-      return __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
-    case 1:
-      return __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
-    case 2:
-      return __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
-    default:
-      return __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
-  }
-}
-
-HONE_INLINE float sum_of(Lane& x) {
-#pragma GCC unroll 4
-  for (int step = 0; step < 4; ++step) x += swapped(x, step);
-  return x[0];
-}
-
-HONE_INLINE float most_of(Lane& x) {
-#pragma GCC unroll 4
-  for (int step = 0; step < 4; ++step) {
-    const Lane y = swapped(x, step);
-    x = x < y ? y : x;
-  }
-  return x[0];
-}
-
-// The columns of one group of sixteen configurations: out (+)= weights in + bias.
-template <int kOut>
-HONE_INLINE void product(const Cell* in, int64_t width, const float* weights, const float* bias, bool add, Cell* out) {
-  Lane sum[kOut];
-#pragma GCC unroll 16
-  for (int k = 0; k < kOut; ++k) {
-    sum[k] = add ? out[k].x : Lane{};
-    if (bias) sum[k] += bias[k];
-  }
-  for (int64_t j = 0; j < width; ++j) {
-    const Lane x = in[j].x;
-#pragma GCC unroll 16
-    for (int k = 0; k < kOut; ++k) sum[k] += x * weights[k * width + j];
-  }
-#pragma GCC unroll 16
-  for (int k = 0; k < kOut; ++k) out[k].x = sum[k];
-}
-
-HONE_INLINE void linear(const Cell* in, int64_t width, const float* weights, const float* bias, int64_t outputs,
-                        bool add, Cell* out) {
-  int64_t k = 0;
-  for (; k + 16 <= outputs; k += 16)
-    product<16>(in, width, weights + k * width, bias ? bias + k : nullptr, add, out + k);
-  for (; k + 2 <= outputs; k += 2) product<2>(in, width, weights + k * width, bias ? bias + k : nullptr, add, out + k);
-  for (; k < outputs; ++k) product<1>(in, width, weights + k * width, bias ? bias + k : nullptr, add, out + k);
-}
-
-struct Scorer {
-  const TGraphWeights& weights;
-  const TGraphNeighbours& neighbours;
-  int64_t configs, nodes, groups;
-  std::unique_ptr<Cell[]> x, next;                     // a panel for every node
-  std::vector<Cell> h, out;                            // panels
-  std::vector<Cell> pivot, sum, squares, mean, scale;  // panels: statistics over the most recently written nodes
-  std::vector<Cell> column, other, squeezed, gate;     // of one group
-  std::vector<Cell> soft;                              // [groups], exponentials of one channel
-  std::vector<Cell> present;                           // [groups], 1, or 0 after the last configuration
-
-  Scorer(const TGraphWeights& given, const TGraphNeighbours& rows, int64_t count)
-      : weights(given),
-        neighbours(rows),
-        configs(count),
-        nodes(static_cast<int64_t>(rows.begin.size()) - 1),
-        groups((count + kLanes - 1) / kLanes) {
-    const int64_t panel = weights.hidden * groups;
-    for (auto* panels : {&x, &next}) *panels = std::make_unique_for_overwrite<Cell[]>(nodes * panel);
-    for (auto* one : {&h, &out, &pivot, &sum, &squares, &mean, &scale}) one->resize(panel);
-    for (auto* one : {&column, &other, &squeezed, &gate}) one->resize(weights.hidden);
-    soft.resize(groups);
-    present.resize(groups);
-    for (int64_t c = 0; c < groups * kLanes; ++c) present[c / kLanes].x[c % kLanes] = c < configs ? 1 : 0;
+  std::vector<float> scores(const TGraphBatch& batch) override {
+    std::vector<float> scores(batch.configs);
+    if (batch.configs == 0) return scores;
+    prepare(batch.configs);
+    TGraphKinds kinds(batch, neighbours_, nodes_);
+    run_wide<Scorer>(*this, batch, kinds, scores);
+    return scores;
   }
 
-  Cell* panel(const std::unique_ptr<Cell[]>& panels, int64_t node) const {
-    return panels.get() + node * weights.hidden * groups;
+  template <int kGiven>
+  static HONE_INLINE void run(Scorer& scorer, const TGraphBatch& batch, TGraphKinds& kinds,
+                              std::vector<float>& scores) {
+    if constexpr (kGiven == kLanes) scorer.score(batch, kinds, scores);
   }
 
-  void gather(const float* rows, const int64_t* index, int64_t node) {
-    Cell* to = panel(x, node);
-    for (int64_t c = 0; c < groups * kLanes; ++c) {  // lanes after the last configuration repeat the first
-      const float* row = rows + index[(c < configs ? c : 0) * nodes + node] * weights.inner;
-      float* lane = reinterpret_cast<float*>(to + c / kLanes * weights.hidden) + c % kLanes;
-      for (int64_t k = 0; k < weights.inner; ++k) lane[k * kLanes] = row[k];
-    }
-  }
-};
+ private:
+  using L = TGraphLanes<kLanes>;
+  using Lane = typename L::Lane;
+  using Cell = typename L::Cell;
+  using Columns = typename L::Columns;
 
-// Instance normalisation sums differences from the mean of the first few nodes, to avoid cancellation in sums of squares.
-constexpr int64_t kFirst = 8;
-
-HONE_INLINE void add_to_norm(Scorer& s, int64_t i, const Lane& x) {
-  const Lane d = x - s.pivot[i].x;
-  s.sum[i].x += d;
-  s.squares[i].x += d * d;
-}
-
-HONE_INLINE bool begun(const Scorer& s, int64_t node) { return node >= std::min(kFirst, s.nodes); }
-
-// Call when the panel of the last node for which begun() is false has been written.
-HONE_INLINE void begin_norm(Scorer& s, const std::unique_ptr<Cell[]>& panels, int64_t channels) {
-  const int64_t first = std::min(kFirst, s.nodes);
-  for (int64_t i = 0; i < s.groups * s.weights.hidden; ++i) {
-    if (i % s.weights.hidden >= channels) continue;
-    Lane sum{};
-    for (int64_t n = 0; n < first; ++n) sum += s.panel(panels, n)[i].x;
-    s.pivot[i].x = sum * (1 / static_cast<float>(first));
-    s.sum[i].x = s.squares[i].x = Lane{};
-    for (int64_t n = 0; n < first; ++n) add_to_norm(s, i, s.panel(panels, n)[i].x);
-  }
-}
-
-HONE_INLINE void add_panel(Scorer& s, const std::unique_ptr<Cell[]>& panels, int64_t node, int64_t channels) {
-  if (!begun(s, node)) {
-    if (begun(s, node + 1)) begin_norm(s, panels, channels);
-    return;
-  }
-  const Cell* x = s.panel(panels, node);
-  for (int64_t g = 0; g < s.groups; ++g)
-    for (int64_t i = g * s.weights.hidden; i < g * s.weights.hidden + channels; ++i) add_to_norm(s, i, x[i].x);
-}
-
-HONE_INLINE void fit_norm(Scorer& s, int64_t channels) {
-  const float share = 1 / static_cast<float>(s.nodes);
-  for (int64_t i = 0; i < s.groups * s.weights.hidden; ++i) {
-    if (i % s.weights.hidden >= channels) continue;
-    const Lane off = s.sum[i].x * share, variance = s.squares[i].x * share - off * off;
-    s.mean[i].x = s.pivot[i].x + off;
-    for (int64_t l = 0; l < kLanes; ++l) s.scale[i].x[l] = 1 / std::sqrt(std::max(variance[l], 0.0f) + 1e-5f);
-  }
-}
-
-HONE_INLINE void normalise(const Scorer& s, const Cell* x, int64_t channels, int64_t group, Cell* column) {
-  for (int64_t k = 0; k < channels; ++k) {
-    const int64_t i = group * s.weights.hidden + k;
-    column[k].x = (x[i].x - s.mean[i].x) * s.scale[i].x;
-  }
-}
-
-// Attention over channels of a column; the result goes to s.h.
-HONE_INLINE void attend_channels(Scorer& s, const TGraphAttentionWeights& weights, Cell* column, int64_t group) {
-  const int64_t inner = s.weights.inner;
-  if (weights.squeeze) {
-    Cell *squeezed = s.squeezed.data(), *gate = s.gate.data();
-    linear(column, inner, weights.squeeze, weights.squeeze_bias, weights.squeezed, false, squeezed);
-    for (int64_t i = 0; i < weights.squeezed; ++i) squeezed[i].x = squeezed[i].x < 0 ? Lane{} : squeezed[i].x;
-    linear(squeezed, weights.squeezed, weights.expand, weights.expand_bias, inner, false, gate);
-    for (int64_t i = 0; i < inner; ++i) {
-      Lane e = -gate[i].x;
-      bound(e, 87);
-      exponential(e);
-      column[i].x /= 1.0f + e;
-    }
-  }
-  for (int64_t i = 0; i < inner; ++i) s.h[group * s.weights.hidden + i].x = column[i].x;
-}
-
-// Softmax over configurations of h / temperature, one channel: the exponentials in `e` and their common factor as result.
-HONE_INLINE float softmax(const Scorer& s, const Cell* h, float temperature, Cell* e) {
-  const float inverse = 1 / temperature;
-  Lane top = h[0].x * inverse;
-  for (int64_t g = 1; g < s.groups; ++g) {
-    const Lane scaled = h[g * s.weights.hidden].x * inverse;
-    top = top < scaled ? scaled : top;
-  }
-  const float most = most_of(top);
-  Lane sum{};
-  for (int64_t g = 0; g < s.groups; ++g) {
-    e[g].x = h[g * s.weights.hidden].x * inverse - most;
-    bound(e[g].x, 87);
-    exponential(e[g].x);
-    sum += e[g].x * s.present[g].x;
-  }
-  return 1 / sum_of(sum);
-}
-
-// Attention over configurations of s.h, plus `residual`, then GELU, to `to`: panels of width hidden. With `norm` the values
-// are added to the statistics of the next instance normalisation.
-HONE_INLINE void attend_configs(Scorer& s, const TGraphAttentionWeights& weights, const Cell* residual, bool norm,
-                                Cell* to) {
-  const int64_t inner = s.weights.inner, hidden = s.weights.hidden;
-  const auto finish = [&](int64_t i, Lane& value) __attribute__((always_inline)) {
-    if (residual) value += residual[i].x;
-    gelu(value);
-    to[i].x = value;
-    if (norm) add_to_norm(s, i, value);
+  static constexpr int64_t kNodes = 8;  // that are worked on together, so that statistics stay in the L1 cache
+  struct Few {                          // kinds of one step
+    int64_t first, count;
   };
-  for (int64_t k = 0; k < inner; ++k) {
-    const Cell* h = s.h.data() + k;
-    const float share = weights.across ? softmax(s, h, weights.temperature, s.soft.data()) : 0;
-    for (int64_t g = 0; g < s.groups; ++g) {
-      Lane same = h[g * hidden].x;
-      if (weights.across) {
-        Lane weighted = same * s.soft[g].x * share;
-        finish(g * hidden + inner + k, weighted);
+
+  void prepare(int64_t configs) {
+    if (configs == configs_) return;
+    configs_ = configs;
+    groups_ = (configs + kLanes - 1) / kLanes;
+    // Rows that begin 512 bytes apart share an eighth of the sets of an L1 cache.
+    pitch_ = groups_ + (groups_ * static_cast<int64_t>(sizeof(Cell)) % 512 == 0);
+    size_ = hidden_ * pitch_;
+    for (auto* panels : {&x_, &next_}) *panels = std::make_unique_for_overwrite<Cell[]>(nodes_ * size_);
+    products_ = std::make_unique_for_overwrite<Cell[]>(nodes_ * 2 * inner_ * pitch_);
+    for (auto* some : {&h_, &out_}) some->assign(kNodes * size_, Cell{});
+    for (auto* one : {&sum_, &squares_, &mean_, &scale_}) one->assign(size_, Cell{});
+    for (auto* one : {&column_, &narrow_, &squeezed_}) one->assign(2 * hidden_, Cell{});
+    soft_.assign(groups_, Cell{});
+    present_.assign(groups_, Cell{});
+    for (int64_t c = 0; c < configs; ++c) present_[c / kLanes].x[c % kLanes] = 1;
+  }
+
+  Cell* panel(const std::unique_ptr<Cell[]>& panels, int64_t at) const { return panels.get() + at * size_; }
+
+  // Calls step<kGroups>(first group) for all groups.
+  template <class Step>
+  HONE_INLINE void for_groups(Step&& step) const {
+    int64_t g = 0;
+    for (; g + 2 <= groups_; g += 2) step.template operator()<2>(g);
+    for (; g < groups_; ++g) step.template operator()<1>(g);
+  }
+
+  template <class Step>
+  HONE_INLINE void for_few(const TGraphKinds& kinds, Step&& step) const {
+    const auto end = static_cast<int64_t>(kinds.count.size());
+    for (int64_t first = 0; first < end; first += kNodes) step(Few{first, std::min(kNodes, end - first)});
+  }
+
+  HONE_INLINE void gather(const TGraphBatch& batch, int64_t node, Cell* to) const {
+    const int64_t first = batch.index[node];
+    bool alike = true;
+    for (int64_t c = 1; c < configs_; ++c) alike &= batch.index[c * nodes_ + node] == first;
+    if (alike) {
+      for (int64_t k = 0; k < inner_; ++k)
+        for (int64_t g = 0; g < groups_; ++g) to[k * pitch_ + g].x = Lane{} + batch.rows[first * inner_ + k];
+      return;
+    }
+    for (int64_t c = 0; c < groups_ * kLanes; ++c) {  // lanes after the last configuration repeat the first
+      const float* row = batch.rows + (c < configs_ ? batch.index[c * nodes_ + node] : first) * inner_;
+      float* lane = reinterpret_cast<float*>(to) + c;
+      for (int64_t k = 0; k < inner_; ++k) lane[k * pitch_ * kLanes] = row[k];
+    }
+  }
+
+  // Instance normalisation sums differences from the first node, to avoid cancellation in sums of squares.
+  void begin_norm() {
+    for (auto* one : {&sum_, &squares_}) std::fill(one->begin(), one->end(), Cell{});
+  }
+
+  HONE_INLINE void add_panels(const TGraphKinds& kinds, Few few, int64_t channels) {
+    Cell *const sum = sum_.data(), *const squares = squares_.data();
+    const Cell *const first = panel(x_, 0), *const x = panel(x_, few.first);
+    const float* const count = kinds.count.data() + few.first;
+    for (int64_t k = 0; k < channels; ++k)
+      for (int64_t i = k * pitch_, end = i + groups_; i < end; ++i) {
+        Lane total = sum[i].x, square = squares[i].x;
+        for (int64_t n = 0; n < few.count; ++n) {
+          const Lane d = x[n * size_ + i].x - first[i].x, weighted = d * count[n];
+          total += weighted;
+          square += weighted * d;
+        }
+        sum[i].x = total;
+        squares[i].x = square;
       }
-      finish(g * hidden + k, same);
+  }
+
+  HONE_INLINE void fit_norm(int64_t channels) {
+    const float share = 1 / static_cast<float>(nodes_);
+    const Cell* first = panel(x_, 0);
+    for (int64_t k = 0; k < channels; ++k)
+      for (int64_t i = k * pitch_, end = i + groups_; i < end; ++i) {
+        const Lane off = sum_[i].x * share, variance = squares_[i].x * share - off * off;
+        mean_[i].x = first[i].x + off;
+        for (int l = 0; l < kLanes; ++l) scale_[i].x[l] = 1 / std::sqrt(std::max(variance[l], 0.0f) + 1e-5f);
+      }
+  }
+
+  // Of a panel, to column_.
+  template <int kGroups>
+  HONE_INLINE void normalise(const Cell* x, int64_t channels, int64_t group) {
+    const int64_t pitch = pitch_, size = size_;
+    const Cell *const mean = mean_.data(), *const scale = scale_.data();
+    Cell* const to = column_.data();
+    for (int64_t k = 0; k < channels; ++k)
+#pragma GCC unroll 2
+      for (int g = 0; g < kGroups; ++g) {
+        const int64_t i = k * pitch + group + g;
+        __builtin_prefetch(x + size + i);
+        to[k * kGroups + g].x = (x[i].x - mean[i].x) * scale[i].x;
+      }
+  }
+
+  // Attention over channels of a column, to the panel of h_ at `place`.
+  template <int kGroups>
+  HONE_INLINE void attend_channels(const PackedAttention& attention, const Cell* column, int64_t place, int64_t group) {
+    const int64_t inner = inner_, pitch = pitch_;
+    Cell *const gate = h_.data() + place * size_ + group, *const squeezed = squeezed_.data();
+    if (attention.squeeze.outputs == 0) {
+      for (int64_t k = 0; k < inner; ++k)
+        for (int g = 0; g < kGroups; ++g) gate[k * pitch + g].x = column[k * kGroups + g].x;
+      return;
+    }
+    L::template linear<kGroups>({const_cast<Cell*>(column), kGroups}, attention.squeeze, {squeezed, kGroups});
+    for (int64_t i = 0; i < attention.squeeze.outputs * kGroups; ++i)
+      squeezed[i].x = squeezed[i].x < 0 ? Lane{} : squeezed[i].x;
+    L::template linear<kGroups>({squeezed, kGroups}, attention.expand, {gate, pitch});
+    for (int64_t k = 0; k < inner; ++k)
+#pragma GCC unroll 2
+      for (int g = 0; g < kGroups; ++g) {
+        Lane e = -gate[k * pitch + g].x;
+        L::bound(e, 43);  // two of them have a product
+        L::exponential(e);
+        gate[k * pitch + g].x = e + 1.0f;
+      }
+    for (int64_t k = 0; k < inner; ++k) divide<kGroups>(column + k * kGroups, gate + k * pitch);
+  }
+
+  // y = x / y of kGroups vectors; a quotient takes as long as a dozen products, so there is one for both.
+  template <int kGroups>
+  static HONE_INLINE void divide(const Cell* x, Cell* y) {
+    if constexpr (kGroups == 2) {
+      const Lane share = 1.0f / (y[0].x * y[1].x), second = x[1].x * y[0].x;
+      y[0].x = x[0].x * y[1].x * share;
+      y[1].x = second * share;
+    } else {
+      y[0].x = x[0].x / y[0].x;
     }
   }
-}
 
-// The steps after a linear layer of the input: normalisation of x of width inner, both attentions, GELU. `to` may be x.
-HONE_INLINE void attend_normalised(Scorer& s, const TGraphAttentionWeights& weights, const Cell* x, bool norm,
-                                   Cell* to) {
-  for (int64_t g = 0; g < s.groups; ++g) {
-    normalise(s, x, s.weights.inner, g, s.column.data());
-    attend_channels(s, weights, s.column.data(), g);
-  }
-  attend_configs(s, weights, nullptr, norm, to);
-}
-
-HONE_INLINE void input_layers(Scorer& s, const float* rows, const int64_t* index) {
-  const TGraphWeights& w = s.weights;
-  for (int64_t node = 0; node < s.nodes; ++node) {
-    s.gather(rows, index, node);
-    add_panel(s, s.x, node, w.inner);
-  }
-  fit_norm(s, w.inner);
-  for (int64_t node = 0; node < s.nodes; ++node) {
-    Cell* x = s.panel(s.x, node);
-    attend_normalised(s, w.after_first, x, false, s.out.data());
-    for (int64_t g = 0; g < s.groups; ++g) {
-      const int64_t column = g * w.hidden;
-      linear(s.out.data() + column, w.hidden, w.second, w.second_bias, w.inner, false, x + column);
+  // Softmax over configurations of h / temperature, one channel: the exponentials in soft_ and their common factor as result.
+  HONE_INLINE float softmax(const Cell* h, float inverse) {
+    const int64_t groups = groups_;
+    const Cell* const present = present_.data();
+    Cell* const e = soft_.data();
+    Lane top = h[0].x * inverse;
+    for (int64_t g = 1; g < groups; ++g) {
+      const Lane scaled = h[g].x * inverse;
+      top = top < scaled ? scaled : top;
     }
-    add_panel(s, s.x, node, w.inner);
-  }
-  fit_norm(s, w.inner);
-  for (int64_t node = 0; node < s.nodes; ++node) {
-    Cell* x = s.panel(s.x, node);
-    attend_normalised(s, w.after_second, x, begun(s, node), x);
-    if (!begun(s, node)) add_panel(s, s.x, node, w.hidden);
-  }
-}
-
-// The normalised aggregate of a node's neighbours; false without any.
-HONE_INLINE bool aggregate(const Scorer& s, int64_t node, int64_t group, Cell* column) {
-  const int32_t begin = s.neighbours.begin[node], end = s.neighbours.begin[node + 1];
-  if (begin == end) return false;
-  float total = 0;
-  for (int64_t k = 0; k < s.weights.hidden; ++k) column[k].x = Lane{};
-  for (int32_t e = begin; e < end; ++e) {
-    const Cell* x = s.panel(s.x, s.neighbours.node[e]);
-    const float weight = s.neighbours.weight[e];
-    for (int64_t k = 0; k < s.weights.hidden; ++k) column[k].x += x[group * s.weights.hidden + k].x * weight;
-    total += weight;
-  }
-  for (int64_t k = 0; k < s.weights.hidden; ++k) {
-    const int64_t i = group * s.weights.hidden + k;
-    column[k].x = (column[k].x - s.mean[i].x * total) * s.scale[i].x;
-  }
-  return true;
-}
-
-HONE_INLINE void block_layer(Scorer& s, const TGraphBlockWeights& block) {
-  const int64_t hidden = s.weights.hidden, inner = s.weights.inner;
-  fit_norm(s, hidden);
-  for (int64_t node = 0; node < s.nodes; ++node) {
-    const Cell* x = s.panel(s.x, node);
-    for (int64_t g = 0; g < s.groups; ++g) {
-      Cell *column = s.column.data(), *h = s.other.data();
-      normalise(s, x, hidden, g, column);
-      linear(column, hidden, block.both, block.bias, inner, false, h);
-      if (aggregate(s, node, g, column)) linear(column, hidden, block.both + inner * hidden, nullptr, inner, true, h);
-      attend_channels(s, block.attention, h, g);
+    const float most = L::most_of(top);
+    Lane sum{};
+    for (int64_t g = 0; g < groups; ++g) {
+      Lane value = h[g].x * inverse - most;
+      L::bound(value, 87);
+      L::exponential(value);
+      e[g].x = value;
+      sum += value * present[g].x;
     }
-    attend_configs(s, block.attention, x, begun(s, node), s.panel(s.next, node));
-    if (!begun(s, node)) add_panel(s, s.next, node, hidden);
+    return 1 / L::sum_of(sum);
   }
-  std::swap(s.x, s.next);
-}
 
-HONE_WIDE void score_all(Scorer& s, const float* rows, const int64_t* index, float* scores) {
-  const TGraphWeights& w = s.weights;
-  input_layers(s, rows, index);
-  for (const TGraphBlockWeights& block : w.blocks) block_layer(s, block);
-  const float share = 1 / static_cast<float>(s.nodes);
-  for (int64_t g = 0; g < s.groups; ++g) {
-    for (int64_t k = 0; k < w.hidden; ++k) {
-      const int64_t i = g * s.weights.hidden + k;
-      s.column[k].x = s.pivot[i].x + s.sum[i].x * share;
-    }
-    linear(s.column.data(), w.hidden, w.last, &w.last_bias, 1, false, s.other.data());
-    for (int64_t c = g * kLanes; c < std::min(s.configs, (g + 1) * kLanes); ++c) scores[c] = s.other[0].x[c % kLanes];
+  enum class Then { Store, Normalise, SumUp };
+
+  // Attention over configurations of h_, then GELU, to `to` and, for Normalise, to the statistics, as differences from
+  // `first`; SumUp only sums, without `to`. kResidual: plus the panels of x_ that the nodes have.
+  template <bool kResidual, Then kThen>
+  HONE_INLINE void attend_configs(const PackedAttention& attention, const TGraphKinds& kinds, Few few,
+                                  const Cell* first, Cell* to) {
+    const int64_t inner = inner_, groups = groups_, pitch = pitch_, size = size_;
+    const Cell *const h = h_.data(), *const soft = soft_.data();
+    Cell *const sum = sum_.data(), *const squares = squares_.data();
+    const float* const count = kinds.count.data() + few.first;
+    const auto finish = [&](int64_t n, int64_t i, Lane& value) __attribute__((always_inline)) {
+      if (kResidual) value += panel(x_, kinds.of[few.first + n])[i].x;
+      L::gelu(value);
+      if constexpr (kThen == Then::SumUp) {
+        sum[i].x += value;
+        return;
+      }
+      to[n * size + i].x = value;
+      if constexpr (kThen == Then::Store) return;
+      const Lane d = value - first[i].x, weighted = d * count[n];
+      sum[i].x += weighted;
+      squares[i].x += weighted * d;
+    };
+    for (int64_t k = 0; k < inner; ++k)
+      for (int64_t n = 0; n < few.count; ++n) {
+        const Cell* row = h + n * size + k * pitch;
+        if (attention.across) {
+          const float share = softmax(row, attention.inverse);
+          for (int64_t g = 0; g < groups; ++g) {
+            Lane weighted = row[g].x * soft[g].x * share;
+            finish(n, (inner + k) * pitch + g, weighted);
+          }
+        }
+        for (int64_t g = 0; g < groups; ++g) {
+          Lane same = row[g].x;
+          finish(n, k * pitch + g, same);
+        }
+      }
   }
-}
+
+  // The steps after a linear layer of the input up to attention across configurations, to h_.
+  HONE_INLINE void attend_normalised(const PackedAttention& attention, Few few) {
+    for_groups([&]<int kGroups>(int64_t g) __attribute__((always_inline)) {
+      for (int64_t n = 0; n < few.count; ++n) {
+        normalise<kGroups>(panel(x_, few.first + n), inner_, g);
+        attend_channels<kGroups>(attention, column_.data(), n, g);
+      }
+    });
+  }
+
+  HONE_INLINE void input_layers(const TGraphBatch& batch, const TGraphKinds& kinds) {
+    begin_norm();
+    for_few(kinds, [&](Few few) __attribute__((always_inline)) {
+      for (int64_t kind = few.first; kind < few.first + few.count; ++kind)
+        gather(batch, kinds.example[kind], panel(x_, kind));
+      add_panels(kinds, few, inner_);
+    });
+    fit_norm(inner_);
+    begin_norm();
+    for_few(kinds, [&](Few few) __attribute__((always_inline)) {
+      attend_normalised(network_.after_first, few);
+      attend_configs<false, Then::Store>(network_.after_first, kinds, few, nullptr, out_.data());
+      for_groups([&]<int kGroups>(int64_t g) __attribute__((always_inline)) {
+        for (int64_t n = 0; n < few.count; ++n)
+          L::template linear<kGroups>({out_.data() + n * size_ + g, pitch_}, network_.second,
+                                      {panel(x_, few.first + n) + g, pitch_});
+      });
+      add_panels(kinds, few, inner_);
+    });
+    fit_norm(inner_);
+    begin_norm();
+    for_few(kinds, [&](Few few) __attribute__((always_inline)) {
+      attend_normalised(network_.after_second, few);
+      attend_configs<false, Then::Normalise>(network_.after_second, kinds, few, panel(x_, 0), panel(x_, few.first));
+    });
+  }
+
+  // Both products of every kind's normalised panel, to products_: of its own, and as a neighbour where it is one. Products of
+  // sums of neighbours are sums of their products.
+  HONE_INLINE void multiply(const PackedBlock& block, const TGraphKinds& kinds) {
+    for_few(kinds, [&](Few few) __attribute__((always_inline)) {
+      for_groups([&]<int kGroups>(int64_t g) __attribute__((always_inline)) {
+        for (int64_t kind = few.first; kind < few.first + few.count; ++kind) {
+          const Columns column{column_.data(), kGroups};
+          Cell* const to = products_.get() + 2 * inner_ * pitch_ * kind + g;
+          normalise<kGroups>(panel(x_, kind), hidden_, g);
+          L::template linear<kGroups>(column, block.own, {to, pitch_});
+          if (kinds.feeds[kind]) L::template linear<kGroups>(column, block.other, {to + inner_ * pitch_, pitch_});
+        }
+      });
+    });
+  }
+
+  // What a node's product and those of its neighbours add up to, to narrow_.
+  template <int kGroups>
+  HONE_INLINE void add_up(const TGraphKinds& kinds, int64_t node, int64_t group) {
+    const int64_t inner = inner_, pitch = pitch_;
+    Cell* const to = narrow_.data();
+    const Cell* const own = products_.get() + 2 * inner * pitch * kinds.of[node] + group;
+    for (int64_t k = 0; k < inner; ++k)
+#pragma GCC unroll 2
+      for (int g = 0; g < kGroups; ++g) to[k * kGroups + g].x = own[k * pitch + g].x;
+    for (int32_t e = neighbours_.begin[node]; e < neighbours_.begin[node + 1]; ++e) {
+      const Cell* const x = products_.get() + (2 * kinds.of[neighbours_.node[e]] + 1) * inner * pitch + group;
+      const float weight = neighbours_.weight[e];
+      for (int64_t k = 0; k < inner; ++k)
+#pragma GCC unroll 2
+        for (int g = 0; g < kGroups; ++g) to[k * kGroups + g].x += x[k * pitch + g].x * weight;
+    }
+  }
+
+  template <Then kThen>
+  HONE_INLINE void block_layer(const PackedBlock& block, TGraphKinds& kinds) {
+    fit_norm(hidden_);
+    begin_norm();
+    multiply(block, kinds);
+    kinds.count.assign(nodes_, 1);  // neighbours differ
+    for_few(kinds, [&](Few few) __attribute__((always_inline)) {
+      for_groups([&]<int kGroups>(int64_t g) __attribute__((always_inline)) {
+        for (int64_t n = 0; n < few.count; ++n) {
+          add_up<kGroups>(kinds, few.first + n, g);
+          attend_channels<kGroups>(block.attention, narrow_.data(), n, g);
+        }
+      });
+      attend_configs<true, kThen>(block.attention, kinds, few, panel(next_, 0), panel(next_, few.first));
+    });
+    std::swap(x_, next_);
+    kinds.separate(neighbours_);
+  }
+
+  HONE_INLINE void score(const TGraphBatch& batch, TGraphKinds& kinds, std::vector<float>& scores) {
+    input_layers(batch, kinds);
+    for (size_t b = 0; b + 1 < network_.blocks.size(); ++b) block_layer<Then::Normalise>(network_.blocks[b], kinds);
+    block_layer<Then::SumUp>(network_.blocks.back(), kinds);
+    const float share = 1 / static_cast<float>(nodes_);
+    for (int64_t g = 0; g < groups_; ++g) {
+      for (int64_t k = 0; k < hidden_; ++k) column_[k].x = sum_[k * pitch_ + g].x * share;
+      L::template linear<1>({column_.data(), 1}, network_.last, {narrow_.data(), 1});
+      for (int64_t c = g * kLanes; c < std::min(configs_, (g + 1) * kLanes); ++c) scores[c] = narrow_[0].x[c % kLanes];
+    }
+  }
+
+  PackedTGraph network_;
+  TGraphNeighbours neighbours_;
+  int64_t hidden_, inner_, nodes_;
+  int64_t configs_ = 0, groups_ = 0;
+  int64_t pitch_ = 0, size_ = 0;                    // cells from one channel, one panel to the next
+  std::unique_ptr<Cell[]> x_, next_;                // a panel for every node
+  std::unique_ptr<Cell[]> products_;                // [nodes][2][inner][pitch]
+  std::vector<Cell> h_, out_;                       // panels of kNodes nodes
+  std::vector<Cell> sum_, squares_, mean_, scale_;  // panels: statistics over the most recently written nodes
+  std::vector<Cell> column_, narrow_, squeezed_;    // [channels][kGroups]
+  std::vector<Cell> soft_;                          // [groups], exponentials of one channel
+  std::vector<Cell> present_;                       // [groups], 1, or 0 after the last configuration
+};
 
 }  // namespace
 
-std::vector<float> tgraph_scores(const TGraphWeights& weights, const TGraphNeighbours& neighbours, const float* rows,
-                                 const int64_t* index, int64_t configs) {
-  std::vector<float> scores(configs);
-  if (configs == 0) return scores;
-  Scorer scorer(weights, neighbours, configs);
-  score_all(scorer, rows, index, scores.data());
-  return scores;
+std::unique_ptr<TGraphScorer> TGraphScorer::make(const TGraphWeights& weights, const TGraphNeighbours& neighbours) {
+  switch (lanes_in_use()) {
+    case 16:
+      return std::make_unique<Scorer<16>>(weights, neighbours);
+    case 8:
+      return std::make_unique<Scorer<8>>(weights, neighbours);
+    default:
+      return std::make_unique<Scorer<4>>(weights, neighbours);
+  }
 }
 
 }  // namespace hone::cost

@@ -1,9 +1,10 @@
 // Inference of the published TGraph: the results of its layers, up to rounding, in one pass over the nodes per layer, with
-// sixteen configurations per vector. Several times faster than separate operations, since a node's values stay in the L1
-// cache from normalisation to activation.
+// as many configurations per vector as a register holds. Several times faster than separate operations, since a node's values
+// stay in the caches from normalisation to activation.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -38,8 +39,19 @@ struct TGraphNeighbours {
   std::span<const float> weight;
 };
 
-// [configs]; rows: [any, inner], the first linear layer's outputs for distinct nodes; index: [configs, nodes] into rows.
-std::vector<float> tgraph_scores(const TGraphWeights& weights, const TGraphNeighbours& neighbours, const float* rows,
-                                 const int64_t* index, int64_t configs);
+// Configurations that are scored together: `index` [configs, nodes] into `rows` [any, inner], the first linear layer's outputs.
+struct TGraphBatch {
+  const float* rows;
+  const int64_t* index;
+  int64_t configs;
+};
+
+// Keeps the memory of one batch for the next. What it was made of, less the neighbours, need not be kept.
+class TGraphScorer {
+ public:
+  static std::unique_ptr<TGraphScorer> make(const TGraphWeights& weights, const TGraphNeighbours& neighbours);
+  virtual ~TGraphScorer() = default;
+  virtual std::vector<float> scores(const TGraphBatch& batch) = 0;  // [configs]
+};
 
 }  // namespace hone::cost

@@ -131,6 +131,21 @@ ConfigGraph prune(const ConfigGraph& graph) {
   return small;
 }
 
+std::vector<int32_t> first_alike(const ConfigGraph& graph) {
+  std::vector<bool> configurable(graph.nodes());
+  for (int32_t node : graph.config_nodes) configurable[node] = true;
+  std::unordered_map<std::string, int32_t> found;
+  std::vector<int32_t> first;
+  for (int32_t node = 0; node < graph.nodes(); ++node) {
+    const float* row = graph.node_feat.data() + int64_t{node} * kNodeFeatures;
+    std::string key(reinterpret_cast<const char*>(row), kNodeFeatures * sizeof(float));
+    key += static_cast<char>(graph.node_opcode[node]);
+    key += configurable[node] ? '1' : '0';
+    first.push_back(found.try_emplace(std::move(key), node).first->second);
+  }
+  return first;
+}
+
 DistinctConfigs distinct_configs(const ConfigGraph& graph) {
   DistinctConfigs found;
   std::unordered_map<std::string_view, size_t> place;

@@ -66,6 +66,9 @@ void mark_absent_layouts(std::vector<float>& node_feat);
 // configurations and run times are shared with the original. A kernel with tiles is not changed.
 ConfigGraph prune(const ConfigGraph& graph);
 
+// [nodes], for each node the first one with the same features and opcode, of those that are configurable or of the others.
+std::vector<int32_t> first_alike(const ConfigGraph& graph);
+
 // Distinct configurations (section 2.2.2): the first of equal ones, with the least of their run times.
 struct DistinctConfigs {
   std::vector<int32_t> index;      // ascending

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "tests/with_lanes.h"
 
 using namespace hone;
 
@@ -27,6 +28,7 @@ double product_of(const std::vector<float>& x, const std::vector<float>& weights
 }  // namespace
 
 TEST_CASE("dense layers of any width and number of rows") {
+  const WithLanes versions(GENERATE(4, 8, 16));
   Rng rng(1);
   for (const int64_t rows : {1, 2, 7, 8, 19, 1500})
     for (const auto& [inputs, outputs] :
@@ -58,6 +60,7 @@ TEST_CASE("dense layers refuse a matrix of another width") {
 }
 
 TEST_CASE("exponentials are those of a softmax") {
+  const WithLanes versions(GENERATE(4, 8, 16));
   Rng rng(2);
   for (const int64_t columns : {1, 16, 19, 256}) {
     dense::Matrix x = dense::matrix_of(random_values(3 * columns, rng), 3, columns);
@@ -78,6 +81,7 @@ TEST_CASE("exponentials are those of a softmax") {
 }
 
 TEST_CASE("layer normalisation, means and maxima of neighbours") {
+  const WithLanes versions(GENERATE(4, 8, 16));
   Rng rng(3);
   for (const int64_t columns : {3, 16, 50}) {
     const std::vector<float> given = random_values(4 * columns, rng), weight = random_values(columns, rng),

@@ -126,6 +126,20 @@ TEST_CASE("equal configurations count once, with the least run time") {
   CHECK(distinct.runtime_ns == std::vector<double>{30, 10, 20});
 }
 
+TEST_CASE("nodes with equal features are alike if both or neither are configurable") {
+  options::ConfigGraph graph =
+      chain_graph(8, 2, 1);  // 0, 3 and 6 are configurable, the opcodes of even nodes are equal
+  const auto copy = [&](int64_t from, int64_t to) {
+    std::copy_n(&graph.node_feat[from * options::kNodeFeatures], options::kNodeFeatures,
+                &graph.node_feat[to * options::kNodeFeatures]);
+  };
+  copy(0, 6);
+  copy(0, 2);
+  copy(2, 4);
+  copy(2, 5);
+  CHECK(options::first_alike(graph) == std::vector<int32_t>{0, 1, 2, 3, 2, 5, 0, 7});
+}
+
 TEST_CASE("a layout file is read, packed and mapped to the same graph") {
   const TempDir folder;
   const std::string path = (folder.path() / "small.npz").string();

@@ -13,6 +13,7 @@
 #include "learn/layout/tgraph_ops.h"
 #include "tests/learn/layout_graphs.h"
 #include "tests/learn/torch_catch.h"
+#include "tests/with_lanes.h"
 
 using namespace hone;
 using namespace hone::learn;
@@ -146,6 +147,7 @@ TEST_CASE("losses by hand") {
 }
 
 TEST_CASE("without gradients scores are the same up to rounding") {
+  const WithLanes versions(GENERATE(4, 8, 16));
   for (const int64_t hidden : {16, 32, 64})
     for (const bool channels : {true, false})
       for (const bool across : {true, false})
@@ -162,7 +164,11 @@ TEST_CASE("without gradients scores are the same up to rounding") {
             for (torch::Tensor& parameter : network->parameters())
               parameter.add_(0.2 * random(parameter.sizes().vec(), ++seed));
           }
-          const options::ConfigGraph graph = chain_graph(15, 37, 5);
+          options::ConfigGraph graph = chain_graph(15, 37, 5);
+          for (const int64_t like_first : {5, 7, 13}) {  // neither is configurable
+            std::copy_n(&graph.node_feat[options::kNodeFeatures], options::kNodeFeatures,
+                        &graph.node_feat[like_first * options::kNodeFeatures]);
+          }
           const LayoutInputs inputs = inputs_of(graph, options);
           for (const int32_t count : {1, 16, 37}) {
             INFO(hidden << " wide, " << channels << across << edges << ", " << count << " configurations");

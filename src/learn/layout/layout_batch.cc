@@ -125,17 +125,25 @@ LayoutInputs::LayoutInputs(options::ConfigGraph given, const NodeScale& scale, N
 }
 
 LayoutRows::LayoutRows(const LayoutInputs& inputs) : inputs_(inputs), fixed_(inputs.graph.nodes(), -1) {
-  std::vector<bool> configurable(inputs.graph.nodes());
-  for (int32_t node : inputs.graph.config_nodes) configurable[node] = true;
-  for (int64_t node = 0; node < inputs.graph.nodes(); ++node) {
-    if (configurable[node]) continue;
+  const options::ConfigGraph& graph = inputs.graph;
+  std::vector<int64_t> place(graph.nodes(), -1);
+  for (int64_t i = 0; i < graph.configurable(); ++i) place[graph.config_nodes[i]] = i;
+  const std::vector<int32_t> first = options::first_alike(graph);
+  for (int64_t node = 0; node < graph.nodes(); ++node) {
+    if (place[node] >= 0) continue;
+    if (first[node] < node) {
+      fixed_[node] = fixed_[first[node]];
+      continue;
+    }
     fixed_[node] = static_cast<int64_t>(row_node_.size());
     row_node_.push_back(node);
     row_packed_.push_back(kFixed);
   }
+  for (int32_t node : graph.config_nodes) alike_place_.push_back(place[first[node]]);
 }
 
 int32_t LayoutRows::row_of(int64_t place, uint64_t packed) {
+  place = alike_place_[place];
   const auto [entry, fresh] =
       known_.emplace(packed << 13 | static_cast<uint64_t>(place), static_cast<int32_t>(row_node_.size()));
   if (fresh) {

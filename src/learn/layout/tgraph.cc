@@ -117,8 +117,8 @@ struct TGraph : LayoutNetwork {
     weights.last_bias = last->bias.item<float>();
     const WeightedEdges& in = inputs.adjacency.in;
     const torch::Tensor from = rows.contiguous(), places = index.contiguous();
-    return torch::tensor(cost::tgraph_scores(weights, {in.begin, in.node, in.weight}, from.data_ptr<float>(),
-                                             places.data_ptr<int64_t>(), places.size(0)));
+    const auto scorer = cost::TGraphScorer::make(weights, {in.begin, in.node, in.weight});
+    return torch::tensor(scorer->scores({from.data_ptr<float>(), places.data_ptr<int64_t>(), places.size(0)}));
   }
 
   bool published;
