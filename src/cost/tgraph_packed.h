@@ -73,11 +73,12 @@ struct TGraphKinds {
   std::vector<float> count;      // [kinds], of nodes
   std::vector<char> feeds;       // [kinds], whether a node's neighbour is one
 
-  TGraphKinds(const TGraphBatch& batch, const TGraphNeighbours& neighbours, int64_t nodes) {
+  // index: [configs, nodes], the row of each node in each configuration.
+  TGraphKinds(const int64_t* index, int64_t configs, int64_t nodes) {
     std::map<std::vector<int64_t>, int32_t> found;
-    std::vector<int64_t> column(batch.configs);
+    std::vector<int64_t> column(configs);
     for (int64_t node = 0; node < nodes; ++node) {
-      for (int64_t c = 0; c < batch.configs; ++c) column[c] = batch.index[c * nodes + node];
+      for (int64_t c = 0; c < configs; ++c) column[c] = index[c * nodes + node];
       const auto [at, added] = found.try_emplace(column, static_cast<int32_t>(found.size()));
       of.push_back(at->second);
       if (added) {
@@ -86,7 +87,6 @@ struct TGraphKinds {
       }
       ++count[at->second];
     }
-    find_feeds(neighbours);
   }
 
   void separate(const TGraphNeighbours& neighbours) {

@@ -29,7 +29,8 @@ class Scorer final : public TGraphScorer {
     std::vector<float> scores(batch.configs);
     if (batch.configs == 0) return scores;
     prepare(batch.configs);
-    TGraphKinds kinds(batch, neighbours_, nodes_);
+    TGraphKinds kinds(batch.index, batch.configs, nodes_);
+    kinds.find_feeds(neighbours_);
     run_wide<Scorer>(*this, batch, kinds, scores);
     return scores;
   }

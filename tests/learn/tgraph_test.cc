@@ -84,6 +84,23 @@ TEST_CASE("cross-configuration attention by hand") {
   check_gradient([&](const torch::Tensor& v) { return with_cross_attention(many, v); }, torch::full({}, 0.7));
 }
 
+TEST_CASE("cross-configuration attention is torch's softmax of any width and temperature") {
+  const WithLanes versions(GENERATE(4, 8, 16));
+  for (const float temperature : {0.5f, 0.01f, -0.4f})
+    for (const int64_t width : {1, 7, 32}) {
+      INFO("temperature " << temperature << ", width " << width);
+      const torch::Tensor x = random({9, 5, width}, 4), t = torch::full({}, temperature);
+      CHECK(near(with_cross_attention(x, t), torch::cat({x, x * torch::softmax(x / t, 0)}, 2)));
+    }
+}
+
+TEST_CASE("gates are sigmoids") {
+  const torch::Tensor x = random({3, 4, 5}, 1), logits = random({3, 4, 5}, 2);
+  CHECK(near(gate(x, logits), x * torch::sigmoid(logits)));
+  check_gradient([&](const torch::Tensor& v) { return gate(v, logits); }, x);
+  check_gradient([&](const torch::Tensor& v) { return gate(x, v); }, logits);
+}
+
 TEST_CASE("channel attention by hand") {
   ChannelAttention attention(2);
   torch::NoGradGuard no_gradient;
@@ -104,6 +121,11 @@ TEST_CASE("instance norm is over the nodes of one configuration and channel") {
   const torch::Tensor mean = x.mean(1, true), variance = (x - mean).square().mean(1, true);
   CHECK(near(instance_norm(x), (x - mean) / (variance + 1e-5).sqrt()));
   check_gradient([](const torch::Tensor& v) { return instance_norm(v); }, x);
+  // Rows that stand for two, one and three nodes.
+  const torch::Tensor kinds = random({4, 3, 5}, 2), of = torch::tensor({0, 1, 0, 2, 2, 2});
+  const torch::Tensor shares = torch::tensor({2.0f, 1.0f, 3.0f}) / 6.0;
+  CHECK(near(instance_norm(kinds, shares).index_select(1, of), instance_norm(kinds.index_select(1, of))));
+  check_gradient([&](const torch::Tensor& v) { return instance_norm(v, shares); }, kinds);
 }
 
 TEST_CASE("neighbours are summed, averaged or normalised") {

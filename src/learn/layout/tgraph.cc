@@ -1,6 +1,7 @@
 #include "learn/layout/tgraph.h"
 
 #include "base/error.h"
+#include "cost/tgraph_packed.h"
 #include "cost/tgraph_scores.h"
 #include "features/opcodes.h"
 #include "learn/layout/tgraph_ops.h"
@@ -92,13 +93,23 @@ struct TGraph : LayoutNetwork {
   torch::Tensor score(const LayoutInputs& inputs, const torch::Tensor& rows, const torch::Tensor& index,
                       Noise& noise) override {
     if (published && !torch::GradMode::is_enabled()) return scores(inputs, rows, index);
-    torch::Tensor x = gather_rows(rows, index);  // [configs, nodes, hidden]
-    if (published) {
-      x = torch::gelu(attentions[0]->forward(instance_norm(x)));
-      x = torch::gelu(attentions[1]->forward(instance_norm(second->forward(x))));
-    }
+    torch::Tensor x = published ? input_layers(rows, index) : gather_rows(rows, index);  // [configs, nodes, hidden]
     for (const auto& block : blocks) x = block->forward(x, inputs.adjacency, noise);
     return last->forward(x.mean(1)).view({-1});
+  }
+
+  // Nodes with the same rows in all configurations have the same values here, which are computed once.
+  torch::Tensor input_layers(const torch::Tensor& rows, const torch::Tensor& given) {
+    const torch::Tensor index = given.contiguous();
+    const cost::TGraphKinds kinds(index.data_ptr<int64_t>(), index.size(0), index.size(1));
+    const auto count = static_cast<int64_t>(kinds.example.size());
+    const torch::Tensor shares = torch::tensor(kinds.count) / static_cast<double>(index.size(1));
+    torch::Tensor x = gather_rows(rows, index.index_select(1, torch::tensor(kinds.example)));
+    x = torch::gelu(attentions[0]->forward(instance_norm(x, shares)));
+    x = torch::gelu(attentions[1]->forward(instance_norm(second->forward(x), shares)));
+    const torch::Tensor of = torch::tensor(kinds.of).to(torch::kLong),
+                        first = torch::arange(index.size(0)).mul_(count).unsqueeze(1);
+    return gather_rows(x.view({-1, x.size(2)}), first + of);
   }
 
   // The same without gradients, of the published variant.
@@ -184,7 +195,7 @@ ChannelAttention::ChannelAttention(int64_t width)
       expand(register_module("expand", torch::nn::Linear(std::max<int64_t>(width / 8, 1), width))) {}
 
 torch::Tensor ChannelAttention::forward(const torch::Tensor& x) {
-  return x * expand->forward(squeeze->forward(x).relu_()).sigmoid_();
+  return gate(x, expand->forward(squeeze->forward(x).relu_()));
 }
 
 RowFeatures::RowFeatures(const options::LayoutModelOptions& options)

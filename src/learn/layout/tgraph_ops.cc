@@ -4,10 +4,12 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/nn.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "base/error.h"
+#include "base/lanes.h"
 
 // Not contracted to fused multiply-adds, so that results do not depend on a row's address (segment.cc).
 #define TGRAPH_WIDE __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3", "fp-contract=off")))
@@ -31,9 +33,12 @@ TGRAPH_WIDE void add_products(const float* x, const float* y, float* sum, float*
 TGRAPH_WIDE void shift_scale(const float* x, const float* mean, const float* scale, float* y, int64_t n) {
   for (int64_t k = 0; k < n; ++k) y[k] = (x[k] - mean[k]) * scale[k];
 }
-TGRAPH_WIDE void norm_gradient(const float* g, const float* y, const float* mean_g, const float* mean_gy,
+TGRAPH_WIDE void add_squares(const float* x, float scale, float* sum, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) sum[k] += scale * x[k] * x[k];
+}
+TGRAPH_WIDE void norm_gradient(const float* g, const float* y, const float* sum_g, const float* sum_gy, float share,
                                const float* scale, float* out, int64_t n) {
-  for (int64_t k = 0; k < n; ++k) out[k] = scale[k] * (g[k] - mean_g[k] - y[k] * mean_gy[k]);
+  for (int64_t k = 0; k < n; ++k) out[k] = scale[k] * (g[k] - share * (sum_g[k] + y[k] * sum_gy[k]));
 }
 
 TGRAPH_WIDE void multiply(const float* x, const float* y, float* out, int64_t n) {
@@ -49,6 +54,14 @@ TGRAPH_WIDE void attention_gradient(const float* g, const float* x, const float*
     const float u = s[k] * (g[n + k] * x[k] - dot[k]);  // of the argument of the softmax
     out[k] = g[k] + g[n + k] * s[k] + u * inverse;
     slope[k] += u * x[k];
+  }
+}
+
+TGRAPH_WIDE void gate_gradient(const float* g, const float* x, const float* share, float* of_x, float* of_logits,
+                               int64_t n) {
+  for (int64_t k = 0; k < n; ++k) {
+    of_x[k] = g[k] * share[k];
+    of_logits[k] = of_x[k] * x[k] * (1 - share[k]);
   }
 }
 
@@ -79,34 +92,35 @@ struct GatherRows : torch::autograd::Function<GatherRows> {
     const int64_t width = g.size(2), count = index.numel();
     torch::Tensor out = torch::zeros({context->saved_data["rows"].toInt(), width});
     const int64_t* row = index.data_ptr<int64_t>();
+    const float* from = g.data_ptr<float>();
+    float* to = out.data_ptr<float>();
     for (int64_t i = 0; i < count; ++i)  // rows repeat: one thread
-      add_scaled(g.data_ptr<float>() + i * width, 1, out.data_ptr<float>() + row[i] * width, width);
+      add_scaled(from + i * width, 1, to + row[i] * width, width);
     return {out, torch::Tensor()};
   }
 };
 
 struct InstanceNorm : torch::autograd::Function<InstanceNorm> {
-  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given) {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given, const torch::Tensor& shares) {
     const torch::Tensor x = given.contiguous();
     const int64_t configs = x.size(0), nodes = x.size(1), width = x.size(2);
     torch::Tensor y = torch::empty_like(x), scale = torch::empty({configs, width});
-    const float share = 1 / static_cast<float>(nodes);
+    const float *share = shares.data_ptr<float>(), *xs = x.data_ptr<float>();
+    float *ys = y.data_ptr<float>(), *all_scales = scale.data_ptr<float>();
     for_each_config(configs, [&](int64_t c) {
-      const float* in = x.data_ptr<float>() + c * nodes * width;
-      float* out = y.data_ptr<float>() + c * nodes * width;
-      float* scales = scale.data_ptr<float>() + c * width;
-      std::vector<float> mean(width), squares(width), unused(width);
-      for (int64_t i = 0; i < nodes; ++i) add_scaled(in + i * width, share, mean.data(), width);
-      const std::vector<float> ones(width, 1);
+      const float* in = xs + c * nodes * width;
+      float *out = ys + c * nodes * width, *scales = all_scales + c * width;
+      std::vector<float> mean(width), variance(width);
+      const std::vector<float> ones(width, 1), zeros(width, 0);
+      for (int64_t i = 0; i < nodes; ++i) add_scaled(in + i * width, share[i], mean.data(), width);
       for (int64_t i = 0; i < nodes; ++i) {  // centred first: sums of squares would cancel
         shift_scale(in + i * width, mean.data(), ones.data(), out + i * width, width);
-        add_products(out + i * width, out + i * width, unused.data(), squares.data(), width);
+        add_squares(out + i * width, share[i], variance.data(), width);
       }
-      for (int64_t k = 0; k < width; ++k) scales[k] = 1 / std::sqrt(squares[k] * share + 1e-5f);
-      const std::vector<float> zeros(width, 0);
+      for (int64_t k = 0; k < width; ++k) scales[k] = 1 / std::sqrt(variance[k] + 1e-5f);
       for (int64_t i = 0; i < nodes; ++i) shift_scale(out + i * width, zeros.data(), scales, out + i * width, width);
     });
-    context->save_for_backward({y, scale});
+    context->save_for_backward({y, scale, shares});
     return y;
   }
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
@@ -114,20 +128,19 @@ struct InstanceNorm : torch::autograd::Function<InstanceNorm> {
     const torch::Tensor &y = saved[0], &scale = saved[1], g = gradients[0].contiguous();
     const int64_t configs = y.size(0), nodes = y.size(1), width = y.size(2);
     torch::Tensor out = torch::empty_like(y);
-    const float share = 1 / static_cast<float>(nodes);
+    const float *all_g = g.data_ptr<float>(), *all_y = y.data_ptr<float>(), *share = saved[2].data_ptr<float>();
+    const float* all_scales = scale.data_ptr<float>();
+    float* to = out.data_ptr<float>();
     for_each_config(configs, [&](int64_t c) {
       const int64_t at = c * nodes * width;
-      const float *gs = g.data_ptr<float>() + at, *ys = y.data_ptr<float>() + at;
-      std::vector<float> mean_g(width), mean_gy(width);
+      std::vector<float> sum_g(width), sum_gy(width);
+      for (int64_t r = at; r < at + nodes * width; r += width)
+        add_products(all_g + r, all_y + r, sum_g.data(), sum_gy.data(), width);
       for (int64_t i = 0; i < nodes; ++i)
-        add_products(gs + i * width, ys + i * width, mean_g.data(), mean_gy.data(), width);
-      for (float& value : mean_g) value *= share;
-      for (float& value : mean_gy) value *= share;
-      for (int64_t i = 0; i < nodes; ++i)
-        norm_gradient(gs + i * width, ys + i * width, mean_g.data(), mean_gy.data(),
-                      scale.data_ptr<float>() + c * width, out.data_ptr<float>() + at + i * width, width);
+        norm_gradient(all_g + at + i * width, all_y + at + i * width, sum_g.data(), sum_gy.data(), share[i],
+                      all_scales + c * width, to + at + i * width, width);
     });
-    return {out};
+    return {out, torch::Tensor()};
   }
 };
 
@@ -170,18 +183,55 @@ struct AddNeighbours : torch::autograd::Function<AddNeighbours> {
   }
 };
 
+// Softmax of inverse x over configurations, of columns `first` to `last` of [configs, stride].
+struct SoftmaxOverConfigs {
+  template <int kLanes>
+  static HONE_INLINE void run(const float* x, int64_t configs, int64_t stride, int64_t first, int64_t last,
+                              float inverse, float* y) {
+    using L = Lanes<kLanes>;
+    const int64_t end = configs * stride;
+    int64_t k = first;
+    for (; k + kLanes <= last; k += kLanes) {
+      typename L::Lane top = L::at(x + k) * inverse, sum{};  // a temperature may have become negative
+      for (int64_t i = k; i < end; i += stride) {
+        const typename L::Lane value = L::at(x + i) * inverse;
+        top = top < value ? value : top;
+      }
+      for (int64_t i = k; i < end; i += stride) {
+        typename L::Lane e = L::at(x + i) * inverse - top;
+        L::bound(e, 87);
+        L::exponential(e);
+        sum += e;
+        L::put(e, y + i);
+      }
+      const typename L::Lane share = 1.0f / sum;
+      for (int64_t i = k; i < end; i += stride) L::put(L::at(y + i) * share, y + i);
+    }
+    for (; k < last; ++k) {
+      float top = x[k] * inverse, sum = 0;
+      for (int64_t i = k; i < end; i += stride) top = std::max(top, x[i] * inverse);
+      for (int64_t i = k; i < end; i += stride) sum += y[i] = std::exp(x[i] * inverse - top);
+      for (int64_t i = k; i < end; i += stride) y[i] /= sum;
+    }
+  }
+};
+
 struct CrossAttention : torch::autograd::Function<CrossAttention> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& given, const torch::Tensor& temperature) {
-    const torch::Tensor x = given.contiguous(), s = torch::softmax(x / temperature, 0);
+    const torch::Tensor x = given.contiguous(), s = torch::empty_like(x);
     const int64_t configs = x.size(0), nodes = x.size(1), width = x.size(2);
+    const float *xs = x.data_ptr<float>(), inverse = 1 / temperature.item<float>();
+    float* shares = s.data_ptr<float>();
+    constexpr int64_t kGrain = 512;  // columns worth a thread
+    at::parallel_for(0, nodes * width, kGrain, [&](int64_t first, int64_t last) {
+      run_wide<SoftmaxOverConfigs>(xs, configs, nodes * width, first, last, inverse, shares);
+    });
     torch::Tensor y = torch::empty({configs, nodes, 2 * width});
+    float* ys = y.data_ptr<float>();
     for_each_config(configs, [&](int64_t c) {
-      const int64_t at = c * nodes * width;
-      for (int64_t i = 0; i < nodes; ++i) {
-        const float* row = x.data_ptr<float>() + at + i * width;
-        float* out = y.data_ptr<float>() + 2 * (at + i * width);
-        std::memcpy(out, row, width * sizeof(float));
-        multiply(row, s.data_ptr<float>() + at + i * width, out + width, width);
+      for (int64_t r = c * nodes; r < (c + 1) * nodes; ++r) {
+        std::memcpy(ys + 2 * r * width, xs + r * width, width * sizeof(float));
+        multiply(xs + r * width, shares + r * width, ys + (2 * r + 1) * width, width);
       }
     });
     context->save_for_backward({x, s, temperature});
@@ -197,18 +247,44 @@ struct CrossAttention : torch::autograd::Function<CrossAttention> {
     for (int64_t r = 0; r < configs * nodes; ++r)  // sums over configurations: one thread
       add_triple(gs + (2 * r + 1) * width, xs + r * width, shares + r * width, dot.data() + r % nodes * width, width);
     torch::Tensor out = torch::empty_like(x), slopes = torch::zeros({configs, width});
+    float *to = out.data_ptr<float>(), *slope = slopes.data_ptr<float>();
     for_each_config(configs, [&](int64_t c) {
       for (int64_t i = 0; i < nodes; ++i) {
         const int64_t r = c * nodes + i;
         attention_gradient(gs + 2 * r * width, xs + r * width, shares + r * width, dot.data() + i * width, inverse,
-                           out.data_ptr<float>() + r * width, slopes.data_ptr<float>() + c * width, width);
+                           to + r * width, slope + c * width, width);
       }
     });
     return {out, slopes.sum() * (-inverse * inverse)};
   }
 };
 
+struct Gate : torch::autograd::Function<Gate> {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x, const torch::Tensor& logits) {
+    const torch::Tensor share = torch::sigmoid(logits);
+    context->save_for_backward({x, share});
+    return x * share;
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const torch::Tensor x = saved[0].contiguous(), share = saved[1].contiguous(), g = gradients[0].contiguous();
+    torch::Tensor of_x = torch::empty_like(x), of_logits = torch::empty_like(x);
+    const float *gs = g.data_ptr<float>(), *xs = x.data_ptr<float>(), *shares = share.data_ptr<float>();
+    float *to_x = of_x.data_ptr<float>(), *to_logits = of_logits.data_ptr<float>();
+    constexpr int64_t kGrain = 4096;
+    at::parallel_for(0, x.numel(), kGrain, [&](int64_t first, int64_t last) {
+      gate_gradient(gs + first, xs + first, shares + first, to_x + first, to_logits + first, last - first);
+    });
+    return {of_x, of_logits};
+  }
+};
+
 }  // namespace
+
+torch::Tensor gate(const torch::Tensor& x, const torch::Tensor& logits) {
+  if (x.sizes() != logits.sizes()) throw InternalError("gate: ill-shaped");
+  return Gate::apply(x, logits);
+}
 
 torch::Tensor gather_rows(const torch::Tensor& rows, const torch::Tensor& index) {
   if (rows.dim() != 2 || index.dim() != 2) throw InternalError("gather_rows: ill-shaped");
@@ -217,7 +293,13 @@ torch::Tensor gather_rows(const torch::Tensor& rows, const torch::Tensor& index)
 
 torch::Tensor instance_norm(const torch::Tensor& x) {
   if (x.dim() != 3) throw InternalError("instance_norm: ill-shaped");
-  return InstanceNorm::apply(x);
+  return InstanceNorm::apply(x, torch::full({x.size(1)}, 1 / static_cast<float>(x.size(1))));
+}
+
+torch::Tensor instance_norm(const torch::Tensor& x, const torch::Tensor& shares) {
+  if (x.dim() != 3 || shares.dim() != 1 || shares.size(0) != x.size(1))
+    throw InternalError("instance_norm: ill-shaped");
+  return InstanceNorm::apply(x, shares);
 }
 
 torch::Tensor add_neighbours(const torch::Tensor& z, const LayoutAdjacency& adjacency) {
