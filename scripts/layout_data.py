@@ -5,8 +5,9 @@
     scripts/layout_data.py describe data/layouts [--db build/data/layouts.db]
     scripts/layout_data.py noise build/data/layouts.db second.db
 
-collect takes the programs of data/splits/layout.txt and calls hone collect layout; the same command continues a stopped
-run. Most of the time is spent in compiling, 0.2 to 1.3 s per configuration; run it with `taskset -c N`.
+collect takes the programs of data/splits/layout.txt, or of --split, and calls hone collect layout; the same command
+continues a stopped run. Most of the time is spent in compiling, 0.2 to 1.3 s per configuration; run it with
+`taskset -c N`.
 export writes the files again from the measurements of any machine: each program is lowered, nothing is measured.
 describe prints a folder's contents as Markdown. noise compares two collections of the same layouts.
 """
@@ -32,15 +33,15 @@ def parts(path):
     return {program: part for part, program in lines}
 
 
-def manifest_rows():
+def manifest_rows(split):
     """The split's programs in the format of hone collect."""
     known = {p["name"]: p for p in json.loads((ROOT / "data" / "programs.json").read_text())}
-    missing = [name for name in parts(SPLIT) if name not in known]
+    missing = [name for name in parts(split) if name not in known]
     if missing:
-        sys.exit(f"{SPLIT}: {missing[0]} is not in data/programs.json")
+        sys.exit(f"{split}: {missing[0]} is not in data/programs.json")
     return [
         {"name": name, "family": known[name]["family"], "file": str(ROOT / "data" / known[name]["file"])}
-        for name in parts(SPLIT)
+        for name in parts(split)
     ]
 
 
@@ -48,7 +49,7 @@ def collect(options):
     out = options.out
     out.parent.mkdir(parents=True, exist_ok=True)
     manifest = out.with_suffix(".json")
-    manifest.write_text(json.dumps(manifest_rows(), indent=1))
+    manifest.write_text(json.dumps(manifest_rows(options.split), indent=1))
     command = [options.hone, "collect", "layout", "--manifest", manifest, "--output", out]
     command += ["--db", options.db or out.with_suffix(".db"), "--budget", options.budget]
     command += ["--configurations", options.configurations, "--seed", options.seed]
@@ -58,7 +59,7 @@ def collect(options):
 def export(options):
     """The split's programs with the measurements of one host, one file each; those that are there are kept."""
     options.out.mkdir(parents=True, exist_ok=True)
-    for row in manifest_rows():
+    for row in manifest_rows(options.split):
         out = options.out / f"{row['name']}.npz"
         if out.exists():
             continue
@@ -80,8 +81,8 @@ def inspected(options, path):
 
 
 def describe(options):
-    split = parts(SPLIT)
-    families = {row["name"]: row["family"] for row in manifest_rows()}
+    split = parts(options.split)
+    families = {row["name"]: row["family"] for row in manifest_rows(options.split)}
     graphs = [inspected(options, path) for path in sorted(options.folder.glob("*.npz"))]
     print("| program | family | part | nodes | configurable | layouts | default, ms | least | most |")
     print("|---|---|---|---:|---:|---:|---:|---:|---:|")
@@ -160,6 +161,7 @@ def noise(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hone", type=pathlib.Path, default=ROOT / "build" / "hone")
+    parser.add_argument("--split", type=pathlib.Path, default=SPLIT, help="the programs")
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser("collect")
     command.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "data" / "layouts")

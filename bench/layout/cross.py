@@ -10,6 +10,8 @@ kernels that learn from --kernels, folders of `hone collect export`: of the trai
 less the models of the part, at any batch size, and of drawn programs. They learn from run times of kernels, never from
 layouts of whole programs. --unseen is a folder of layouts of programs that nothing learns from, a table of its own.
 
+--again is the database of a second collection: a table of the layouts that both measured, with the second as a ranker.
+
 Tau, intervals and slowdowns as in table.py. What was trained is kept in --work.
 """
 
@@ -141,6 +143,9 @@ def main():
     parser.add_argument("--drawn", type=Path, nargs="*", default=[], help="splits that name the drawn programs")
     parser.add_argument("--machine", type=Path, required=True)
     parser.add_argument("--database", type=Path, help="the measurements behind the files, with their intervals")
+    parser.add_argument(
+        "--again", type=Path, help="a second collection of these layouts or some of them: a table of those"
+    )
     parser.add_argument("--unseen", type=Path, nargs=2, metavar=("LAYOUTS", "PROGRAMS"))
     parser.add_argument("--unseen-database", type=Path)
     parser.add_argument("--split", type=Path, default=ROOT / "data" / "splits" / "random.txt")
@@ -166,11 +171,23 @@ def main():
 
     rows = judged(options, graphs, options.data, options.programs, of_others, kernels)
     show(rows, f"{len(graphs)} programs, each by what was learnt from the others", graphs, options.database)
+    if options.again:
+        show_again(rows, graphs, Repeats(options.database, {graph.name: graph for graph in graphs}), options.again)
     if options.unseen:
         layouts, programs = options.unseen
         unseen = graphs_of(layouts)
         rows = judged(options, unseen, layouts, programs, lambda graph: (ALL, graphs), kernels)
         show(rows, f"{len(unseen)} programs that nothing learns from", unseen, options.unseen_database)
+
+
+def show_again(rows, graphs, repeats, database):
+    """The same rows for the layouts that a second collection has measured as well, and what that says of the first."""
+    both = repeats.once_more(graphs, database)
+    some = rows.of_some([None if each is None else each[0] for each in both])
+    times = [each[1] for each in both if each is not None]
+    some.add("measured once more", [[np.log(each) for each in times]], ceiling=True)
+    count = sum(len(each) - 1 for each in times)
+    print(f"### {count} layouts of {len(times)} programs that were measured twice\n\n{some.markdown()}\n", flush=True)
 
 
 def show(rows, title, graphs, database):

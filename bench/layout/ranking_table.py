@@ -37,6 +37,19 @@ class Table:
 
         tops = {top: each(lambda s, t, top=top: scoring.slower(s, t, top)) for top in (1, 10)}
         self.rows[label] = {"names": names, "taus": each(scoring.tau), "tops": tops, "ceiling": ceiling}
+        self.rows[label]["scores"] = scores
+
+    def of_some(self, numbers):
+        """The same rows where each graph has only those configurations whose numbers are at its place in `numbers`;
+        graphs without numbers are left out."""
+        kept = [i for i, some in enumerate(numbers) if some is not None]
+        table = Table([self.graphs[i].choose(numbers[i]) for i in kept], [self.programs[i] for i in kept])
+        for label, row in self.rows.items():
+            if row["ceiling"]:
+                continue
+            chosen = [[None if s[i] is None else np.asarray(s[i])[numbers[i]] for i in kept] for s in row["scores"]]
+            table.add(label, chosen)
+        return table
 
     def by_program(self, label):
         row = self.rows[label]

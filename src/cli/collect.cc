@@ -195,7 +195,14 @@ int layout_command(const CollectCommand& command) {
                  report.planned - report.known - report.measured);
   }
   if (!command.out.empty()) {
-    const collect::LayoutExportReport exported = collect::export_layouts(programs, database, command.out, options);
+    ProgressOptions shown;
+    shown.quiet = command.output->quiet;
+    shown.total = static_cast<double>(programs.size());
+    Progress progress("writing files", shown);
+    const collect::LayoutExportReport exported = collect::export_layouts(
+        programs, database, command.out, options,
+        [&](const collect::CollectProgress& p) { progress.update(static_cast<double>(p.done), p.program); });
+    progress.finish();
     summary["out"] = {{"folder", command.out},
                       {"programs", exported.programs},
                       {"configurations", exported.configurations},

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "data/layout_space.h"
+#include "features/machine_record.h"
 #include "report/program_file.h"
 #include "tune/session/session.h"
 
@@ -19,6 +21,7 @@ namespace hone::collect {
 namespace {
 
 namespace fs = std::filesystem;
+using nlohmann::json;
 constexpr int kDeathsPerProgram = 6;  // after this many worker deaths its other configurations are skipped
 
 tune::SessionOptions session_options(const LayoutCollectOptions& options, double budget_s) {
@@ -111,6 +114,10 @@ class LayoutCollection {
       deaths += row.status == "crashed" || row.status == "timed_out";
     }
     session.use_database(database_, /*reuse_kernels=*/false);
+    if (!database_.find_machine(session.host())) {
+      const auto machine = features::this_machine_record(session.host(), options_.threads, options_.max_isa);
+      database_.save_machine(session.host(), features::to_json(machine).dump());
+    }
     for (size_t i = 0; i < samples.size(); ++i) {
       const Decisions decisions = opened.layouts.space.decisions(samples[i]);
       if (known.count(to_text(decisions))) {
@@ -166,14 +173,22 @@ LayoutCollectReport collect_layouts(const std::vector<CollectProgram>& programs,
 }
 
 LayoutExportReport export_layouts(const std::vector<CollectProgram>& programs, const Database& database,
-                                  const std::string& folder, const LayoutCollectOptions& options) {
+                                  const std::string& folder, const LayoutCollectOptions& options,
+                                  const std::function<void(const CollectProgress&)>& on_progress) {
   check_names(programs);
   LayoutExportReport report;
+  std::string host;
+  CollectProgress progress;
+  progress.total = static_cast<int64_t>(programs.size());
   for (const CollectProgram& program : programs) {
+    progress.program = program.name;
+    if (on_progress) on_progress(progress);
+    ++progress.done;
     TpuGraph graph;
     try {
       Opened opened(program, options, 0);
       graph = to_tpu_graph(opened.layouts, program.name, opened.rows(database));
+      host = opened.session.host();
     } catch (const tune::Stopped&) {
       break;
     } catch (const Error& e) {
@@ -190,6 +205,8 @@ LayoutExportReport export_layouts(const std::vector<CollectProgram>& programs, c
     report.configurations += graph.configurations();
   }
   if (report.programs == 0) throw Error("the database has no layouts measured for these programs", folder);
+  if (const auto machine = database.find_machine(host))
+    features::write_machine_file(folder, features::machine_record_from_json(json::parse(*machine), host));
   return report;
 }
 

@@ -43,8 +43,9 @@ struct LayoutExportReport {
   int64_t configurations = 0;
   std::vector<std::string> files;
 };
-// One TpuGraphs layout file per program with measurements, FOLDER/NAME.npz.
+// One TpuGraphs layout file per program with measurements, FOLDER/NAME.npz, and FOLDER/machine.json. Each program is lowered: up to seconds a program.
 LayoutExportReport export_layouts(const std::vector<CollectProgram>& programs, const Database& database,
-                                  const std::string& folder, const LayoutCollectOptions& options);
+                                  const std::string& folder, const LayoutCollectOptions& options,
+                                  const std::function<void(const CollectProgress&)>& on_progress);
 
 }  // namespace hone::collect

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "cost/tgraph_scores.h"
+#include "cost/tgraph_weights.h"
 
 namespace hone::cost {
 
