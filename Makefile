@@ -10,7 +10,7 @@ CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*
 # Set-up is several targets, and one at a time writes .venv.
 .NOTPARALLEL:
 
-.PHONY: form-gains varied-kernels varied-model cross-layout fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout tables-pass-order operation-model operation-rows order-policy go-policy go-moves setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz sanitize build train-tools demo test wheel bench corpus examples reference lint tidy format clean
+.PHONY: form-gains varied-kernels varied-model cross-layout cross-layout-many fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout tables-pass-order operation-model operation-rows order-policy go-policy go-moves setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz sanitize build train-tools demo test wheel bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -155,6 +155,16 @@ cross-layout: varied-kernels train-tools
 	    --unseen data/layouts-short-axes $(BUILD)/layout/short-axes --unseen-database $(BUILD)/data/layouts-short-axes.db && \
 	  $(CROSS) data/layouts --database $(BUILD)/data/layouts.db --machine $(BUILD)/data/fusion/intel-r-xeon-r-processor-2-cores \
 	    --work $(BUILD)/layout/cross-xeon --kernels $(VARIED); } >$(BUILD)/bench/cross-layout.md
+
+# The same for one program of each of 145 models on a Xeon of another class, half of whose layouts were measured twice: 50 minutes on one core.
+MANY = $(BUILD)/data/layouts-many
+cross-layout-many: varied-kernels train-tools
+	cmake --build $(BUILD) --target bench_layout_lowered
+	for name in layouts-many layouts-many-again; do $(PYTHON) scripts/dataset.py unpack data/$$name.db.xz $(BUILD)/data/$$name.db || exit 1; done
+	$(PYTHON) scripts/layout_data.py --hone $(BUILD)/hone --split data/splits/layouts-many.txt export --db $(MANY).db \
+	  --host "Intel(R) Xeon(R) Processor, 2 cores" --out $(MANY)
+	$(CROSS) $(MANY) --database $(MANY).db --again $(MANY)-again.db --machine $(MANY) --work $(BUILD)/layout/cross-many \
+	  --kernels $(VARIED) >$(BUILD)/bench/cross-layout-many.md
 
 # The tables of docs/results/cost-model.md: trees for both splits, for unseen machines and for learning curves, half an hour on one core.
 tables-perf-model: setup-bench dataset

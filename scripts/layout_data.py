@@ -57,8 +57,12 @@ def collect(options):
 
 
 def export(options):
-    """The split's programs with the measurements of one host, one file each; those that are there are kept."""
+    """The split's programs with the measurements of one host, one file each, and machine.json; files that are there are
+    kept."""
     options.out.mkdir(parents=True, exist_ok=True)
+    with sqlite3.connect(f"file:{options.db}?mode=ro", uri=True) as connection:
+        for (record,) in connection.execute("select record from machines where host = ?", (options.host,)):
+            (options.out / "machine.json").write_text(record + "\n")
     for row in manifest_rows(options.split):
         out = options.out / f"{row['name']}.npz"
         if out.exists():

@@ -17,8 +17,8 @@ struct WholeSumPlan {
   static WholeSumPlan from_text(std::string_view text);
 };
 
-// values: [count] of the type; sum: one of it. The error of f32 grows with the square root of the count divided by 128, in
-// the mean: 128 partial sums, a block's added to those of all blocks before.
+// values: [count] of the type; sum: one of it. The error of f32 grows with the square root of the count divided by the
+// partial sums, in the mean: 128 with AVX-512, 64 with AVX2, 32 without; a block's are added to those of all blocks before.
 void whole_sum(const WholeSumPlan& plan, const void* values, void* sum);
 
 }  // namespace hone

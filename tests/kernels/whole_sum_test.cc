@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tests/with_lanes.h"
 
 namespace hone {
 namespace {
@@ -37,11 +38,13 @@ void check_whole_numbers() {
 }  // namespace
 
 TEST_CASE("sums of all elements of any number, at any address", "[kernels]") {
+  const WithLanes versions(GENERATE(4, 8, 16));
   check_whole_numbers<float>();
   check_whole_numbers<double>();
 }
 
 TEST_CASE("a sum of millions of f32 keeps its digits", "[kernels]") {
+  const WithLanes versions(GENERATE(4, 8, 16));
   std::mt19937 generator(4);
   std::uniform_real_distribution<float> random(0, 1);
   std::vector<float> values(4 << 20);
@@ -51,6 +54,7 @@ TEST_CASE("a sum of millions of f32 keeps its digits", "[kernels]") {
 }
 
 TEST_CASE("infinities and what is no number reach the sum", "[kernels]") {
+  const WithLanes versions(GENERATE(4, 8, 16));
   std::vector<float> values(20000, 1);
   values[12345] = INFINITY;
   CHECK(sum_of(values, 0) == INFINITY);
