@@ -129,9 +129,20 @@ def geometric_mean(values: list[float]) -> float:
     return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
+class NarrowCpu(argparse.Action):
+    """Limits what --max-isa does not: Hone's kernels and networks, oneDNN, OpenBLAS."""
+
+    LIBRARIES = {"sse4.2": ("SSE41", "Nehalem"), "avx2": ("AVX2", "Haswell"), "avx512": ("AVX512_CORE", "SkylakeX")}
+
+    def __call__(self, parser, options, isa, option=None):
+        dnnl, blas = self.LIBRARIES[isa]
+        os.environ.update(HONE_CPU_ISA=isa, ONEDNN_MAX_CPU_ISA=dnnl, OPENBLAS_CORETYPE=blas)
+
+
 def add_max_isa(parser: argparse.ArgumentParser) -> None:
-    """--max-isa, for scripts that hand it to hone."""
+    """--max-isa, for scripts that hand it to hone, and --cpu-isa, which they inherit."""
     parser.add_argument("--max-isa", choices=LIMITS, help="limit of the instruction set, of default XLA too")
+    parser.add_argument("--cpu-isa", choices=LIMITS, action=NarrowCpu, help="that of libraries and Hone's own kernels")
 
 
 def isa_words(options: argparse.Namespace) -> list[str]:
@@ -141,7 +152,8 @@ def isa_words(options: argparse.Namespace) -> list[str]:
 
 def limited_file(path: Path, max_isa: str | None) -> Path:
     """The file of that name for rows under the limit, which never stand beside those of the whole machine."""
-    return path.with_name(f"{path.stem}-{max_isa}{path.suffix}") if max_isa else path
+    parts = [path.stem, max_isa, os.environ.get("HONE_CPU_ISA") and "cpu"]
+    return path.with_name("-".join(filter(None, parts)) + path.suffix)
 
 
 def cpu_isa() -> str:
@@ -160,6 +172,8 @@ def machine(max_isa: str | None = None) -> str:
             break
     memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     isa = f"instruction set limited to {max_isa}" if max_isa else f"instruction set {cpu_isa()}"
+    if limit := os.environ.get("HONE_CPU_ISA"):
+        isa += f", that of libraries to {limit}"
     system = f"{platform.system()} {platform.release()}"
     return f"{model}, {os.cpu_count()} cores, {memory_bytes / 2**30:.0f} GiB, {system}, {isa}"
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "base/error.h"
 
@@ -29,6 +30,17 @@ size_t place_of(const std::string& name) {
   return found == kIsas.end() ? 0 : found - kIsas.begin();
 }
 
+std::string own_isa() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return "avx512";
+  if (__builtin_cpu_supports("avx2")) return "avx2";
+  if (__builtin_cpu_supports("avx")) return "avx";
+  return __builtin_cpu_supports("sse4.2") ? "sse4.2" : "sse2";
+#else
+  return "unknown";
+#endif
+}
+
 }  // namespace
 
 std::vector<std::string> max_isa_names() {
@@ -39,14 +51,9 @@ std::vector<std::string> max_isa_names() {
 }
 
 std::string cpu_isa() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return "avx512";
-  if (__builtin_cpu_supports("avx2")) return "avx2";
-  if (__builtin_cpu_supports("avx")) return "avx";
-  return __builtin_cpu_supports("sse4.2") ? "sse4.2" : "sse2";
-#else
-  return "unknown";
-#endif
+  const char* most = std::getenv("HONE_CPU_ISA");
+  const std::string own = own_isa();
+  return most && place_of(most) > 0 && place_of(most) < place_of(own) ? most : own;
 }
 
 std::string isa_in_effect(const std::string& max_isa) { return max_isa.empty() ? cpu_isa() : max_isa; }

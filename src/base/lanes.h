@@ -5,7 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <utility>
+
+#include "base/isa.h"
 
 #pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between inlined functions only
 #define HONE_INLINE inline __attribute__((always_inline))
@@ -68,8 +71,9 @@ struct Lanes {
 
 // The widest vectors of the CPU, as lanes.
 inline int widest_lanes() {
-  if (__builtin_cpu_supports("avx512f")) return 16;
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 8 : 4;
+  const std::string cpu = cpu_isa();
+  if (has_isa(cpu, "avx512")) return 16;
+  return has_isa(cpu, "avx2") && __builtin_cpu_supports("fma") ? 8 : 4;
 }
 
 // What run_wide() uses. Tests set it to fewer, to run the versions of other CPUs.

@@ -1,6 +1,7 @@
 #include "kernels/few_rows.h"
 
 #include "base/error.h"
+#include "base/isa.h"
 #include "kernels/few_rows_sets.h"
 #include "kernels/plan_text.h"
 
@@ -11,8 +12,9 @@ using Multiply = decltype(&multiply_rows_sse2);
 
 Multiply of_this_cpu() {
   if (!__builtin_cpu_supports("f16c") || !__builtin_cpu_supports("fma")) return multiply_rows_sse2;
-  if (__builtin_cpu_supports("avx512f")) return multiply_rows_avx512;
-  return __builtin_cpu_supports("avx2") ? multiply_rows_avx2 : multiply_rows_sse2;
+  const std::string cpu = cpu_isa();
+  if (has_isa(cpu, "avx512")) return multiply_rows_avx512;
+  return has_isa(cpu, "avx2") ? multiply_rows_avx2 : multiply_rows_sse2;
 }
 
 const Multiply multiply = of_this_cpu();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 
 #include "base/error.h"
 
@@ -28,6 +29,17 @@ TEST_CASE("a limit that is no name is told the names") {
     CHECK_THROWS_AS(xla_isa_name(name), Error);
   }
   CHECK_THROWS_AS(xla_isa_name(""), Error);
+}
+
+TEST_CASE("the environment takes instruction sets away, and gives none") {
+  const std::string own = cpu_isa();
+  for (const auto& [given, seen] : std::vector<std::pair<std::string, std::string>>{
+           {"sse2", "sse2"}, {own, own}, {"avx512", own}, {"avx1024", own}, {"", own}}) {
+    INFO(given);
+    setenv("HONE_CPU_ISA", given.c_str(), 1);
+    CHECK(cpu_isa() == seen);
+  }
+  unsetenv("HONE_CPU_ISA");
 }
 
 TEST_CASE("a limit is at most what the CPU has") {
