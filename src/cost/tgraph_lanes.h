@@ -18,7 +18,11 @@ struct TGraphLanes : Lanes<kLanes> {
   };
 
   // Columns of neighbouring groups of configurations: a row of them begins `pitch` cells after the one before.
-  struct Columns {
+  struct Inputs {
+    const Cell* at;
+    int64_t pitch;
+  };
+  struct Outputs {
     Cell* at;
     int64_t pitch;
   };
@@ -66,7 +70,7 @@ struct TGraphLanes : Lanes<kLanes> {
 
   // kOut outputs of kGroups groups: out = weights in + bias.
   template <int kOut, int kGroups>
-  static HONE_INLINE void product(const Columns& in, const PackedLayer& layer, int64_t output, const Columns& out) {
+  static HONE_INLINE void product(const Inputs& in, const PackedLayer& layer, int64_t output, const Outputs& out) {
     constexpr int64_t kBlock = PackedLayer::kBlock;
     const float* weights = layer.weights.data() + output / kBlock * kBlock * layer.width + output % kBlock;
     const float* bias = layer.bias.data() + output;
@@ -91,7 +95,7 @@ struct TGraphLanes : Lanes<kLanes> {
 
   // Eight outputs of two groups fill the registers of AVX-512, four of two those of AVX2.
   template <int kGroups>
-  static HONE_INLINE void linear(const Columns& in, const PackedLayer& layer, const Columns& out) {
+  static HONE_INLINE void linear(const Inputs& in, const PackedLayer& layer, const Outputs& out) {
     constexpr int kMost = kLanes == 16 ? 8 : 4;
     int64_t k = 0;
     for (; k + kMost <= layer.outputs; k += kMost) product<kMost, kGroups>(in, layer, k, out);

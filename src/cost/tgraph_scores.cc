@@ -45,7 +45,7 @@ class Scorer final : public TGraphScorer {
   using L = TGraphLanes<kLanes>;
   using Lane = typename L::Lane;
   using Cell = typename L::Cell;
-  using Columns = typename L::Columns;
+  using Inputs = typename L::Inputs;
 
   static constexpr int64_t kNodes = 8;  // that are worked on together, so that statistics stay in the L1 cache
   struct Few {                          // kinds of one step
@@ -53,20 +53,23 @@ class Scorer final : public TGraphScorer {
   };
 
   void prepare(int64_t configs) {
-    if (configs == configs_) return;
+    const int64_t groups = (configs + kLanes - 1) / kLanes;
+    if (groups != groups_) allocate(groups);
     configs_ = configs;
-    groups_ = (configs + kLanes - 1) / kLanes;
+    for (int64_t c = 0; c < groups * kLanes; ++c) present_[c / kLanes].x[c % kLanes] = c < configs ? 1 : 0;
+  }
+
+  void allocate(int64_t groups) {
+    groups_ = groups;
     // Rows that begin 512 bytes apart share an eighth of the sets of an L1 cache.
-    pitch_ = groups_ + (groups_ * static_cast<int64_t>(sizeof(Cell)) % 512 == 0);
+    pitch_ = groups + (groups * static_cast<int64_t>(sizeof(Cell)) % 512 == 0);
     size_ = hidden_ * pitch_;
     for (auto* panels : {&x_, &next_}) *panels = std::make_unique_for_overwrite<Cell[]>(nodes_ * size_);
     products_ = std::make_unique_for_overwrite<Cell[]>(nodes_ * 2 * inner_ * pitch_);
     for (auto* some : {&h_, &out_}) some->assign(kNodes * size_, Cell{});
     for (auto* one : {&sum_, &squares_, &mean_, &scale_}) one->assign(size_, Cell{});
     for (auto* one : {&column_, &narrow_, &squeezed_}) one->assign(2 * hidden_, Cell{});
-    soft_.assign(groups_, Cell{});
-    present_.assign(groups_, Cell{});
-    for (int64_t c = 0; c < configs; ++c) present_[c / kLanes].x[c % kLanes] = 1;
+    for (auto* one : {&soft_, &present_}) one->assign(groups, Cell{});
   }
 
   Cell* panel(const std::unique_ptr<Cell[]>& panels, int64_t at) const { return panels.get() + at * size_; }
@@ -159,7 +162,7 @@ class Scorer final : public TGraphScorer {
         for (int g = 0; g < kGroups; ++g) gate[k * pitch + g].x = column[k * kGroups + g].x;
       return;
     }
-    L::template linear<kGroups>({const_cast<Cell*>(column), kGroups}, attention.squeeze, {squeezed, kGroups});
+    L::template linear<kGroups>({column, kGroups}, attention.squeeze, {squeezed, kGroups});
     for (int64_t i = 0; i < attention.squeeze.outputs * kGroups; ++i)
       squeezed[i].x = squeezed[i].x < 0 ? Lane{} : squeezed[i].x;
     L::template linear<kGroups>({squeezed, kGroups}, attention.expand, {gate, pitch});
@@ -292,7 +295,7 @@ class Scorer final : public TGraphScorer {
     for_few(kinds, [&](Few few) __attribute__((always_inline)) {
       for_groups([&]<int kGroups>(int64_t g) __attribute__((always_inline)) {
         for (int64_t kind = few.first; kind < few.first + few.count; ++kind) {
-          const Columns column{column_.data(), kGroups};
+          const Inputs column{column_.data(), kGroups};
           Cell* const to = products_.get() + 2 * inner_ * pitch_ * kind + g;
           normalise<kGroups>(panel(x_, kind), hidden_, g);
           L::template linear<kGroups>(column, block.own, {to, pitch_});
