@@ -56,7 +56,7 @@ std::string cpu_isa() {
   return most && place_of(most) > 0 && place_of(most) < place_of(own) ? most : own;
 }
 
-std::string isa_in_effect(const std::string& max_isa) { return max_isa.empty() ? cpu_isa() : max_isa; }
+std::string isa_in_effect(const std::string& max_isa) { return max_isa.empty() ? own_isa() : max_isa; }
 
 void check_max_isa(const std::string& max_isa, const std::string& cpu) {
   if (max_isa.empty()) return;

@@ -15,7 +15,7 @@ std::vector<std::string> max_isa_names();
 // --max-isa, oneDNN by ONEDNN_MAX_CPU_ISA, OpenBLAS by OPENBLAS_CORETYPE.
 std::string cpu_isa();
 
-// The limit, or without one (empty) what this CPU has.
+// Of the code that XLA generates: the limit, or without one (empty) what this CPU has, whatever HONE_CPU_ISA names.
 std::string isa_in_effect(const std::string& max_isa);
 
 // Throws Error for a limit that is none of max_isa_names(), or one beyond `cpu`, a name of cpu_isa(). Empty = no limit.

@@ -91,16 +91,27 @@ __attribute__((target("avx2,fma"))) void run_8_lanes(Arguments&... arguments) {
   Body::template run<8>(arguments...);
 }
 
-// Calls Body::run<kLanes>(arguments...), which is HONE_INLINE, compiled for the CPU's widest instruction set.
+// Calls Body::run<kLanes>(arguments...), which is HONE_INLINE, compiled for the instruction set of so many lanes.
+template <int kLanes, class Body, class... Arguments>
+void run_lanes(Arguments&&... arguments) {
+  if constexpr (kLanes == 16)
+    run_16_lanes<Body>(arguments...);
+  else if constexpr (kLanes == 8)
+    run_8_lanes<Body>(arguments...);
+  else
+    Body::template run<kLanes>(arguments...);
+}
+
+// The same for the CPU's widest instruction set.
 template <class Body, class... Arguments>
 void run_wide(Arguments&&... arguments) {
   switch (lanes_in_use()) {
     case 16:
-      return run_16_lanes<Body>(arguments...);
+      return run_lanes<16, Body>(arguments...);
     case 8:
-      return run_8_lanes<Body>(arguments...);
+      return run_lanes<8, Body>(arguments...);
     default:
-      return Body::template run<4>(arguments...);
+      return run_lanes<4, Body>(arguments...);
   }
 }
 

@@ -91,7 +91,6 @@ struct TGraphKinds {
 
   void separate(const TGraphNeighbours& neighbours) {
     std::iota(of.begin(), of.end(), 0);
-    count.assign(of.size(), 1);
     find_feeds(neighbours);
   }
 

@@ -31,14 +31,15 @@ class Scorer final : public TGraphScorer {
     prepare(batch.configs);
     TGraphKinds kinds(batch.index, batch.configs, nodes_);
     kinds.find_feeds(neighbours_);
-    run_wide<Scorer>(*this, batch, kinds, scores);
+    run_lanes<kLanes, Scorer>(*this, batch, kinds, scores);
     return scores;
   }
 
   template <int kGiven>
   static HONE_INLINE void run(Scorer& scorer, const TGraphBatch& batch, TGraphKinds& kinds,
                               std::vector<float>& scores) {
-    if constexpr (kGiven == kLanes) scorer.score(batch, kinds, scores);
+    static_assert(kGiven == kLanes);
+    scorer.score(batch, kinds, scores);
   }
 
  private:

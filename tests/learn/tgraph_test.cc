@@ -284,6 +284,18 @@ TEST_CASE("tiles: one network, permutations, dependence between configurations, 
   CHECK_THROWS_AS(make_layout_network(options, 3), Error);
 }
 
+TEST_CASE("nodes of a kernel that are alike stay nodes of their own") {
+  options::ConfigGraph graph = tile_kernel(4, 5);
+  std::copy_n(graph.node_feat.data(), options::kNodeFeatures, &graph.node_feat[2 * options::kNodeFeatures]);
+  REQUIRE(options::first_alike(graph) == std::vector<int32_t>{0, 1, 0});
+  for (const char* name : {"tgraph", "tgraph-code"}) {
+    options::LayoutModelOptions options = small_layout_options(name);
+    options.tiles = true;
+    const auto network = make_layout_network(options, 3);
+    CHECK(scores_of(*network, inputs_of(graph, options), {0, 1, 2, 3}).size(0) == 4);
+  }
+}
+
 TEST_CASE("weights come back from their file") {
   const TempDir folder;
   const std::string path = (folder.path() / "w.safetensors").string();

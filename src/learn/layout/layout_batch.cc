@@ -131,7 +131,7 @@ LayoutRows::LayoutRows(const LayoutInputs& inputs) : inputs_(inputs), fixed_(inp
   const std::vector<int32_t> first = options::first_alike(graph);
   for (int64_t node = 0; node < graph.nodes(); ++node) {
     if (place[node] >= 0) continue;
-    if (first[node] < node) {
+    if (first[node] < node && !graph.is_tile()) {
       fixed_[node] = fixed_[first[node]];
       continue;
     }

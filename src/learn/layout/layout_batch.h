@@ -48,8 +48,8 @@ struct LayoutInputs {
   LayoutAdjacency adjacency;
 };
 
-// The distinct (node, layouts) pairs of the configurations seen so far; nodes with the same features are one. For tiles the rows are the nodes, and a
-// configuration is represented by its number, which index() appends after the nodes.
+// The distinct (node, layouts) pairs of the configurations seen so far; nodes with the same features are one. For tiles the
+// rows are the nodes, each its own, and a configuration is represented by its number, which index() appends after the nodes.
 class LayoutRows {
  public:
   static constexpr int64_t kNotConfigurable = 7;  // instead of axis + 1
@@ -66,9 +66,8 @@ class LayoutRows {
  private:
   int32_t row_of(int64_t place, uint64_t packed);
   const LayoutInputs& inputs_;
-  std::vector<int64_t> fixed_;  // [nodes], row of each node that is not configurable
-  std::vector<int64_t>
-      alike_place_;  // [configurable nodes], the place among them of the first one with the same features
+  std::vector<int64_t> fixed_;        // [nodes], row of each node that is not configurable
+  std::vector<int64_t> alike_place_;  // [configurable nodes], which of them is the first with the same features
   std::vector<int64_t> row_node_;
   std::vector<uint64_t> row_packed_;
   std::unordered_map<uint64_t, int32_t> known_;  // configurable node and layouts -> row
