@@ -19,6 +19,8 @@ CORPUS = ROOT.parent / "shared" / "corpus"
 GRACE_S = 5  # between asking a process to end and ending it
 ISAS = {"avx512": "avx512f", "avx2": "avx2", "avx": "avx", "sse4.2": "sse4_2"}  # the widest first, and the CPU's flag
 LIMITS = ("sse4.2", "avx2", "avx512")  # what --max-isa takes
+NARROW_GLIBC = "glibc.cpu.hwcaps=-AVX512F,-AVX512BW,-AVX512VL"  # which looks at the CPU before anything is loaded
+NARROWER = ("sse4.2", "avx", "avx2")  # what --cpu-isa takes
 REASON_LENGTH = 300  # characters kept of an error
 
 
@@ -130,19 +132,23 @@ def geometric_mean(values: list[float]) -> float:
 
 
 class NarrowCpu(argparse.Action):
-    """Limits what --max-isa does not: Hone's kernels and networks, oneDNN, OpenBLAS."""
-
-    LIBRARIES = {"sse4.2": ("SSE41", "Nehalem"), "avx2": ("AVX2", "Haswell"), "avx512": ("AVX512_CORE", "SkylakeX")}
+    """Lets everything that is run see a CPU with less than this one has (narrow_cpu.cc), with caches of its own."""
 
     def __call__(self, parser, options, isa, option=None):
-        dnnl, blas = self.LIBRARIES[isa]
-        os.environ.update(HONE_CPU_ISA=isa, ONEDNN_MAX_CPU_ISA=dnnl, OPENBLAS_CORETYPE=blas)
+        build = Path(os.environ.get("BUILD", ROOT / "build")).resolve()
+        library, home = build / "libnarrow_cpu.so", build / f"narrow-{isa}"
+        if not library.exists():
+            parser.error(f"{library}: no such file; ninja -C {build} narrow_cpu builds it")
+        os.environ.update(NARROW_CPU=isa, LD_AUDIT=str(library), LD_PRELOAD=str(library), GLIBC_TUNABLES=NARROW_GLIBC)
+        os.environ.update(XDG_CACHE_HOME=str(home / "cache"), XDG_DATA_HOME=str(home / "data"))
+        if subprocess.run(["true"]).returncode != 0:
+            parser.error("--cpu-isa: this CPU or kernel cannot show a process less than it has")
 
 
 def add_max_isa(parser: argparse.ArgumentParser) -> None:
-    """--max-isa, for scripts that hand it to hone, and --cpu-isa, which they inherit."""
+    """--max-isa, for scripts that hand it to hone, and --cpu-isa, which what they run inherits."""
     parser.add_argument("--max-isa", choices=LIMITS, help="limit of the instruction set, of default XLA too")
-    parser.add_argument("--cpu-isa", choices=LIMITS, action=NarrowCpu, help="that of libraries and Hone's own kernels")
+    parser.add_argument("--cpu-isa", choices=NARROWER, action=NarrowCpu, help="as on a CPU that has no more")
 
 
 def isa_words(options: argparse.Namespace) -> list[str]:
@@ -152,12 +158,15 @@ def isa_words(options: argparse.Namespace) -> list[str]:
 
 def limited_file(path: Path, max_isa: str | None) -> Path:
     """The file of that name for rows under the limit, which never stand beside those of the whole machine."""
-    parts = [path.stem, max_isa, os.environ.get("HONE_CPU_ISA") and "cpu"]
+    narrow = os.environ.get("NARROW_CPU")
+    parts = [path.stem, max_isa, narrow and f"cpu-{narrow}"]
     return path.with_name("-".join(filter(None, parts)) + path.suffix)
 
 
 def cpu_isa() -> str:
-    """The widest instruction set of this CPU, as `hone worker --json` names it."""
+    """The widest instruction set of this CPU, or of what --cpu-isa leaves, as `hone worker --json` names it."""
+    if narrow := os.environ.get("NARROW_CPU"):
+        return narrow
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     flags = next((line.split() for line in lines if line.startswith("flags")), [])
     return next((name for name, flag in ISAS.items() if flag in flags), "sse2")
@@ -172,8 +181,8 @@ def machine(max_isa: str | None = None) -> str:
             break
     memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     isa = f"instruction set limited to {max_isa}" if max_isa else f"instruction set {cpu_isa()}"
-    if limit := os.environ.get("HONE_CPU_ISA"):
-        isa += f", that of libraries to {limit}"
+    if narrow := os.environ.get("NARROW_CPU"):
+        isa += f", as on a CPU with {narrow} alone"
     system = f"{platform.system()} {platform.release()}"
     return f"{model}, {os.cpu_count()} cores, {memory_bytes / 2**30:.0f} GiB, {system}, {isa}"
 

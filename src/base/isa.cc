@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 
 #include "base/error.h"
 
@@ -30,7 +29,9 @@ size_t place_of(const std::string& name) {
   return found == kIsas.end() ? 0 : found - kIsas.begin();
 }
 
-std::string own_isa() {
+}  // namespace
+
+std::string cpu_isa() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f")) return "avx512";
   if (__builtin_cpu_supports("avx2")) return "avx2";
@@ -41,8 +42,6 @@ std::string own_isa() {
 #endif
 }
 
-}  // namespace
-
 std::vector<std::string> max_isa_names() {
   std::vector<std::string> names;
   for (const Isa& isa : kIsas)
@@ -50,13 +49,7 @@ std::vector<std::string> max_isa_names() {
   return names;
 }
 
-std::string cpu_isa() {
-  const char* most = std::getenv("HONE_CPU_ISA");
-  const std::string own = own_isa();
-  return most && place_of(most) > 0 && place_of(most) < place_of(own) ? most : own;
-}
-
-std::string isa_in_effect(const std::string& max_isa) { return max_isa.empty() ? own_isa() : max_isa; }
+std::string isa_in_effect(const std::string& max_isa) { return max_isa.empty() ? cpu_isa() : max_isa; }
 
 void check_max_isa(const std::string& max_isa, const std::string& cpu) {
   if (max_isa.empty()) return;

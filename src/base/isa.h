@@ -10,12 +10,10 @@ namespace hone {
 // What --max-isa takes, the smallest first: sse4.2, avx2, avx512.
 std::vector<std::string> max_isa_names();
 
-// The widest that this CPU has: avx512, avx2, avx, sse4.2, sse2, or unknown where the CPU is no x86-64. Less where the
-// environment's HONE_CPU_ISA is one of these names and less: Hone's kernels and networks then run as on such a CPU. XLA's code is limited by
-// --max-isa, oneDNN by ONEDNN_MAX_CPU_ISA, OpenBLAS by OPENBLAS_CORETYPE.
+// The widest that this CPU has: avx512, avx2, avx, sse4.2, sse2, or unknown where the CPU is no x86-64.
 std::string cpu_isa();
 
-// Of the code that XLA generates: the limit, or without one (empty) what this CPU has, whatever HONE_CPU_ISA names.
+// Of the code that XLA generates: the limit, or without one (empty) what this CPU has.
 std::string isa_in_effect(const std::string& max_isa);
 
 // Throws Error for a limit that is none of max_isa_names(), or one beyond `cpu`, a name of cpu_isa(). Empty = no limit.

@@ -110,7 +110,8 @@ Check linear_algebra_check(tune::Session& session) {
 
 void check_worker(const DoctorRequest& request, Diagnosis& diagnosis) {
   std::optional<tune::Session> session;
-  const char* hint = "run 'make build'; the libraries in .venv must not be moved afterwards";
+  const char* hint = has_isa(cpu_isa(), "avx") ? "run 'make build'; the libraries in .venv must not be moved afterwards"
+                                               : "XLA's wheel is compiled for CPUs with AVX, which this one lacks";
   diagnosis.checks.push_back(checked("worker", hint, [&]() -> Check {
     const auto start = std::chrono::steady_clock::now();
     tune::SessionOptions options;

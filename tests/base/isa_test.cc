@@ -31,18 +31,6 @@ TEST_CASE("a limit that is no name is told the names") {
   CHECK_THROWS_AS(xla_isa_name(""), Error);
 }
 
-TEST_CASE("the environment takes instruction sets away, and gives none") {
-  const std::string own = cpu_isa();
-  for (const auto& [given, seen] : std::vector<std::pair<std::string, std::string>>{
-           {"sse2", "sse2"}, {own, own}, {"avx512", own}, {"avx1024", own}, {"", own}}) {
-    INFO(given);
-    setenv("HONE_CPU_ISA", given.c_str(), 1);
-    CHECK(cpu_isa() == seen);
-    CHECK(isa_in_effect("") == own);  // XLA's code is not limited by it
-  }
-  unsetenv("HONE_CPU_ISA");
-}
-
 TEST_CASE("a limit is at most what the CPU has") {
   check_max_isa("", "sse2");
   check_max_isa("sse4.2", "sse4.2");
