@@ -61,6 +61,35 @@ ENTRY main {
 }
 )";
 
+// One step has 10,000 multiplications.
+std::string loop_of(int steps) {
+  return fmt::format(R"(HloModule loop
+body {{
+  s = (s32[], f32[100,100]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[100,100] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  n = s32[] add(i, one)
+  y = f32[100,100] multiply(x, x)
+  ROOT r = (s32[], f32[100,100]) tuple(n, y)
+}}
+condition {{
+  s = (s32[], f32[100,100]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  k = s32[] constant({})
+  ROOT r = pred[] compare(i, k), direction=LT
+}}
+ENTRY main {{
+  x = f32[100,100] parameter(0)
+  z = s32[] constant(0)
+  s = (s32[], f32[100,100]) tuple(z, x)
+  l = (s32[], f32[100,100]) while(s), condition=condition, body=body
+  ROOT y = f32[100,100] get-tuple-element(l), index=1
+}}
+)",
+                     steps);
+}
+
 }  // namespace
 
 TEST_CASE("every pair of decisions and inputs is a row with its status", "[verify]") {
@@ -135,6 +164,23 @@ TEST_CASE("a wrong decision that ordinary inputs do not show is found by special
     CHECK(row.check.expected.find("nan") != std::string::npos);
   }
   CHECK(special == 1);
+}
+
+TEST_CASE("a loop is as large for the interpreter as its steps together", "[verify]") {
+  if (tune::no_worker()) return;
+  for (const auto& [steps, too_large] : {std::pair{3, false}, std::pair{9000, true}}) {
+    Session session(tune::with_worker());
+    session.load(loop_of(steps), "loop");
+    int interpreted = 0;
+    for (const VerifyRow& row : verified(session, {})) {
+      if (!row.interpreter) continue;
+      ++interpreted;
+      INFO(row.check.note);
+      CHECK((row.check.note.find("too large") != std::string::npos) == too_large);
+      CHECK((row.status == VerifyStatus::Unverifiable) == too_large);
+    }
+    CHECK(interpreted > 0);
+  }
 }
 
 TEST_CASE("random decisions are distinct, repeatable and of every kind", "[verify]") {

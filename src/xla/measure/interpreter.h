@@ -16,8 +16,8 @@ struct Interpreted {
   std::string why;                    // it did not run; empty if it did
 };
 
-// Programs of more floating-point operations than the interpreter runs in two seconds are left out. `with_data`: moving numbers
-// counts as well.
+// Programs of more floating-point operations than the interpreter runs in two seconds are left out, all steps of loops counted where XLA
+// knows their number. `with_data`: moving numbers counts as well.
 Interpreted interpret(const xla::HloModule& program, const std::vector<xla::Literal>& inputs, bool with_data);
 
 }  // namespace hone::xla_side
