@@ -124,8 +124,9 @@ form-gains: setup-models setup-bench dataset
 	cmake --build $(BUILD) --target bench_kernel_rows bench_variants
 	$(PYTHON) bench/autotune/form_programs.py $(BUILD)/data/forms
 	$(PYTHON) scripts/calibrate_forms.py data/form-changes.jsonl.xz $(BUILD)/data/fusion/* $(SPLIT) --programs data/programs.json \
-	  --programs $(BUILD)/data/forms/programs.json --machine =$(BUILD)/data/fusion/amd-epyc-2-cores \
-	  --machine avx2=$(BUILD)/data/fusion/amd-epyc-2-cores-at-most-avx2 --tool $(BUILD)/bench_variants --rows-tool $(BUILD)/bench_kernel_rows \
+	  --programs $(BUILD)/data/forms/programs.json --machine "AMD avx512, one thread=$(BUILD)/data/fusion/amd-epyc-2-cores" \
+	  --machine "AMD avx2 of avx512, one thread=$(BUILD)/data/fusion/amd-epyc-2-cores-at-most-avx2" \
+	  --machine "Intel avx2, one thread=data/machines/intel-avx2" --tool $(BUILD)/bench_variants --rows-tool $(BUILD)/bench_kernel_rows \
 	  --hone $(BUILD)/hone --models data/models --work $(BUILD)/forms --out data/models/form-gains.json
 
 # Run times of kernels of other layouts and forms, for the trees that predict them.

@@ -2,7 +2,8 @@
 """Calibrates the forms of operations that `hone optimize` chooses by predicted run times (src/optimize/forms.h).
 
     scripts/calibrate_forms.py data/form-changes.jsonl.xz build/data/fusion/* --split data/splits/random.txt \\
-        --programs data/programs.json --programs DRAWN/programs.json --machine =FOLDER --out data/models/form-gains.json
+        --programs data/programs.json --programs DRAWN/programs.json --machine "AMD avx512, one thread=FOLDER" ... \\
+        --out data/models/form-gains.json
 
 The rows are measured changes of one program each (`bench_variants measure`). Their margins must come from a model that
 has not seen the program: trees are trained without a fifth of the training programs (all batch sizes of a model
@@ -60,19 +61,21 @@ def predicted(
         for manifest in arguments.programs
         for entry in json.loads(manifest.read_text())
     }
-    machines = {max_isa: folder for max_isa, folder in (pair.split("=") for pair in arguments.machine)}
+    machines = dict(pair.rsplit("=", 1) for pair in arguments.machine)
+    if unknown := {row["machine"] for row in rows} - machines.keys():
+        raise SystemExit(f"no --machine for rows of {', '.join(sorted(unknown))}")
     found = []
-    programs = sorted({(row["program"], row["max_isa"]) for row in rows})
+    programs = sorted({(row["program"], row["machine"]) for row in rows})
     with tempfile.TemporaryDirectory() as scratch:
-        for done, (program, max_isa) in enumerate(programs):
+        for done, (program, machine) in enumerate(programs):
             print(f"\r{done} of {len(programs)}: {program:<40}", end="", file=sys.stderr)
             source, of_program = Path(scratch, f"{program}.mlir"), Path(scratch, "rows.jsonl")
             content = files[program].read_bytes()
             source.write_bytes(gzip.decompress(content) if files[program].suffix == ".gz" else content)
-            its = [row for row in rows if row["program"] == program and row["max_isa"] == max_isa]
+            its = [row for row in rows if row["program"] == program and row["machine"] == machine]
             of_program.write_text("".join(json.dumps(row) + "\n" for row in its))
             model = folders[fold_of(program) if parts.get(program) == "train" else 0]
-            command = [arguments.tool, "predict", source, of_program, machines[max_isa], model]
+            command = [arguments.tool, "predict", source, of_program, machines[machine], model]
             run = subprocess.run(command, capture_output=True, text=True)
             if run.returncode != 0:
                 print(f"\n{program} is left out: {run.stderr.strip()}", file=sys.stderr)
@@ -91,8 +94,8 @@ def main() -> None:
         "--machine",
         action="append",
         required=True,
-        metavar="ISA=FOLDER",
-        help="data set of the machine that measured rows under this limit of instructions (may be empty)",
+        metavar="CLASS=FOLDER",
+        help="folder with machine.json of a class that rows name as theirs: 'AMD avx512, one thread=...'",
     )
     parser.add_argument("--work", type=Path, default=Path("build/forms"), help="where trees of the folds are kept")
     parser.add_argument("--tool", default="build/bench_variants")

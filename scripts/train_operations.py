@@ -85,8 +85,8 @@ def gains(rows):
 
 def weights(rows):
     """Every operation counts the same, however many forms it has."""
-    count = collections.Counter((row["operation"], row["constant"], row["isa"]) for row in rows)
-    return np.array([1 / count[row["operation"], row["constant"], row["isa"]] for row in rows])
+    count = collections.Counter((row["operation"], row["constant"], row["class"]) for row in rows)
+    return np.array([1 / count[row["operation"], row["constant"], row["class"]] for row in rows])
 
 
 def matrix_of(rows):
@@ -177,7 +177,7 @@ def by_operation(rows):
     declared only those forms were measured for which it makes a difference: the others are as with declared ones."""
     groups, same = collections.defaultdict(list), collections.defaultdict(dict)
     for i, row in enumerate(rows):
-        key = row["operation"], row["constant"], row["isa"], row["threads"]
+        key = row["operation"], row["constant"], row["class"]
         groups[(*key, row.get("declared", True))].append(i)
         if row.get("declared", True):
             same[key][row["form"]] = i
@@ -253,12 +253,49 @@ def tables(rows, models, bounds):
     print(f"| --- | ---: | {' ---: |' * (len(RULES) + 2)}")
     families = sorted({operation_family(row) for row in rows})
     groups = [("all", rows)]
-    for isa in sorted({row["isa"] for row in rows}):
-        groups.append((isa, [row for row in rows if row["isa"] == isa]))
+    for machine in sorted({row["class"] for row in rows}):
+        groups.append((machine, [row for row in rows if row["class"] == machine]))
     for name in families:
         groups.append((name, [row for row in rows if operation_family(row) == name]))
     for name, some in groups:
         line(name, some, {quantile: model(some) for quantile, model in models.items()}, bounds)
+
+
+def similar_classes(machine, known):
+    """As features/machine_record.h orders them: "AMD avx2 of avx512, one thread"."""
+    bits = {"sse4.2": 128, "avx": 256, "avx2": 256, "avx512": 512}
+
+    def parts(name):
+        vendor, code = name.split(",")[0].split(" ", 1)
+        isa, _, limit = code.partition(" of ")
+        return vendor, isa, limit, name.split(",")[1]
+
+    def difference(other):
+        (vendor, isa, limit, threads), wanted = parts(other), parts(machine)
+        steps = (isa != wanted[1]) + abs(math.log2(bits[isa] / bits[wanted[1]]))
+        return 8 * steps + 4 * (limit != wanted[2]) + 2 * (vendor != wanted[0]) + (threads != wanted[3])
+
+    return sorted(known, key=difference)
+
+
+def tables_of_unseen_classes(rows, models, bounds):
+    """Each class has bounds of others: of each family those of the most similar class that has some, of the
+    same instruction set alone and of all. The trees have seen the class."""
+    print("| bounds of other classes | | " + " | ".join(RULES) + " | above the bound | error |")
+    for machine in sorted({row["class"] for row in rows}):
+        some = [row for row in rows if row["class"] == machine]
+        scored = {quantile: model(some) for quantile, model in models.items()}
+        others = [known for known in similar_classes(machine, bounds[0]) if known != machine]
+        isa = machine.split(",")[0].split(" ")[1]
+        for what, known in (
+            ("of the same set", [other for other in others if other.split(",")[0].split(" ")[1] == isa]),
+            ("of all", others),
+        ):
+            merged = [{machine: {}}, {machine: {}}]
+            for other in reversed(known):
+                for into, values in zip(merged, bounds, strict=True):
+                    into[machine].update(values[other])
+            line(f"{machine}: {what}", some, scored, merged)
 
 
 def lower_quantile(values, share):
@@ -317,7 +354,9 @@ def main():
     test, known = parts["test"], parts["train"] + parts["calibration"]
     groups.check(test)
     corrections, least = bounds_by_family(known, groups)
-    tables(test, {name: groups.scored(name) for name in QUANTILES}, (corrections, least))
+    models = {name: groups.scored(name) for name in QUANTILES}
+    tables(test, models, (corrections, least))
+    tables_of_unseen_classes(test, models, (corrections, least))
     if arguments.compare:
         other = json.loads(arguments.compare.read_text())
         print(f"\n{arguments.compare}:")

@@ -174,6 +174,9 @@ FAMILIES = (
     pooling_gradient,
 )
 
+# Families of which --count programs hold too few operations with another form: so many more.
+MORE = {power: 36, whole_sum: 150}
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -183,7 +186,7 @@ def main() -> None:
     arguments = parser.parse_args()
     programs = []
     for family in FAMILIES:
-        for number in range(arguments.count):
+        for number in range(arguments.count + MORE.get(family, 0)):
             name = f"drawn_{family.__name__}_{number:02}"
             programs.append((name, family.__name__, *family(random.Random(f"{arguments.seed} {name}"))))
     write_programs(arguments.folder, programs)

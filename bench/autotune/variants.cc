@@ -8,6 +8,7 @@
 // `measure` prints a JSON object for each change of one operation, and of all of a family together, that leads to another program; `layouts`
 // for each layout of one instruction, those that move most bytes first, until MOST programs have run.
 // `predict` reads such rows and prints those of the program with their margins (optimize/forms.h). MODEL: a folder of trees of run times; MACHINE_FOLDER: a data set of the machine.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -23,8 +24,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/isa.h"
 #include "data/layout_space.h"
 #include "features/machine_record.h"
+#include "graph/decision_family.h"
 #include "optimize/forms.h"
 #include "report/program_file.h"
 #include "tune/program/fusion_model.h"
@@ -79,9 +82,17 @@ std::vector<Variant> layouts_of(tune::Session& session) {
   return variants;
 }
 
+// Which libraries all dots take is decided when they are compiled: the lowered program is the same.
+bool changes_dots(const Decision& d, const Lowered& plain) {
+  const auto is_dot = [](const Kernel& kernel) { return kernel.kind == "dot"; };
+  return belongs_to(FamilyId::ProgramLibrary, d.kind, d.key) &&
+         std::any_of(plain.kernels.begin(), plain.kernels.end(), is_dot);
+}
+
 // What leads to another program, until `most` have run.
 void measure(tune::Session& session, const std::string& path, const std::vector<Variant>& variants, int most) {
-  std::set<std::string> seen{session.lower({}, false).fingerprint};
+  const Lowered plain = session.lower({}, false);
+  std::set<std::string> seen{plain.fingerprint};
   const std::string& max_isa = session.target().max_isa;
   const std::string machine = features::this_machine_class(1, max_isa);
   const tune::Duel duel{.min_rounds = 6, .max_rounds = 40, .budget_ms = 400, .precision = 0.01, .limit_s = 60};
@@ -93,7 +104,8 @@ void measure(tune::Session& session, const std::string& path, const std::vector<
                 {"max_isa", max_isa},
                 {"machine", machine}};
     try {
-      if (!seen.insert(session.lower(v.decisions, false).fingerprint).second) continue;
+      const bool fresh = seen.insert(session.lower(v.decisions, false).fingerprint).second;
+      if (!fresh && !changes_dots(v.decisions.front(), plain)) continue;
       const tune::Measurement m = session.measure_program(v.decisions, {}, duel);
       row["outcome"] = tune::outcome_name(m.outcome);
       if (m.ok()) row.update({{"ratio", m.ratio}, {"low", m.ratio_low}, {"high", m.ratio_high}, {"ns", m.baseline_ns}});
@@ -131,10 +143,7 @@ void predict(const std::string& path, const std::string& rows_path, const std::s
   const auto machine = features::read_machine_file(machine_folder);
   if (!machine) throw Error("the data set does not say which machine it is of", machine_folder);
   const auto model = tune::open_fusion_model(model_path, machine->properties);
-  std::string max_isa;
-  for (const auto& [key, row] : rows)
-    if (std::get<0>(key) == name_of(path)) max_isa = row.value("max_isa", "");
-  const auto session = opened(path, max_isa);
+  const auto session = opened(path, machine->isa == cpu_isa() ? "" : machine->isa);
   const Lowered plain = session->lower({}, false);
   const features::Cpu& cpu = machine->properties;
   const optimize::PredictedRun own = optimize::predicted_run(*model, plain, cpu);

@@ -156,6 +156,7 @@ int encode(const std::string& path) {
     const std::optional<OperationSizes> sizes = operation_sizes(row.at("operation"));
     if (!sizes) throw Error("not the key of a convolution or dot", row.at("operation"));
     const features::Cpu cpu{.vector_bits = isa_vector_bits(row.at("isa")),
+                            .library_bits = isa_vector_bits(row.at("cpu_isa")),
                             .l1_bytes = row.at("l1"),
                             .l2_bytes = row.at("l2"),
                             .l3_bytes = row.at("l3"),

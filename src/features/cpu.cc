@@ -18,6 +18,7 @@ const std::vector<Column>& cpu_columns() {
 Cpu this_cpu(int threads, const std::string& max_isa) {
   Cpu cpu;
   cpu.vector_bits = isa_vector_bits(isa_in_effect(max_isa));
+  cpu.library_bits = isa_vector_bits(cpu_isa());
   cpu.l1_bytes = data_cache_bytes(1);
   cpu.l2_bytes = data_cache_bytes(2);
   cpu.l3_bytes = data_cache_bytes(3);

@@ -8,7 +8,8 @@
 namespace hone::features {
 
 struct Cpu {
-  int64_t vector_bits = 128;                         // widest vectors of the instruction set in effect
+  int64_t vector_bits = 128;   // widest vectors of the code that XLA generates
+  int64_t library_bits = 128;  // of the CPU, which libraries and Hone's kernels use whatever limit there is
   int64_t l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;  // data caches; 0 = unknown
   int64_t threads = 1;                               // that the program may use
   bool operator==(const Cpu&) const = default;

@@ -48,6 +48,20 @@ ClassParts parts_of(const std::string& name) {
   return {name.substr(0, space), code.substr(0, of), code.substr(of), name.substr(comma)};
 }
 
+// Of two instruction sets: 0 for the same one, and more the more their vectors differ.
+int distance(const std::string& isa, const std::string& other) {
+  if (isa == other) return 0;
+  int steps = 1;
+  for (int64_t bits = std::min(isa_vector_bits(isa), isa_vector_bits(other));
+       bits < std::max(isa_vector_bits(isa), isa_vector_bits(other)); bits *= 2)
+    ++steps;
+  return steps;
+}
+
+int difference(const ClassParts& a, const ClassParts& b) {
+  return 8 * distance(a.isa, b.isa) + 4 * (a.limit != b.limit) + 2 * (a.vendor != b.vendor) + (a.threads != b.threads);
+}
+
 }  // namespace
 
 MachineRecord this_machine_record(const std::string& host, int threads, const std::string& max_isa) {
@@ -84,6 +98,7 @@ MachineRecord machine_record_from_json(const json& from, const std::string& what
     record.cpu_isa = text(from, "cpu_isa");
     Cpu& cpu = record.properties;
     cpu.vector_bits = number(from, "vector_bits", isa_vector_bits(record.isa));
+    cpu.library_bits = isa_vector_bits(record.cpu_isa);
     cpu.l1_bytes = number(from, "l1_bytes", 0);
     cpu.l2_bytes = number(from, "l2_bytes", 0);
     cpu.l3_bytes = number(from, "l3_bytes", 0);
@@ -108,20 +123,19 @@ std::string this_machine_class(int threads, const std::string& max_isa) {
   return machine_class(this_machine().cpu, isa_in_effect(max_isa), cpu_isa(), threads);
 }
 
-std::optional<std::string> most_similar_class(const std::string& machine, const std::vector<std::string>& known) {
+std::vector<std::string> similar_classes(const std::string& machine, const std::vector<std::string>& known) {
   const ClassParts wanted = parts_of(machine);
-  std::optional<std::string> best;
-  int least = 0;
-  for (const std::string& one : known) {
-    const ClassParts parts = parts_of(one);
-    if (parts.isa != wanted.isa) continue;
-    const int differs =
-        4 * (parts.vendor != wanted.vendor) + 2 * (parts.threads != wanted.threads) + (parts.limit != wanted.limit);
-    if (best && differs >= least) continue;
-    best = one;
-    least = differs;
-  }
-  return best;
+  std::vector<std::pair<int, std::string>> similar;  // by how much they differ
+  for (const std::string& one : known) similar.emplace_back(difference(parts_of(one), wanted), one);
+  std::stable_sort(similar.begin(), similar.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> names;
+  for (auto& [differs, name] : similar) names.push_back(std::move(name));
+  return names;
+}
+
+std::optional<std::string> most_similar_class(const std::string& machine, const std::vector<std::string>& known) {
+  const std::vector<std::string> similar = similar_classes(machine, known);
+  return similar.empty() ? std::nullopt : std::optional(similar.front());
 }
 
 void write_machine_file(const std::string& folder, const MachineRecord& record) {

@@ -33,8 +33,11 @@ MachineRecord machine_record_from_json(const nlohmann::json& json, const std::st
 std::string machine_class(const std::string& cpu, const std::string& isa, const std::string& cpu_isa, int threads);
 std::string machine_class(const MachineRecord& record);
 std::string this_machine_class(int threads, const std::string& max_isa = "");
-// Of `known`, the class that has most in common with `machine`: itself, or one whose code is for the same instruction set, if possible of
-// the same vendor, else of as many threads, else as limited. Nothing where none is for that set.
+// `known`, the class that has most in common with `machine` first: itself, then those whose code is for the same instruction set, of
+// these those whose libraries have the same one, of these the vendor's, of these as many threads; then those of other sets, the nearest
+// first (docs/decisions/0080-what-other-machines-know.md).
+std::vector<std::string> similar_classes(const std::string& machine, const std::vector<std::string>& known);
+// The first of them; nothing of none.
 std::optional<std::string> most_similar_class(const std::string& machine, const std::vector<std::string>& known);
 
 // machine.json of a data set's folder. Reading: nullopt if there is none; throws the errors of machine_record_from_json().

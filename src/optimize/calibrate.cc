@@ -148,8 +148,6 @@ FormsModel shipped_forms_model(const std::string& models, const std::string& mac
                     file = cost::shipped_model(kFormGainsFile, models);
   if (weights.empty() || file.empty()) return {};
   FormsModel opened{nullptr, tune::Calibration::load(file, machine, /*or_similar=*/true)};
-  // A file of one calibration is taken on any machine where somebody names it (--gains); this one is found by itself.
-  if (!features::most_similar_class(machine, {opened.gains.machine})) return {};
   if (opened.gains.model != tune::weights_fingerprint(weights)) {
     spdlog::info("{} is about another model than {}: forms of operations stay as they are", file, weights);
     return {};

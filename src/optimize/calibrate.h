@@ -56,7 +56,7 @@ tune::Calibration calibrate_rewrites(const std::string& manifest, const std::vec
 std::vector<tune::Calibration> calibrate_forms(const std::string& rows, const std::string& model);
 
 // The shipped model of run times and what its choices of forms gain on this class of machines; without a model where none is shipped, or
-// the gains are another model's or of no class that is similar. Choices by them need a duel.
+// the gains are another model's. Choices by them need a duel.
 struct FormsModel {
   std::unique_ptr<tune::FusionModel> run_times;
   tune::Calibration gains;

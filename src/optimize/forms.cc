@@ -20,8 +20,6 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 bool is_library_of_program(const Decision& d) { return belongs_to(FamilyId::ProgramLibrary, d.kind, d.key); }
 
-bool is_known_to_pay(const tune::AcceptanceThreshold& threshold) { return threshold.accepts(threshold.from); }
-
 struct Candidate {
   ChosenForm form;
   double weight = 0;
@@ -36,7 +34,7 @@ std::vector<Candidate> candidates(const Lowered& program, const tune::Calibratio
   for (const FormGroup& group : candidate_forms(program.dimensions)) {
     const std::string transition = form_transition(group);
     const tune::AcceptanceThreshold& threshold = gains.of(transition);
-    if (!is_known_to_pay(threshold)) continue;
+    if (!threshold.accepts_any()) continue;
     families.push_back({{group.decisions, transition, 0, threshold}, 0, {}});
     if (group.decisions.size() == 1) continue;
     for (const Decision& d : group.decisions) single.push_back({{{d}, transition, 0, threshold}, weights[d.key], {}});
@@ -84,8 +82,8 @@ std::vector<ChosenForm> libraries_to_try(const std::vector<Dimension>& dimension
   std::vector<ChosenForm> libraries;
   for (const FormGroup& group : candidate_forms(dimensions)) {
     const std::string transition = form_transition(group);
-    const tune::AcceptanceThreshold& threshold = gains.of(transition);
-    if (is_library_of_program(group.decisions.front()) && is_known_to_pay(threshold))
+    const tune::AcceptanceThreshold& threshold = gains.of_any_class(transition);
+    if (is_library_of_program(group.decisions.front()) && threshold.accepts_any())
       libraries.push_back({group.decisions, transition, 0, threshold});
   }
   const std::optional<PredictedRun> plain = libraries.empty() ? std::nullopt : predict({});

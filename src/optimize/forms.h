@@ -54,7 +54,8 @@ struct ChosenForm {
 std::vector<ChosenForm> choose_forms(const Lowered& program, const tune::Calibration& gains,
                                      const PredictProgram& predict);
 // Libraries for all dots of the program, of which some class of machines has gains, with the program's margin, whatever it is: what they
-// gain depends on caches and memory, which one class tells little of another. None where dots take little of the predicted run.
+// gain depends on caches and memory, which one class tells little of another, and no margin may tell it on this one. None where dots take
+// little of the predicted run.
 std::vector<ChosenForm> libraries_to_try(const std::vector<Dimension>& dimensions, const tune::Calibration& gains,
                                          const PredictProgram& predict);
 // 24 of a program of 250 instructions or fewer, 4 of one of 1,500 or more, whose lowering takes that much longer.

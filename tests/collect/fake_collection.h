@@ -111,7 +111,7 @@ class FakeCollectMeasurer : public CollectMeasurer {
             .cpu = "cpu",
             .isa = "avx2",
             .cpu_isa = "avx2",
-            .properties = {.vector_bits = 256, .l2_bytes = 1 << 20},
+            .properties = {.vector_bits = 256, .library_bits = 256, .l2_bytes = 1 << 20},
             .speed = {.flops = 50}};
   }
 

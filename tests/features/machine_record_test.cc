@@ -11,12 +11,13 @@ using namespace hone::features;
 
 namespace {
 
-const MachineRecord kRecord{.host = "CPU, 2 cores",
-                            .cpu = "CPU",
-                            .isa = "avx2",
-                            .cpu_isa = "avx512",
-                            .properties = {.vector_bits = 256, .l1_bytes = 32768, .l2_bytes = 1 << 20, .threads = 1},
-                            .speed = {.read_memory = 20, .flops = 60}};
+const MachineRecord kRecord{
+    .host = "CPU, 2 cores",
+    .cpu = "CPU",
+    .isa = "avx2",
+    .cpu_isa = "avx512",
+    .properties = {.vector_bits = 256, .library_bits = 512, .l1_bytes = 32768, .l2_bytes = 1 << 20, .threads = 1},
+    .speed = {.read_memory = 20, .flops = 60}};
 
 }  // namespace
 
@@ -51,14 +52,23 @@ TEST_CASE("machines of a class share vendor, instruction sets and whether there 
   CHECK(machine_class(kRecord) == "CPU avx2 of avx512, one thread");
 }
 
-TEST_CASE("the most similar class of machines has the same instruction set", "[features]") {
+TEST_CASE("the most similar class of machines has the same instruction set, if there is one", "[features]") {
   const std::vector<std::string> known = {"Intel avx512, one thread", "AMD avx512, several threads",
                                           "AMD avx2 of avx512, one thread"};
   CHECK(most_similar_class("Intel avx512, one thread", known) == known[0]);
   CHECK(most_similar_class("AMD avx512, one thread", known) == known[1]);  // the vendor before the number of threads
   CHECK(most_similar_class("Intel avx512, several threads", known) == known[0]);
   CHECK(most_similar_class("Intel avx2, several threads", known) == known[2]);
-  CHECK_FALSE(most_similar_class("AMD sse4.2, one thread", known));
+  // What libraries have, before the vendor.
+  const std::vector<std::string> with_avx2 = {"AMD avx2 of avx512, one thread", "Intel avx2, one thread",
+                                              "Intel avx2 of avx512, several threads"};
+  CHECK(similar_classes("AMD avx2, one thread", with_avx2) == std::vector{with_avx2[1], with_avx2[0], with_avx2[2]});
+  CHECK(similar_classes("Intel avx2 of avx512, one thread", with_avx2) ==
+        std::vector{with_avx2[2], with_avx2[0], with_avx2[1]});
+  CHECK(similar_classes("Intel avx512, one thread", with_avx2) ==
+        std::vector{with_avx2[1], with_avx2[2], with_avx2[0]});
+  CHECK(most_similar_class("AMD sse4.2, one thread", known) == known[2]);  // the nearest set
+  CHECK(most_similar_class("AMD sse4.2, one thread", {known[0], known[1]}) == known[1]);
   CHECK_FALSE(most_similar_class("AMD avx512, one thread", {}));
   CHECK(most_similar_class("", {""}) == "");
 }

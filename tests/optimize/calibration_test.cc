@@ -127,6 +127,21 @@ TEST_CASE("gains hold for the class of machines that they were measured on", "[t
   CHECK(unknown.model == "abc");
   CHECK(unknown.kernels == 0);
   CHECK_FALSE(unknown.choice({{"loop to tiled", {1, 9}}}));
+  second.by_transition["loop to tiled"].seen = tune::AcceptanceThreshold::kKernels - 1;  // too few to say anything
+  first.by_transition["convolution"] = first.by_transition["pooling"] = first.by_transition["loop to tiled"];
+  second.by_transition["pooling"] = {.seen = 80};  // never
+  first.machine = "AMD avx2 of avx512, one thread";
+  write_file(path, nlohmann::json{{"classes", {first.to_json(), second.to_json()}}}.dump());
+  const tune::Calibration similar = tune::Calibration::load(path, "AMD avx2, one thread", /*or_similar=*/true);
+  CHECK(similar.machine == second.machine);
+  CHECK(similar.of("dot").from == second.of("dot").from);
+  CHECK(similar.of("loop to tiled").seen == first.of("loop to tiled").seen);
+  CHECK(similar.of("convolution").from == first.of("convolution").from);
+  CHECK_FALSE(similar.of("pooling").accepts_any());
+  CHECK(similar.of_any_class("pooling").from == first.of("pooling").from);
+  CHECK(similar.of_any_class("dot").from == second.of("dot").from);
+  CHECK_FALSE(tune::Calibration::load(path, second.machine).of_any_class("pooling").accepts_any());
+  CHECK(tune::Calibration::load(path, "Intel avx512, one thread", /*or_similar=*/true).machine == second.machine);
   write_file(path, first.to_json().dump());  // of one class: whoever names the file knows
   CHECK(tune::Calibration::load(path, "AMD avx2, one thread").to_json() == first.to_json());
   for (const char* wrong : {R"({"classes": []})", R"({"classes": {}})", R"({"classes": [3]})"}) {

@@ -175,9 +175,8 @@ TEST_CASE("gains of forms that come with the models hold for similar machines an
   gains.machine = "AMD avx512, one thread";
   gains.model = tune::weights_fingerprint(weights);
   write_file(gains_file, gains.to_json().dump());
-  CHECK(shipped_forms_model(models, "AMD avx2, one thread", {}).run_times == nullptr);
-  CHECK(shipped_forms_model(models, "AMD avx2, one thread", {}).gains.by_transition.empty());
-  CHECK_THROWS_AS(shipped_forms_model(models, "Intel avx512, several threads", {}), Error);  // which opens the weights
+  for (const char* machine : {"Intel avx512, several threads", "AMD avx2, one thread"})
+    CHECK_THROWS_AS(shipped_forms_model(models, machine, {}), Error);  // which opens the weights
   gains.model = "of other trees";
   write_file(gains_file, gains.to_json().dump());
   CHECK(shipped_forms_model(models, "Intel avx512, several threads", {}).run_times == nullptr);

@@ -158,6 +158,12 @@ const AcceptanceThreshold& Calibration::of(const std::string& transition) const 
   return known == by_transition.end() ? never : known->second;
 }
 
+const AcceptanceThreshold& Calibration::of_any_class(const std::string& transition) const {
+  const AcceptanceThreshold& own = of(transition);
+  const auto other = elsewhere.find(transition);
+  return own.accepts_any() || other == elsewhere.end() ? own : other->second;
+}
+
 std::optional<std::string> Calibration::choice(const std::map<std::string, PredictedMargin>& margins) const {
   std::optional<std::string> best;
   for (const auto& [transition, margin] : margins)
@@ -191,13 +197,29 @@ Calibration Calibration::load(const std::string& path, const std::string& machin
     all.push_back(calibration_of(one, path));
     known.push_back(all.back().machine);
   }
-  const std::string wanted = or_similar ? features::most_similar_class(machine, known).value_or(machine) : machine;
-  const auto found = std::find(known.begin(), known.end(), wanted);
-  if (found != known.end()) return all[found - known.begin()];
-  Calibration none;
-  none.machine = machine;
-  none.model = all.back().model;
-  return none;
+  Calibration found;
+  found.machine = machine;
+  found.model = all.back().model;
+  for (const std::string& one : or_similar ? features::similar_classes(machine, known) : std::vector{machine}) {
+    const auto at = std::find(known.begin(), known.end(), one);
+    if (at == known.end()) continue;
+    const Calibration& next = all[at - known.begin()];
+    if (found.kernels == 0) {
+      found = next;
+    } else {
+      found.add_other_class(next.by_transition);
+    }
+  }
+  return found;
+}
+
+void Calibration::add_other_class(const Thresholds& others) {
+  for (const auto& [transition, threshold] : others) {
+    if (threshold.accepts_any()) elsewhere.try_emplace(transition, threshold);
+    const auto [own, is_new] = by_transition.try_emplace(transition, threshold);
+    if (!is_new && own->second.seen < AcceptanceThreshold::kKernels && threshold.seen > own->second.seen)
+      own->second = threshold;
+  }
 }
 
 Calibration measure_gains(const Dataset& dataset, const std::vector<std::string>& programs, cost::LearnedModel& model,

@@ -51,6 +51,7 @@ struct AcceptanceThreshold {
 
   double error() const { return gain - low; }  // above `gain` a choice is likely to be slower
   bool accepts(double margin) const { return margin >= from && gain > error(); }
+  bool accepts_any() const { return accepts(from); }
 
   static constexpr int kKernels = 16, kPrograms = 5;  // that a threshold needs, at least
 };
@@ -68,17 +69,24 @@ struct Calibration {
   std::string model;    // weights_fingerprint() of the model
   std::string machine;  // class of machines that it holds for (features/machine_record.h); empty = any
   Thresholds by_transition;
+  Thresholds elsewhere;       // of transitions that pay on another class in the file: of the most similar one
   double below = kUnchecked;  // that the thresholds were made with
   int kernels = 0, programs = 0;
 
   const AcceptanceThreshold& of(const std::string& transition) const;  // never accepts if it is unknown
+  // Where it never accepts, that of another class which does, if there is one.
+  const AcceptanceThreshold& of_any_class(const std::string& transition) const;
   // The accepted transition with the largest gain after subtracting its error; nothing when none is accepted.
   std::optional<std::string> choice(const std::map<std::string, PredictedMargin>& margins) const;
 
+  // Of transitions of which these thresholds have seen less than they need, those of `others`, if they have seen more; and to `elsewhere`.
+  void add_other_class(const Thresholds& others);
+
   nlohmann::json to_json() const;
   // From a file of one calibration, or of one for each of several classes of machines: that of `machine`, without any threshold where
-  // the file has none of it; with `or_similar` that of the class which is most similar (features/machine_record.h), as `machine` then
-  // says. Throws Error (where = path).
+  // the file has none of it. With `or_similar` that of the class which is most similar (features/machine_record.h), as `machine` then
+  // says, and of transitions of which it has seen less than a threshold needs, that of the next one; `elsewhere` is then known. Throws
+  // Error (where = path).
   static Calibration load(const std::string& path, const std::string& machine, bool or_similar = false);
 };
 
