@@ -157,7 +157,7 @@ class OptimizeTest(CommandTest):
         answer = self.answer("optimize", "sort.hlo", "-o", "sort.hone")
         if answer["isa"] not in ("avx2", "avx512"):
             self.skipTest(f"SKIPPED: no gains of forms are known for {answer['isa']}")
-        self.assertEqual([form["chosen"] for form in answer["forms"] if form["applied"]], ["highway"])
+        self.assertIn("highway", [form["chosen"] for form in answer["forms"] if form["applied"]])
         self.assertTrue(answer["verified"])
         self.assertGreaterEqual(answer["guard"]["speedup"], 1)
         self.assertGreater(answer["guard"]["rounds"], 1)
