@@ -261,36 +261,18 @@ def tables(rows, models, bounds):
         line(name, some, {quantile: model(some) for quantile, model in models.items()}, bounds)
 
 
-def similar_classes(machine, known):
-    """As features/machine_record.h orders them: "AMD avx2 of avx512, one thread"."""
-    bits = {"sse4.2": 128, "avx": 256, "avx2": 256, "avx512": 512}
-
-    def parts(name):
-        vendor, code = name.split(",")[0].split(" ", 1)
-        isa, _, limit = code.partition(" of ")
-        return vendor, isa, limit, name.split(",")[1]
-
-    def difference(other):
-        (vendor, isa, limit, threads), wanted = parts(other), parts(machine)
-        steps = (isa != wanted[1]) + abs(math.log2(bits[isa] / bits[wanted[1]]))
-        return 8 * steps + 4 * (limit != wanted[2]) + 2 * (vendor != wanted[0]) + (threads != wanted[3])
-
-    return sorted(known, key=difference)
-
-
-def tables_of_unseen_classes(rows, models, bounds):
+def tables_of_unseen_classes(rows, models, bounds, tool):
     """Each class has bounds of others: of each family those of the most similar class that has some, of the
     same instruction set alone and of all. The trees have seen the class."""
     print("| bounds of other classes | | " + " | ".join(RULES) + " | above the bound | error |")
-    for machine in sorted({row["class"] for row in rows}):
+    isa_of = {row["class"]: row["isa"] for row in rows}
+    for machine in sorted(isa_of):
         some = [row for row in rows if row["class"] == machine]
         scored = {quantile: model(some) for quantile, model in models.items()}
-        others = [known for known in similar_classes(machine, bounds[0]) if known != machine]
-        isa = machine.split(",")[0].split(" ")[1]
-        for what, known in (
-            ("of the same set", [other for other in others if other.split(",")[0].split(" ")[1] == isa]),
-            ("of all", others),
-        ):
+        command = [tool, "similar", machine, *(known for known in bounds[0] if known != machine)]
+        others = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        same = [other for other in others if isa_of[other] == isa_of[machine]]
+        for what, known in (("of the same set", same), ("of all", others)):
             merged = [{machine: {}}, {machine: {}}]
             for other in reversed(known):
                 for into, values in zip(merged, bounds, strict=True):
@@ -356,7 +338,7 @@ def main():
     corrections, least = bounds_by_family(known, groups)
     models = {name: groups.scored(name) for name in QUANTILES}
     tables(test, models, (corrections, least))
-    tables_of_unseen_classes(test, models, (corrections, least))
+    tables_of_unseen_classes(test, models, (corrections, least), arguments.tool)
     if arguments.compare:
         other = json.loads(arguments.compare.read_text())
         print(f"\n{arguments.compare}:")

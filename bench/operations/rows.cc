@@ -187,13 +187,17 @@ int main(int argc, char** argv) {
                       .forms = argc > 7 ? argv[7] : "",
                       .family = argc > 8 ? argv[8] : ""});
     if (what == "encode" && argc > 2) return encode(argv[2]);
+    if (what == "similar" && argc > 2) {  // as the product asks classes of machines for what one lacks
+      const std::vector<std::string> known(argv + 3, argv + argc);
+      return fmt::print("{}\n", nlohmann::json(features::similar_classes(argv[2], known)).dump()), 0;
+    }
     if (what == "names") return fmt::print("{}\n", nlohmann::json(features::operation_feature_names()).dump()), 0;
   } catch (const std::exception& e) {
     fmt::print(stderr, "{}\n", e.what());
     return 1;
   }
-  fmt::print(
-      stderr,
-      "usage: bench_operation_rows collect FILE COUNT [SEED] [ISA] [THREADS] [FORMS] [FAMILY] | encode FILE | names\n");
+  fmt::print(stderr,
+             "usage: bench_operation_rows collect FILE COUNT [SEED] [ISA] [THREADS] [FORMS] [FAMILY] | encode FILE | "
+             "names | similar CLASS [CLASS...]\n");
   return 2;
 }

@@ -157,7 +157,10 @@ class OptimizeTest(CommandTest):
         answer = self.answer("optimize", "sort.hlo", "-o", "sort.hone")
         if answer["isa"] not in ("avx2", "avx512"):
             self.skipTest(f"SKIPPED: no gains of forms are known for {answer['isa']}")
-        self.assertIn("highway", [form["chosen"] for form in answer["forms"] if form["applied"]])
+        chosen = [form["chosen"] for form in answer["forms"] if form["applied"]]
+        if answer["isa"] == "avx2" and "forbid" in chosen:  # of duplicates in fusions, which gains there alone
+            chosen.remove("forbid")
+        self.assertEqual(chosen, ["highway"])
         self.assertTrue(answer["verified"])
         self.assertGreaterEqual(answer["guard"]["speedup"], 1)
         self.assertGreater(answer["guard"]["rounds"], 1)

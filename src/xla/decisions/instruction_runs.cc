@@ -25,9 +25,8 @@ double known_trips(const xla::HloInstruction& loop, InstructionRuns& out) {
 void count_runs(const xla::HloComputation& computation, double runs, InstructionRuns& out) {
   for (const auto* instruction : computation.instructions()) {
     out.runs[instruction] += runs;
-    const Opcode opcode = instruction->opcode();
-    if (opcode != Opcode::kWhile && opcode != Opcode::kCall && opcode != Opcode::kConditional) continue;
-    const double each = opcode == Opcode::kWhile ? runs * known_trips(*instruction, out) : runs;
+    if (!runs_computations(instruction->opcode())) continue;
+    const double each = instruction->opcode() == Opcode::kWhile ? runs * known_trips(*instruction, out) : runs;
     for (const auto* called : instruction->called_computations()) count_runs(*called, each, out);
   }
 }
@@ -43,15 +42,12 @@ bool moves_nothing(Opcode opcode) {
     case Opcode::kTuple:
     case Opcode::kGetTupleElement:
     case Opcode::kBitcast:
-    case Opcode::kWhile:
-    case Opcode::kCall:
-    case Opcode::kConditional:
     case Opcode::kPartitionId:
     case Opcode::kReplicaId:
     case Opcode::kAfterAll:
       return true;
     default:
-      return is_collective(opcode);
+      return runs_computations(opcode) || is_collective(opcode);
   }
 }
 
@@ -68,6 +64,10 @@ double moved_by(const xla::HloInstruction& instruction) {
 }
 
 }  // namespace
+
+bool runs_computations(Opcode opcode) {
+  return opcode == Opcode::kWhile || opcode == Opcode::kCall || opcode == Opcode::kConditional;
+}
 
 double InstructionRuns::of(const xla::HloInstruction& instruction) const {
   const auto found = runs.find(&instruction);

@@ -15,6 +15,9 @@ struct InstructionRuns {
   double of(const xla::HloInstruction& instruction) const;  // 0 for one that never runs by itself
 };
 
+// Loops, calls and conditionals: what they do is done by their computations.
+bool runs_computations(xla::HloOpcode opcode);
+
 // By the trip counts of loops that XLA knows. Every branch of a conditional counts.
 InstructionRuns runs_of(const xla::HloModule& module);
 

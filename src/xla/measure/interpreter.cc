@@ -16,21 +16,17 @@ constexpr double kEvaluatorFlops = 2e7;  // HloEvaluator runs at about 10 MFLOP/
 constexpr double kBytesOfNumber = 4;
 constexpr int64_t kMostSteps = 10000;  // of a loop
 
-bool runs_others(xla::HloOpcode opcode) {
-  return opcode == xla::HloOpcode::kWhile || opcode == xla::HloOpcode::kCall || opcode == xla::HloOpcode::kConditional;
-}
-
 // Floating-point operations, and numbers moved if `with_data`, of all steps of loops whose number XLA knows: its own analysis counts one.
 // Nothing where it does not know an operation.
 std::optional<double> work_of(xla::HloModule& program, bool with_data) {
   xla::HloCostAnalysis cost([](const xla::Shape& shape) { return xla::ShapeUtil::ByteSizeOf(shape, 8); });
-  check(xla::WhileLoopTripCountAnnotator().Run(&program).status(), "steps of loops");
+  if (!xla::WhileLoopTripCountAnnotator().Run(&program).ok()) return std::nullopt;
   if (!program.entry_computation()->Accept(&cost).ok()) return std::nullopt;
   const InstructionRuns runs = runs_of(program);
   double work = 0;
   for (const auto* computation : program.MakeNonfusionComputations())
     for (const auto* instruction : computation->instructions()) {
-      if (runs_others(instruction->opcode()) || runs.of(*instruction) == 0) continue;
+      if (runs_computations(instruction->opcode()) || runs.of(*instruction) == 0) continue;
       const double moved = with_data ? cost.bytes_accessed(*instruction) / kBytesOfNumber : 0;
       work += runs.of(*instruction) * (cost.flop_count(*instruction) + moved);
     }
