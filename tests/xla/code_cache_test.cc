@@ -1,5 +1,6 @@
 // Code that is not compiled twice, in the real worker; skipped where it is not built.
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
 
@@ -72,13 +73,15 @@ class Compiled {
     return bytes;
   }
 
-  // After all of XLA's passes.
-  std::string lowered(const Decisions& decisions) {
+  // After all of XLA's passes. With `kept` after those that earlier lowerings do not serve.
+  std::string lowered(const Decisions& decisions) { return reply(decisions).hlo; }
+  wire::LowerReplyT reply(const Decisions& decisions, bool kept = false) {
     wire::LowerRequestT request;
     request.program = program_;
     request.decisions = wire::to_wire(decisions);
     request.want_hlo = true;
-    return worker_.call<wire::LowerReplyT>(std::move(request)).hlo;
+    request.kept = kept;
+    return worker_.call<wire::LowerReplyT>(std::move(request));
   }
 
   // Each with one edge of XLA's own fusion cut.
@@ -119,6 +122,15 @@ class Compiled {
 // The same code under another list of decisions.
 const Decisions kSame = {{DecisionKind::Option, "huge_pages", "on"}, {DecisionKind::Option, "wait_policy", "active"}};
 
+// Without the time that passes took. Of the module's binary form the size alone: a copy has its computations in another order.
+std::string bytes_of(wire::LowerReplyT reply) {
+  reply.pass_ms = static_cast<double>(reply.module_proto.size());
+  reply.module_proto.clear();
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(wire::LowerReply::Pack(builder, &reply));
+  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+}
+
 std::vector<fs::path> files_of(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder))
@@ -158,6 +170,30 @@ TEST_CASE("passes resume after layout assignment where only what comes later was
   // What passes before layout assignment read.
   CHECK(program.measure({{DecisionKind::Library, "program", "eigen"}}).code->resumed == 0);
   CHECK(program.measure({{DecisionKind::Option, "fusion_duplication", "forbid"}}).code->resumed == 1);
+}
+
+TEST_CASE("what earlier lowerings serve is told as all passes tell it", "[code_cache]") {
+  if (tune::no_worker()) return;
+  Compiled program("");
+  const std::vector<Decisions> cuts = program.cuts();
+  REQUIRE(!cuts.empty());
+  const Decision nowhere{DecisionKind::Library, "reduce:add:f32[7,7]->f32[7]:1", "ynn"},
+      no_kernel{DecisionKind::Codegen, "00000000000000000000000000000000", "loop"};
+  const Decisions reduction = [&]() -> Decisions {
+    for (const auto& dimension : program.reply({}).dimensions)
+      if (dimension->kind == wire::DecisionKind::Library && dimension->key.starts_with("reduce:"))
+        return {{DecisionKind::Library, dimension->key, dimension->options.at(1 - dimension->default_option)}};
+    return {};
+  }();
+  REQUIRE(!reduction.empty());
+  for (const Decisions& decisions :
+       {Decisions{}, cuts[0], reduction, Decisions{nowhere}, Decisions{no_kernel}, Decisions{no_kernel, nowhere},
+        Decisions{{DecisionKind::Option, "loop_unrolling", "off"}}}) {
+    INFO(to_text(decisions));
+    const std::string whole = bytes_of(program.reply(decisions));
+    for (int time = 0; time < 2; ++time)
+      CHECK(bytes_of(program.reply(decisions, /*kept=*/true)) == whole);  // the second is of a copy
+  }
 }
 
 TEST_CASE("a worker compiles no kernel twice", "[code_cache]") {

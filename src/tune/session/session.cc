@@ -224,6 +224,7 @@ wire::LowerReplyT Session::lower_reply(const Decisions& decisions, bool want_fus
     request.want_hlo = true;
     request.want_fusion = want_fusion;
     request.want_protos = want_protos;
+    request.kept = true;
     return worker_.call<wire::LowerReplyT>(std::move(request));
   });
 }

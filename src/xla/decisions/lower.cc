@@ -174,15 +174,16 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
   return out;
 }
 
-Lowered lower_from_layouts(const xla::HloModule& with_layouts, const std::vector<Storage>& storage,
+Lowered lower_from_layouts(const WithLayouts& with_layouts, const std::vector<Storage>& storage,
                            const CompileTarget& target, const Decisions& decisions) {
   const CompileTarget used = with_threads(target, decisions);
   Lowered out;
   out.storage = storage;
-  auto module = copy_to_resume(with_layouts);
+  auto module = copy_to_resume(*with_layouts.module);
   SeamScope scope;
   configure(*module, used, decisions, /*record_edges=*/false);
   seam_table().has_layouts = true;
+  seam_table().reductions = with_layouts.reductions;
   const double start_s = steady_s();
   run_hlo_passes(std::move(module), out);
   out.pass_ms = ms_since(start_s);

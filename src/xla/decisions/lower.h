@@ -30,8 +30,8 @@ struct Lowered {
 struct LoweringRecords {
   bool edges = false;  // Lowered::edges
   std::unique_ptr<xla::HloModule>* before_fusion =
-      nullptr;  // receives a copy of the module as it reached the fusion pass
-  std::unique_ptr<xla::HloModule>* with_layouts = nullptr;  // one as it left layout assignment
+      nullptr;                          // receives a copy of the module as it reached the fusion pass
+  WithLayouts* with_layouts = nullptr;  // the same as it left layout assignment
 };
 
 // Runs XLA's HLO passes on a copy of the program under the decisions, then writes the kernel and library decisions to
@@ -41,8 +41,8 @@ Lowered lower(const xla::HloModule& program, const CompileTarget& target, const 
               const std::vector<xla::Literal>* inputs = nullptr, const LoweringRecords& records = {});
 
 // The passes after layout assignment alone, on a copy. `with_layouts` and `storage` are of a lowering under the same decisions but
-// for those that read_after_layouts(). Throws as lower(). Reductions are those that XLA asks about in these passes.
-Lowered lower_from_layouts(const xla::HloModule& with_layouts, const std::vector<Storage>& storage,
+// for those that read_after_layouts(). Throws as lower().
+Lowered lower_from_layouts(const WithLayouts& with_layouts, const std::vector<Storage>& storage,
                            const CompileTarget& target, const Decisions& decisions);
 
 // Whether XLA reads nothing of the decision before the end of layout assignment.

@@ -39,6 +39,12 @@ enum EdgeAnswer : uint8_t { kFused = 1, kKept = 2, kFusedByDefault = 4, kKeptByD
 // All answers about an edge, or-ed: it may be queried more than once.
 using EdgeAnswers = absl::flat_hash_map<std::string, uint8_t>;
 
+// A module as it left layout assignment, and the reductions that XLA had asked about by then.
+struct WithLayouts {
+  std::unique_ptr<xla::HloModule> module;
+  std::map<std::string, Reduction> reductions;
+};
+
 // One module compiles at a time in a process; the table is filled before and cleared after (see SeamScope).
 struct SeamTable {
   struct DecidedEdge {
@@ -59,8 +65,7 @@ struct SeamTable {
   std::unique_ptr<xla::HloModule>* snapshot = nullptr;  // out, if not null: a copy of the module before fusion
   bool tagged = false;                                  // the module to fuse already has its tags
   bool has_layouts = false;                             // the module to lower left layout assignment before
-  std::unique_ptr<xla::HloModule>* with_layouts =
-      nullptr;  // out, if not null: a copy of it as it left layout assignment
+  WithLayouts* with_layouts = nullptr;                  // out, if not null
 };
 SeamTable& seam_table();
 

@@ -294,7 +294,7 @@ absl::Status CpuCompiler::RunHloPassesThroughLayoutAssn(HloModule* module, bool 
   if (seam_table().has_layouts) return absl::OkStatus();
   absl::Status status = fn(this, module, is_aot_compile, target_machine_features);
   if (status.ok() && seam_table().with_layouts != nullptr && state(kLayoutPasses).on)
-    *seam_table().with_layouts = copy_to_resume(*module);
+    *seam_table().with_layouts = {copy_to_resume(*module), seam_table().reductions};
   return status;
 }
 

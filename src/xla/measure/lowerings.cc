@@ -50,17 +50,17 @@ std::string target_key(const CompileTarget& target) {
 }
 
 Lowered Lowerings::lower_whole(const CompileTarget& target, const Decisions& decisions, const std::string& key) {
-  std::unique_ptr<xla::HloModule> with_layouts;
+  WithLayouts with_layouts;
   Lowered lowered =
       xla_side::lower(program_, target, decisions, nullptr, {.with_layouts = resumes_ ? &with_layouts : nullptr});
-  if (with_layouts) keep(with_layouts_, {key, std::move(with_layouts), lowered.storage});
+  if (with_layouts.module) keep(starts_, {key, std::move(with_layouts), lowered.storage});
   return lowered;
 }
 
-std::optional<Lowered> Lowerings::try_resuming(const WithLayouts& start, const CompileTarget& target,
+std::optional<Lowered> Lowerings::try_resuming(const Start& start, const CompileTarget& target,
                                                const Decisions& decisions) const {
   try {
-    return lower_from_layouts(*start.module, start.storage, target, decisions);
+    return lower_from_layouts(start.state, start.storage, target, decisions);
   } catch (const std::exception&) {  // of the decisions or of resuming: all passes will tell
     return std::nullopt;
   }
@@ -71,14 +71,14 @@ Lowered Lowerings::lower_early(const CompileTarget& target, const Decisions& dec
   Decisions before_layouts = decisions;
   std::erase_if(before_layouts, read_after_layouts);
   const std::string key = key_of(target, before_layouts);
-  const WithLayouts* start = resumes_ && seam_on("layout-passes") ? find_recent(with_layouts_, key) : nullptr;
+  const Start* start = resumes_ && seam_on("layout-passes") ? find_recent(starts_, key) : nullptr;
   if (start == nullptr) return lower_whole(target, decisions, key);
   std::optional<Lowered> resumed = try_resuming(*start, target, decisions);
   if (resumed && !is_audited(resumed_++)) return std::move(*resumed);
   Lowered whole = xla_side::lower(program_, target, decisions);  // throws where the decisions are at fault
   if (resumed && same_modules(*whole.module, *resumed->module)) return std::move(*resumed);
   resumes_ = false;
-  with_layouts_.clear();
+  starts_.clear();
   kept_.clear();  // what was resumed before without a comparison
   return whole;
 }
@@ -100,11 +100,13 @@ Lowered Lowerings::lower(const CompileTarget& target, const Decisions& decisions
   }
   Lowered lowered;
   lowered.module = copy_with_names(*kept->lowered.module);
+  lowered.reductions = kept->lowered.reductions;
   lowered.storage = kept->lowered.storage;
   lowered.run.threads = kept->lowered.run.threads;
   lowered.pass_ms = kept->lowered.pass_ms;
   set_code_options(lowered, target, decisions);
-  mark_kernels(*lowered.module, decisions, &kept->fingerprints);
+  lowered.unmatched = mark_kernels(*lowered.module, decisions, &kept->fingerprints);
+  lowered.unmatched.insert(lowered.unmatched.end(), kept->lowered.unmatched.begin(), kept->lowered.unmatched.end());
   return lowered;
 }
 

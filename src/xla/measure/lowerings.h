@@ -29,9 +29,9 @@ class Lowerings {
   int64_t resumed() const { return resumed_; }  // times that passes began after layout assignment
 
  private:
-  struct WithLayouts {
+  struct Start {
     std::string key;
-    std::unique_ptr<xla::HloModule> module;
+    WithLayouts state;
     std::vector<Storage> storage;
   };
   struct Kept {
@@ -42,13 +42,13 @@ class Lowerings {
 
   Lowered lower_early(const CompileTarget& target, const Decisions& decisions);
   // Nothing where a pass fails.
-  std::optional<Lowered> try_resuming(const WithLayouts& start, const CompileTarget& target,
+  std::optional<Lowered> try_resuming(const Start& start, const CompileTarget& target,
                                       const Decisions& decisions) const;
   Lowered lower_whole(const CompileTarget& target, const Decisions& decisions, const std::string& key);
 
   const xla::HloModule& program_;
-  std::list<WithLayouts> with_layouts_;  // most recent first
-  std::list<Kept> kept_;                 // the same
+  std::list<Start> starts_;  // most recent first
+  std::list<Kept> kept_;     // the same
   bool resumes_ = true;
   int64_t resumed_ = 0;
 };

@@ -128,6 +128,9 @@ FusedKernels Program::fused_kernels(const CompileTarget& target, const Decisions
   Decisions others = decisions;
   std::erase_if(others, decided_by_fusion);
   const std::string key = target_key(target) + "|" + to_text(others);
+  // A program without decisions of fusion is mostly asked for once, with others: a snapshot would not be worth its making.
+  if (others.size() == decisions.size() && !snapshots_.contains(key))
+    return fully_lowered(lower_with(target, decisions, false));
   if (snapshots_.size() >= kKeptSnapshots && !snapshots_.contains(key)) snapshots_.clear();
   KeptSnapshot& kept = snapshots_[key];
   if (!kept.trusted) return fully_lowered(lower_with(target, decisions, false));

@@ -60,8 +60,11 @@ class Program {
   double compile(const CompileTarget& target, const Decisions& decisions);
   // Throws StageError of passes.
   Lowered lower_with(const CompileTarget& target, const Decisions& decisions, bool record_edges) const;
+  // As lower_with() without edges, by way of what earlier lowerings left.
+  Lowered lower_again(const CompileTarget& target, const Decisions& decisions);
   // The kernels under the decisions, by content. With one thread and no decisions about single kernels, weights or
-  // multi-output fusion they come from a snapshot of the module before fusion; one is kept per list of other decisions.
+  // multi-output fusion they come from a snapshot of the module before fusion; one is kept per list of other decisions, once a list has
+  // decisions of fusion.
   // The snapshot is compared with lower_with() for the first, second, fourth, eighth configuration and so on; once it
   // differs, it is no longer used. Kernels recalled from an earlier configuration have no instructions; without
   // `recall` all have them. Throws StageError of passes.
@@ -85,8 +88,6 @@ class Program {
   void draw(uint64_t seed);
   void inputs_changed();
   void drop_large_variants(const CompileTarget& target);
-  // As lower_with(), by way of what earlier lowerings left.
-  Lowered lower_again(const CompileTarget& target, const Decisions& decisions);
   FusedKernels fused_kernels(const CompileTarget& target, const Decisions& decisions, bool recall);
 
   std::unique_ptr<xla::HloModule> module_;

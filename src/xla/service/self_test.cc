@@ -77,13 +77,13 @@ void test_fusion(const xla::HloModule& program) {
 
 // Passes that begin after layout assignment make what all passes make.
 void test_resuming(const xla::HloModule& program) {
-  std::unique_ptr<xla::HloModule> with_layouts;
+  WithLayouts with_layouts;
   const Lowered first = lower(program, {}, {}, nullptr, {.edges = true, .with_layouts = &with_layouts});
-  if (!with_layouts) return turn_off("layout-passes", "XLA does not call it");
+  if (!with_layouts.module) return turn_off("layout-passes", "XLA does not call it");
   const auto fused = std::find_if(first.edges.begin(), first.edges.end(), [](const auto& e) { return e.default_fuse; });
   Decisions cut;
   if (fused != first.edges.end()) cut.push_back({DecisionKind::Fusion, fused->key, "keep"});
-  const Lowered resumed = lower_from_layouts(*with_layouts, first.storage, {}, cut);
+  const Lowered resumed = lower_from_layouts(with_layouts, first.storage, {}, cut);
   if (!same_modules(*lower(program, {}, cut).module, *resumed.module))
     turn_off("layout-passes", "passes that begin there make another program");
 }

@@ -57,7 +57,8 @@ wire::LowerReplyT Handlers::lower(const wire::LowerRequestT& request) {
   const CompileTarget target = target_of(request.target.get());
   const Decisions decisions = wire::from_wire(request.decisions);
   Program& p = to_lower(request.program, request.target.get(), decisions);
-  Lowered lowered = p.lower_with(target, decisions, request.want_fusion);
+  Lowered lowered = request.kept && !request.want_fusion ? p.lower_again(target, decisions)
+                                                         : p.lower_with(target, decisions, request.want_fusion);
   wire::LowerReplyT reply;
   reply.fingerprint = module_fingerprint(*lowered.module);
   reply.instructions = lowered.module->instruction_count();
