@@ -128,20 +128,24 @@ def describe(database: Path) -> None:
 
 LEAST_NS = 5000  # shorter kernels do not count, as in hone eval
 CAREFUL_ROUNDS = 6  # of a visit by `hone collect fusion`
+DISTURBED = 1.2  # of a core's probe at its best (src/base/core_probe.h)
+
+Visit = tuple[str, float, float, float]  # program, time of one side of the duel, of the other, the core's probe or 0
 
 
-def visits_of(database: Path, programs: set[str] | None) -> dict[str, dict[str, list[tuple[str, float, float]]]]:
-    """Host -> kernel -> (program, time of one side, of the other) of each careful duel of its default, oldest first."""
+def visits_of(database: Path, programs: set[str] | None) -> dict[str, dict[str, list[Visit]]]:
+    """Host -> kernel -> each careful duel of its default, oldest first."""
     connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
-    found: dict[str, dict[str, list[tuple[str, float, float]]]] = {}
-    for host, kernel, program, a, b in connection.execute(
-        "select host, r.kernel, k.program, baseline_ns, candidate_ns from records r "
+    watched = any(row[1] == "core_ns" for row in connection.execute("pragma table_info(records)"))
+    found: dict[str, dict[str, list[Visit]]] = {}
+    for host, kernel, program, a, b, core in connection.execute(
+        f"select host, r.kernel, k.program, baseline_ns, candidate_ns, {'core_ns' if watched else 0} from records r "
         "join kernels k on k.fingerprint = r.kernel where scope = 'kernel' and status = 'ok' "
         "and r.decisions = 'default' and rounds >= ? order by r.created",
         (CAREFUL_ROUNDS,),
     ):
         if programs is None or program in programs:
-            found.setdefault(host, {}).setdefault(kernel, []).append((program, a, b))
+            found.setdefault(host, {}).setdefault(kernel, []).append((program, a, b, core))
     return found
 
 
@@ -208,19 +212,33 @@ def option_noise(database: Path, programs: set[str] | None) -> None:
             )
 
 
-def side_mean(visit: tuple[str, float, float]) -> float:
+def side_mean(visit: Visit) -> float:
     return (visit[1] + visit[2]) / 2
+
+
+def show_watched(kernels: list[list[Visit]]) -> None:
+    """Agreement of the last two visits whose core was watched, by whether it was disturbed in one of them."""
+    pairs = [[visit for visit in visits if visit[3] > 0][-2:] for visits in kernels]
+    pairs = [pair for pair in pairs if len(pair) == 2]
+    best = min((visit[3] for pair in pairs for visit in pair), default=0)
+    quiet = {True: [], False: []}
+    for first, second in pairs:
+        both = max(first[3], second[3]) <= DISTURBED * best
+        quiet[both].append((first[0], side_mean(first), side_mean(second)))
+    show_errors("watched visits, neither on a disturbed core", quiet[True])
+    show_errors("watched visits, one or both on a disturbed core", quiet[False])
 
 
 def noise(database: Path, programs: set[str] | None) -> None:
     """The error of a perfect model, by machine: between the sides of a duel, and of a visit predicting another."""
     for host, kernels in visits_of(database, programs).items():
         print(host)
-        show_errors("one side of a duel by the other", [rows[0] for rows in kernels.values()])
+        show_errors("one side of a duel by the other", [rows[0][:3] for rows in kernels.values()])
         repeated = [rows for rows in kernels.values() if len(rows) > 1]
         show_errors("the second visit by the first", [(r[0][0], side_mean(r[0]), side_mean(r[1])) for r in repeated])
         more = [rows for rows in repeated if len(rows) > 2]
         show_errors("the last visit by the one before", [(r[0][0], side_mean(r[-2]), side_mean(r[-1])) for r in more])
+        show_watched(list(kernels.values()))
     option_noise(database, programs)
 
 

@@ -52,8 +52,12 @@ struct CollectOptions {
   // default.
   tune::Duel quick{
       .min_rounds = 3, .max_rounds = 8, .budget_ms = 40, .precision = 0.03, .abandon_ratio = 0.5, .limit_s = 5};
-  tune::Duel careful{
-      .min_rounds = kCarefulRounds, .max_rounds = 16, .budget_ms = 80, .precision = 0.015, .limit_s = 20};
+  tune::Duel careful{.min_rounds = kCarefulRounds,
+                     .max_rounds = 16,
+                     .budget_ms = 80,
+                     .precision = 0.015,
+                     .patience_ms = 500,
+                     .limit_s = 20};
 
   void validate() const;  // throws Error
 };

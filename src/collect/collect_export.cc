@@ -20,8 +20,8 @@ namespace {
 
 using Runtimes = std::map<int, double>;  // as of tile_run_times()
 
-Runtimes fusion_runtimes(const StoredKernel& kernel, const std::vector<Record>& rows) {
-  const std::optional<double> ns = default_run_time(rows, kernel.options[kernel.default_option]);
+Runtimes fusion_runtimes(const StoredKernel& kernel, const std::vector<Record>& rows, double core_ns) {
+  const std::optional<double> ns = default_run_time(rows, kernel.options[kernel.default_option], core_ns);
   return ns ? Runtimes{{kernel.default_option, *ns}} : Runtimes{};
 }
 
@@ -124,13 +124,21 @@ ExportReport export_dataset(const Database& database, const std::string& folder,
   report.xla_version = under.xla_version;
   std::optional<DatasetWriter> writer;  // made with the first sample, so that no empty folder is left
   std::set<std::string> programs;
-  for (const StoredKernelSummary& summary : database.stored_kernels(options.threads)) {
-    const std::vector<Record> rows = database.find_kernel(summary.fingerprint, under.host, options.threads,
-                                                          under.xla_version, kernel_scope(options.cold));
+  const std::vector<StoredKernelSummary> summaries = database.stored_kernels(options.threads);
+  const auto rows_of = [&](const StoredKernelSummary& summary) {
+    return database.find_kernel(summary.fingerprint, under.host, options.threads, under.xla_version,
+                                kernel_scope(options.cold));
+  };
+  UsualCore core;
+  if (options.kind == CollectKind::Fusion)
+    for (const StoredKernelSummary& summary : summaries) core.add(rows_of(summary));
+  const double core_ns = core.ns();
+  for (const StoredKernelSummary& summary : summaries) {
+    const std::vector<Record> rows = rows_of(summary);
     if (rows.empty()) continue;
     const std::optional<StoredKernel> kernel = database.find_stored_kernel(summary.fingerprint, options.threads);
     const Runtimes runtimes =
-        options.kind == CollectKind::Tile ? tile_run_times(*kernel, rows) : fusion_runtimes(*kernel, rows);
+        options.kind == CollectKind::Tile ? tile_run_times(*kernel, rows) : fusion_runtimes(*kernel, rows, core_ns);
     if (runtimes.empty()) {
       ++report.left_out;
       continue;

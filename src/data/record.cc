@@ -65,6 +65,8 @@ std::vector<std::string> problems(const Record& r) {
   if (r.verified != (r.status == "ok"))
     found.push_back(fmt::format("status '{}' and verified {} contradict each other", r.status, r.verified));
   check_not_negative("compile_ms", r.compile_ms, found);
+  check_not_negative("core_ns", r.core_ns, found);
+  check_not_negative("stolen_ms", r.stolen_ms, found);
   if (!(r.max_error >= 0)) found.push_back(fmt::format("max_error {} is negative or NaN", r.max_error));
   if (r.threads < 1) found.push_back(fmt::format("threads {} is below 1", r.threads));
   if (r.rounds < 0) found.push_back(fmt::format("rounds {} is negative", r.rounds));

@@ -34,6 +34,8 @@ struct Record {
   bool finished = false;    // the best option of its kernel's finished search, possibly the default
   std::string baseline;     // to_text() of the baseline; empty for default XLA
   std::string output_dims;  // "128x256", in rows for the structure of a kernel (tune/kernel/transfer.h)
+  double core_ns = 0;       // base/core_probe.h beside the rounds of the duel, their median; 0 = not measured
+  double stolen_ms = 0;     // by the hypervisor, during the duel
   bool operator==(const Record&) const = default;
 };
 
@@ -92,6 +94,8 @@ void for_each_record_field(R& r, Visit&& visit) {
   visit("finished", r.finished);
   visit("baseline", r.baseline);
   visit("output_dims", r.output_dims);
+  visit("core_ns", r.core_ns);
+  visit("stolen_ms", r.stolen_ms);
 }
 
 template <class T, class Visit>

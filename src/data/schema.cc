@@ -43,6 +43,7 @@ struct Columns {
 int64_t since(std::string_view name) {
   if (name == "stage" || name == "finished") return 3;
   if (name == "baseline" || name == "output_dims") return 4;
+  if (name == "core_ns" || name == "stolen_ms") return 6;
   return 1;
 }
 

@@ -2,6 +2,7 @@
 //
 // Version 1: records and tuned. 2: kernels and programs as well. 3: records have the columns `stage` and `finished`.
 // 4: also `baseline` and `output_dims`. Before, the note held the content of the last three. 5: machines.
+// 6: records also have `core_ns` and `stolen_ms`.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace hone {
 
-inline constexpr int kSchemaVersion = 5;
+inline constexpr int kSchemaVersion = 6;
 inline constexpr const char* kTunedKey = "program, host, threads, weights, xla_version, options";
 
 // The schema's version, 0 if there is none; throws Error for a database of another program or with a newer schema.

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/clock.h"
+#include "base/core_probe.h"
 #include "base/error.h"
 #include "base/isa.h"
 #include "base/sandbox.h"
@@ -49,6 +51,7 @@ ENTRY e {
 constexpr tune::Duel kProbeDuel{.min_rounds = 40, .max_rounds = 40, .budget_ms = 2000, .precision = 0};
 constexpr int kDuels = 3;  // a 95 % interval excludes the true ratio in one duel of 20, in three in a row hardly ever
 constexpr double kWideSpread = 0.02;
+constexpr double kMuchDisturbed = 0.2;  // of the time
 constexpr int64_t kLittleMemory = int64_t{2} << 30;
 
 // The shipped models: folders of weights of kernel models, other weights, and calibrations.
@@ -61,6 +64,15 @@ constexpr const char* kModels[] = {"tile",
                                    "go/policy.safetensors",
                                    "tile-gains.json",
                                    "rewrite-gains.json"};
+
+// The share of 0.3 s in which something disturbs this core.
+double disturbed_share() {
+  std::vector<double> probes;
+  for (const double start = steady_s(); seconds_since(start) < 0.3;) probes.push_back(core_probe_ns());
+  const double limit = kDisturbed * *std::min_element(probes.begin(), probes.end());
+  const auto disturbed = std::count_if(probes.begin(), probes.end(), [&](double probe) { return probe > limit; });
+  return static_cast<double>(disturbed) / static_cast<double>(probes.size());
+}
 
 std::string described(const Error& error) {
   return error.what() + (error.where().empty() ? "" : " (" + error.where() + ")");
@@ -132,7 +144,7 @@ void check_worker(const DoctorRequest& request, Diagnosis& diagnosis) {
   diagnosis.checks.push_back(checked("timing", "see hone worker", [&] {
     session->load(kProbe, "doctor");
     diagnosis.duel = duel_with_itself(*session);
-    return timing_check(*diagnosis.duel);
+    return timing_check(*diagnosis.duel, disturbed_share());
   }));
   diagnosis.checks.push_back(linear_algebra_check(*session));
 }
@@ -265,13 +277,15 @@ Check own_kernels_check(const std::string& database, const std::string& host) {
       "better"};
 }
 
-Check timing_check(const tune::Measurement& duel) {
+Check timing_check(const tune::Measurement& duel, double disturbed) {
   if (!duel.ok())
     return {"timing", CheckStatus::Failed, fmt::format("{}: {}", tune::outcome_name(duel.outcome), duel.note),
             "XLA cannot run a small program: see hone worker"};
   const double spread = (duel.ratio_high - duel.ratio_low) / 2;
-  const std::string detail = fmt::format("a program against itself: {:.4f} [{:.4f}, {:.4f}], a spread of {:.2f} %",
-                                         duel.ratio, duel.ratio_low, duel.ratio_high, 100 * spread);
+  const std::string detail = fmt::format(
+      "a program against itself: {:.4f} [{:.4f}, {:.4f}], a spread of {:.2f} %; slowed down by others for {:.0f} % of "
+      "0.3 s",
+      duel.ratio, duel.ratio_low, duel.ratio_high, 100 * spread, 100 * disturbed);
   const std::string hint = "end other programs and fix the CPU's frequency";
   const double missed = std::max(duel.ratio_low - 1, 1 - duel.ratio_high);
   if (missed > tune::Duel().precision)
@@ -279,6 +293,10 @@ Check timing_check(const tune::Measurement& duel) {
             hint + ": measured ratios are biased"};
   if (missed > 0 || spread > kWideSpread)
     return {"timing", CheckStatus::Warning, detail, hint + ": smaller gains cannot be measured"};
+  if (disturbed > kMuchDisturbed)
+    return {"timing", CheckStatus::Warning, detail,
+            "something else uses this core, on a shared host perhaps another virtual machine: ratios can be measured, "
+            "run times not"};
   return {"timing", CheckStatus::Ok, detail};
 }
 

@@ -51,8 +51,8 @@ Check speed_check(const MachineSpeed& speed);
 Check gains_check(const std::string& models, const std::string& machine);
 // Whether this machine has measured kernels that correct models (cost/run_time_model.h).
 Check own_kernels_check(const std::string& database, const std::string& host);
-// `duel` compares a program with itself: the true ratio is 1.
-Check timing_check(const tune::Measurement& duel);
+// `duel` compares a program with itself: the true ratio is 1. `disturbed`: the share of the time in which others slow the core down.
+Check timing_check(const tune::Measurement& duel, double disturbed = 0);
 // Whether the shipped models are found and readable. Those in `models` may be networks, which need libhone_learn.so.
 Check models_check(const std::string& models);
 Check database_check(const std::string& given);

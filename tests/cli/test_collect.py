@@ -145,6 +145,9 @@ class Collect(Folder):
         self.assertFalse(report["complete"])
         with sqlite3.connect(self.db) as rows:
             stored = rows.execute("SELECT count(*) FROM records").fetchone()[0]
+            watched = rows.execute("SELECT count(*) FROM records WHERE status = 'ok' AND core_ns > 0").fetchone()[0]
+            timed = rows.execute("SELECT count(*) FROM records WHERE status = 'ok'").fetchone()[0]
+        self.assertEqual(watched, timed)
         self.assertGreaterEqual(stored, 1)
         self.assertEqual(stored, report["measured"])
 

@@ -140,6 +140,26 @@ TEST_CASE("a run time is the median over careful visits", "[collect]") {
   CHECK(default_run_time({row(500, 500, 3), row(100, 110, 16)}, "default") == 105);
   CHECK(default_run_time({row(100, 110, 16), row(500, 500, 3)}, "default") == 105);
   CHECK(default_run_time({row(500, 500, 3), row(100, 100, 5), row(300, 300, 5)}, "default") == 200);
+  // On a core that was slower than at another visit, none; one that was not watched tells nothing about it.
+  const auto watched = [&](double ns, double core_ns) {
+    Record record = row(ns, ns, 16);
+    record.core_ns = core_ns;
+    return record;
+  };
+  CHECK(default_run_time({watched(140, 35), watched(100, 23), watched(104, 24), watched(150, 28)}, "default") == 102);
+  CHECK(default_run_time({watched(140, 35)}, "default") == 140);
+  CHECK(default_run_time({watched(140, 35), watched(100, 23), row(120, 120, 16)}, "default") == 110);
+  // As many cycles on a core of another speed; one that is far slower is not only slower.
+  CHECK(default_run_time({watched(100, 20), watched(110, 22)}, "default", 22) == 110);
+  CHECK(default_run_time({watched(140, 35)}, "default", 22) == 140);
+  CHECK(default_run_time({row(100, 100, 16)}, "default", 22) == 100);
+  UsualCore core;
+  CHECK(core.ns() == 0);
+  core.add({row(1, 1, 16)});
+  CHECK(core.ns() == 0);
+  core.add({watched(1, 20), watched(1, 30)});
+  core.add({watched(1, 24)});
+  CHECK(core.ns() == 24);
   Record failed = row(100, 100, 16);
   failed.status = "mismatch";
   CHECK_FALSE(default_run_time({failed}, "default"));

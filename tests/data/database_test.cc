@@ -156,7 +156,7 @@ TEST_CASE("info counts", "[data]") {
   database.save_tuned(tuned_result());
   const DatabaseInfo info = database.info();
   CHECK(info.path == path);
-  CHECK(info.schema_version == 5);
+  CHECK(info.schema_version == 6);
   CHECK(info.records == 4);
   CHECK(info.kernel_records == 3);
   CHECK(info.program_records == 1);

@@ -64,6 +64,14 @@ ALTER TABLE records ADD COLUMN finished INTEGER NOT NULL DEFAULT 0;
 PRAGMA user_version = 3;
 )";
 
+// Added by versions 4 and 5.
+inline constexpr char kSchema5[] = R"(
+ALTER TABLE records ADD COLUMN baseline TEXT NOT NULL DEFAULT '';
+ALTER TABLE records ADD COLUMN output_dims TEXT NOT NULL DEFAULT '';
+CREATE TABLE machines (host TEXT NOT NULL PRIMARY KEY, record TEXT NOT NULL);
+PRAGMA user_version = 5;
+)";
+
 inline constexpr char kFinishedNote[] = "best of a finished search";  // the mark in versions 1 and 2
 
 inline std::string sql_literal(const std::string& text) {
@@ -83,12 +91,13 @@ inline std::string old_insert(const Record& record, int version = 2) {
   std::string names, values, content;
   for_each_record_field(record, [&](const char* name, const auto& field) {
     const std::string_view column = name;
-    if (column == "baseline" || column == "output_dims") return;
+    const bool fourth = column == "baseline" || column == "output_dims";
+    if (column == "core_ns" || column == "stolen_ms" || (fourth && version < 4)) return;
     const bool third = column == "stage" || column == "finished";
     if (third && version < 3) return;
     names += std::string(name) + ", ";
     values += sql_literal(field) + ", ";
-    if (!third || field != std::decay_t<decltype(field)>{}) content += fmt::format("{}", field) + '\0';
+    if (!(third || fourth) || field != std::decay_t<decltype(field)>{}) content += fmt::format("{}", field) + '\0';
   });
   return "INSERT INTO records (" + names + "content_key) VALUES (" + values + sql_literal(hash_hex(content)) + ")";
 }

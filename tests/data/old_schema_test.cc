@@ -44,7 +44,7 @@ TEST_CASE("files of older schemas are read unchanged and migrated for writing", 
   }
   {
     Database database = Database::open(path);
-    CHECK(database.info().schema_version == 5);
+    CHECK(database.info().schema_version == 6);
     CHECK_FALSE(database.find_machine("cpu x 2"));
     database.save_machine("cpu x 2", "{}");
     CHECK(database.find_machine("cpu x 2") == "{}");
@@ -92,6 +92,40 @@ TEST_CASE("notes of the third schema become columns", "[data]") {
   check_rows(merged);
   check_rows(Database::open(path));
   CHECK(merged.merge(path).records_known == 3);  // the same rows, before and after
+}
+
+TEST_CASE("rows of the fifth schema have no probe of the core", "[data]") {
+  const TempDir folder;
+  const std::string path = folder.path() / "old.db";
+  Record record = kernel_record();
+  record.created = "2026-08-01T12:00:00.000Z";
+  record.output_dims = "128x256";
+  for (const char* schema : {kSchema1, kSchema2, kSchema3, kSchema5}) execute_sql(path, schema);
+  execute_sql(path, old_insert(record, 5));
+  const auto check_rows = [&](const Database& database) {
+    const auto found = database.find_kernel("k1", "cpu x 2", 1, "2.21.0");
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].core_ns == 0);
+    CHECK(found[0].output_dims == "128x256");
+    CHECK(database.check().empty());
+  };
+  {
+    const Database old = Database::open(path, {.read_only = true});
+    CHECK(old.info().schema_version == 5);
+    check_rows(old);
+  }
+  Database database = Database::open(path);
+  CHECK(database.info().schema_version == 6);
+  check_rows(database);
+  CHECK_FALSE(database.add(record));  // the same content
+  record.core_ns = 23000.5;
+  record.stolen_ms = 10;
+  CHECK(database.add(record));
+  const auto found = database.find_kernel("k1", "cpu x 2", 1, "2.21.0");
+  REQUIRE(found.size() == 2);
+  CHECK(found[1].core_ns == 23000.5);
+  CHECK(found[1].stolen_ms == 10);
+  CHECK(database.check().empty());
 }
 
 }  // namespace hone

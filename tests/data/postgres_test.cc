@@ -125,7 +125,7 @@ TEST_CASE("PostgreSQL: results replace, equal rows are stored once, info counts"
   database.add(failed_record("crashed"));
   const DatabaseInfo info = database.info();
   CHECK(info.path == url);
-  CHECK(info.schema_version == 5);
+  CHECK(info.schema_version == 6);
   CHECK(info.records == 2);
   CHECK(info.kernel_records == 2);
   CHECK(info.verified == 1);
@@ -153,10 +153,11 @@ TEST_CASE("PostgreSQL: an older schema is read unchanged and migrated for writin
     won.note = "won on 128x256";
     database.add(won);
   }
-  REQUIRE(server()->execute(url,
-                            "ALTER TABLE hone.records DROP COLUMN stage, DROP COLUMN finished, DROP COLUMN baseline, "
-                            "DROP COLUMN output_dims; DROP TABLE hone.machines; "
-                            "UPDATE hone.about SET version = 2"));
+  REQUIRE(server()->execute(
+      url,
+      "ALTER TABLE hone.records DROP COLUMN stage, DROP COLUMN finished, DROP COLUMN baseline, "
+      "DROP COLUMN output_dims, DROP COLUMN core_ns, DROP COLUMN stolen_ms; DROP TABLE hone.machines; "
+      "UPDATE hone.about SET version = 2"));
   const TempDir folder;
   {
     const Database old = Database::open(url, {.read_only = true});
@@ -168,7 +169,7 @@ TEST_CASE("PostgreSQL: an older schema is read unchanged and migrated for writin
     CHECK(Database::open(folder.path() / "r.db").merge(url).records_added == 2);
   }
   Database database = Database::open(url);
-  CHECK(database.info().schema_version == 5);
+  CHECK(database.info().schema_version == 6);
   database.save_machine("h", "{}");
   database.save_machine("h", "{\"isa\": \"avx2\"}");
   CHECK(database.find_machine("h") == "{\"isa\": \"avx2\"}");

@@ -115,7 +115,7 @@ TEST_CASE("a database of the older schema gains the tables of kernels", "[data]"
     CHECK(old.check().empty());
   }
   Database database = Database::open(path);
-  CHECK(database.info().schema_version == 5);
+  CHECK(database.info().schema_version == 6);
   CHECK(database.add_kernel(stored_kernel("k1")));
   CHECK(Database::open(path).find_stored_kernel("k1", 1));
 }

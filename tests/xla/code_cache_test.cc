@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "tests/tune/real_worker.h"
 #include "wire/client.h"
@@ -53,12 +54,14 @@ class Compiled {
     program_ = worker_.call<wire::LoadReplyT>(std::move(load)).program;
   }
 
-  wire::MeasureReplyT measure(const Decisions& decisions) {
+  wire::MeasureReplyT measure(const Decisions& decisions, double patience_ms = 0, double core_ns = 0) {
     wire::MeasureRequestT request;
     request.program = program_;
     request.decisions = wire::to_wire(decisions);
     request.min_rounds = request.max_rounds = 1;
     request.budget_ms = 1;
+    request.patience_ms = patience_ms;
+    request.core_ns = core_ns;
     return worker_.call<wire::MeasureReplyT>(std::move(request));
   }
 
@@ -170,6 +173,20 @@ TEST_CASE("passes resume after layout assignment where only what comes later was
   // What passes before layout assignment read.
   CHECK(program.measure({{DecisionKind::Library, "program", "eigen"}}).code->resumed == 0);
   CHECK(program.measure({{DecisionKind::Option, "fusion_duplication", "forbid"}}).code->resumed == 1);
+}
+
+TEST_CASE("rounds wait for an undisturbed core as long as they may", "[code_cache]") {
+  if (tune::no_worker()) return;
+  Compiled program("");
+  const auto plain = program.measure({});
+  CHECK(plain.core_ns > 0);
+  CHECK(plain.stolen_ms >= 0);
+  const double start = steady_s();
+  const auto waited = program.measure({}, /*patience_ms=*/120, /*core_ns=*/1);  // a best that no core has
+  CHECK(seconds_since(start) >= 0.12);
+  CHECK(waited.verdict == wire::Verdict::Ok);
+  CHECK(waited.rounds == 1);
+  CHECK(waited.core_ns > 1);
 }
 
 TEST_CASE("what earlier lowerings serve is told as all passes tell it", "[code_cache]") {

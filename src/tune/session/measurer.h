@@ -37,6 +37,7 @@ struct Duel {
   double precision = 0.01;   // stop when the interval of the ratio is this narrow
   double abandon_ratio = 0;  // stop when surely slower than this; 0 = never
   bool cold = false;         // of a kernel: all inputs leave the caches before each run
+  double patience_ms = 0;    // with one thread: how long rounds may wait for an undisturbed core (base/core_probe.h)
   double limit_s = 60;       // compile, checks and runs together; past it the worker is killed
 };
 
@@ -50,6 +51,7 @@ struct Measurement {
   double max_error = 0;  // largest difference from default XLA's outputs, in units of the tolerance: at most 1 is equal
   bool interpreted = false;               // the outputs agree with XLA's HLO interpreter as well (small programs only)
   double error = -1, default_error = -1;  // of an operation by itself and of default XLA's, from f64 (wire/hone.fbs)
+  double core_ns = 0, stolen_ms = 0;      // as in a row of the database (data/record.h)
   std::string note{};                     // why it failed, in the worker's words
 
   bool ok() const { return outcome == Outcome::Ok; }

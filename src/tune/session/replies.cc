@@ -41,6 +41,8 @@ Measurement measurement_of(const wire::MeasureReplyT& reply) {
           .interpreted = reply.evaluator_checked,
           .error = reply.error,
           .default_error = reply.default_error,
+          .core_ns = reply.core_ns,
+          .stolen_ms = reply.stolen_ms,
           .note = reply.note};
 }
 
@@ -55,6 +57,8 @@ Measurement measurement_of(const Record& row) {
           .rounds = row.rounds,
           .compile_ms = row.compile_ms,
           .max_error = row.max_error,
+          .core_ns = row.core_ns,
+          .stolen_ms = row.stolen_ms,
           .note = row.note};
 }
 

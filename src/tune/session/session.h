@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/core_probe.h"
 #include "data/database.h"
 #include "data/npz.h"
 #include "graph/made_with.h"
@@ -180,6 +181,7 @@ class Session : public Measurer {
   Counters counters_;
   std::set<std::string> counted_;
   int measuring_cpu_ = -1;                // while others prepare
+  CoreBest core_best_;                    // what duels wait for
   std::unique_ptr<Preparer> preparer_;    // null where nothing is prepared
   std::map<uint64_t, Kernel> described_;  // by hash64 of the fingerprint, from lower_kernels()
 };

@@ -87,6 +87,8 @@ Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel, std::
   request.abandon_ratio = duel.abandon_ratio;
   request.cpu = measuring_cpu_;
   request.cold = duel.cold;
+  request.patience_ms = duel.patience_ms;
+  request.core_ns = core_best_.ns();
   const auto start = Clock::now();
   const std::string what = log_name(request);
   const bool default_alone =
@@ -96,6 +98,7 @@ Measurement Session::duel(wire::MeasureRequestT request, const Duel& duel, std::
   try {
     const auto reply = worker_.call<wire::MeasureReplyT>(std::move(request), duel.limit_s);
     Measurement m = measurement_of(reply);
+    if (m.core_ns > 0) core_best_.note(m.core_ns);
     if (m.ok() && !timed(m)) {
       m.outcome = Outcome::RunFailed;
       m.stage = Stage::Run;
@@ -230,6 +233,8 @@ void Session::record(Record row, const Measurement& m) {
     row.ratio_low = m.ratio_low;
     row.ratio_high = m.ratio_high;
     row.rounds = m.rounds;
+    row.core_ns = m.core_ns;
+    row.stolen_ms = m.stolen_ms;
   }
   row.compile_ms = std::isfinite(m.compile_ms) ? std::max(0.0, m.compile_ms) : 0;
   row.max_error = m.max_error >= 0 ? m.max_error : std::numeric_limits<double>::infinity();

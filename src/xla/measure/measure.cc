@@ -6,6 +6,8 @@
 #include <tuple>
 
 #include "absl/strings/str_format.h"
+#include "base/core_probe.h"
+#include "base/stats.h"
 #include "status.h"
 #include "tsl/profiler/lib/traceme.h"
 #include "xla_pch.h"
@@ -191,6 +193,61 @@ double timed(Executable& executable, int inner, bool cpu, Cold cold = Cold::Noth
   return std::max(passed, 1.0) / runs;
 }
 
+// Watches over the core that a duel runs on.
+class CoreWatch {
+ public:
+  explicit CoreWatch(const DuelOptions& options)
+      : on_(options.cpu_time), best_(options.core_ns), patience_ns_(options.patience_ms * 1e6), cpu_(sched_getcpu()) {
+    if (on_) stolen_ms_ = hone::stolen_ms(cpu_);
+  }
+
+  // Until the core is undisturbed, while there is patience.
+  void wait() {
+    if (!on_) return;
+    for (probe(); disturbed() && patient(); probe()) {
+      constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 5'000'000};
+      const double start = now_ns(false);
+      nanosleep(&kPause, nullptr);
+      waited_ns_ += now_ns(false) - start;
+    }
+  }
+
+  // After a round that took `round_ns` in all: whether it counts. The time of one that does not is waited.
+  bool counts(double round_ns) {
+    if (!on_) return true;
+    const double before = now_;
+    probe();
+    if (disturbed() && patient()) {
+      waited_ns_ += round_ns;
+      return false;
+    }
+    probes_.push_back(std::max(before, now_));
+    return true;
+  }
+
+  double waited_ns() const { return waited_ns_; }
+
+  void report(DuelResult& result) const {
+    if (!on_) return;
+    if (!probes_.empty()) result.core_ns = median(probes_);
+    result.stolen_ms = std::max(0.0, hone::stolen_ms(cpu_) - stolen_ms_);
+  }
+
+ private:
+  void probe() {
+    now_ = core_probe_ns();
+    best_ = best_ > 0 ? std::min(best_, now_) : now_;
+  }
+  bool disturbed() const { return now_ > kDisturbed * best_; }
+  bool patient() const { return waited_ns_ < patience_ns_; }
+
+  bool on_;
+  double best_, patience_ns_;
+  int cpu_;
+  double now_ = 0, waited_ns_ = 0, stolen_ms_ = 0;
+  std::vector<double> probes_;
+};
+
 }  // namespace
 
 Comparison compare(const std::vector<xla::Literal>& reference, const std::vector<xla::Literal>& candidate,
@@ -239,7 +296,7 @@ DuelResult duel(Executable& baseline, Executable& candidate, const DuelOptions& 
   const bool cpu = options.cpu_time;
   const Cold cold = options.cold;
   const PinnedThread pinned(cpu, options.cpu);
-  const double deadline = now_ns(false) + options.budget_ms * 1e6;
+  const double start = now_ns(false);
   int inner = 1;
   if (!options.warm) {
     timed(baseline, 1, cpu, cold);
@@ -251,8 +308,11 @@ DuelResult duel(Executable& baseline, Executable& candidate, const DuelOptions& 
   DuelResult result;
   result.baseline_ns = result.candidate_ns = INFINITY;
   std::vector<double> ratios;
-  for (int round = 0; round < options.max_rounds; ++round) {
+  CoreWatch core(options);
+  for (int round = 0; round < options.max_rounds;) {
     double a, b;
+    core.wait();
+    const double round_start = now_ns(false);
     if (one_run) {
       a = b = timed(baseline, 1, cpu, cold);
     } else if (baseline_first(round)) {
@@ -262,21 +322,24 @@ DuelResult duel(Executable& baseline, Executable& candidate, const DuelOptions& 
       b = timed(candidate, inner, cpu, cold);
       a = timed(baseline, inner, cpu, cold);
     }
+    if (!core.counts(now_ns(false) - round_start)) continue;
     result.baseline_ns = std::min(result.baseline_ns, a);
     result.candidate_ns = std::min(result.candidate_ns, b);
     ratios.push_back(a / b);
     summarise(ratios, result);
-    result.rounds = round + 1;
+    result.rounds = ++round;
+    const double passed = now_ns(false) - start - core.waited_ns();
     const bool surely_slow =
         result.rounds >= 2 && *std::max_element(ratios.begin(), ratios.end()) < options.abandon_ratio;
     if (surely_slow) break;
     if (result.rounds < options.min_rounds) {
-      if (now_ns(false) > deadline + options.budget_ms * 3e6) break;  // far over: a very slow candidate
+      if (passed > 4e6 * options.budget_ms) break;  // far over: a very slow candidate
       continue;
     }
     if (result.ratio_high - result.ratio_low < 2 * options.precision) break;
-    if (now_ns(false) > deadline) break;
+    if (passed > 1e6 * options.budget_ms) break;
   }
+  core.report(result);
   return result;
 }
 

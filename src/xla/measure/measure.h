@@ -43,12 +43,17 @@ struct DuelOptions {
   bool warm = false;  // both have just run: no warm-up run, which would take seconds for slow programs; each side
                       // then runs once per round
   Cold cold = Cold::Nothing;
+  // By processor time: rounds on a disturbed core (base/core_probe.h) do not count until they have waited so long.
+  double patience_ms = 0;
+  double core_ns = 0;  // the core's probe at its best, if known
 };
 
 struct DuelResult {
   double baseline_ns = 0, candidate_ns = 0;         // least time of a run
   double ratio = 1, ratio_low = 1, ratio_high = 1;  // median of paired ratios baseline/candidate, 95 % interval
   int rounds = 0;
+  double core_ns = 0;    // of the rounds that count, the median of the core's probe; 0 where wall time is measured
+  double stolen_ms = 0;  // by the hypervisor meanwhile
 };
 
 // Alternates the order in every pair; each side runs for about 1 ms or once. Includes warm-up unless both are warm.

@@ -105,6 +105,7 @@ std::vector<RunSlice> profile_runs(Executable& executable, int runs) {
 InPlaceDuel duel_in_place(Executable& baseline, Executable& candidate,
                           const std::vector<std::vector<std::string>>& kernels, DuelOptions options) {
   options.warm = true;
+  options.patience_ms = 0;  // every run is one of a round
   const auto session = begin_profile();
   InPlaceDuel out{.whole = duel(baseline, candidate, options), .kernels = std::vector<DuelResult>(kernels.size())};
   std::set<std::string> known;

@@ -81,6 +81,8 @@ DuelOptions duel_options(const wire::MeasureRequestT& request, int threads, bool
   options.cpu_time = threads == 1;
   options.cpu = request.cpu;
   if (request.cold) options.cold = Cold::Inputs;
+  options.patience_ms = request.patience_ms;
+  options.core_ns = request.core_ns;
   return options;
 }
 
@@ -93,6 +95,10 @@ void set_times(const DuelResult& result, Reply& reply) {
   reply.ratio_low = result.ratio_low;
   reply.ratio_high = result.ratio_high;
   reply.rounds = result.rounds;
+  if constexpr (requires { reply.core_ns; }) {
+    reply.core_ns = result.core_ns;
+    reply.stolen_ms = result.stolen_ms;
+  }
 }
 
 void run_in_place(Executable& baseline, Executable& candidate, const wire::MeasureRequestT& request,
