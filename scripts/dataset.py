@@ -7,6 +7,7 @@ features needs no new file. Kernels that were lowered and never measured are lef
     scripts/dataset.py pack collect.db data/kernels.db.xz
     scripts/dataset.py pack collect.db data/cold-kernels.db.xz --cold      # cold kernels, for hone db merge
     scripts/dataset.py pack collect.db data/xeon-visits.db.xz --since 2026-11-27  # later visits, for hone db merge
+    scripts/dataset.py bare kernels.db other.db [--like FILE]  # kernels without records, or with those like another's
     scripts/dataset.py unpack data/kernels.db.xz build/kernels.db
     scripts/dataset.py describe build/kernels.db
     scripts/dataset.py noise build/kernels.db [--split data/splits/random.txt --part test]
@@ -67,6 +68,26 @@ def measured_only(source: Path, target: Path, scope: str, since: str = "") -> No
     connection.commit()
     connection.execute("detach s")
     connection.execute("vacuum")
+    connection.close()
+
+
+def bare(source: Path, target: Path, like: Path | None = None) -> None:
+    """Copies a database without its records; `like`: with the careful duels of its hosts' and kernels' defaults."""
+    target.unlink(missing_ok=True)
+    connection = sqlite3.connect(target)
+    with sqlite3.connect(f"file:{source}?mode=ro", uri=True) as whole:
+        whole.backup(connection)
+    if like is None:
+        connection.execute("delete from records")
+    else:
+        connection.execute("attach ? as l", (str(like),))
+        connection.execute(
+            "delete from records where decisions != 'default' or rounds < ? or scope != 'kernel' or "
+            "host not in (select host from l.records) or "
+            "kernel not in (select kernel from l.records where status = 'ok')",
+            (CAREFUL_ROUNDS,),
+        )
+    connection.commit()
     connection.close()
 
 
@@ -258,6 +279,10 @@ def main() -> int:
         if name == "pack":
             command.add_argument("--cold", action="store_true", help="the records of cold kernels alone")
             command.add_argument("--since", metavar="DAY", default="", help="the records of this day and later alone")
+    command = commands.add_parser("bare")
+    command.add_argument("source", type=Path)
+    command.add_argument("target", type=Path)
+    command.add_argument("--like", type=Path, help="a database: keep the records of its hosts and kernels")
     commands.add_parser("describe").add_argument("source", type=Path)
     command = commands.add_parser("noise")
     command.add_argument("source", type=Path)
@@ -268,7 +293,9 @@ def main() -> int:
     if not source.is_file():
         print(f"{source}: there is no such file", file=sys.stderr)
         return 2
-    if options.command == "describe":
+    if options.command == "bare":
+        bare(source, options.target, options.like)
+    elif options.command == "describe":
         describe(source)
     elif options.command == "noise":
         parts = parts_of(options.split) if options.split else None
