@@ -10,7 +10,7 @@ CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*
 # Set-up is several targets, and one at a time writes .venv.
 .NOTPARALLEL:
 
-.PHONY: tables-watched form-gains varied-kernels varied-model cross-layout cross-layout-many fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout tables-pass-order operation-model operation-rows order-policy go-policy go-moves setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz sanitize build train-tools demo test wheel bench corpus examples reference lint tidy format clean
+.PHONY: visited tables-watched form-gains varied-kernels varied-model cross-layout cross-layout-many fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout tables-pass-order operation-model operation-rows order-policy go-policy go-moves setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz sanitize build train-tools demo test wheel bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -172,30 +172,30 @@ tables-perf-model: setup-bench dataset
 	cmake --build $(BUILD) --target bench_kernel_rows
 	$(PYTHON) bench/perf_model/tree_tables.py --data $(BUILD)/data --out $(BUILD)/bench/cost-model.md
 
-# Run times of defaults with the later visits of the Xeon, build/data/visited/HOST, and the machine code of their kernels, as XLA generates it for
-# the CPU that measured, compiled without running any: build/data/code, forty minutes on one idle core; goes on where it was stopped.
-kernel-code: dataset
-	cmake --build $(BUILD) --target bench_kernel_code bench_kernel_rows hone-xla
+# The database with the later visits of the Xeon.
+visited: dataset
 	$(PYTHON) scripts/dataset.py unpack data/xeon-visits.db.xz $(BUILD)/data/xeon-visits.db
 	cp $(BUILD)/data/kernels.db $(BUILD)/data/visited.db
 	$(BUILD)/hone db merge $(BUILD)/data/xeon-visits.db --db $(BUILD)/data/visited.db
+
+# Run times of defaults with the later visits of the Xeon, build/data/visited/HOST, and the machine code of their kernels, as XLA generates it for
+# the CPU that measured, compiled without running any: build/data/code, forty minutes on one idle core; goes on where it was stopped.
+kernel-code: visited
+	cmake --build $(BUILD) --target bench_kernel_code bench_kernel_rows hone-xla
 	rm -rf $(BUILD)/data/visited
 	$(BUILD)/hone collect export --db $(BUILD)/data/visited.db --kind fusion --each-host -o $(BUILD)/data/visited
 	for host in amd-epyc-2-cores:znver4 amd-epyc-2-cores-at-most-avx2:this intel-r-xeon-r-processor-2-cores:emeraldrapids; do \
 	  $(BUILD)/bench_kernel_code $(BUILD)/data/visited.db $(BUILD)/data/visited/$${host%%:*} $(BUILD)/data/code/$${host%%:*} $${host##*:} || exit 1; done
 
 # Trees of the Xeon's watched run times beside those of the same kernels as they were measured before (docs/results/cost-model.md), with the code
-# of these 9,000 kernels: twenty minutes on one core.
+# of these 9,630 kernels: ten minutes on one core.
 WATCHED = $(BUILD)/data/watched
-tables-watched: setup-bench dataset
+tables-watched: setup-bench visited
 	cmake --build $(BUILD) --target bench_kernel_code bench_kernel_rows hone-xla
 	$(PYTHON) scripts/dataset.py unpack data/xeon-watched.db.xz $(WATCHED)/records.db
-	$(PYTHON) scripts/dataset.py unpack data/xeon-visits.db.xz $(WATCHED)/visits.db
 	$(PYTHON) scripts/dataset.py bare $(BUILD)/data/kernels.db $(WATCHED)/new.db
 	$(BUILD)/hone db merge $(WATCHED)/records.db --db $(WATCHED)/new.db
-	cp $(BUILD)/data/kernels.db $(WATCHED)/visited.db
-	$(BUILD)/hone db merge $(WATCHED)/visits.db --db $(WATCHED)/visited.db
-	$(PYTHON) scripts/dataset.py bare $(WATCHED)/visited.db $(WATCHED)/old.db --like $(WATCHED)/records.db
+	$(PYTHON) scripts/dataset.py bare $(BUILD)/data/visited.db $(WATCHED)/old.db --like $(WATCHED)/records.db
 	for labels in old new; do rm -rf $(WATCHED)/$$labels; \
 	  $(BUILD)/hone collect export --db $(WATCHED)/$$labels.db --kind fusion --each-host -o $(WATCHED)/$$labels || exit 1; done
 	$(BUILD)/bench_kernel_code $(WATCHED)/old.db $(WATCHED)/old/intel-r-xeon-r-processor-2-cores \

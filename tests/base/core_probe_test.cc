@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <vector>
-
-#include "base/stats.h"
 
 using namespace hone;
 
@@ -14,8 +11,11 @@ TEST_CASE("a core's probe takes about as long whenever nothing disturbs it", "[b
     for (int i = 0; i < 300; ++i) probe = std::min(probe, core_probe_ns());
     return probe;
   };
-  const double first = least(), second = least();
-  // Whatever the machine: 200,000 instructions, or a quarter of them in a nanosecond each.
+  double first = least(), second = least();
+  // Others may take half of a shared core for a while.
+  for (int time = 0; time < 100 && std::max(first, second) >= 2 * std::min(first, second); ++time)
+    first = least(), second = least();
+  // Whatever the machine: about 200,000 instructions of between 10 ps and 5 ns each.
   CHECK(first > 2e3);
   CHECK(first < 1e6);
   CHECK(std::max(first, second) < 2 * std::min(first, second));

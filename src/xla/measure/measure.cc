@@ -201,10 +201,11 @@ class CoreWatch {
     if (on_) stolen_ms_ = hone::stolen_ms(cpu_);
   }
 
-  // Until the core is undisturbed, while there is patience.
+  // Until the core is undisturbed, while there is patience. The probe after a round is the one before the next.
   void wait() {
     if (!on_) return;
-    for (probe(); disturbed() && patient(); probe()) {
+    if (now_ == 0) probe();
+    for (; disturbed() && patient(); probe()) {
       constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 5'000'000};
       const double start = now_ns(false);
       nanosleep(&kPause, nullptr);
