@@ -10,7 +10,7 @@ CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*
 # Set-up is several targets, and one at a time writes .venv.
 .NOTPARALLEL:
 
-.PHONY: visited tables-watched form-gains varied-kernels varied-model cross-layout cross-layout-many fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout tables-pass-order operation-model operation-rows order-policy go-policy go-moves setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz sanitize build train-tools demo test wheel bench corpus examples reference lint tidy format clean
+.PHONY: labels tables-watched form-gains varied-kernels varied-model cross-layout cross-layout-many fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout tables-pass-order operation-model operation-rows order-policy go-policy go-moves setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz sanitize build train-tools demo test wheel bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -172,37 +172,38 @@ tables-perf-model: setup-bench dataset
 	cmake --build $(BUILD) --target bench_kernel_rows
 	$(PYTHON) bench/perf_model/tree_tables.py --data $(BUILD)/data --out $(BUILD)/bench/cost-model.md
 
-# The database with the later visits of the Xeon.
-visited: dataset
-	$(PYTHON) scripts/dataset.py unpack data/xeon-visits.db.xz $(BUILD)/data/xeon-visits.db
-	cp $(BUILD)/data/kernels.db $(BUILD)/data/visited.db
-	$(BUILD)/hone db merge $(BUILD)/data/xeon-visits.db --db $(BUILD)/data/visited.db
+# Run times of defaults that trees with code learn from, build/data/labels/HOST: those of build/data/kernels.db, but the Xeon's are of another Xeon
+# that watched its core (data/xeon-watched.db.xz).
+labels: dataset
+	$(PYTHON) scripts/dataset.py unpack data/xeon-watched.db.xz $(BUILD)/data/xeon-watched.db
+	$(PYTHON) scripts/dataset.py bare $(BUILD)/data/kernels.db $(BUILD)/data/labels.db --without $(BUILD)/data/xeon-watched.db
+	$(BUILD)/hone db merge $(BUILD)/data/xeon-watched.db --db $(BUILD)/data/labels.db
+	rm -rf $(BUILD)/data/labels
+	$(BUILD)/hone collect export --db $(BUILD)/data/labels.db --kind fusion --each-host -o $(BUILD)/data/labels
 
-# Run times of defaults with the later visits of the Xeon, build/data/visited/HOST, and the machine code of their kernels, as XLA generates it for
-# the CPU that measured, compiled without running any: build/data/code, forty minutes on one idle core; goes on where it was stopped.
-kernel-code: visited
+# The machine code of these kernels, as XLA generates it for the CPU that measured, compiled without running any: build/data/code, forty minutes on
+# one idle core; goes on where it was stopped.
+kernel-code: labels
 	cmake --build $(BUILD) --target bench_kernel_code bench_kernel_rows hone-xla
-	rm -rf $(BUILD)/data/visited
-	$(BUILD)/hone collect export --db $(BUILD)/data/visited.db --kind fusion --each-host -o $(BUILD)/data/visited
 	for host in amd-epyc-2-cores:znver4 amd-epyc-2-cores-at-most-avx2:this intel-r-xeon-r-processor-2-cores:emeraldrapids; do \
-	  $(BUILD)/bench_kernel_code $(BUILD)/data/visited.db $(BUILD)/data/visited/$${host%%:*} $(BUILD)/data/code/$${host%%:*} $${host##*:} || exit 1; done
+	  $(BUILD)/bench_kernel_code $(BUILD)/data/labels.db $(BUILD)/data/labels/$${host%%:*} $(BUILD)/data/code/$${host%%:*} $${host##*:} || exit 1; done
 
-# Trees of the Xeon's watched run times beside those of the same kernels as they were measured before (docs/results/cost-model.md), with the code
-# of these 9,630 kernels: ten minutes on one core.
+# Trees of the Xeon's watched run times beside those of the same kernels as they were measured before, medians of three visits
+# (docs/results/cost-model.md).
 WATCHED = $(BUILD)/data/watched
-tables-watched: setup-bench visited
-	cmake --build $(BUILD) --target bench_kernel_code bench_kernel_rows hone-xla
-	$(PYTHON) scripts/dataset.py unpack data/xeon-watched.db.xz $(WATCHED)/records.db
+tables-watched: setup-bench kernel-code
+	mkdir -p $(WATCHED)
+	$(PYTHON) scripts/dataset.py unpack data/xeon-visits.db.xz $(BUILD)/data/xeon-visits.db
+	cp $(BUILD)/data/kernels.db $(WATCHED)/visited.db
+	$(BUILD)/hone db merge $(BUILD)/data/xeon-visits.db --db $(WATCHED)/visited.db
+	$(PYTHON) scripts/dataset.py bare $(WATCHED)/visited.db $(WATCHED)/old.db --like $(BUILD)/data/xeon-watched.db
 	$(PYTHON) scripts/dataset.py bare $(BUILD)/data/kernels.db $(WATCHED)/new.db
-	$(BUILD)/hone db merge $(WATCHED)/records.db --db $(WATCHED)/new.db
-	$(PYTHON) scripts/dataset.py bare $(BUILD)/data/visited.db $(WATCHED)/old.db --like $(WATCHED)/records.db
+	$(BUILD)/hone db merge $(BUILD)/data/xeon-watched.db --db $(WATCHED)/new.db
 	for labels in old new; do rm -rf $(WATCHED)/$$labels; \
 	  $(BUILD)/hone collect export --db $(WATCHED)/$$labels.db --kind fusion --each-host -o $(WATCHED)/$$labels || exit 1; done
-	$(BUILD)/bench_kernel_code $(WATCHED)/old.db $(WATCHED)/old/intel-r-xeon-r-processor-2-cores \
-	  $(WATCHED)/code/intel-r-xeon-r-processor-2-cores emeraldrapids
 	for split in random manual; do for labels in old new; do $(PYTHON) bench/perf_model/code_model.py $(WATCHED)/$$labels/* \
-	  --code $(WATCHED)/code --database $(WATCHED)/$$labels.db --tool $(BUILD)/bench_kernel_rows --split data/splits/$$split.txt --part test \
-	  --seeds 3 --variants "before compiling" "both and ratio" || exit 1; done; done
+	  --code $(BUILD)/data/code --database $(WATCHED)/$$labels.db --tool $(BUILD)/bench_kernel_rows --split data/splits/$$split.txt --part test \
+	  --seeds 3 --variants "before compiling" "both and ratio" "both, from work" || exit 1; done; done
 
 # Trains the trees of kernels whose inputs are out of the caches (hone predict): seconds.
 cold-model: setup-bench dataset
@@ -211,14 +212,14 @@ cold-model: setup-bench dataset
 	  --tool $(BUILD)/bench_kernel_rows --out data/models/cold/seed-0.safetensors --report
 
 # Trains the shipped trees that see the code (hone predict): three minutes on one core.
-CODE = --code $(BUILD)/data/code --database $(BUILD)/data/visited.db --tool $(BUILD)/bench_kernel_rows
+CODE = --code $(BUILD)/data/code --database $(BUILD)/data/labels.db --tool $(BUILD)/bench_kernel_rows
 code-model: setup-bench kernel-code
-	for seed in 0 1 2; do $(PYTHON) scripts/train_code_model.py $(BUILD)/data/visited/* $(CODE) $(SPLIT) --seed $$seed \
+	for seed in 0 1 2; do $(PYTHON) scripts/train_code_model.py $(BUILD)/data/labels/* $(CODE) $(SPLIT) --seed $$seed \
 	  --out data/models/code/seed-$$seed.safetensors || exit 1; done
 
 # Trees with features of compiled code beside those without (docs/results/cost-model.md).
 tables-code-model: setup-bench kernel-code
-	for split in random manual; do $(PYTHON) bench/perf_model/code_model.py $(BUILD)/data/visited/* $(CODE) \
+	for split in random manual; do $(PYTHON) bench/perf_model/code_model.py $(BUILD)/data/labels/* $(CODE) \
 	  --split data/splits/$$split.txt --part test --seeds 3 --unseen \
 	  --machine-kernels data/machine-kernels.db --variants "before compiling" "both and ratio" || exit 1; done
 

@@ -78,8 +78,8 @@ def read_trees(path: Path):
     return {"base": float(header["__metadata__"]["base"]), "trees": trees}
 
 
-def write_trees(path: Path, flat_trees, metadata):
-    """A file of src/cost/tree_model.h, in the format of safetensors."""
+def write_trees(path: Path, flat_trees, metadata, more=()):
+    """A file of src/cost/tree_model.h, in the format of safetensors; `more`: (name, float32 array) besides."""
     trees = flat_trees["trees"]
     sizes = [len(tree["feature"]) for tree in trees]
     arrays = {
@@ -87,6 +87,7 @@ def write_trees(path: Path, flat_trees, metadata):
         "left": np.concatenate([tree["left"] for tree in trees]).astype("<i4"),
         "roots": np.cumsum([0, *sizes[:-1]]).astype("<i4"),
         "value": np.concatenate([tree["value"] for tree in trees]).astype("<f4"),
+        **dict(more),
     }
     types = {"<i2": "I16", "<i4": "I32", "<f4": "F32"}
     header = {"__metadata__": metadata | {"format": "hone-trees-1", "base": repr(flat_trees["base"])}}

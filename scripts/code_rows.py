@@ -5,7 +5,8 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from train_kernels import host_of, kernels_of, names_of
+from train_kernels import balanced, host_of, kernels_of, names_of
+from work_model import counts_of, fitted_weights, work_of
 
 LEAST_CYCLES = 50  # of code that does more than to call a library
 STATIC = ("objects", "functions", "code_bytes", "instructions", "loops", "loop_depth")  # without numbers of runs
@@ -39,13 +40,33 @@ class CodeRows:
         self.cycles = np.where(known, cycles, self.analytical)
         self.before = self.analytical
         self.ratio = np.where(self.has_code, self.cycles - self.analytical, np.nan)[:, None].astype(np.float32)
+        columns = np.concatenate([self.hlo, np.nan_to_num(self.code)], axis=1)
+        self.counts = counts_of(columns, [*names_of(tool), *self.names], names_of(tool, "work"))
 
     def features(self, which):
-        """h: HLO, c: code, s: code without numbers of runs, x: cycles over the analytical estimate, b: `before`."""
+        """h: HLO, c: code, s: code without numbers of runs, x: cycles over the analytical estimate, b: `before`,
+        w: the sum of work over the estimate and the shares of its terms (add_work)."""
         static = [i for i, name in enumerate(self.names) if name.removeprefix("code_") in STATIC]
         parts = {"h": self.hlo, "c": self.code, "s": self.code[:, static], "x": self.ratio}
         parts["b"] = (self.before - self.analytical)[:, None]
+        if "w" in which:
+            parts["w"] = np.concatenate([(self.work - self.analytical)[:, None], self.shares], axis=1)
         return np.concatenate([parts[letter] for letter in which], axis=1)
 
     def base(self, relative):
-        return {"cycles": self.cycles, "analytical": self.analytical, "before": self.before}[relative]
+        return self.work if relative == "work" else getattr(self, relative)
+
+    def set_work(self, weights):
+        ns, self.shares = work_of(self.counts, weights)
+        self.work = np.log(ns)
+
+
+def add_work(train, chosen, others=()):
+    """Weights of work from the chosen rows of each set, machines balanced; the features that they make of all rows."""
+    weight = np.concatenate(balanced([np.ones(here.sum()) for here in chosen]))
+    counts = np.concatenate([rows.counts[here] for rows, here in zip(train, chosen, strict=True)])
+    ns = np.concatenate([rows.ns[here] for rows, here in zip(train, chosen, strict=True)])
+    weights = fitted_weights(counts, ns, weight)
+    for rows in [*train, *others]:
+        rows.set_work(weights)
+    return weights

@@ -8,6 +8,7 @@ features needs no new file. Kernels that were lowered and never measured are lef
     scripts/dataset.py pack collect.db data/cold-kernels.db.xz --cold      # cold kernels, for hone db merge
     scripts/dataset.py pack collect.db data/xeon-visits.db.xz --since 2026-11-27  # later visits, for hone db merge
     scripts/dataset.py bare kernels.db other.db [--like FILE]  # kernels without records, or with those like another's
+    scripts/dataset.py bare kernels.db other.db --without FILE  # without the defaults that another's are in place of
     scripts/dataset.py unpack data/kernels.db.xz build/kernels.db
     scripts/dataset.py describe build/kernels.db
     scripts/dataset.py noise build/kernels.db [--split data/splits/random.txt --part test]
@@ -41,7 +42,7 @@ def repack(connection: sqlite3.Connection) -> None:
 def measured_only(source: Path, target: Path, scope: str, since: str = "") -> None:
     """Copies the schema, programs, kernels, machines and records with a valid measurement.
 
-    Of cold kernels no programs and kernels, and of what was measured `since` a day the records alone.
+    Of cold kernels no programs and kernels, and of what was measured `since` a day the records and their machines.
     """
     connection = sqlite3.connect(target)
     connection.execute("attach ? as s", (str(source),))
@@ -56,13 +57,13 @@ def measured_only(source: Path, target: Path, scope: str, since: str = "") -> No
             f"insert into kernels select * from s.kernels where fingerprint in {measured} order by fingerprint"
         )
         repack(connection)
-    if not since:
-        connection.execute("insert into machines select * from s.machines order by host")
     connection.execute(
         f"insert into records select * from s.records where scope = '{scope}' and kernel in {measured} "
         "and created >= ?",
         (since,),
     )
+    hosts = "where host in (select host from records)" if since else ""
+    connection.execute(f"insert into machines select * from s.machines {hosts} order by host")
     for mark in ("application_id", "user_version"):  # these identify hone's databases
         connection.execute(f"pragma {mark} = {connection.execute(f'pragma s.{mark}').fetchone()[0]}")
     connection.commit()
@@ -71,13 +72,24 @@ def measured_only(source: Path, target: Path, scope: str, since: str = "") -> No
     connection.close()
 
 
-def bare(source: Path, target: Path, like: Path | None = None) -> None:
-    """Copies a database without its records; `like`: with the careful duels of its hosts' and kernels' defaults."""
+def bare(source: Path, target: Path, like: Path | None = None, without: Path | None = None) -> None:
+    """Copies a database without its records.
+
+    `like`: with the careful duels of that database's hosts' and kernels' defaults. `without`: with all but the defaults
+    of its hosts, and without these machines' records.
+    """
     target.unlink(missing_ok=True)
     connection = sqlite3.connect(target)
     with sqlite3.connect(f"file:{source}?mode=ro", uri=True) as whole:
         whole.backup(connection)
-    if like is None:
+    if without:
+        connection.execute("attach ? as w", (str(without),))
+        connection.execute(
+            "delete from records where decisions = 'default' and scope = 'kernel' and "
+            "host in (select host from w.records)"
+        )
+        connection.execute("delete from machines where host in (select host from w.machines)")
+    elif like is None:
         connection.execute("delete from records")
     else:
         connection.execute("attach ? as l", (str(like),))
@@ -282,7 +294,9 @@ def main() -> int:
     command = commands.add_parser("bare")
     command.add_argument("source", type=Path)
     command.add_argument("target", type=Path)
-    command.add_argument("--like", type=Path, help="a database: keep the records of its hosts and kernels")
+    kept = command.add_mutually_exclusive_group()
+    kept.add_argument("--like", type=Path, help="a database: keep the records of its hosts and kernels")
+    kept.add_argument("--without", type=Path, help="a database: leave out the defaults of its hosts, for hone db merge")
     commands.add_parser("describe").add_argument("source", type=Path)
     command = commands.add_parser("noise")
     command.add_argument("source", type=Path)
@@ -294,7 +308,7 @@ def main() -> int:
         print(f"{source}: there is no such file", file=sys.stderr)
         return 2
     if options.command == "bare":
-        bare(source, options.target, options.like)
+        bare(source, options.target, options.like, options.without)
     elif options.command == "describe":
         describe(source)
     elif options.command == "noise":

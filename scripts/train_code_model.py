@@ -4,8 +4,9 @@
     scripts/train_code_model.py build/data/fusion/* --code build/data/code --split FILE --seed 0 --out FILE
 
 A data set is of `hone collect export --kind fusion`, one for each machine; bench_kernel_code has compiled its kernels
-for the machine's instruction set before. Rows without code are left out. Machines, weights and settings are those
-of scripts/train_kernels.py; the trees predict the logarithm of measured over analytical run time.
+for the machine's instruction set before. Rows without code are left out. Machines and weights are those of
+scripts/train_kernels.py; the trees predict the logarithm of the run time over a sum of work (work_model.py), whose
+weights are learnt from the same rows.
 """
 
 import argparse
@@ -13,11 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import xgboost
-from code_rows import CodeRows
+from code_rows import CodeRows, add_work
 from dataset import parts_of
 from train_kernels import OF_TASK, SETTINGS, balanced, names_of, write_model
+from work_model import feature_names
 
-FEATURES = "hcx"
+FEATURES = "hcxw"
 
 
 def main():
@@ -37,23 +39,29 @@ def main():
     parser.add_argument("--tool", default="build/bench_kernel_rows")
     arguments = parser.parse_args()
     parts = parts_of(arguments.split)
-    features, target = [], []
+    sets, chosen = [], []
     for folder in arguments.datasets:
         rows = CodeRows(folder, arguments.tool, arguments.code, arguments.database)
-        chosen = np.array([parts.get(program) == "train" for program in rows.programs])
-        if not chosen.any():
+        here = np.array([parts.get(program) == "train" for program in rows.programs])
+        if not here.any():
             raise SystemExit(
                 f"{folder}: no code of training programs in {arguments.code}: bench_kernel_code collects it"
             )
-        features.append(rows.features(FEATURES)[chosen])
-        target.append((np.log(rows.ns) - rows.base("analytical"))[chosen])
+        sets.append(rows)
+        chosen.append(here)
+    weights = add_work(sets, chosen)
+    features = [rows.features(FEATURES)[here] for rows, here in zip(sets, chosen, strict=True)]
+    target = [(np.log(rows.ns) - rows.base("work"))[here] for rows, here in zip(sets, chosen, strict=True)]
     weight = balanced([np.ones(len(part)) for part in target])
     features = np.concatenate(features)
     data = xgboost.DMatrix(features, np.concatenate(target), weight=np.concatenate(weight))
-    settings = SETTINGS | OF_TASK["fusion"] | {"seed": arguments.seed}
+    settings = SETTINGS | OF_TASK["code"] | {"seed": arguments.seed}
     model = xgboost.train(settings, data, arguments.trees, verbose_eval=False)
-    names = [*names_of(arguments.tool), *names_of(arguments.tool, "code"), "code_cycles_over_analytical"]
-    write_model(model, features, arguments, {"task": "code", "predicts": "run time"}, names)
+    tool = arguments.tool
+    names = [*names_of(tool), *names_of(tool, "code"), "code_cycles_over_analytical"]
+    names += feature_names(names_of(tool, "work"))
+    metadata = {"task": "code", "predicts": "run time over work"}
+    write_model(model, features, arguments, metadata, names, [("work", weights.astype("<f4"))])
 
 
 if __name__ == "__main__":

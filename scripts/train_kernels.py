@@ -33,7 +33,11 @@ SETTINGS = {
     "tree_method": "hist",
     "nthread": 1,
 }
-OF_TASK = {"fusion": {"min_child_weight": 6}, "tile": {"min_child_weight": 3}}
+OF_TASK = {
+    "fusion": {"min_child_weight": 6},
+    "tile": {"min_child_weight": 3},
+    "code": {"max_depth": 10, "min_child_weight": 10},
+}
 MOST_RATIO = 1.0  # a logarithm: options that are slower or faster than the mean by more count as these
 FEATURE_VERSION = 1  # kFeatureVersion of src/features/encoded.h
 MOST_WEIGHT = 3.0
@@ -105,7 +109,7 @@ def balanced(weights):
     return [each * min(MOST_WEIGHT, largest / each.sum()) for each in weights]
 
 
-def write_model(model, rows, arguments, metadata, names):
+def write_model(model, rows, arguments, metadata, names, more=()):
     """The trees as a file of src/cost/tree_model.h, after a check that they are scored as XGBoost scores them."""
     model.best_iteration = arguments.trees - 1
     trees = flat(model, digits=6)
@@ -118,7 +122,7 @@ def write_model(model, rows, arguments, metadata, names):
         "seed": str(arguments.seed),
         "split": arguments.split.name,
     }
-    write_trees(arguments.out, trees, metadata)
+    write_trees(arguments.out, trees, metadata, more)
     nodes = sum(len(tree["value"]) for tree in trees["trees"])
     print(f"{arguments.out}: {arguments.trees} trees, {nodes} nodes, {len(rows)} rows")
 

@@ -26,7 +26,7 @@ import xgboost
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
 import harness  # noqa: E402
-from code_rows import CodeRows  # noqa: E402
+from code_rows import CodeRows, add_work  # noqa: E402
 from dataset import kendall, parts_of  # noqa: E402
 from train_kernels import OF_TASK, SETTINGS, balanced  # noqa: E402
 from unseen_machine import correction, helps  # noqa: E402
@@ -37,27 +37,33 @@ COVERED = 0.9
 SMOOTHING = 0.2  # of src/cost/leaf_correction.cc
 
 # Features (h = of HLO, c = of code, s = of code without numbers of runs, x = cycles over the analytical estimate, b =
-# what trees without code predict over it) and what the target is relative to. For the last, only rows with code are for
-# training, and the trees that it is relative to have not seen their programs.
+# what trees without code predict over it, w = the sum of work over it and the shares of its terms) and what the target
+# is relative to, and whose settings of train_kernels.OF_TASK. For "before", only rows with code are for training, and
+# the trees that it is relative to have not seen their programs.
 VARIANTS = {
-    "before compiling": ("h", "analytical"),
-    "code alone": ("c", "cycles"),
-    "both": ("hc", "analytical"),
-    "both, static code": ("hs", "analytical"),
-    "both and ratio": ("hcx", "analytical"),
-    "both, from cycles": ("hcx", "cycles"),
-    "both, from before": ("hcxb", "before"),
+    "before compiling": ("h", "analytical", "fusion"),
+    "code alone": ("c", "cycles", "fusion"),
+    "both": ("hc", "analytical", "fusion"),
+    "both, static code": ("hs", "analytical", "fusion"),
+    "both and ratio": ("hcx", "analytical", "fusion"),
+    "both and ratio, deeper": ("hcx", "analytical", "code"),
+    "both, from cycles": ("hcx", "cycles", "fusion"),
+    "both, from before": ("hcxb", "before", "fusion"),
+    "both and work": ("hcxw", "analytical", "code"),
+    "both, from work": ("hcxw", "work", "code"),
+    "both, from work, no shares": ("hcx", "work", "code"),
 }
 FOLDS = 4
 
 
-def trained(sets, chosen, which, relative, seed, arguments):
-    """Trees on the chosen rows of each set."""
+def trained(sets, chosen, variant, seed, arguments):
+    """Trees of a variant on the chosen rows of each set."""
+    which, relative, task = variant
     features = np.concatenate([rows.features(which)[here] for rows, here in zip(sets, chosen, strict=True)])
     target = [(np.log(rows.ns) - rows.base(relative))[here] for rows, here in zip(sets, chosen, strict=True)]
     weight = balanced([np.ones(len(part)) for part in target])
     data = xgboost.DMatrix(features, np.concatenate(target), weight=np.concatenate(weight))
-    settings = SETTINGS | OF_TASK["fusion"] | {"seed": seed}
+    settings = SETTINGS | OF_TASK[task] | {"seed": seed}
     return xgboost.train(settings, data, arguments.trees, verbose_eval=False)
 
 
@@ -67,7 +73,7 @@ def predict_before(train, test, arguments):
     for fold in range(FOLDS + 1):  # the last one is for rows that are not for training
         own = [rows.folds == fold for rows in train]
         chosen = [(rows.parts == "train") & ~here for rows, here in zip(train, own, strict=True)]
-        model = trained(train, chosen, "h", "analytical", 0, arguments)
+        model = trained(train, chosen, VARIANTS["before compiling"], 0, arguments)
         for rows in everything:
             here = rows.folds == fold
             logs = model.predict(xgboost.DMatrix(rows.hlo[here]))
@@ -78,13 +84,16 @@ def predict_before(train, test, arguments):
 
 def predicted(train, test, variant, arguments):
     """Nanoseconds for the rows of each test set, the mean of --seeds members' logarithms, and the members."""
-    which, relative = VARIANTS[variant]
+    which, relative, _ = VARIANTS[variant]
     if relative == "before":
         predict_before(train, test, arguments)
     chosen = [(rows.parts == "train") & (rows.has_code | (relative != "before")) for rows in train]
+    if "work" in variant:
+        with_code = [here & rows.has_code for rows, here in zip(train, chosen, strict=True)]
+        add_work(train, with_code, test)
     sums, members = [np.zeros(len(rows.ns)) for rows in test], []
     for seed in range(arguments.seeds):
-        model = trained(train, chosen, which, relative, seed, arguments)
+        model = trained(train, chosen, VARIANTS[variant], seed, arguments)
         members.append(model)
         for total, rows in zip(sums, test, strict=True):
             total += model.predict(xgboost.DMatrix(rows.features(which)))

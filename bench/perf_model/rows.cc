@@ -4,7 +4,7 @@
 //   bench_kernel_rows DATA_SET_FOLDER OUTPUT.npz CODE_FOLDER DATABASE
 //                                                   and what bench_kernel_code kept there of options compiled for the machine's
 //                                                   instruction set, as features (features/code_features.def)
-//   bench_kernel_rows names [code]                  the features' names, one a line
+//   bench_kernel_rows names [code|work]             the features' names, or the terms of a kernel's work, one a line
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -14,6 +14,7 @@
 #include "base/xla_version.h"
 #include "bench/perf_model/measured_options.h"
 #include "cost/kernel_features.h"
+#include "cost/work_model.h"
 #include "data/code_store.h"
 #include "data/dataset.h"
 #include "data/npz.h"
@@ -119,12 +120,14 @@ void write_rows(const std::string& folder, const std::string& output, const feat
 
 int main(int count, char** values) try {
   if (count >= 2 && std::string(values[1]) == "names") {
-    for (const std::string& name : count == 2 ? cost::kernel_feature_names() : features::code_feature_names())
+    for (const std::string& name : count == 2                         ? cost::kernel_feature_names()
+                                   : std::string(values[2]) == "work" ? cost::work_term_names()
+                                                                      : features::code_feature_names())
       std::printf("%s\n", name.c_str());
     return 0;
   }
   if (count != 3 && count != 5) {
-    std::fprintf(stderr, "bench_kernel_rows DATA_SET_FOLDER OUTPUT.npz [CODE_FOLDER DATABASE] | names [code]\n");
+    std::fprintf(stderr, "bench_kernel_rows DATA_SET_FOLDER OUTPUT.npz [CODE_FOLDER DATABASE] | names [code|work]\n");
     return 2;
   }
   const auto machine = features::read_machine_file(values[1]);

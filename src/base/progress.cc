@@ -20,10 +20,14 @@ void put(int fd, const std::string& text) {
   if (::write(fd, text.data(), text.size()) < 0) return;
 }
 
+// Units of this run: what an earlier one did says nothing about how fast this one is.
+double done_here(double done, const ProgressOptions& options) { return done - options.known; }
+
 // Seconds left according to the units done or the budget, whichever is less; negative = unknown.
 double left_s(double done, const ProgressOptions& options, double elapsed_s) {
   double left = -1;
-  if (options.total > 0 && done > 0) left = std::max(0.0, options.total - done) * elapsed_s / done;
+  const double here = done_here(done, options);
+  if (options.total > 0 && here > 0) left = std::max(0.0, options.total - done) * elapsed_s / here;
   if (options.budget_s > 0) {
     const double budget_left = std::max(0.0, options.budget_s - elapsed_s);
     left = left < 0 ? budget_left : std::min(left, budget_left);
@@ -61,7 +65,8 @@ std::string progress_text(const std::string& label, double done, const ProgressO
                           const std::string& note) {
   std::string text = options.total > 0 ? fmt::format("{} {:.0f}/{:.0f}", label, done, options.total)
                                        : fmt::format("{} {:.0f}", label, done);
-  if (elapsed_s > 0 && done > 0) text += fmt::format(" · {:.3g}/s", done / elapsed_s);
+  const double here = done_here(done, options);
+  if (elapsed_s > 0 && here > 0) text += fmt::format(" · {:.3g}/s", here / elapsed_s);
   const double left = left_s(done, options, elapsed_s);
   if (left >= 0) text += left < 60 ? fmt::format(" · {:.0f} s left", left) : " · " + human_ns(left * 1e9) + " left";
   if (!note.empty()) text += " · " + printable(note, 200);

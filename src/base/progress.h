@@ -8,6 +8,7 @@ namespace hone {
 
 struct ProgressOptions {
   double total = 0;     // units of work; 0 = unknown
+  double known = 0;     // of the units done, those of an earlier run, which took no time in this one
   double budget_s = 0;  // the work ends after this time even if it is incomplete; 0 = none
   bool quiet = false;   // print nothing
   int fd = 2;
@@ -23,6 +24,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void set_total(double total) { options_.total = total; }
+  void set_known(double known) { options_.known = known; }
   // `done` units so far; the note ends the line ("best 1.24x"). Cheap when it is too early to print.
   void update(double done, const std::string& note = "");
   void finish();  // removes the line from a terminal

@@ -112,6 +112,7 @@ int collect_command(const CollectCommand& command) {
       progress.reset();
       progress = std::make_unique<Progress>(doing, shown);
     }
+    progress->set_known(static_cast<double>(p.known));
     progress->update(static_cast<double>(p.done), p.program);
   };
   const collect::CollectReport report = collect::collect(programs, database, *measurer, command.options, on_progress);
@@ -179,6 +180,7 @@ int layout_command(const CollectCommand& command) {
     shown.budget_s = options.budget_s;
     Progress progress("measuring", shown);
     report = collect::collect_layouts(programs, database, options, [&](const collect::CollectProgress& p) {
+      progress.set_known(static_cast<double>(p.known));
       progress.update(static_cast<double>(p.done), fmt::format("of {}, {}", p.total, p.program));
     });
   }

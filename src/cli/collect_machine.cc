@@ -77,6 +77,7 @@ int collect_machine(const MachineCommand& command) {
     const auto on_progress = [&](const collect::CollectProgress& p) {
       shown.total = static_cast<double>(p.total);
       if (!progress) progress = std::make_unique<Progress>(p.doing, shown);
+      progress->set_known(static_cast<double>(p.known));
       progress->update(static_cast<double>(p.done), p.program);
     };
     report = collect::measure_machine(shipped, command.kernels, {database, code}, *measurer, on_progress);

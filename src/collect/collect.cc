@@ -272,7 +272,7 @@ class Collection {
         continue;
       }
       if (measurer_.seconds_left() <= 0) return false;
-      on_progress_({"measuring", report_.known + report_.measured, report_.planned, kernel.program});
+      on_progress_({"measuring", report_.known + report_.measured, report_.planned, kernel.program, report_.known});
       const tune::Measurement m = measurer_.measure(kernel, value, duel, program_fingerprint);
       ++report_.measured;
       ++(m.ok() ? report_.ok : m.rejected() ? report_.rejected : report_.failed);

@@ -66,6 +66,7 @@ struct CollectProgress {
   std::string doing;            // "lowering", "measuring"
   int64_t done = 0, total = 0;  // programs while lowering, candidates while measuring
   std::string program;
+  int64_t known = 0;  // of `done`, what earlier runs have measured
 };
 
 struct CollectReport {

@@ -96,7 +96,7 @@ class LayoutCollection {
   }
 
   void say(const CollectProgram& program) const {
-    on_progress_({"measuring", report_.known + report_.measured, report_.planned, program.name});
+    on_progress_({"measuring", report_.known + report_.measured, report_.planned, program.name, report_.known});
   }
 
   // False when the time ran out before the last configuration.

@@ -72,7 +72,8 @@ MachineReport measure_machine(const std::string& shipped, int64_t most, const Ma
     for (const StoredKernelSummary& summary : kernels) {
       const auto kernel = from.find_stored_kernel(summary.fingerprint, /*threads=*/1);
       if (!kernel) throw InternalError("a listed kernel is not in the database");
-      on_progress({"measuring", report.known + report.measured + report.failed, report.kernels, kernel->name});
+      on_progress(
+          {"measuring", report.known + report.measured + report.failed, report.kernels, kernel->name, report.known});
       report.complete = collection.add(*kernel, report);
       if (!report.complete) break;
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
 
 #include "base/error.h"
@@ -30,9 +31,10 @@ float cycles_over_analytical(const features::CodeSummary& code, double analytica
 const std::vector<std::string>& code_model_feature_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all = kernel_feature_names();
-    const std::vector<std::string>& code = features::code_feature_names();
+    const std::vector<std::string>&code = features::code_feature_names(), &work = work_feature_names();
     all.insert(all.end(), code.begin(), code.end());
     all.emplace_back("code_cycles_over_analytical");
+    all.insert(all.end(), work.begin(), work.end());
     return all;
   }();
   return names;
@@ -40,11 +42,22 @@ const std::vector<std::string>& code_model_feature_names() {
 
 CodeModel CodeModel::open(const std::string& folder, const features::Cpu& cpu) {
   std::vector<Trees> members;
-  const TreeKind kind{"code", "run time", code_model_feature_names(), "no trees for run times of compiled kernels",
-                      "make code-model trains them again"};
-  for (const std::string& path : files_in(folder, ".safetensors")) members.push_back(open_trees(path, kind));
+  std::optional<WorkModel> work;
+  const TreeKind kind{"code", "run time over work", code_model_feature_names(),
+                      "no trees for run times of compiled kernels", "make code-model trains them again"};
+  for (const std::string& path : files_in(folder, ".safetensors")) {
+    const options::TensorFile file = options::read_safetensors(path);
+    members.push_back(open_trees(file, path, kind));
+    try {
+      WorkModel own(floats_of(file, "work"), code_model_feature_names());
+      if (work && !(*work == own)) throw Error("its weights of work differ from those of the folder's other files");
+      work = std::move(own);
+    } catch (const Error& e) {
+      throw Error(e.what(), path, kind.remedy);
+    }
+  }
   if (members.empty()) throw Error("no weights in the folder", folder, "make code-model writes them");
-  return {std::move(members), cpu};
+  return {std::move(members), *std::move(work), cpu};
 }
 
 CodeModel::Row CodeModel::row_of(const KernelView& kernel, const std::vector<std::string>& objects) const {
@@ -54,7 +67,8 @@ CodeModel::Row CodeModel::row_of(const KernelView& kernel, const std::vector<std
   const std::vector<float> of_code = features::code_features(code);
   rows.features.insert(rows.features.end(), of_code.begin(), of_code.end());
   rows.features.push_back(cycles_over_analytical(code, rows.analytical_ns[0]));
-  return {std::move(rows.features), rows.analytical_ns[0]};
+  const double work_ns = work_.append(rows.analytical_ns[0], rows.features);
+  return {std::move(rows.features), work_ns};
 }
 
 double CodeModel::log_ratio(std::span<const float> row) const {
@@ -66,7 +80,7 @@ double CodeModel::log_ratio(std::span<const float> row) const {
 double CodeModel::predict_ns(const KernelView& kernel, const std::vector<std::string>& objects) const {
   const Row row = row_of(kernel, objects);
   const double factor = correction_ ? correction_->log_factor(row.features) : 0;
-  return row.analytical_ns * std::exp(log_ratio(row.features) + factor);
+  return row.work_ns * std::exp(log_ratio(row.features) + factor);
 }
 
 LeafCorrection::Verdict CodeModel::correct(const MachineKernels& measured,
@@ -79,7 +93,7 @@ LeafCorrection::Verdict CodeModel::correct(const MachineKernels& measured,
       const Row row =
           row_of(EncodedOptions(measured.kernels[i], {measured.kernels[i].default_value()}).view(), code[i]);
       rows.insert(rows.end(), row.features.begin(), row.features.end());
-      log_ratios.push_back(std::log(measured.ns[i] / row.analytical_ns) - log_ratio(row.features));
+      log_ratios.push_back(std::log(measured.ns[i] / row.work_ns) - log_ratio(row.features));
     } catch (const Error& e) {
       spdlog::debug("{} corrects nothing: {}", measured.kernels[i].name, e.what());
     }

@@ -11,21 +11,23 @@
 #include "cost/leaf_correction.h"
 #include "cost/machine_kernels.h"
 #include "cost/trees.h"
+#include "cost/work_model.h"
 #include "data/kernel_view.h"
 #include "features/cpu.h"
 
 namespace hone::cost {
 
-// What the trees are told: features of the option (kernel_feature_names()), of its code (features::code_feature_names()), and
-// "code_cycles_over_analytical", the logarithm of the code's cycles over the nanoseconds of the analytical model; 0 where libraries
-// compute, whose code is not there.
+// What the trees are told: features of the option (kernel_feature_names()), of its code (features::code_feature_names()),
+// "code_cycles_over_analytical", the logarithm of the code's cycles over the nanoseconds of the analytical model, 0 where libraries
+// compute, whose code is not there, and how the time is made up (work_feature_names()).
 const std::vector<std::string>& code_model_feature_names();
 
 class CodeModel {
  public:
   // The geometric mean of all *.safetensors in a folder. Their metadata are those of tree_model.h; "task" is "code", "predicts" is
-  // "run time": the logarithm of measured over analytical run time. `cpu`: the machine to predict for. Throws Error (where = the file,
-  // or the folder) for other features and for what is no such file.
+  // "run time over work": the logarithm of measured time over the sum of work (work_model.h), whose weights are the tensor "work" (F32),
+  // the same in all files. `cpu`: the machine to predict for. Throws Error (where = the file, or the folder) for other features and for
+  // what is no such file.
   static CodeModel open(const std::string& folder, const features::Cpu& cpu);
 
   // Nanoseconds of a kernel's only option, compiled to these ELF objects for x86-64 (none: a library runs it). Throws Error where the
@@ -40,13 +42,15 @@ class CodeModel {
  private:
   struct Row {
     std::vector<float> features;
-    double analytical_ns = 0;
+    double work_ns = 0;
   };
-  CodeModel(std::vector<Trees> members, const features::Cpu& cpu) : members_(std::move(members)), cpu_(cpu) {}
+  CodeModel(std::vector<Trees> members, WorkModel work, const features::Cpu& cpu)
+      : members_(std::move(members)), work_(std::move(work)), cpu_(cpu) {}
   Row row_of(const KernelView& kernel, const std::vector<std::string>& objects) const;
-  double log_ratio(std::span<const float> row) const;  // predicted over analytical, not corrected
+  double log_ratio(std::span<const float> row) const;  // predicted over the sum of work, not corrected
 
   std::vector<Trees> members_;
+  WorkModel work_;
   features::Cpu cpu_;
   std::unique_ptr<LeafCorrection> correction_;  // null: none
 };

@@ -37,7 +37,7 @@ Trees trees_of(const options::TensorFile& file, const std::vector<std::string>& 
   if (names != features || metadata(file, "feature_version") != std::to_string(features::kFeatureVersion))
     throw Error("the trees were trained with other features", "", "make models trains them again");
   const auto feature = numbers<int16_t>(file, "feature", "I16");
-  const auto value = numbers<float>(file, "value", "F32");
+  const std::vector<float> value = floats_of(file, "value");
   const auto left = numbers<int32_t>(file, "left", "I32"), roots = numbers<int32_t>(file, "roots", "I32");
   const double base = nlohmann::json::parse(shallow_json(metadata(file, "base"))).get<double>();
   return Trees::from_arrays({base, feature, value, left, roots}, names.size());
@@ -53,8 +53,15 @@ std::unique_ptr<LearnedModel> model_of(const options::TensorFile& file, const fe
 
 }  // namespace
 
+std::vector<float> floats_of(const options::TensorFile& file, const char* name) {
+  return numbers<float>(file, name, "F32");
+}
+
 Trees open_trees(const std::string& path, const TreeKind& kind) {
-  const options::TensorFile file = options::read_safetensors(path);
+  return open_trees(options::read_safetensors(path), path, kind);
+}
+
+Trees open_trees(const options::TensorFile& file, const std::string& path, const TreeKind& kind) {
   try {
     const auto is = [&](const char* key, const char* value) {
       const auto found = file.metadata.find(key);

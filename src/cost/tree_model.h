@@ -62,6 +62,10 @@ struct TreeKind {
 };
 // Throws the errors of read_safetensors(), and Error (where = path) for trees of another kind and for what is no such file.
 Trees open_trees(const std::string& path, const TreeKind& kind);
+// The same of a file that was read from `path`.
+Trees open_trees(const options::TensorFile& file, const std::string& path, const TreeKind& kind);
+// A tensor of type F32. Throws Error where there is none of this name.
+std::vector<float> floats_of(const options::TensorFile& file, const char* name);
 
 // The model in such a file. Its metadata: "task" (tile or fusion), "predicts" (what the trees add up to: "run time", the logarithm of
 // measured over analytical run time, or "ratio", the logarithm of an option's run time up to a constant of the kernel), "features"

@@ -46,6 +46,14 @@ TEST_CASE("the progress text shows count, rate and the time left") {
   CHECK(progress_text("tune", 0, options, 0, "") == "tune 0 · 3 min 20 s left");
 }
 
+TEST_CASE("what an earlier run did counts for neither rate nor time left") {
+  ProgressOptions options;
+  options.total = 40;
+  options.known = 10;
+  CHECK(progress_text("collect", 10, options, 5, "") == "collect 10/40");
+  CHECK(progress_text("collect", 20, options, 5, "") == "collect 20/40 · 2/s · 10 s left");
+}
+
 TEST_CASE("without a terminal a line is printed every five seconds") {
   ProgressOptions options;
   CHECK(written(options, 4) == "");

@@ -1,0 +1,42 @@
+"""A kernel's run time as a sum of work (src/cost/work_model.h): learns the weights, and makes features of them.
+
+Each term is so many nanoseconds for each instruction, access or byte of a kind, and none is negative. The weights are
+least squares of the relative error, over the rows of all machines: a first guess of every kernel's time that holds on
+programs unlike all others, where trees do not extrapolate.
+"""
+
+import numpy as np
+import scipy.optimize
+
+ROUNDS = 8  # of least squares, each with the weights that the one before says
+LEAST_SHARE = 0.05  # of the measured time: a kernel that is predicted at less does not count more
+
+
+def counts_of(features, names, terms):
+    """[rows, terms] from features that are logarithms of 1 + a count; the last term is a constant."""
+    columns = [names.index(term) for term in terms[:-1]]
+    return np.concatenate([np.expm1(features[:, columns].astype(np.float64)), np.ones((len(features), 1))], axis=1)
+
+
+def fitted_weights(counts, ns, weight):
+    """Nanoseconds of each term, float32.
+
+    A row's error is (p - 1)^2 / p with p the predicted over the measured time: alike for a half and the double.
+    """
+    over_time = counts / ns[:, None]
+    scale = np.sqrt(weight)
+    for _ in range(ROUNDS):
+        found, _ = scipy.optimize.nnls(over_time * scale[:, None], scale, maxiter=100 * counts.shape[1])
+        scale = np.sqrt(weight / np.maximum(over_time @ found, LEAST_SHARE))
+    return found.astype(np.float32)
+
+
+def work_of(counts, weights):
+    """ns of the sums, at least 1, and [rows, terms]: what share of it each term has."""
+    terms = counts * weights.astype(np.float64)
+    ns = np.maximum(1.0, terms.sum(axis=1))
+    return ns, (terms / ns[:, None]).astype(np.float32)
+
+
+def feature_names(terms):
+    return ["work_over_analytical", *(f"share_of_{term}" for term in terms)]

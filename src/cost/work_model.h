@@ -1,0 +1,33 @@
+// A kernel's run time as a sum of work: nanoseconds for each instruction of a kind that runs, each access and each byte (work_terms.def),
+// none of them negative, learnt by non-negative least squares of the relative error (scripts/work_model.py). Alone it is off by a
+// quarter. Trees for run times of compiled kernels predict what is left, and are told what share of the sum each term has, which
+// logarithms of counts do not show.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hone::cost {
+
+const std::vector<std::string>& work_term_names();  // the last is the constant of each kernel
+// What append() adds: "work_over_analytical" and "share_of_TERM" for each term.
+const std::vector<std::string>& work_feature_names();
+
+class WorkModel {
+ public:
+  // `weights`: ns, in the order of work_term_names(). `features`: the names of the rows' columns, all terms among them. Throws Error for
+  // another number of weights and for such that are negative or no numbers.
+  WorkModel(std::vector<float> weights, const std::vector<std::string>& features);
+
+  // Appends the logarithm of the sum over `analytical_ns` and the share of each term to a row. Returns the sum, ns, at least 1.
+  double append(double analytical_ns, std::vector<float>& row) const;
+
+  bool operator==(const WorkModel& other) const { return weights_ == other.weights_; }
+
+ private:
+  std::vector<float> weights_;
+  std::vector<size_t> columns_;  // of the terms but for the last
+};
+
+}  // namespace hone::cost
