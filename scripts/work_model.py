@@ -1,8 +1,8 @@
 """A kernel's run time as a sum of work (src/cost/work_model.h): learns the weights, and makes features of them.
 
 Each term is so many nanoseconds for each instruction, access or byte of a kind, and none is negative. The weights are
-least squares of the relative error, over the rows of all machines: a first guess of every kernel's time that holds on
-programs unlike all others, where trees do not extrapolate.
+reweighted least squares of the relative error, over the rows of all machines: a first guess of every kernel's time that
+holds on programs unlike all others, where trees do not extrapolate.
 """
 
 import numpy as np
@@ -21,7 +21,9 @@ def counts_of(features, names, terms):
 def fitted_weights(counts, ns, weight):
     """Nanoseconds of each term, float32.
 
-    A row's error is (p - 1)^2 / p with p the predicted over the measured time: alike for a half and the double.
+    Least squares of p - 1 with p the predicted over the measured time, each row divided by the p of the round before:
+    where they settle, the sum of p - 1 - log(p) is least (the Itakura-Saito distance), by which a time that is
+    predicted at a half costs more than one at the double.
     """
     over_time = counts / ns[:, None]
     scale = np.sqrt(weight)

@@ -88,7 +88,7 @@ def predicted(train, test, variant, arguments):
     if relative == "before":
         predict_before(train, test, arguments)
     chosen = [(rows.parts == "train") & (rows.has_code | (relative != "before")) for rows in train]
-    if "work" in variant:
+    if "w" in which or relative == "work":
         with_code = [here & rows.has_code for rows, here in zip(train, chosen, strict=True)]
         add_work(train, with_code, test)
     sums, members = [np.zeros(len(rows.ns)) for rows in test], []
