@@ -1,6 +1,6 @@
 // A kernel's run time as a sum of work: nanoseconds for each instruction of a kind that runs, each access and each byte (work_terms.def),
 // none of them negative, learnt by reweighted least squares of the relative error (scripts/work_model.py). Alone it is off by a
-// quarter. Trees for run times of compiled kernels predict what is left, and are told what share of the sum each term has, which
+// quarter to a third. Trees for run times of compiled kernels predict what is left, and are told what share of the sum each term has, which
 // logarithms of counts do not show.
 #pragma once
 

@@ -40,7 +40,9 @@ class WorkModelTest(unittest.TestCase):
     def test_the_shipped_trees_have_the_weights_and_their_features(self):
         lines = (ROOT / "src" / "cost" / "work_terms.def").read_text().splitlines()
         terms = [line[len("TERM(") : -1] for line in lines if line.startswith("TERM(")]
-        for file in sorted((ROOT / "data/models/code").glob("*.safetensors")):
+        files = sorted((ROOT / "data" / "models" / "code").glob("*.safetensors"))
+        self.assertEqual(len(files), 3)
+        for file in files:
             content = file.read_bytes()
             (size,) = struct.unpack("<Q", content[:8])
             header = json.loads(content[8 : 8 + size])
