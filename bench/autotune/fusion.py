@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Fusion autotuning as in Kaufman et al. 2021, section 7.3: annealing that measures every configuration, against
 annealing on a model's predictions followed by a shorter time of measuring; from XLA's own fusion and from a random one.
+A model's search is one of its predictions alone, or also measures kernels by themselves within the model's time.
 
 All other decisions are XLA's own. The speed-up is that of the final duels against default XLA, which is the result if
 nothing is faster: none is below 1. Each run is one row of a file; finished rows are not run again. Every run has a
@@ -15,7 +16,7 @@ from pathlib import Path
 from common import add_options, check_options, failures, finish, head, run_missing, test_programs
 from harness import HoneError, Program, call_hone, geometric_mean, isa_words, markdown_table, seconds_of
 
-KEYS = ("name", "start", "hardware", "model", "seed")
+KEYS = ("name", "start", "hardware", "model", "by", "seed")
 
 
 def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
@@ -30,7 +31,8 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
         *isa_words(options),
     ]
     if model_s:
-        arguments += ["--fusion-model", options.fusion_model, "--fusion-budget", row["model"]]
+        model, _, kernels = row["by"].partition(":")
+        arguments += ["--fusion-model", model, "--fusion-budget", row["model"], "--fusion-kernels", kernels]
     else:
         arguments += ["--fusion-model", "none"]
     if program.weights:
@@ -46,8 +48,12 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
             row["error"] = str(error)
 
 
-def mode_name(hardware: str, model: str) -> str:
-    return f"model {model} + hardware {hardware}" if model else f"hardware {hardware}"
+def mode_name(hardware: str, model: str, by: str) -> str:
+    if not model:
+        return f"hardware {hardware}"
+    name, _, kernels = by.partition(":")
+    words = ("" if name == "shipped" else f"{name} ") + "model" + (" and kernels" if kernels != "0" else "")
+    return f"{words} {model} + hardware {hardware}"
 
 
 def mean_and_best(rows: list[dict]) -> str:
@@ -58,15 +64,18 @@ def mean_and_best(rows: list[dict]) -> str:
     return mean if len(speedups) == 1 else f"{mean} / {max(speedups):.3f}"
 
 
-def tables(rows: list[dict], modes: list[tuple[str, str]], starts: list[str]) -> str:
+def tables(rows: list[dict], modes: list[tuple[str, str, str]], starts: list[str]) -> str:
     names = list(dict.fromkeys(row["name"] for row in rows))
     columns = [(start, *mode) for start in starts for mode in modes]
 
-    def of(name: str | None, column: tuple[str, str, str]) -> list[dict]:
-        found = [row for row in rows if (row["start"], row["hardware"], row["model"]) == column and "error" not in row]
+    def of(name: str | None, column: tuple[str, str, str, str]) -> list[dict]:
+        def column_of(row: dict) -> tuple[str, str, str, str]:
+            return row["start"], row["hardware"], row["model"], row["by"]
+
+        found = [row for row in rows if column_of(row) == column and "error" not in row]
         return [row for row in found if name in (None, row["name"])]
 
-    header = ["test program"] + [f"{start}: {mode_name(h, m)}" for start, h, m in columns]
+    header = ["test program"] + [f"{start}: {mode_name(*mode)}" for start, *mode in columns]
     lines = [[name] + [mean_and_best(of(name, column)) for column in columns] for name in names]
     lines.append(
         ["geometric mean of all runs"]
@@ -94,7 +103,13 @@ def main() -> int:
     )
     parser.add_argument("--with-model", default="60s", help="budgets of measuring after the model (default 60s)")
     parser.add_argument("--model-time", default="120s", help="the model's own time (default 120s)")
-    parser.add_argument("--fusion-model", default="shipped", help="as for hone tune")
+    parser.add_argument(
+        "--by",
+        default="shipped:1000,shipped:0,analytical:1000",
+        metavar="MODEL:KERNELS[,...]",
+        help="model of hone tune --fusion-model and kernels of --fusion-kernels (default shipped:1000, and as controls "
+        "shipped:0 and analytical:1000)",
+    )
     parser.add_argument("--starts", default="default,random")
     parser.add_argument("--seeds", type=int, default=10, help="runs of each (default 10)")
     options = parser.parse_args()
@@ -103,15 +118,19 @@ def main() -> int:
     if not programs:
         print("no program to measure", file=sys.stderr)
         return 2
-    modes = [(hardware, "") for hardware in filter(None, options.hardware.split(","))]
-    modes += [(hardware, options.model_time) for hardware in filter(None, options.with_model.split(","))]
+    modes = [(hardware, "", "") for hardware in filter(None, options.hardware.split(","))]
+    modes += [
+        (hardware, options.model_time, by)
+        for hardware in filter(None, options.with_model.split(","))
+        for by in options.by.split(",")
+    ]
     starts = options.starts.split(",")
     jobs = [
-        {"name": name, "start": start, "hardware": hardware, "model": model, "seed": seed}
+        {"name": name, "start": start, "hardware": hardware, "model": model, "by": by, "seed": seed}
         for seed in range(options.seeds)
         for name in programs
         for start in starts
-        for hardware, model in modes
+        for hardware, model, by in modes
     ]
     rows, interrupted = run_missing(jobs, KEYS, lambda row: measure(row, programs[row["name"]], options), options)
     text = head("Fusion autotuning", rows, len(jobs), options.max_isa)

@@ -26,6 +26,8 @@ struct Experiment {
 
 // The experiments of one kind that are open now. Measures nothing.
 using Propose = std::function<std::vector<Experiment>(const TuneState& state)>;
+// What the touched time gained while `work` ran, a logarithm. `share`: Experiment::share.
+double gain_of(TuneState& state, double share, const std::function<void()>& work);
 // Which dimensions an experiment is about.
 using Belongs = std::function<bool(const Dimension&)>;
 using Chooses = std::function<bool(const Dimension&, const std::string& option)>;

@@ -49,10 +49,10 @@ Decisions structure_of(Decisions decisions) {
   return decisions;
 }
 
-// It has another form of an operation, or another library.
+// It has another form of an operation, another library, or other fusions, whose loops may treat NaN in another way.
 bool computes_otherwise(const Decisions& candidate, const Decisions& best) {
   return std::any_of(candidate.begin(), candidate.end(), [&](const Decision& d) {
-    return (d.kind == DecisionKind::Rewrite || d.kind == DecisionKind::Library) &&
+    return (d.kind == DecisionKind::Rewrite || d.kind == DecisionKind::Library || d.kind == DecisionKind::Fusion) &&
            std::find(best.begin(), best.end(), d) == best.end();
   });
 }
@@ -101,12 +101,8 @@ bool TuneState::try_step(const std::string& what, const Decisions& candidate) {
     m = run.measurer.measure_program(candidate, best, longer);
   }
   bool faster = m.ok() && m.ratio_low > 1 && m.ratio > options.min_gain;
-  // What differs on other inputs is told from the rest here; the confirmation could only give up all that came with it.
-  if (faster && m.baseline_ns < kQuickRunNs && computes_otherwise(candidate, best)) {
-    const Measurement others = verify_on_other_inputs(run.measurer, candidate, m);
-    faster = others.ok();
-    if (!faster) m = others;
-  }
+  if (faster && computes_otherwise(candidate, best)) m = on_other_inputs(candidate, m);
+  faster = faster && m.ok();
   const bool level = m.ok() && !faster && m.ratio > kLevel && m.ratio_low > kLevelLow && m.ratio_high >= 1 &&
                      only_waits_actively(candidate, best);
   step.kept = faster || level;
@@ -122,6 +118,12 @@ bool TuneState::try_step(const std::string& what, const Decisions& candidate) {
   best = candidate;
   say(what);
   return true;
+}
+
+Measurement TuneState::on_other_inputs(const Decisions& candidate, const Measurement& measured) const {
+  if (!measured.ok() || measured.baseline_ns >= kQuickRunNs) return measured;
+  Measurement others = verify_on_other_inputs(run.measurer, candidate, measured);
+  return others.ok() ? measured : others;
 }
 
 bool TuneState::adopt_group(const Group& group) {

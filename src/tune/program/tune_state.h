@@ -55,6 +55,9 @@ struct TuneState {
   // Measures the candidate against the best so far, a promising one a second time with more effort, and makes it the best
   // if it is surely faster. Also false if it was tried before against the same best or no time is left.
   bool try_step(const std::string& what, const Decisions& candidate);
+  // What was measured of a candidate, or how its outputs differ on other inputs (verify_on_other_inputs), so that it is told from the rest
+  // here: the confirmation could only give up all that came with it. Of programs that run for long the confirmation alone sees it.
+  Measurement on_other_inputs(const Decisions& candidate, const Measurement& measured) const;
   // Tries the best with all decisions of the group. If that fails, its halves are added to `parts`.
   bool adopt_group(const Group& group);
   // The same of options that won on kernels. With two and more, those that are slower in the program are left out.

@@ -254,6 +254,7 @@ TEST_CASE("the model's results are measured, and only faster ones are kept", "[t
   options.fusion_plan.model = &model;
   options.fusion_plan.lanes = {toy.lane()};
   options.fusion_plan.budget_s = 0.5;
+  options.fusion_plan.most_kernels = 0;  // predictions alone
   options.fusion_plan.only = true;
   const ProgramResult result = tune_program(measurer, options);
   REQUIRE(result.fusion.has_value());
@@ -313,6 +314,38 @@ TEST_CASE("fusion alone from a random start decides nothing else", "[tune]") {
   CHECK(measurer.program_calls[0].empty());                              // default XLA
   CHECK(measurer.program_calls[1].find("fusion") != std::string::npos);  // the random start
   for (const std::string& call : measurer.program_calls) CHECK(call.find("option") == std::string::npos);
+}
+
+TEST_CASE("a fusion whose outputs differ on other inputs is refused when it is found, and the others stay", "[tune]") {
+  std::vector<Dimension> edges;
+  for (int i = 0; i < 4; ++i)
+    edges.push_back({DecisionKind::Fusion, "p" + std::to_string(i) + ">c", {"keep", "fuse"}, 0, 0});
+  const Decision wrong{DecisionKind::Fusion, "p0>c", "fuse"}, right{DecisionKind::Fusion, "p2>c", "fuse"};
+  const auto has = [](const Decisions& decisions, const Decision& one) {
+    return std::find(decisions.begin(), decisions.end(), one) != decisions.end();
+  };
+  FakeMeasurer measurer;
+  measurer.each_s = 0.5;
+  measurer.left_s = 60;
+  measurer.lowering = [&](auto&, bool want_fusion) {
+    Lowered l;
+    if (want_fusion) l.dimensions = edges;
+    return l;
+  };
+  measurer.speed = [&](const Decisions& d) { return (has(d, wrong) ? 2 : 1) * (has(d, right) ? 1.2 : 0.98); };
+  measurer.on_inputs = [&](const Decisions& d, InputKind inputs) {
+    return has(d, wrong) && inputs == InputKind::Special ? Outcome::Mismatch : Outcome::Ok;
+  };
+  TuneOptions options;
+  options.budget_s = 60;
+  options.fusion_plan.only = true;
+  const ProgramResult result = tune_program(measurer, options);
+  CHECK(has(result.decisions, right));
+  CHECK_FALSE(has(result.decisions, wrong));
+  CHECK(result.measurement.ratio > 1.15);
+  const auto refused = std::find_if(result.steps.begin(), result.steps.end(),
+                                    [](const Step& s) { return s.measurement.outcome == Outcome::Mismatch; });
+  CHECK(refused != result.steps.end());
 }
 
 TEST_CASE("the analytical model scores fusions of a real program", "[tune]") {
