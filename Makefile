@@ -111,11 +111,13 @@ dataset: build
 # Trains the shipped trees of kernels again, ensembles of three seeds each, and measures the gains of choices by those for
 # compile-time mode (hone optimize) on each class of machines: minutes on one idle core.
 SPLIT = --split data/splits/random.txt
-models: setup-bench dataset
+models: setup-bench labels varied-kernels
 	cmake --build $(BUILD) --target bench_kernel_rows
-	for kind in tile fusion; do for seed in 0 1 2; do \
-	  $(PYTHON) scripts/train_kernels.py $(BUILD)/data/$$kind/* $(SPLIT) --seed $$seed --tool $(BUILD)/bench_kernel_rows \
-	    --out data/models/$$kind/seed-$$seed.safetensors || exit 1; done; done
+	for seed in 0 1 2; do \
+	  $(PYTHON) scripts/train_kernels.py $(BUILD)/data/tile/* $(SPLIT) --seed $$seed --tool $(BUILD)/bench_kernel_rows \
+	    --out data/models/tile/seed-$$seed.safetensors && \
+	  $(PYTHON) scripts/train_kernels.py $(BUILD)/data/labels/* --work --more $(BUILD)/data/layout-kernels/amd* $(BUILD)/data/form-kernels/* \
+	    $(SPLIT) --seed $$seed --tool $(BUILD)/bench_kernel_rows --out data/models/fusion/seed-$$seed.safetensors || exit 1; done
 	$(BUILD)/hone optimize $$(printf -- '--calibrate %s ' $(BUILD)/data/tile/*) $(SPLIT) -o data/models/tile-gains.json --force
 
 # Measures again from which predicted margin on forms of operations are taken (hone optimize): the changes that are shipped, with margins by
@@ -168,7 +170,7 @@ cross-layout-many: varied-kernels train-tools
 	  --kernels $(VARIED) >$(BUILD)/bench/cross-layout-many.md
 
 # The tables of docs/results/cost-model.md: trees for both splits, for unseen machines and for learning curves, half an hour on one core.
-tables-perf-model: setup-bench dataset
+tables-perf-model: setup-bench labels varied-kernels
 	cmake --build $(BUILD) --target bench_kernel_rows
 	$(PYTHON) bench/perf_model/tree_tables.py --data $(BUILD)/data --out $(BUILD)/bench/cost-model.md
 

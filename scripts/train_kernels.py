@@ -6,9 +6,11 @@
 
 A data set is of `hone collect export`, one for each machine; what it holds, run times of default options or of all
 options, is told by its content. Each machine counts as much as the one with most rows, up to a weight of MOST_WEIGHT,
-so that one that measured little is learnt, too. Trees for run times predict the logarithm of measured over analytical
-run time. Trees for options predict the logarithm of an option's run time less the mean of its kernel's, limited to a
-factor of e. The number of trees is fixed: programs of the validation part choose settings, and no training sees them.
+so that one that measured little is learnt, too; those of --more count by their rows. Trees for run times predict the
+logarithm of measured over analytical run time, or with --work over a sum of work (work_model.py), whose weights are
+learnt from the same rows. Trees for options predict the logarithm of an option's run time less the mean of its
+kernel's, limited to a factor of e. The number of trees is fixed: programs of the validation part choose settings, and
+no training sees them.
 `hone eval` says how good the trees are.
 """
 
@@ -23,6 +25,7 @@ import numpy as np
 import xgboost
 from boosted_trees import flat, predicted, write_trees
 from dataset import parts_of
+from work_model import counts_of, feature_names, fitted_weights, work_of
 
 SETTINGS = {
     "max_depth": 8,
@@ -86,21 +89,33 @@ def host_of(folder):
     return json.loads(machine.read_text())["host"] if machine.exists() else "this machine"
 
 
-def training_part(folders, tool, parts):
-    """Features, targets and weights of the training programs' rows of all data sets, and the task: tile or fusion."""
-    features, target, weight, tasks = [], [], [], set()
-    for folder in folders:
+def training_part(folders, tool, parts, more=()):
+    """Rows of the training programs of all data sets, those of `more` last, and the task: tile or fusion. (features,
+    target, weight, logarithm of the analytical estimate in ns), task."""
+    found, tasks = [], set()
+    for folder in [*folders, *more]:
         rows = read_rows(tool, folder)
         tile = len(np.unique(rows["kernel"])) < len(rows["kernel"])
         tasks.add("tile" if tile else "fusion")
         chosen = np.array([parts.get(program) == "train" for _, program in kernels_of(rows)])
-        its_target, its_weight = targets(rows, tile)
-        features.append(rows["features"][chosen])
-        target.append(its_target[chosen])
-        weight.append(its_weight[chosen])
+        columns = (rows["features"], *targets(rows, tile), np.log(rows["analytical_ns"]))
+        found.append([column[chosen] for column in columns])
     if len(tasks) != 1:
         raise SystemExit("data sets of run times of defaults and of options cannot be mixed")
-    return np.concatenate(features), np.concatenate(target), np.concatenate(balanced(weight)), tasks.pop()
+    features, target, weight, analytical = map(list, zip(*found, strict=True))
+    weight[: len(folders)] = balanced(weight[: len(folders)])
+    return tuple(map(np.concatenate, (features, target, weight, analytical))), tasks.pop()
+
+
+def over_work(rows, names, terms):
+    """The rows of training_part(), their target over a sum of work, with its features; and the weights of work."""
+    features, target, weight, analytical = rows
+    counts = counts_of(features, names, terms)
+    weights = fitted_weights(counts, np.exp(target + analytical), weight)
+    ns, shares = work_of(counts, weights)
+    above = np.log(ns) - analytical
+    wider = np.concatenate([features, above[:, None].astype(np.float32), shares], axis=1)
+    return (wider, target - above, weight, analytical), weights
 
 
 def balanced(weights):
@@ -131,6 +146,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("datasets", nargs="+", help="folders of hone collect export")
     parser.add_argument("--split", type=Path, required=True)
+    parser.add_argument("--more", nargs="*", default=[], metavar="FOLDER", help="data sets that are not balanced")
+    parser.add_argument("--work", action="store_true", help="predict run times over a sum of work")
     parser.add_argument("--drawn", type=Path, nargs="*", default=[], help="splits of drawn programs, which train, too")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
@@ -141,12 +158,20 @@ def main():
     parts = some_training(parts_of(arguments.split), arguments.share)
     for drawn in arguments.drawn:
         parts |= parts_of(drawn)
-    rows, target, weight, task = training_part(arguments.datasets, arguments.tool, parts)
-    settings = SETTINGS | OF_TASK[task] | {"seed": arguments.seed}
-    model = xgboost.train(settings, xgboost.DMatrix(rows, target, weight=weight), arguments.trees, verbose_eval=False)
-    names = names_of(arguments.tool)
+    rows, task = training_part(arguments.datasets, arguments.tool, parts, arguments.more)
+    names, tensors = names_of(arguments.tool), []
     predicts = "ratio" if task == "tile" else "run time"
-    write_model(model, rows, arguments, {"task": task, "predicts": predicts}, names)
+    if arguments.work:
+        if task == "tile":
+            raise SystemExit("--work: options of a kernel are ranked, their run times are not predicted")
+        terms = names_of(arguments.tool, "kernel-work")
+        rows, weights = over_work(rows, names, terms)
+        names, predicts, tensors = names + feature_names(terms), "run time over work", [("work", weights)]
+    features, target, weight, _ = rows
+    data = xgboost.DMatrix(features, target, weight=weight)
+    settings = SETTINGS | OF_TASK[task] | {"seed": arguments.seed}
+    model = xgboost.train(settings, data, arguments.trees, verbose_eval=False)
+    write_model(model, features, arguments, {"task": task, "predicts": predicts}, names, tensors)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ A model's search is one of its predictions alone, or also measures kernels by th
 
 All other decisions are XLA's own. The speed-up is that of the final duels against default XLA, which is the result if
 nothing is faster: none is below 1. Each run is one row of a file; finished rows are not run again. Every run has a
-database of its own: none knows what another has measured.
+database and a cache of its own: none knows what another has measured or compiled.
 """
 
 import argparse
@@ -41,7 +41,11 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
         try:
             row["tune"] = call_hone(
                 options.hone,
-                [*arguments, "--db", Path(folder) / "own.db", "-o", Path(folder) / "f.hone"],
+                [
+                    *arguments,
+                    *("--db", Path(folder) / "own.db", "--cache", Path(folder) / "objects"),
+                    *("-o", Path(folder) / "f.hone"),
+                ],
                 600 + 5 * (hardware_s + model_s),
             )
         except (HoneError, OSError) as error:

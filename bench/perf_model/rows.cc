@@ -4,7 +4,7 @@
 //   bench_kernel_rows DATA_SET_FOLDER OUTPUT.npz CODE_FOLDER DATABASE
 //                                                   and what bench_kernel_code kept there of options compiled for the machine's
 //                                                   instruction set, as features (features/code_features.def)
-//   bench_kernel_rows names [code|work]             the features' names, or the terms of a kernel's work, one a line
+//   bench_kernel_rows names [code|work|kernel-work] the features' names, or the terms of a kernel's work, by its code or by HLO, one a line
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -120,14 +120,17 @@ void write_rows(const std::string& folder, const std::string& output, const feat
 
 int main(int count, char** values) try {
   if (count >= 2 && std::string(values[1]) == "names") {
-    for (const std::string& name : count == 2                         ? cost::kernel_feature_names()
-                                   : std::string(values[2]) == "work" ? cost::work_term_names()
-                                                                      : features::code_feature_names())
+    for (const std::string& name : count == 2                                ? cost::kernel_feature_names()
+                                   : std::string(values[2]) == "work"        ? cost::work_term_names()
+                                   : std::string(values[2]) == "kernel-work" ? cost::kernel_work_term_names()
+                                                                             : features::code_feature_names())
       std::printf("%s\n", name.c_str());
     return 0;
   }
   if (count != 3 && count != 5) {
-    std::fprintf(stderr, "bench_kernel_rows DATA_SET_FOLDER OUTPUT.npz [CODE_FOLDER DATABASE] | names [code|work]\n");
+    std::fprintf(
+        stderr,
+        "bench_kernel_rows DATA_SET_FOLDER OUTPUT.npz [CODE_FOLDER DATABASE] | names [code|work|kernel-work]\n");
     return 2;
   }
   const auto machine = features::read_machine_file(values[1]);

@@ -86,7 +86,7 @@ int main(int count, char** values) try {
   for (int64_t i = 0; i < data.size(); ++i) kernels.push_back(data.kernel(i));
   for (const size_t at_once : {1, 4, 64}) {
     time_rounds("features", kernels, at_once,
-                [&](std::span<const KernelView> some) { return cost::kernel_rows(some, cpu).analytical_ns.back(); });
+                [&](std::span<const KernelView> some) { return cost::kernel_rows(some, cpu).base_ns.back(); });
     time_rounds("scores", kernels, at_once,
                 [&](std::span<const KernelView> some) { return model->predict_all(some).back()[0]; });
   }

@@ -3,9 +3,11 @@
 
     bench/perf_model/tree_tables.py --data build/data --out build/bench/cost-model.md
 
---data holds tile/HOST and fusion/HOST (`make dataset`), one data set for each machine. For both splits trees are
-trained on all machines, and without each machine, which is then the unseen one; for the random split also on a quarter
-and half of the training programs. Errors are of test programs (--part), over which the intervals resample (paired where
+--data holds tile/HOST and labels/HOST (`make labels`), one data set for each machine, and layout-kernels/HOST and
+form-kernels/HOST (`make varied-kernels`), from whose rows of a data set's machine run times are learnt, too. For both
+splits trees are trained on all machines, and without each machine, which is then the unseen one; for the random split
+also on a quarter and half of the training programs; those of run times also plain: without a sum of work and those
+rows. Errors are of test programs (--part), over which the intervals resample (paired where
 two models are compared). Models are kept in --models and not trained again.
 """
 
@@ -22,6 +24,8 @@ import harness  # noqa: E402
 
 TASKS = {"tile": "ape_top1", "fusion": "mape"}
 TITLES = {"tile": "Options of a kernel: APE, %", "fusion": "Run times of kernels of at least 5 us: MAPE, %"}
+FOLDERS = {"tile": "tile", "fusion": "labels"}
+MORE = ("layout-kernels/amd*", "form-kernels/*")
 SPLITS = ("random", "manual")
 SHARES = (0.25, 0.5)
 RESAMPLED = 2000
@@ -30,9 +34,17 @@ RESAMPLED = 2000
 class Bench:
     def __init__(self, options):
         self.options = options
-        self.machines = {task: sorted(p for p in (options.data / task).iterdir() if p.is_dir()) for task in TASKS}
+        self.machines = {
+            task: sorted(p for p in (options.data / FOLDERS[task]).iterdir() if p.is_dir()) for task in options.tasks
+        }
 
-    def model(self, task, split, name, datasets, share=1.0, seeds=1):
+    def over_work(self, datasets):
+        """Options of scripts/train_kernels.py for what ships."""
+        hosts = {dataset.name for dataset in datasets}
+        more = [path for pattern in MORE for path in sorted(self.options.data.glob(pattern)) if path.name in hosts]
+        return ["--work", "--more", *more]
+
+    def model(self, task, split, name, datasets, share=1.0, seeds=1, plain=False):
         """A folder of trees, trained if it is not there."""
         folder = self.options.models / f"{task}-{split}-{name}"
         for seed in range(seeds):
@@ -47,6 +59,8 @@ class Bench:
                 split_file(split),
             ]
             command += ["--seed", seed, "--share", share, "--tool", self.options.tool, "--out", file]
+            if task == "fusion" and not plain:
+                command += self.over_work(datasets)
             subprocess.run(list(map(str, command)), check=True, stdout=sys.stderr)
         return folder
 
@@ -105,6 +119,10 @@ def table(bench, task, split):
         host = machine.name
         result = bench.evaluated(task, split, full, machine)
         body.append(row_of(f"{host}: trees of all machines", result, task, "learned"))
+        if task == "fusion":
+            plain = bench.model(task, split, "plain", machines, seeds=bench.options.seeds, plain=True)
+            result_of_plain = bench.evaluated(task, split, plain, machine)
+            body.append(row_of(f"{host}: plain trees of all machines", result_of_plain, task, "learned", result))
         others = [other for other in machines if other != machine]
         if others:
             unseen = bench.evaluated(task, split, bench.model(task, split, f"without-{host}", others), machine)
@@ -129,10 +147,11 @@ def main():
     parser.add_argument("--tool", type=Path, default=harness.ROOT / "build" / "bench_kernel_rows")
     parser.add_argument("--part", choices=("validation", "test"), default="test")
     parser.add_argument("--seeds", type=int, default=3, help="of the trees of all machines; others have one")
+    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--timeout", type=float, default=600)
     bench = Bench(parser.parse_args())
     text = ""
-    for task, split in itertools.product(TASKS, SPLITS):
+    for task, split in itertools.product(bench.options.tasks, SPLITS):
         text += f"## {TITLES[task]}, {split} split\n\n{table(bench, task, split)}\n"
         print(f"{task}, {split} split: done", file=sys.stderr, flush=True)
     bench.options.out.parent.mkdir(parents=True, exist_ok=True)

@@ -31,7 +31,7 @@ float cycles_over_analytical(const features::CodeSummary& code, double analytica
 const std::vector<std::string>& code_model_feature_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all = kernel_feature_names();
-    const std::vector<std::string>&code = features::code_feature_names(), &work = work_feature_names();
+    const std::vector<std::string>&code = features::code_feature_names(), work = work_feature_names(work_term_names());
     all.insert(all.end(), code.begin(), code.end());
     all.emplace_back("code_cycles_over_analytical");
     all.insert(all.end(), work.begin(), work.end());
@@ -49,7 +49,7 @@ CodeModel CodeModel::open(const std::string& folder, const features::Cpu& cpu) {
     const options::TensorFile file = options::read_safetensors(path);
     members.push_back(open_trees(file, path, kind));
     try {
-      WorkModel own(floats_of(file, "work"), code_model_feature_names());
+      WorkModel own(floats_of(file, "work"), work_term_names(), code_model_feature_names());
       if (work && !(*work == own)) throw Error("its weights of work differ from those of the folder's other files");
       work = std::move(own);
     } catch (const Error& e) {
@@ -62,12 +62,12 @@ CodeModel CodeModel::open(const std::string& folder, const features::Cpu& cpu) {
 
 CodeModel::Row CodeModel::row_of(const KernelView& kernel, const std::vector<std::string>& objects) const {
   KernelRows rows = kernel_rows({&kernel, 1}, cpu_);
-  if (rows.analytical_ns.size() != 1) throw InternalError("code is of one option");
+  if (rows.base_ns.size() != 1) throw InternalError("code is of one option");
   const features::CodeSummary code = features::summary_of_code(objects);
   const std::vector<float> of_code = features::code_features(code);
   rows.features.insert(rows.features.end(), of_code.begin(), of_code.end());
-  rows.features.push_back(cycles_over_analytical(code, rows.analytical_ns[0]));
-  const double work_ns = work_.append(rows.analytical_ns[0], rows.features);
+  rows.features.push_back(cycles_over_analytical(code, rows.base_ns[0]));
+  const double work_ns = work_.append(rows.base_ns[0], rows.features);
   return {std::move(rows.features), work_ns};
 }
 

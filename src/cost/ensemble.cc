@@ -48,7 +48,7 @@ class Ensemble : public EnsembleModel {
   explicit Ensemble(std::vector<std::unique_ptr<LearnedModel>> members) : members_(std::move(members)) {
     for (const auto& member : members_) {
       trees_.push_back(dynamic_cast<const TreeModel*>(member.get()));
-      if (trees_.back()) same_machine_ = same_machine_ && trees_.back()->cpu() == first_trees()->cpu();
+      if (trees_.back()) same_rows_ = same_rows_ && trees_.back()->has_rows_of(*first_trees());
       runtime_ = runtime_ && member->predicts_runtime();
       ratios_ = ratios_ && (member->predicts_runtime() || member->predicts_ratios());
     }
@@ -65,7 +65,7 @@ class Ensemble : public EnsembleModel {
   }
 
   std::vector<const TreeModel*> only_trees() const override {
-    const bool all = same_machine_ && std::find(trees_.begin(), trees_.end(), nullptr) == trees_.end();
+    const bool all = same_rows_ && std::find(trees_.begin(), trees_.end(), nullptr) == trees_.end();
     return all ? trees_ : std::vector<const TreeModel*>{};
   }
 
@@ -89,9 +89,9 @@ class Ensemble : public EnsembleModel {
   // [members][kernels][options]
   std::vector<std::vector<std::vector<double>>> scores_of_members(std::span<const KernelView> kernels) {
     std::vector<std::vector<std::vector<double>>> all;
-    std::optional<KernelRows> rows;  // most of the time of trees, and the same for all of one machine
+    std::optional<KernelRows> rows;  // most of the time of trees, and mostly the same for all
     for (size_t i = 0; i < members_.size(); ++i) {
-      if (trees_[i] && (!rows || !same_machine_)) rows = kernel_rows(kernels, trees_[i]->cpu());
+      if (trees_[i] && (!rows || !same_rows_)) rows = trees_[i]->rows_of(kernels);
       all.push_back(trees_[i] ? trees_[i]->predict_rows(*rows) : members_[i]->predict_all(kernels));
       for (std::vector<double>& scores : all.back()) {
         if (members_[i]->predicts_runtime())
@@ -109,7 +109,7 @@ class Ensemble : public EnsembleModel {
 
   std::vector<std::unique_ptr<LearnedModel>> members_;
   std::vector<const TreeModel*> trees_;  // of each member; null for others
-  bool runtime_ = true, ratios_ = true, same_machine_ = true;
+  bool runtime_ = true, ratios_ = true, same_rows_ = true;
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ ColdModel ColdModel::open(const std::string& path, const features::Cpu& cpu) {
 
 double ColdModel::over_warm(const KernelView& kernel) const {
   const KernelRows rows = kernel_rows({&kernel, 1}, cpu_);
-  if (rows.analytical_ns.size() != 1) throw InternalError("a kernel is cold in one option");
+  if (rows.base_ns.size() != 1) throw InternalError("a kernel is cold in one option");
   return std::max(1.0, std::exp(trees_.predict(rows.features)));
 }
 

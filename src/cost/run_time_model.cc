@@ -40,8 +40,8 @@ class CorrectedModel : public LearnedModel {
   bool predicts_runtime() const override { return true; }
   std::vector<double> predict(const KernelView& kernel) override { return predict_all({&kernel, 1})[0]; }
   std::vector<std::vector<double>> predict_all(std::span<const KernelView> kernels) override {
-    const KernelRows rows = kernel_rows(kernels, members_[0]->cpu());
-    const size_t width = rows.features.size() / std::max<size_t>(1, rows.analytical_ns.size());
+    const KernelRows rows = members_[0]->rows_of(kernels);
+    const size_t width = rows.features.size() / std::max<size_t>(1, rows.base_ns.size());
     std::vector<std::vector<double>> logs(kernels.size());
     for (const TreeModel* member : members_) {
       const auto ns = member->predict_rows(rows);
@@ -69,12 +69,13 @@ struct Measured {
   std::vector<double> log_ratios;  // over what the model predicts
 };
 
-Measured measured_rows(LearnedModel& model, const features::Cpu& cpu, const MachineKernels& measured) {
+// `trees`: of those that the model is made of.
+Measured measured_rows(LearnedModel& model, const TreeModel& trees, const MachineKernels& measured) {
   Measured found;
   for (size_t i = 0; i < measured.kernels.size(); ++i) try {
       const EncodedOptions encoded(measured.kernels[i], {measured.kernels[i].default_value()});
       const double predicted = model.predict(encoded.view()).at(0);
-      const KernelRows rows = kernel_rows({&encoded.view(), 1}, cpu);
+      const KernelRows rows = trees.rows_of({&encoded.view(), 1});
       found.rows.insert(found.rows.end(), rows.features.begin(), rows.features.end());
       found.log_ratios.push_back(std::log(measured.ns[i] / predicted));
     } catch (const Error& e) {
@@ -87,7 +88,7 @@ Measured measured_rows(LearnedModel& model, const features::Cpu& cpu, const Mach
 std::optional<LeafCorrection> correction_by(LearnedModel& model, const MachineKernels& measured) {
   const std::vector<const TreeModel*> members = trees_within(model);
   if (members.empty() || measured.kernels.size() < kLeastKernels) return std::nullopt;
-  const Measured found = measured_rows(model, members[0]->cpu(), measured);
+  const Measured found = measured_rows(model, *members[0], measured);
   if (found.log_ratios.size() < kLeastKernels) return std::nullopt;
   std::vector<const Trees*> trees;
   for (const TreeModel* member : members) trees.push_back(&member->trees());

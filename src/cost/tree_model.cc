@@ -14,7 +14,7 @@ namespace hone::cost {
 namespace {
 
 constexpr char kFormat[] = "hone-trees-1";
-constexpr char kRunTime[] = "run time", kRatio[] = "ratio";
+constexpr char kRunTime[] = "run time", kOverWork[] = "run time over work", kRatio[] = "ratio";
 
 const std::string& metadata(const options::TensorFile& file, const char* key) {
   const auto found = file.metadata.find(key);
@@ -43,12 +43,24 @@ Trees trees_of(const options::TensorFile& file, const std::vector<std::string>& 
   return Trees::from_arrays({base, feature, value, left, roots}, names.size());
 }
 
+const std::vector<std::string>& features_with_work() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = kernel_feature_names();
+    for (std::string& name : work_feature_names(kernel_work_term_names())) all.push_back(std::move(name));
+    return all;
+  }();
+  return names;
+}
+
 std::unique_ptr<LearnedModel> model_of(const options::TensorFile& file, const features::Cpu& cpu) {
-  Trees trees = trees_of(file, kernel_feature_names());
   const std::string &task = metadata(file, "task"), &predicts = metadata(file, "predicts");
-  if ((task != "tile" && task != "fusion") || (predicts != kRunTime && predicts != kRatio))
+  const bool over_work = predicts == kOverWork, run_time = predicts == kRunTime || over_work;
+  Trees trees = trees_of(file, over_work ? features_with_work() : kernel_feature_names());
+  if ((task != "tile" && task != "fusion") || (!run_time && predicts != kRatio))
     throw Error("trees that predict " + predicts + " of " + task + " are not known");
-  return std::make_unique<TreeModel>(std::move(trees), task, predicts == kRunTime, cpu);
+  std::optional<WorkModel> work;
+  if (over_work) work.emplace(floats_of(file, "work"), kernel_work_term_names(), kernel_feature_names());
+  return std::make_unique<TreeModel>(std::move(trees), task, run_time, cpu, std::move(work));
 }
 
 }  // namespace
@@ -76,16 +88,19 @@ Trees open_trees(const options::TensorFile& file, const std::string& path, const
   }
 }
 
-KernelRows kernel_rows(std::span<const KernelView> kernels, const features::Cpu& cpu) {
+KernelRows kernel_rows(std::span<const KernelView> kernels, const features::Cpu& cpu, const WorkModel* work) {
   KernelRows rows;
   const size_t width = features::tile_feature_count();
   for (const KernelView& kernel : kernels) {
     if (kernel.tiles.size() % width != 0)
       throw Error("options of a kernel have the wrong width", std::string(kernel.fingerprint));
     const KernelFeatures features(kernel, cpu);
-    for (size_t at = 0; at < kernel.tiles.size(); at += width)
-      rows.analytical_ns.push_back(features.append(kernel.tiles.subspan(at, width), rows.features));
-    rows.ends.push_back(rows.analytical_ns.size());
+    for (size_t at = 0; at < kernel.tiles.size(); at += width) {
+      const size_t begin = rows.features.size();
+      const double ns = features.append(kernel.tiles.subspan(at, width), rows.features);
+      rows.base_ns.push_back(work ? work->append(ns, rows.features, begin) : ns);
+    }
+    rows.ends.push_back(rows.base_ns.size());
   }
   return rows;
 }
@@ -93,7 +108,7 @@ KernelRows kernel_rows(std::span<const KernelView> kernels, const features::Cpu&
 std::vector<std::vector<double>> TreeModel::predict_rows(const KernelRows& rows) const {
   std::vector<double> scores = trees_.predict_rows(rows.features);
   if (run_time_)
-    for (size_t o = 0; o < scores.size(); ++o) scores[o] = rows.analytical_ns[o] * std::exp(scores[o]);
+    for (size_t o = 0; o < scores.size(); ++o) scores[o] = rows.base_ns[o] * std::exp(scores[o]);
   std::vector<std::vector<double>> all;
   size_t begin = 0;
   for (const size_t end : rows.ends) {

@@ -17,18 +17,24 @@ const std::vector<std::string>& work_term_names() {
   return names;
 }
 
-const std::vector<std::string>& work_feature_names() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all = {"work_over_analytical"};
-    for (const std::string& term : work_term_names()) all.push_back("share_of_" + term);
-    return all;
-  }();
+const std::vector<std::string>& kernel_work_term_names() {
+  static const std::vector<std::string> names = {
+#define TERM(name) #name,
+#include "cost/kernel_work_terms.def"
+#undef TERM
+      "constant"};
   return names;
 }
 
-WorkModel::WorkModel(std::vector<float> weights, const std::vector<std::string>& features)
+std::vector<std::string> work_feature_names(const std::vector<std::string>& terms) {
+  std::vector<std::string> names = {"work_over_analytical"};
+  for (const std::string& term : terms) names.push_back("share_of_" + term);
+  return names;
+}
+
+WorkModel::WorkModel(std::vector<float> weights, const std::vector<std::string>& terms,
+                     const std::vector<std::string>& features)
     : weights_(std::move(weights)) {
-  const std::vector<std::string>& terms = work_term_names();
   const auto sound = [](float weight) { return std::isfinite(weight) && weight >= 0; };
   if (weights_.size() != terms.size() || !std::all_of(weights_.begin(), weights_.end(), sound))
     throw Error("the weights of a kernel's work are damaged");
@@ -39,16 +45,16 @@ WorkModel::WorkModel(std::vector<float> weights, const std::vector<std::string>&
   }
 }
 
-double WorkModel::append(double analytical_ns, std::vector<float>& row) const {
+double WorkModel::append(double analytical_ns, std::vector<float>& rows, size_t begin) const {
   std::vector<double> ns(weights_.size(), weights_.back());
   double sum = weights_.back();
   for (size_t t = 0; t < columns_.size(); ++t) {
-    ns[t] = weights_[t] * std::expm1(static_cast<double>(row[columns_[t]]));
+    ns[t] = weights_[t] * std::expm1(static_cast<double>(rows[begin + columns_[t]]));
     sum += ns[t];
   }
   sum = std::max(1.0, sum);
-  row.push_back(static_cast<float>(std::log(sum / analytical_ns)));
-  for (const double of_term : ns) row.push_back(static_cast<float>(of_term / sum));
+  rows.push_back(static_cast<float>(std::log(sum / analytical_ns)));
+  for (const double of_term : ns) rows.push_back(static_cast<float>(of_term / sum));
   return sum;
 }
 

@@ -1,7 +1,7 @@
-// A kernel's run time as a sum of work: nanoseconds for each instruction of a kind that runs, each access and each byte (work_terms.def),
-// none of them negative, learnt by reweighted least squares of the relative error (scripts/work_model.py). Alone it is off by a
-// quarter to a third. Trees for run times of compiled kernels predict what is left, and are told what share of the sum each term has, which
-// logarithms of counts do not show.
+// A kernel's run time as a sum of work: nanoseconds for each instruction of a kind that runs, each access and each byte (work_terms.def), or,
+// before it is compiled, for each operation and byte of its HLO (kernel_work_terms.def), none of them negative, learnt by reweighted
+// least squares of the relative error (scripts/work_model.py). Alone it is off by a quarter to a third, by HLO by two fifths. Trees for
+// run times predict what is left, and are told what share of the sum each term has, which logarithms of counts do not show.
 #pragma once
 
 #include <span>
@@ -10,18 +10,22 @@
 
 namespace hone::cost {
 
-const std::vector<std::string>& work_term_names();  // the last is the constant of each kernel
+// The last is the constant of each kernel.
+const std::vector<std::string>& work_term_names();         // of compiled kernels
+const std::vector<std::string>& kernel_work_term_names();  // of their HLO
 // What append() adds: "work_over_analytical" and "share_of_TERM" for each term.
-const std::vector<std::string>& work_feature_names();
+std::vector<std::string> work_feature_names(const std::vector<std::string>& terms);
 
 class WorkModel {
  public:
-  // `weights`: ns, in the order of work_term_names(). `features`: the names of the rows' columns, all terms among them. Throws Error for
-  // another number of weights and for such that are negative or no numbers.
-  WorkModel(std::vector<float> weights, const std::vector<std::string>& features);
+  // `weights`: ns, in the order of the terms. `features`: the names of the rows' columns, all terms but the constant among them. Throws
+  // Error for another number of weights and for such that are negative or no numbers.
+  WorkModel(std::vector<float> weights, const std::vector<std::string>& terms,
+            const std::vector<std::string>& features);
 
-  // Appends the logarithm of the sum over `analytical_ns` and the share of each term to a row. Returns the sum, ns, at least 1.
-  double append(double analytical_ns, std::vector<float>& row) const;
+  // Appends the logarithm of the sum over `analytical_ns` and the share of each term to the last row of `rows`, which begins at `begin`.
+  // Returns the sum, ns, at least 1.
+  double append(double analytical_ns, std::vector<float>& rows, size_t begin = 0) const;
 
   bool operator==(const WorkModel& other) const { return weights_ == other.weights_; }
 

@@ -39,7 +39,7 @@ options::TensorFile code_file(const std::string& feature, float value, std::arra
 TEST_CASE("trees that see the code are told of HLO, of code and of both together", "[trees]") {
   const auto& names = code_model_feature_names();
   const std::vector<std::string>&hlo = kernel_feature_names(), &code = features::code_feature_names(),
-        &work = work_feature_names();
+        work = work_feature_names(work_term_names());
   REQUIRE(names.size() == hlo.size() + code.size() + 1 + work.size());
   CHECK(std::equal(hlo.begin(), hlo.end(), names.begin()));
   CHECK(std::equal(code.begin(), code.end(), names.begin() + static_cast<std::ptrdiff_t>(hlo.size())));

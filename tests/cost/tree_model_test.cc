@@ -188,7 +188,7 @@ TEST_CASE("trees of run times correct the analytical model", "[trees]") {
   const TestKernel kernel =
       kernel_of({node("parameter", f32({64, 64})), node("negate", f32({64, 64}), {0})}, {"loop", "tile=8,8"});
   const KernelView view = kernel.view();
-  const std::vector<double> analytical = kernel_rows({&view, 1}, kCpu).analytical_ns;
+  const std::vector<double> analytical = kernel_rows({&view, 1}, kCpu).base_ns;
   const auto model = open_tree_model(tree_file("run time", "fusion"), "file", kCpu);
   CHECK(model->task() == "fusion");
   CHECK(model->predicts_runtime());
@@ -200,6 +200,49 @@ TEST_CASE("trees of run times correct the analytical model", "[trees]") {
   CHECK(ratios->predicts_ratios());
   CHECK_FALSE(ratios->predicts_runtime());
   CHECK(ratios->predict(view) == std::vector<double>{1.25, 0.5});
+}
+
+TEST_CASE("trees over a sum of work are told how it is made up, and predict what it leaves", "[trees]") {
+  const std::vector<std::string>& terms = kernel_work_term_names();
+  std::vector<float> weights(terms.size(), 0);
+  weights[std::find(terms.begin(), terms.end(), "arithmetic_runs_once") - terms.begin()] = 0.5F;
+  weights.back() = 100;
+  const auto file_with = [&](const std::vector<float>& ns) {
+    std::vector<std::string> names = kernel_feature_names();
+    for (const std::string& name : work_feature_names(terms)) names.push_back(name);
+    options::TensorFile file = split_file(names, "share_of_constant", 0.5F, {0.25F, -0.5F},
+                                          {{"task", "fusion"}, {"predicts", "run time over work"}, {"base", "1"}});
+    file.tensors["work"] = tensor<float>("F32", ns);
+    return file;
+  };
+  const auto negate = [](int64_t n) {
+    return kernel_of({node("parameter", f32({n})), node("negate", f32({n}), {0})}, {"loop", "tile=8"});
+  };
+  const TestKernel small = negate(16), large = negate(4096);  // shares of the constant: 100 of 108 and of 2148 ns
+  const auto model = open_tree_model(file_with(weights), "file", kCpu);
+  CHECK(model->predicts_runtime());
+  CHECK(model->predict(small.view())[0] == Approx(108 * std::exp(0.5)));
+  CHECK(model->predict(large.view())[1] == Approx(2148 * std::exp(1.25)));
+  const std::vector<KernelView> both = {small.view(), large.view()};
+  const auto together = model->predict_all(both);
+  CHECK(together[0] == model->predict(small.view()));
+  CHECK(together[1] == model->predict(large.view()));
+
+  // Members with other weights of work, and such without, do not share their rows.
+  std::vector<float> twice = weights;
+  for (float& ns : twice) ns *= 2;
+  std::vector<std::unique_ptr<LearnedModel>> members;
+  members.push_back(open_tree_model(file_with(weights), "file", kCpu));
+  members.push_back(open_tree_model(file_with(twice), "file", kCpu));
+  members.push_back(open_tree_model(tree_file("run time", "fusion"), "file", kCpu));
+  const auto plain = open_tree_model(tree_file("run time", "fusion"), "file", kCpu);
+  const double ns = make_ensemble(std::move(members))->predict(small.view())[0];
+  CHECK(std::pow(ns, 3) == Approx(std::pow(108 * std::exp(0.5), 2) * 2 * plain->predict(small.view())[0]));
+
+  CHECK_THROWS_AS(open_tree_model(file_with({1, 2}), "file", kCpu), Error);
+  options::TensorFile without = file_with(weights);
+  without.tensors.erase("work");
+  CHECK_THROWS_AS(open_tree_model(without, "file", kCpu), Error);
 }
 
 TEST_CASE("trees predict for the machine that they are opened for", "[trees]") {

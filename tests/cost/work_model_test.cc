@@ -26,8 +26,8 @@ TEST_CASE("a run time is a sum of counts times nanoseconds, and the shares say h
   weights[place(terms, "code_loads")] = 0.5F;
   weights[place(terms, "flops")] = 0.25F;
   weights.back() = 100;
-  const WorkModel work(weights, features);
-  std::vector<float> row(features.size() - work_feature_names().size(), 0);
+  const WorkModel work(weights, terms, features);
+  std::vector<float> row(features.size() - work_feature_names(work_term_names()).size(), 0);
   row[place(features, "code_loads")] = static_cast<float>(std::log1p(1000));
   row[place(features, "flops")] = static_cast<float>(std::log1p(800));
   CHECK(work.append(/*analytical_ns=*/200, row) == Approx(500 + 200 + 100));
@@ -42,19 +42,31 @@ TEST_CASE("a run time is a sum of counts times nanoseconds, and the shares say h
 
 TEST_CASE("a kernel that does nothing takes a nanosecond", "[trees]") {
   const std::vector<std::string>& features = code_model_feature_names();
-  std::vector<float> row(features.size() - work_feature_names().size(), 0);
-  CHECK(WorkModel(std::vector<float>(work_term_names().size(), 0), features).append(2, row) == 1);
+  std::vector<float> row(features.size() - work_feature_names(work_term_names()).size(), 0);
+  CHECK(WorkModel(std::vector<float>(work_term_names().size(), 0), work_term_names(), features).append(2, row) == 1);
   CHECK(row[place(features, "work_over_analytical")] == Approx(std::log(0.5)));
+}
+
+TEST_CASE("shares follow the last of several rows", "[trees]") {
+  const std::vector<std::string> terms = {"loads", "constant"};
+  const WorkModel work({0.5F, 10}, terms, {"other", "loads"});
+  std::vector<float> rows = {1, 2, 3, 4, 5, static_cast<float>(std::log1p(60)), static_cast<float>(std::log1p(20))};
+  CHECK(work.append(40, rows, /*begin=*/5) == Approx(20));
+  REQUIRE(rows.size() == 7 + work_feature_names(terms).size());
+  CHECK(rows[7] == Approx(std::log(0.5)));
+  CHECK(rows[8] == Approx(0.5));
+  CHECK(rows[9] == Approx(0.5));
 }
 
 TEST_CASE("damaged weights of work are refused", "[trees]") {
   const std::vector<std::string>& features = code_model_feature_names();
   std::vector<float> weights(work_term_names().size(), 1);
-  CHECK_NOTHROW(WorkModel(weights, features));
+  CHECK_NOTHROW(WorkModel(weights, work_term_names(), features));
   weights[3] = -1;
-  CHECK_THROWS_AS(WorkModel(weights, features), Error);
+  CHECK_THROWS_AS(WorkModel(weights, work_term_names(), features), Error);
   weights[3] = NAN;
-  CHECK_THROWS_AS(WorkModel(weights, features), Error);
-  CHECK_THROWS_AS(WorkModel(std::vector<float>(3, 1), features), Error);
-  CHECK_THROWS_AS(WorkModel(std::vector<float>(work_term_names().size(), 1), {"flops"}), InternalError);
+  CHECK_THROWS_AS(WorkModel(weights, work_term_names(), features), Error);
+  CHECK_THROWS_AS(WorkModel(std::vector<float>(3, 1), work_term_names(), features), Error);
+  CHECK_THROWS_AS(WorkModel(std::vector<float>(work_term_names().size(), 1), work_term_names(), {"flops"}),
+                  InternalError);
 }

@@ -90,8 +90,6 @@ def packed_layouts() -> dict[str, bytes]:
 
 
 def trees() -> dict[str, bytes]:
-    metadata, tensors = opened("data/models/fusion/seed-0.safetensors")
-    metadata = {k: metadata[k] for k in ("format", "task", "predicts", "features", "feature_version", "base")}
     small = {
         "feature": ("I16", [3], struct.pack("<3h", 0, -1, -1)),
         "left": ("I32", [3], struct.pack("<3i", 1, 0, 0)),
@@ -100,7 +98,13 @@ def trees() -> dict[str, bytes]:
     }
     grown = {"feature": [0, 1, -1, -1, -1], "value": [3.5, 1, 0.1, -0.2, 2], "left": [1, 3, 0, 0, 0]}
     text = {"base": 0.1, "trees": [{"feature": [0, -1, -1], "value": [3.5, 0.1, -0.2], "left": [1, 0, 0]}, grown]}
-    return {"json": b"\0" + json.dumps(text).encode(), "tensors": b"\1" + safetensors(metadata, small)}
+    seeds = {"json": b"\0" + json.dumps(text).encode()}
+    for name, kind in (("tensors", "tile"), ("over-work", "fusion")):
+        metadata, tensors = opened(f"data/models/{kind}/seed-0.safetensors")
+        metadata = {k: metadata[k] for k in ("format", "task", "predicts", "features", "feature_version", "base")}
+        work = {k: tensors[k] for k in ("work",) if k in tensors}
+        seeds[name] = b"\1" + safetensors(metadata, small | work)
+    return seeds
 
 
 def model_files() -> dict[str, bytes]:

@@ -10,6 +10,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
+from train_kernels import over_work  # noqa: E402
 from work_model import counts_of, feature_names, fitted_weights, work_of  # noqa: E402
 
 
@@ -36,6 +37,22 @@ class WorkModelTest(unittest.TestCase):
         for weight, mean in (((1, 1), 160), ((1, 3), 4 / (1 / 100 + 3 / 400))):
             found = fitted_weights(np.ones((2, 1)), np.array([100.0, 400.0]), np.array(weight, float))
             self.assertAlmostEqual(found[0], mean, delta=0.01)
+
+    def test_trees_over_work_learn_what_the_sum_leaves(self):
+        random = np.random.default_rng(0)
+        features = np.log1p(10 ** random.uniform(2, 6, size=(100, 2))).astype(np.float32)
+        analytical = random.uniform(5, 9, size=100)
+        ns = 0.5 * np.expm1(features[:, 1].astype(float)) + 100
+        rows = (features, np.log(ns) - analytical, np.ones(100), analytical)
+        (wider, target, weight, same), weights = over_work(rows, ["flops", "bytes"], ["bytes", "constant"])
+        np.testing.assert_allclose(weights, [0.5, 100], rtol=1e-3)
+        np.testing.assert_allclose(target, 0, atol=1e-3)
+        np.testing.assert_array_equal(wider[:, :2], features)
+        np.testing.assert_allclose(wider[:, 2], np.log(ns) - analytical, atol=1e-3)
+        np.testing.assert_allclose(wider[:, 3:].sum(axis=1), 1, rtol=1e-5)
+        self.assertEqual(wider.dtype, np.float32)
+        self.assertIs(weight, rows[2])
+        self.assertIs(same, analytical)
 
     def test_the_shipped_trees_have_the_weights_and_their_features(self):
         lines = (ROOT / "src" / "cost" / "work_terms.def").read_text().splitlines()

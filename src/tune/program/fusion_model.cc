@@ -264,6 +264,12 @@ double FusionModel::known_ns(const std::string& fingerprint) const {
   return ns_of(known->second) + launch_ns_;
 }
 
+bool FusionModel::is_measured(const std::string& fingerprint) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = known_.find(fingerprint);
+  return known != known_.end() && known->second.measured_ns;
+}
+
 void FusionModel::tell(const std::string& fingerprint, double ns) {
   const std::lock_guard lock(mutex_);
   const auto known = known_.find(fingerprint);

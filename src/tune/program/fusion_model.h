@@ -35,6 +35,7 @@ class FusionModel {
   double program_ns(const Lowered& lowered);
   // The same of a kernel that was asked about before. Throws InternalError for another.
   double known_ns(const std::string& fingerprint) const;
+  bool is_measured(const std::string& fingerprint) const;
   // From now on every kernel that is not measured takes the prediction times a factor of its own, log-normal of this deviation, which the
   // seed determines: one draw of what its run time may be, as in Thompson sampling. 0: the prediction.
   void draw(uint64_t seed, double deviation);

@@ -125,7 +125,7 @@ class MeasuredSearch {
     return *best;
   }
 
-  // Kernels that run more or less often in one configuration than in the other and were not tried, by the time that they take.
+  // Kernels that run more or less often in one configuration than in the other and were neither measured nor tried, by the time that they take.
   std::vector<std::string> open_between(const Configuration& a, const Configuration& b) const {
     std::vector<std::pair<double, std::string>> open;
     const auto look = [&](const Configuration& in, const Configuration& other) {
@@ -133,8 +133,8 @@ class MeasuredSearch {
         const auto there = other.runs.find(fingerprint);
         const double difference = runs - (there == other.runs.end() ? 0 : there->second);
         const double ns = difference * model_.known_ns(fingerprint);
-        if (ns > kSmallShare * a.candidate.predicted_ns && !tried_.contains(fingerprint))
-          open.emplace_back(ns, fingerprint);
+        const bool open_here = !tried_.contains(fingerprint) && !model_.is_measured(fingerprint);
+        if (open_here && ns > kSmallShare * a.candidate.predicted_ns) open.emplace_back(ns, fingerprint);
       }
     };
     look(a, b);

@@ -83,6 +83,7 @@ FusionSearchOptions model_search_options(TuneState& state, const std::vector<Dim
 
 // ns of a kernel by itself with XLA's own options.
 std::optional<double> measured_alone(TuneState& state, const Kernel& kernel) {
+  state.say("kernel " + kernel.name + " of a fusion");
   const Measurement m = state.run.measurer.measure_kernel(kernel, kernel.default_value(), kKernelDuel);
   if (!m.ok()) return std::nullopt;
   return 0.5 * (m.baseline_ns + m.candidate_ns);

@@ -112,6 +112,12 @@ TEST_CASE("measured kernels turn a search over fusion away from what is predicte
   // 4 x 40 + 4 x 100, and the kernel that all share, whose prediction is corrected by what the others were off in the middle.
   CHECK(report.best[0].predicted_ns < report.start_ns);
   CHECK(report.start_ns - report.best[0].predicted_ns == Approx(4 * 60));
+
+  const size_t before = measured.size();
+  const auto again = search_measured_fusion(program.lanes(), {}, Program::edges(), told, options);
+  CHECK(even_edges_alone(again.best.at(0).decisions));
+  CHECK(again.measured == 0);  // the model was told before
+  CHECK(measured.size() == before);
 }
 
 TEST_CASE("a kernel that does not run by itself keeps its prediction", "[tune]") {
