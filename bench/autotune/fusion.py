@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Fusion autotuning as in Kaufman et al. 2021, section 7.3: annealing that measures every configuration, against
 annealing on a model's predictions followed by a shorter time of measuring; from XLA's own fusion and from a random one.
-A model's search is one of its predictions alone, or also measures kernels by themselves within the model's time.
 
 All other decisions are XLA's own. The speed-up is that of the final duels against default XLA, which is the result if
 nothing is faster: none is below 1. Each run is one row of a file; finished rows are not run again. Every run has a
@@ -31,8 +30,7 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
         *isa_words(options),
     ]
     if model_s:
-        model, _, kernels = row["by"].partition(":")
-        arguments += ["--fusion-model", model, "--fusion-budget", row["model"], "--fusion-kernels", kernels]
+        arguments += ["--fusion-model", row["by"], "--fusion-budget", row["model"]]
     else:
         arguments += ["--fusion-model", "none"]
     if program.weights:
@@ -55,8 +53,7 @@ def measure(row: dict, program: Program, options: argparse.Namespace) -> None:
 def mode_name(hardware: str, model: str, by: str) -> str:
     if not model:
         return f"hardware {hardware}"
-    name, _, kernels = by.partition(":")
-    words = ("" if name == "shipped" else f"{name} ") + "model" + (" and kernels" if kernels != "0" else "")
+    words = "model" if by == "shipped" else f"model {by}"
     return f"{words} {model} + hardware {hardware}"
 
 
@@ -109,10 +106,9 @@ def main() -> int:
     parser.add_argument("--model-time", default="120s", help="the model's own time (default 120s)")
     parser.add_argument(
         "--by",
-        default="shipped:1000,shipped:0,analytical:1000",
-        metavar="MODEL:KERNELS[,...]",
-        help="model of hone tune --fusion-model and kernels of --fusion-kernels (default shipped:1000, and as controls "
-        "shipped:0 and analytical:1000)",
+        default="shipped,analytical",
+        metavar="MODEL[,...]",
+        help="models of hone tune --fusion-model (default shipped, and as the control without learning analytical)",
     )
     parser.add_argument("--starts", default="default,random")
     parser.add_argument("--seeds", type=int, default=10, help="runs of each (default 10)")

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 OWN = frozenset(["budget", "db", "inputs", "json", "output", "quiet", "seed", "threads", "weights"])
 UNSUITED = frozenset(["help", "help_all", "kernels"])  # `kernels` writes no package
 _TUNE = """
-address allow_fast_math cache decide engine exact exhaustive force fresh fusion_budget fusion_chains fusion_kernels
-fusion_model fusion_only fusion_start fusion_workers layout_model layouts_measured max_isa memory_limit models
-no_adaption no_cache no_fusion no_in_place no_known no_operations no_packing no_prepare no_transfer operation_model pick
+address allow_fast_math cache decide engine exact exhaustive force fresh fusion_budget fusion_chains fusion_model
+fusion_only fusion_start fusion_workers layout_model layouts_measured max_isa memory_limit models no_adaption
+no_cache no_fusion no_in_place no_known no_operations no_packing no_prepare no_transfer operation_model pick
 precision strategy tile_model top_k verbose
 """
 _OPTIMIZE = """

@@ -39,7 +39,6 @@ nlohmann::json fusion_search_json(const tune::FusionSearchReport& r) {
           {"programs", r.programs},
           {"failed", r.failed},
           {"kernels", r.kernels},
-          {"measured", r.measured},
           {"seconds", r.seconds},
           {"model_s", r.model_s},
           {"per_minute", r.per_minute()},
@@ -175,16 +174,11 @@ void add_advanced_options(CLI::App& app, TuneCommand& command) {
   request::TuneRequest& r = command.request;
   begin_group(app, "Advanced");
   app.add_option("--fusion-budget", command.fusion_budget,
-                 "time of the fusion model's search, within --budget (default: six tenths of what is left by then, three where "
-                 "it measures no kernels)")
+                 "time of the fusion model's search, within --budget (default: three tenths of what is left by then)")
       ->type_name("DURATION");
   app.add_option("--fusion-chains", r.fusion_chains,
                  "random walks of the fusion model's search, one after the other on each worker (default 4)")
       ->check(above_zero());
-  app.add_option("--fusion-kernels", r.fusion_kernels,
-                 "kernels, at most, that the fusion model's search measures by themselves to correct the model; 0 for "
-                 "predictions alone (default 1000)")
-      ->check(within(0, 1000000));
   app.add_option("--fusion-workers", r.fusion_workers,
                  "workers, 1 to 64, that lower in parallel for the fusion model's search (default 1)")
       ->check(within(1, 64));

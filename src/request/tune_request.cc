@@ -156,7 +156,6 @@ void Tuning::open() {
   options_.fusion_plan.model = fusion_model_.get();
   options_.fusion_plan.budget_s = request_.fusion_budget_s;
   options_.fusion_plan.chains = request_.fusion_chains;
-  options_.fusion_plan.most_kernels = request_.fusion_kernels;
   options_.fusion_plan.random_start = request_.random_fusion_start;
   options_.fusion_plan.only = request_.fusion_only;
   if (fusion_model_) options_.fusion_plan.lanes = work_->fusion.emplace(request_, session).lanes();

@@ -31,7 +31,6 @@ struct TuneRequest {
   std::string fusion_model = "shipped";     // predicts run times of fusion configurations, named as above
   double fusion_budget_s = 0;               // of its search; 0 = a share of what is left
   int fusion_chains = 4, fusion_workers = 1;
-  int64_t fusion_kernels = 1000;  // that the search over fusion may measure
   bool random_fusion_start = false;
   SearchSetupOptions setup;
   bool force = false;             // replace an output that is not a package

@@ -1,19 +1,14 @@
 #include "tune/program/fusion_model.h"
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
 #include <limits>
-#include <numbers>
 #include <set>
 #include <thread>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "base/rng.h"
-#include "base/stats.h"
-#include "base/text.h"
 #include "cost/ensemble.h"
 #include "cost/kernel_ranker.h"
 #include "cost/run_time_model.h"
@@ -24,8 +19,6 @@
 namespace hone::tune {
 
 namespace {
-
-constexpr size_t kLeastFactors = 5;  // measured kernels that correct the predictions of others
 
 // Scores shared by all chains: configurations by their text, distinct programs by their fingerprint.
 class Scores {
@@ -217,12 +210,13 @@ FusionModel::FusionModel(std::unique_ptr<cost::LearnedModel> model, double launc
 double FusionModel::kernel_ns(const Kernel& kernel) {
   const std::lock_guard lock(mutex_);  // the model is not thread-safe
   const auto known = known_.find(kernel.fingerprint);
-  if (known != known_.end()) return ns_of(known->second);
+  if (known != known_.end()) return known->second;
   const double start = steady_s();
   const double ns = model_->predict(cost::EncodedOptions(kernel, {kernel.default_value()}).view()).at(0);
   spent_ns_ += static_cast<int64_t>(1e9 * seconds_since(start));
   ++kernels_;
-  return ns_of(known_.emplace(kernel.fingerprint, Known{ns, drawn(kernel.fingerprint)}).first->second);
+  known_.emplace(kernel.fingerprint, ns);
+  return ns;
 }
 
 double FusionModel::program_ns(const Lowered& lowered) {
@@ -236,53 +230,6 @@ double FusionModel::program_ns(const Lowered& lowered) {
     }
   }
   return ns;
-}
-
-double FusionModel::ns_of(const Known& known) const {
-  return known.measured_ns.value_or(factor_ * known.drawn * known.predicted_ns);
-}
-
-// Box and Muller 1958.
-double FusionModel::drawn(const std::string& fingerprint) const {
-  if (deviation_ == 0) return 1;
-  Rng rng(hash64(fingerprint) ^ draw_);
-  const double radius = std::sqrt(-2 * std::log(1 - rng.uniform()));
-  return std::exp(deviation_ * radius * std::cos(2 * std::numbers::pi * rng.uniform()));
-}
-
-void FusionModel::draw(uint64_t seed, double deviation) {
-  const std::lock_guard lock(mutex_);
-  draw_ = seed;
-  deviation_ = deviation;
-  for (auto& [fingerprint, known] : known_) known.drawn = drawn(fingerprint);
-}
-
-double FusionModel::known_ns(const std::string& fingerprint) const {
-  const std::lock_guard lock(mutex_);
-  const auto known = known_.find(fingerprint);
-  if (known == known_.end()) throw InternalError("a kernel that was never predicted");
-  return ns_of(known->second) + launch_ns_;
-}
-
-bool FusionModel::is_measured(const std::string& fingerprint) const {
-  const std::lock_guard lock(mutex_);
-  const auto known = known_.find(fingerprint);
-  return known != known_.end() && known->second.measured_ns;
-}
-
-void FusionModel::tell(const std::string& fingerprint, double ns) {
-  const std::lock_guard lock(mutex_);
-  const auto known = known_.find(fingerprint);
-  if (known == known_.end()) throw InternalError("a kernel that was never predicted");
-  known->second.measured_ns = ns;
-  correct();
-}
-
-void FusionModel::correct() {
-  std::vector<double> factors;
-  for (const auto& [fingerprint, known] : known_)
-    if (known.measured_ns && known.predicted_ns > 0) factors.push_back(*known.measured_ns / known.predicted_ns);
-  if (factors.size() >= kLeastFactors) factor_ = median(std::move(factors));
 }
 
 std::unique_ptr<FusionModel> shipped_run_times(const std::string& name, const std::string& models, int threads,

@@ -20,8 +20,7 @@ namespace hone::tune {
 // What is no kernel, as sorts and calls of libraries, and the call itself: a guess, in predictions of whole programs that are compared.
 inline constexpr double kOutsideKernelsNs = 1000;
 
-// Predicts run times of kernels and programs; each distinct kernel is predicted once. Of kernels that were measured the run time is that;
-// the others are corrected by what the measured ones were off in the middle. Thread-safe.
+// Predicts run times of kernels and programs; each distinct kernel is predicted once. Thread-safe.
 class FusionModel {
  public:
   // The model must predict run times (throws Error otherwise). `launch_ns` is the overhead of launching a kernel inside
@@ -33,14 +32,6 @@ class FusionModel {
   double kernel_ns(const Kernel& kernel);
   // ns; the sum over kernels, each as often as it runs. Infinite when one of them cannot be encoded.
   double program_ns(const Lowered& lowered);
-  // The same of a kernel that was asked about before. Throws InternalError for another.
-  double known_ns(const std::string& fingerprint) const;
-  bool is_measured(const std::string& fingerprint) const;
-  // From now on every kernel that is not measured takes the prediction times a factor of its own, log-normal of this deviation, which the
-  // seed determines: one draw of what its run time may be, as in Thompson sampling. 0: the prediction.
-  void draw(uint64_t seed, double deviation);
-  // A kernel that was asked about before takes so long.
-  void tell(const std::string& fingerprint, double ns);
   // Distinct kernels predicted so far, and the time it took.
   int64_t kernels() const { return kernels_; }
   double seconds() const { return 1e-9 * static_cast<double>(spent_ns_); }
@@ -48,20 +39,8 @@ class FusionModel {
  private:
   std::unique_ptr<cost::LearnedModel> model_;
   double launch_ns_;
-  struct Known {
-    double predicted_ns = 0;
-    double drawn = 1;  // factor
-    std::optional<double> measured_ns = {};
-  };
-  double ns_of(const Known& known) const;
-  double drawn(const std::string& fingerprint) const;
-  void correct();
-
-  mutable std::mutex mutex_;
-  std::map<std::string, Known> known_;  // by fingerprint
-  double factor_ = 1;                   // of predictions
-  uint64_t draw_ = 0;
-  double deviation_ = 0;
+  std::mutex mutex_;
+  std::map<std::string, double> known_;  // by fingerprint
   std::atomic<int64_t> kernels_ = 0, spent_ns_ = 0;
 };
 
@@ -115,7 +94,6 @@ struct FusionSearchReport {
   int64_t programs = 0;             // distinct lowered programs among them
   int64_t failed = 0;               // XLA or the encoding failed
   int64_t kernels = 0;              // distinct kernels predicted
-  int64_t measured = 0;             // of them (measured_fusion.h)
   double seconds = 0, model_s = 0;  // in all; in the model
   // Both lists in the order to measure them: alternating, since the second best is usually a neighbour of the best.
   std::vector<FusionCandidate> finalists() const;

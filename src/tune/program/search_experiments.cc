@@ -13,7 +13,6 @@
 #include "search/strategies.h"
 #include "tune/program/experiments.h"
 #include "tune/program/fusion_walk.h"
-#include "tune/program/measured_fusion.h"
 #include "tune/session/decision_list.h"
 
 namespace hone::tune {
@@ -24,11 +23,8 @@ constexpr double kAnnealTemperature = 0.02;  // most single edges lose 10 %: acc
 constexpr double kAnnealShare = 0.9;         // of the time of fusion, the rest for what it finds
 constexpr int kWalked = 3;                   // of a walk's best that are looked at again
 constexpr double kModelShare = 0.3;          // of the time of fusion, for fusion by the model alone
-constexpr double kMeasuredShare = 0.6;       // the same where kernels are measured besides
-constexpr double kModelMost = 0.9;           // of it where a longer time is asked for
-constexpr Duel kKernelDuel{
-    .min_rounds = 3, .max_rounds = 8, .budget_ms = 12, .precision = 0.05, .patience_ms = 10, .limit_s = 10};
-constexpr int kFusionDuels = 40;  // of the first go
+constexpr double kModelMost = 0.9;           // the same where a longer time is asked for
+constexpr int kFusionDuels = 40;             // of the first go
 constexpr int kLeastFusionDuels = 8;
 constexpr int kFusionRuns = 4;
 
@@ -68,8 +64,7 @@ FusionSearchOptions model_search_options(TuneState& state, const std::vector<Dim
                                          double budget_s) {
   const FusionPlan& plan = state.options.fusion_plan;
   FusionSearchOptions search;
-  const double share = plan.most_kernels > 0 ? kMeasuredShare : kModelShare;
-  search.budget_s = plan.budget_s > 0 ? std::min(plan.budget_s, kModelMost * budget_s) : share * budget_s;
+  search.budget_s = plan.budget_s > 0 ? std::min(plan.budget_s, kModelMost * budget_s) : kModelShare * budget_s;
   search.chains = plan.chains;
   search.start = start;
   if (!plan.random_start)
@@ -81,30 +76,19 @@ FusionSearchOptions model_search_options(TuneState& state, const std::vector<Dim
   return search;
 }
 
-// ns of a kernel by itself with XLA's own options.
-std::optional<double> measured_alone(TuneState& state, const Kernel& kernel) {
-  state.say("kernel " + kernel.name + " of a fusion");
-  const Measurement m = state.run.measurer.measure_kernel(kernel, kernel.default_value(), kKernelDuel);
-  if (!m.ok()) return std::nullopt;
-  return 0.5 * (m.baseline_ns + m.candidate_ns);
-}
-
 // The model searches, then the best of what it found is measured. Returns where measuring should go on.
 Decisions fuse_by_model(TuneState& state, const std::vector<Dimension>& edges, const Decisions& start,
                         double budget_s) {
   const FusionPlan& plan = state.options.fusion_plan;
   const Space space{edges};
-  MeasuredFusionOptions options{model_search_options(state, edges, start, budget_s), plan.most_kernels,
-                                [&state](const Kernel& kernel) { return measured_alone(state, kernel); }};
-  if (!(options.search.budget_s > 0)) return start;  // lowering took what was left
-  options.search.seed = state.rng();
+  FusionSearchOptions search = model_search_options(state, edges, start, budget_s);
+  if (!(search.budget_s > 0)) return start;  // lowering took what was left
+  search.seed = state.rng();
   state.run.result.fusion =
-      search_measured_fusion(plan.lanes, outside(without_kernels(state.best), space), edges, *plan.model, options);
+      search_fusion(plan.lanes, outside(without_kernels(state.best), space), edges, *plan.model, search);
   const FusionSearchReport& found = *state.run.result.fusion;
-  spdlog::info(
-      "fusion: {} configurations in {:.1f} s ({:.0f} a minute), {} distinct programs, {} kernels predicted, {} "
-      "measured",
-      found.configurations, found.seconds, found.per_minute(), found.programs, found.kernels, found.measured);
+  spdlog::info("fusion: {} configurations in {:.1f} s ({:.0f} a minute), {} distinct programs, {} kernels predicted",
+               found.configurations, found.seconds, found.per_minute(), found.programs, found.kernels);
   bool kept = false;
   for (const FusionCandidate& candidate : found.finalists())
     kept = state.try_step(fmt::format("fusion predicted {:.3f}x", found.own_ns / candidate.predicted_ns),

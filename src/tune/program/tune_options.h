@@ -19,16 +19,14 @@ class OperationRanker;
 namespace hone::tune {
 
 // How fusion is searched. Without a model: annealing over the edges of XLA's own fusion, by measurement. With a model:
-// annealing on predictions first, corrected by kernels that are measured; its best results are measured, and annealing by measurement
-// continues from there.
+// annealing on predictions first; its best results are measured, and annealing by measurement continues from there.
 struct FusionPlan {
   FusionModel* model = nullptr;
   std::vector<FusionLane> lanes;  // workers of the model's search
   double budget_s = 0;            // of the model's search; 0 = a share of the time left
   int chains = 4;
-  int64_t most_kernels = 1000;  // that are measured by themselves, so that the model is told; 0 = none
-  bool random_start = false;    // from a random configuration instead of XLA's own
-  bool only = false;            // decide nothing but fusion
+  bool random_start = false;  // from a random configuration instead of XLA's own
+  bool only = false;          // decide nothing but fusion
 };
 
 // A proposal of decisions that come before all others (outer_search.h).

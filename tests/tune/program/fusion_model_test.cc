@@ -254,7 +254,6 @@ TEST_CASE("the model's results are measured, and only faster ones are kept", "[t
   options.fusion_plan.model = &model;
   options.fusion_plan.lanes = {toy.lane()};
   options.fusion_plan.budget_s = 0.5;
-  options.fusion_plan.most_kernels = 0;  // predictions alone
   options.fusion_plan.only = true;
   const ProgramResult result = tune_program(measurer, options);
   REQUIRE(result.fusion.has_value());
@@ -314,6 +313,25 @@ TEST_CASE("fusion alone from a random start decides nothing else", "[tune]") {
   CHECK(measurer.program_calls[0].empty());                              // default XLA
   CHECK(measurer.program_calls[1].find("fusion") != std::string::npos);  // the random start
   for (const std::string& call : measurer.program_calls) CHECK(call.find("option") == std::string::npos);
+}
+
+TEST_CASE("annealing by measurement begins again while time is left", "[tune]") {
+  FakeMeasurer measurer;
+  measurer.each_s = 0.05;  // a sixth of what is allowed for a trial
+  measurer.left_s = 60;
+  measurer.lowering = [](auto&, bool want_fusion) {
+    Lowered l;
+    for (int i = 0; want_fusion && i < 24; ++i)
+      l.dimensions.push_back({DecisionKind::Fusion, "p" + std::to_string(i) + ">c", {"keep", "fuse"}, 0, 0});
+    return l;
+  };
+  measurer.speed = [](const Decisions& d) { return 1 - 0.001 * static_cast<double>(d.size()); };  // nothing gains
+  TuneOptions options;
+  options.budget_s = 60;
+  options.fusion_plan.only = true;
+  tune_program(measurer, options);
+  CHECK(measurer.left_s < 20);
+  CHECK(measurer.left_s > 0);
 }
 
 TEST_CASE("a fusion whose outputs differ on other inputs is refused when it is found, and the others stay", "[tune]") {
