@@ -99,11 +99,15 @@ def trees() -> dict[str, bytes]:
     grown = {"feature": [0, 1, -1, -1, -1], "value": [3.5, 1, 0.1, -0.2, 2], "left": [1, 3, 0, 0, 0]}
     text = {"base": 0.1, "trees": [{"feature": [0, -1, -1], "value": [3.5, 0.1, -0.2], "left": [1, 0, 0]}, grown]}
     seeds = {"json": b"\0" + json.dumps(text).encode()}
-    for name, kind in (("tensors", "tile"), ("over-work", "fusion")):
-        metadata, tensors = opened(f"data/models/{kind}/seed-0.safetensors")
-        metadata = {k: metadata[k] for k in ("format", "task", "predicts", "features", "feature_version", "base")}
-        work = {k: tensors[k] for k in ("work",) if k in tensors}
-        seeds[name] = b"\1" + safetensors(metadata, small | work)
+    metadata, _ = opened("data/models/fusion/seed-0.safetensors")
+    metadata = {k: metadata[k] for k in ("format", "task", "predicts", "features", "feature_version", "base")}
+    seeds["tensors"] = b"\1" + safetensors(metadata, small)
+    table = (ROOT / "src/cost/kernel_work_terms.def").read_text()
+    terms = [*re.findall(r"^TERM\((\w+)\)", table, re.MULTILINE), "constant"]
+    names = [*json.loads(metadata["features"]), "work_over_analytical", *(f"share_of_{term}" for term in terms)]
+    metadata |= {"predicts": "run time over work", "features": json.dumps(names)}
+    work = ("F32", [len(terms)], struct.pack(f"<{len(terms)}f", *[0.5] * len(terms)))
+    seeds["over-work"] = b"\1" + safetensors(metadata, small | {"work": work})
     return seeds
 
 
