@@ -168,9 +168,10 @@ void tune_fusion(TuneState& state, double budget_s) {
   }
   for (double before = left() + 1; left() > kLeastFusionDuels * state.duel_s() && left() < before;) {
     before = left();
+    const Decisions best = within(state.best, space);
     search_dimensions(state, *make_anneal({.start_temperature = kAnnealTemperature}), edges, start,
                       kAnnealShare * before);
-    start = within(state.best, space);  // the next walk is another, from the best of all
+    if (within(state.best, space) != best) start = within(state.best, space);  // the next walk begins there
   }
 }
 
