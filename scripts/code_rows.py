@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from train_kernels import balanced, host_of, kernels_of, names_of
-from work_model import counts_of, fitted_weights, work_of
+from work_model import counts_of, features_of, fitted_weights
 
 LEAST_CYCLES = 50  # of code that does more than to call a library
 STATIC = ("objects", "functions", "code_bytes", "instructions", "loops", "loop_depth")  # without numbers of runs
@@ -50,15 +50,14 @@ class CodeRows:
         parts = {"h": self.hlo, "c": self.code, "s": self.code[:, static], "x": self.ratio}
         parts["b"] = (self.before - self.analytical)[:, None]
         if "w" in which:
-            parts["w"] = np.concatenate([(self.work - self.analytical)[:, None], self.shares], axis=1)
+            parts["w"] = self.of_work
         return np.concatenate([parts[letter] for letter in which], axis=1)
 
     def base(self, relative):
         return self.work if relative == "work" else getattr(self, relative)
 
     def set_work(self, weights):
-        ns, self.shares = work_of(self.counts, weights)
-        self.work = np.log(ns)
+        self.work, self.of_work = features_of(self.counts, weights, self.analytical)
 
 
 def add_work(train, chosen, others=()):

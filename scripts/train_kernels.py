@@ -25,7 +25,7 @@ import numpy as np
 import xgboost
 from boosted_trees import flat, predicted, write_trees
 from dataset import parts_of
-from work_model import counts_of, feature_names, fitted_weights, work_of
+from work_model import counts_of, feature_names, features_of, fitted_weights
 
 SETTINGS = {
     "max_depth": 8,
@@ -112,10 +112,8 @@ def over_work(rows, names, terms):
     features, target, weight, analytical = rows
     counts = counts_of(features, names, terms)
     weights = fitted_weights(counts, np.exp(target + analytical), weight)
-    ns, shares = work_of(counts, weights)
-    above = np.log(ns) - analytical
-    wider = np.concatenate([features, above[:, None].astype(np.float32), shares], axis=1)
-    return (wider, target - above, weight, analytical), weights
+    log_ns, columns = features_of(counts, weights, analytical)
+    return (np.concatenate([features, columns], axis=1), target - (log_ns - analytical), weight, analytical), weights
 
 
 def balanced(weights):

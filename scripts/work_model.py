@@ -40,5 +40,12 @@ def work_of(counts, weights):
     return ns, (terms / ns[:, None]).astype(np.float32)
 
 
+def features_of(counts, weights, analytical):
+    """Logarithms of the sums in ns, and the columns of feature_names(), float32. analytical: logarithms of ns."""
+    ns, shares = work_of(counts, weights)
+    log_ns = np.log(ns)
+    return log_ns, np.concatenate([(log_ns - analytical)[:, None].astype(np.float32), shares], axis=1)
+
+
 def feature_names(terms):
     return ["work_over_analytical", *(f"share_of_{term}" for term in terms)]

@@ -166,13 +166,14 @@ void tune_fusion(TuneState& state, double budget_s) {
     if (!plan.lanes.empty() && start == within(state.best, space))
       return walk_by_model(state, edges, kAnnealShare * left());
   }
-  for (double before = left() + 1; left() > kLeastFusionDuels * state.duel_s() && left() < before;) {
+  double before = 0;
+  do {
     before = left();
     const Decisions best = within(state.best, space);
     search_dimensions(state, *make_anneal({.start_temperature = kAnnealTemperature}), edges, start,
                       kAnnealShare * before);
     if (within(state.best, space) != best) start = within(state.best, space);  // the next walk begins there
-  }
+  } while (left() > kLeastFusionDuels * state.duel_s() && left() < before);
 }
 
 }  // namespace hone::tune
