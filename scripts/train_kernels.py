@@ -25,7 +25,7 @@ import numpy as np
 import xgboost
 from boosted_trees import flat, predicted, write_trees
 from dataset import parts_of
-from work_model import counts_of, feature_names, features_of, fitted_weights
+from work_model import feature_names, over_work
 
 SETTINGS = {
     "max_depth": 8,
@@ -105,15 +105,6 @@ def training_part(folders, tool, parts, more=()):
     features, target, weight, analytical = map(list, zip(*found, strict=True))
     weight[: len(folders)] = balanced(weight[: len(folders)])
     return tuple(map(np.concatenate, (features, target, weight, analytical))), tasks.pop()
-
-
-def over_work(rows, names, terms):
-    """The rows of training_part(), their target over a sum of work, with its features; and the weights of work."""
-    features, target, weight, analytical = rows
-    counts = counts_of(features, names, terms)
-    weights = fitted_weights(counts, np.exp(target + analytical), weight)
-    log_ns, columns = features_of(counts, weights, analytical)
-    return (np.concatenate([features, columns], axis=1), target - (log_ns - analytical), weight, analytical), weights
 
 
 def balanced(weights):

@@ -47,5 +47,17 @@ def features_of(counts, weights, analytical):
     return log_ns, np.concatenate([(log_ns - analytical)[:, None].astype(np.float32), shares], axis=1)
 
 
+def over_work(rows, names, terms):
+    """Rows with their target over a sum of work and its features, and the weights of work.
+
+    rows: features, targets, weights and logarithms of analytical ns, as of training_part() in train_kernels.py.
+    """
+    features, target, weight, analytical = rows
+    counts = counts_of(features, names, terms)
+    weights = fitted_weights(counts, np.exp(target + analytical), weight)
+    log_ns, columns = features_of(counts, weights, analytical)
+    return (np.concatenate([features, columns], axis=1), target - (log_ns - analytical), weight, analytical), weights
+
+
 def feature_names(terms):
     return ["work_over_analytical", *(f"share_of_{term}" for term in terms)]

@@ -10,8 +10,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
-from train_kernels import over_work  # noqa: E402
-from work_model import counts_of, feature_names, fitted_weights, work_of  # noqa: E402
+from work_model import counts_of, feature_names, fitted_weights, over_work, work_of  # noqa: E402
 
 
 class WorkModelTest(unittest.TestCase):
