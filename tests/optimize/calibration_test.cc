@@ -72,6 +72,17 @@ TEST_CASE("kernels of equal margin are accepted or refused together", "[tune]") 
   CHECK_FALSE(tune::acceptance_threshold(kernels).accepts(1));
 }
 
+TEST_CASE("what mostly gains a little and sometimes loses much is never chosen", "[tune]") {
+  const auto with_losses = [](double loss) {
+    std::vector<tune::RankedGain> kernels;
+    for (int i = 0; i < 40; ++i) kernels.push_back({std::to_string(i), i / 10.0, i % 14 == 13 ? -loss : 0.02});
+    return tune::acceptance_threshold(kernels);
+  };
+  CHECK(with_losses(0.01).accepts(2));
+  CHECK(with_losses(0.01).low == Approx(0.02));
+  CHECK_FALSE(with_losses(1).accepts_any());
+}
+
 TEST_CASE("of several accepted transitions the surest is chosen", "[tune]") {
   tune::Calibration gains = gains_from_one();
   gains.by_transition["loop to loop"] = {.from = 0, .gain = 0.3, .low = 0.01, .kernels = 20, .programs = 9, .seen = 80};

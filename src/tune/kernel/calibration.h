@@ -50,7 +50,7 @@ struct AcceptanceThreshold {
   int seen = 0;                                           // kernels in all
 
   double error() const { return gain - low; }  // above `gain` a choice is likely to be slower
-  bool accepts(double margin) const { return margin >= from && gain > error(); }
+  bool accepts(double margin) const { return margin >= from && gain > 0 && gain > error(); }
   bool accepts_any() const { return accepts(from); }
 
   static constexpr int kKernels = 16, kPrograms = 5;  // that a threshold needs, at least
@@ -58,7 +58,7 @@ struct AcceptanceThreshold {
 // The share of choices that may be below `low`: of choices that nothing checks, and of those that a duel of the program follows
 // (optimize/optimize.h), where a wrong one costs time alone.
 inline constexpr double kUnchecked = 0.1, kBeforeDuel = 0.2;
-// The least margin from which, and from every larger one, the expected gain is larger than the error.
+// The least margin from which, and from every larger one, choices gain in the mean, and by more than the error.
 AcceptanceThreshold acceptance_threshold(std::vector<RankedGain> kernels, double below = kUnchecked);
 using Thresholds = std::map<std::string, AcceptanceThreshold>;  // by transition
 Thresholds acceptance_thresholds(std::map<std::string, std::vector<RankedGain>> by_transition,
