@@ -8,15 +8,16 @@ The programs of the folder are divided into --folds parts. Rankers of configurat
 hand features, TGraph) learn from the layouts of the other parts. Predicted run times after lowering are by trees of
 kernels that learn from --kernels, folders of `hone collect export`: of the training programs of data/splits/random.txt
 less the models of the part, at any batch size, and of drawn programs. They learn from run times of kernels, never from
-layouts of whole programs. --unseen is a folder of layouts of programs that nothing learns from, a table of its own.
-
---again is the database of a second collection: a table of the layouts that both measured, with the second as a ranker.
+layouts of whole programs; each --way is a row of other trees. --unseen is a folder of layouts of programs that nothing
+learns from, a table of its own. --again is the database of a second collection: a table of the layouts that both
+measured, with the second as a ranker.
 
 Tau, intervals and slowdowns as in table.py. What was trained is kept in --work.
 """
 
 import argparse
 import json
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -60,11 +61,11 @@ class Kernels:
         file.write_text("".join(lines))
         return file
 
-    def trained(self, label, folders, fold, seed):
+    def trained(self, label, words, fold, seed):
         folder = self.options.work / f"{label}-{fold}-{seed}"
         if not folder.exists():
             with tempfile.TemporaryDirectory(dir=self.options.work) as scratch:
-                command = [sys.executable, ROOT / "scripts" / "train_kernels.py", *folders, "--split", self.split(fold)]
+                command = [sys.executable, ROOT / "scripts" / "train_kernels.py", *words, "--split", self.split(fold)]
                 weights = Path(scratch, f"seed-{seed}.safetensors")
                 command += ["--seed", seed, "--tool", self.options.rows_tool, "--out", weights]
                 subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL)
@@ -72,12 +73,12 @@ class Kernels:
                 weights.rename(folder / weights.name)
         return folder
 
-    def scores(self, label, folders, fold, seed, graph, programs, data):
+    def scores(self, label, words, fold, seed, graph, programs, data):
         """Predicted run times of a graph's layouts; None where one of them cannot be lowered."""
         file = self.options.work / f"{label}-{fold}-{seed}-{graph.name}.jsonl"
         if not file.exists():
             program = next(programs.glob(f"{graph.name}.mlir*"))
-            model = self.trained(label, folders, fold, seed)
+            model = self.trained(label, words, fold, seed)
             command = [self.options.tool, program, data / f"{graph.name}.npz", self.options.machine, model]
             done = subprocess.run(list(map(str, command)), check=True, stdout=subprocess.PIPE, text=True)
             file.write_text(done.stdout)
@@ -107,9 +108,10 @@ def judged(options, graphs, data, programs, learn, kernels):
         of_fold = [graph for graph in graphs if learn(graph)[0] == fold]
         learnt = table.trivial(of_fold, learn(of_fold[0])[1], options.seeds)
         paths = [data / f"{graph.name}.npz" for graph in of_fold]
-        weights = [network(options, kernels.folds, fold, seed) for seed in options.seeds]
-        places = [table.ranks_by_hone(options, paths, each) for each in weights]
-        learnt["tgraph-code"] = [[each[graph.name] for graph in of_fold] for each in places]
+        if not options.no_network:
+            weights = [network(options, kernels.folds, fold, seed) for seed in options.seeds]
+            places = [table.ranks_by_hone(options, paths, each) for each in weights]
+            learnt["tgraph-code"] = [[each[graph.name] for graph in of_fold] for each in places]
         for label, scores in learnt.items():
             for graph, each in zip(of_fold, zip(*scores, strict=True), strict=True):
                 found.setdefault(label, {})[graph.name] = each
@@ -117,13 +119,13 @@ def judged(options, graphs, data, programs, learn, kernels):
         seeds = len(next(iter(scores.values())))
         rows.add(label, [[scores[graph.name][seed] for graph in graphs] for seed in range(seeds)])
     progress = Progress(len(options.ways) * len(graphs) * len(options.seeds))
-    for label, folders in options.ways.items():
+    for label, words in options.ways.items():
         scores = []
         for seed in options.seeds:
             scores.append([])
             for graph in graphs:
                 progress.starting(f"{graph.name}, {label}, seed {seed}")
-                scores[-1].append(kernels.scores(label, folders, learn(graph)[0], seed, graph, programs, data))
+                scores[-1].append(kernels.scores(label, words, learn(graph)[0], seed, graph, programs, data))
                 progress.finished("done")
         rows.add(f"run times predicted after lowering, {label}", scores)
     return rows
@@ -140,6 +142,10 @@ def main():
     parser.add_argument(
         "--drawn-kernels", type=Path, nargs="*", default=[], help="of drawn programs, a row of their own"
     )
+    parser.add_argument(
+        "--way", action="append", default=[], metavar="NAME=WORDS", help="trees by these words of train_kernels.py"
+    )
+    parser.add_argument("--no-network", action="store_true", help="leave TGraph out")
     parser.add_argument("--drawn", type=Path, nargs="*", default=[], help="splits that name the drawn programs")
     parser.add_argument("--machine", type=Path, required=True)
     parser.add_argument("--database", type=Path, help="the measurements behind the files, with their intervals")
@@ -162,6 +168,7 @@ def main():
     options.ways = {"kernels of models": options.kernels}
     if options.drawn_kernels:
         options.ways["and of drawn programs"] = [*options.kernels, *options.drawn_kernels]
+    options.ways |= {name: shlex.split(words) for name, words in (way.split("=", 1) for way in options.way)}
     graphs = graphs_of(options.data)
     folds = folds_of([graph.name for graph in graphs], options.folds)
     kernels = Kernels(options, folds)
