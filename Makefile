@@ -10,7 +10,7 @@ CPP = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*
 # Set-up is several targets, and one at a time writes .venv.
 .NOTPARALLEL:
 
-.PHONY: work-models labels tables-watched form-gains varied-kernels varied-model cross-layout cross-layout-many fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout tables-pass-order operation-model operation-rows order-policy go-policy go-moves setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz sanitize build train-tools demo test wheel bench corpus examples reference lint tidy format clean
+.PHONY: models labels tables-watched form-gains varied-kernels varied-model cross-layout cross-layout-many fixed-orders one-walk-policy known kernel-code code-model cold-model machine-kernels tables-perf-model tables-code-model tables-layout tables-pass-order operation-model operation-rows order-policy go-policy go-moves setup setup-bench setup-examples setup-models setup-test setup-train setup-gym setup-wheel setup-dev setup-fuzz fuzz sanitize build train-tools demo test wheel bench corpus examples reference lint tidy format clean
 
 setup:
 	@scripts/setup.sh
@@ -111,31 +111,27 @@ dataset: build
 # Trains the shipped trees of kernels again, ensembles of three seeds each, and measures the gains of choices by those for
 # compile-time mode (hone optimize) on each class of machines: minutes on one idle core.
 SPLIT = --split data/splits/random.txt
-models: setup-bench dataset
+OTHER_FORMS = --more $(BUILD)/data/layout-kernels/amd* $(BUILD)/data/form-kernels/*
+RUN_TIMES = $(BUILD)/data/labels/* --work $(OTHER_FORMS)
+models: setup-bench labels varied-kernels
 	cmake --build $(BUILD) --target bench_kernel_rows
-	for kind in tile fusion; do for seed in 0 1 2; do \
-	  $(PYTHON) scripts/train_kernels.py $(BUILD)/data/$$kind/* $(SPLIT) --seed $$seed --tool $(BUILD)/bench_kernel_rows \
-	    --out data/models/$$kind/seed-$$seed.safetensors || exit 1; done; done
+	for seed in 0 1 2; do \
+	  $(PYTHON) scripts/train_kernels.py $(BUILD)/data/tile/* $(SPLIT) --seed $$seed --tool $(BUILD)/bench_kernel_rows \
+	    --out data/models/tile/seed-$$seed.safetensors && \
+	  $(PYTHON) scripts/train_kernels.py $(RUN_TIMES) $(SPLIT) --seed $$seed --tool $(BUILD)/bench_kernel_rows \
+	    --out data/models/fusion/seed-$$seed.safetensors || exit 1; done
 	$(BUILD)/hone optimize $$(printf -- '--calibrate %s ' $(BUILD)/data/tile/*) $(SPLIT) -o data/models/tile-gains.json --force
 
 # Measures again from which predicted margin on forms of operations are taken (hone optimize): the changes that are shipped, with margins by
 # trees that have not seen the program. Trees that are trained already are taken from build/forms.
-form-gains: setup-models setup-bench dataset
+form-gains: setup-models setup-bench labels varied-kernels
 	cmake --build $(BUILD) --target bench_kernel_rows bench_variants
 	$(PYTHON) bench/autotune/form_programs.py $(BUILD)/data/forms
-	$(PYTHON) scripts/calibrate_forms.py data/form-changes.jsonl.xz $(BUILD)/data/fusion/* $(SPLIT) --programs data/programs.json \
+	$(PYTHON) scripts/calibrate_forms.py data/form-changes.jsonl.xz $(BUILD)/data/labels/* $(OTHER_FORMS) $(SPLIT) --programs data/programs.json \
 	  --programs $(BUILD)/data/forms/programs.json --machine "AMD avx512, one thread=$(BUILD)/data/fusion/amd-epyc-2-cores" \
 	  --machine "AMD avx2 of avx512, one thread=$(BUILD)/data/fusion/amd-epyc-2-cores-at-most-avx2" \
 	  --machine "Intel avx2, one thread=data/machines/intel-avx2" --tool $(BUILD)/bench_variants --rows-tool $(BUILD)/bench_kernel_rows \
 	  --hone $(BUILD)/hone --models data/models --work $(BUILD)/forms --out data/models/form-gains.json
-
-# Trees of run times over a sum of work, for hone predict --model-file: minutes. They do not ship, since the thresholds of form-gains belong to those
-# that do.
-work-models: setup-bench labels varied-kernels
-	cmake --build $(BUILD) --target bench_kernel_rows
-	for seed in 0 1 2; do \
-	  $(PYTHON) scripts/train_kernels.py $(BUILD)/data/labels/* --work --more $(BUILD)/data/layout-kernels/amd* $(BUILD)/data/form-kernels/* \
-	    $(SPLIT) --seed $$seed --tool $(BUILD)/bench_kernel_rows --out $(BUILD)/models/work/seed-$$seed.safetensors || exit 1; done
 
 # Run times of kernels of other layouts and forms, for the trees that predict them.
 VARIED = $(BUILD)/data/fusion/* $(BUILD)/data/layout-kernels/amd* $(BUILD)/data/form-kernels/* $(BUILD)/data/layout-kernels/intel*

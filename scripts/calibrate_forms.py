@@ -6,8 +6,8 @@
         --out data/models/form-gains.json
 
 The rows are measured changes of one program each (`bench_variants measure`). Their margins must come from a model that
-has not seen the program: trees are trained without a fifth of the training programs (all batch sizes of a model
-together), FOLDS times, with the settings of scripts/train_kernels.py, and each predicts the programs it did not see;
+has not seen the program: trees over a sum of work (scripts/train_kernels.py --work) are trained without a fifth of the
+training programs (all batch sizes of a model together), FOLDS times, and each predicts the programs it did not see;
 those of the validation part and drawn ones, which none has seen, are predicted by the first. Test programs are refused.
 """
 
@@ -47,7 +47,8 @@ def train_folds(arguments: argparse.Namespace, parts: dict[str, str]) -> list[Pa
         split = arguments.work / f"fold-{fold}.txt"
         left = {p: part for p, part in parts.items() if part != "train" or fold_of(p) != fold}
         split.write_text("".join(f"{part}\t{program}\n" for program, part in left.items()))
-        command = [sys.executable, TREES, *arguments.datasets, "--split", split, "--seed", "0"]
+        command = [sys.executable, TREES, *arguments.datasets, "--work", "--more", *arguments.more]
+        command += ["--split", split, "--seed", "0"]
         subprocess.run([*command, "--tool", arguments.rows_tool, "--out", weights], check=True)
     return folders
 
@@ -88,6 +89,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", type=Path, help="measured rows of bench_variants (.jsonl, .jsonl.xz)")
     parser.add_argument("datasets", nargs="+", help="folders of hone collect export --kind fusion")
+    parser.add_argument("--more", nargs="*", default=[], metavar="FOLDER", help="data sets that are not balanced")
     parser.add_argument("--split", type=Path, required=True)
     parser.add_argument("--programs", type=Path, action="append", required=True, help="manifest of programs")
     parser.add_argument(

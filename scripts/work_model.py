@@ -9,6 +9,7 @@ import numpy as np
 import scipy.optimize
 
 ROUNDS = 8  # of least squares, each with the weights that the one before says
+MOST_OVER_ANALYTICAL = 20  # kMostOverAnalytical of src/cost/work_model.h
 LEAST_SHARE = 0.05  # of the measured time: a kernel that is predicted at less does not count more
 
 
@@ -40,10 +41,13 @@ def work_of(counts, weights):
     return ns, (terms / ns[:, None]).astype(np.float32)
 
 
-def features_of(counts, weights, analytical):
-    """Logarithms of the sums in ns, and the columns of feature_names(), float32. analytical: logarithms of ns."""
+def features_of(counts, weights, analytical, most_ratio=np.inf):
+    """Logarithms of the sums in ns, and the columns of feature_names(), float32. analytical: logarithms of ns.
+
+    most_ratio: the most that a sum counts as over the analytical estimate.
+    """
     ns, shares = work_of(counts, weights)
-    log_ns = np.log(ns)
+    log_ns = np.minimum(np.log(ns), np.maximum(0, analytical + np.log(most_ratio)))
     return log_ns, np.concatenate([(log_ns - analytical)[:, None].astype(np.float32), shares], axis=1)
 
 
@@ -55,7 +59,7 @@ def over_work(rows, names, terms):
     features, target, weight, analytical = rows
     counts = counts_of(features, names, terms)
     weights = fitted_weights(counts, np.exp(target + analytical), weight)
-    log_ns, columns = features_of(counts, weights, analytical)
+    log_ns, columns = features_of(counts, weights, analytical, MOST_OVER_ANALYTICAL)
     return (np.concatenate([features, columns], axis=1), target - (log_ns - analytical), weight, analytical), weights
 
 

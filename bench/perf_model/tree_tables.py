@@ -39,7 +39,7 @@ class Bench:
         }
 
     def over_work(self, datasets):
-        """Options of scripts/train_kernels.py, as make work-models has them."""
+        """Options of scripts/train_kernels.py, as make models has them."""
         hosts = {dataset.name for dataset in datasets}
         more = [path for pattern in MORE for path in sorted(self.options.data.glob(pattern)) if path.name in hosts]
         return ["--work", "--more", *more]

@@ -59,7 +59,8 @@ std::unique_ptr<LearnedModel> model_of(const options::TensorFile& file, const fe
   if ((task != "tile" && task != "fusion") || (!run_time && predicts != kRatio))
     throw Error("trees that predict " + predicts + " of " + task + " are not known");
   std::optional<WorkModel> work;
-  if (over_work) work.emplace(floats_of(file, "work"), kernel_work_term_names(), kernel_feature_names());
+  if (over_work)
+    work.emplace(floats_of(file, "work"), kernel_work_term_names(), kernel_feature_names(), kMostOverAnalytical);
   return std::make_unique<TreeModel>(std::move(trees), task, run_time, cpu, std::move(work));
 }
 

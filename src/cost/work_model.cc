@@ -33,8 +33,8 @@ std::vector<std::string> work_feature_names(const std::vector<std::string>& term
 }
 
 WorkModel::WorkModel(std::vector<float> weights, const std::vector<std::string>& terms,
-                     const std::vector<std::string>& features)
-    : weights_(std::move(weights)) {
+                     const std::vector<std::string>& features, double most_ratio)
+    : weights_(std::move(weights)), most_ratio_(most_ratio) {
   const auto sound = [](float weight) { return std::isfinite(weight) && weight >= 0; };
   if (weights_.size() != terms.size() || !std::all_of(weights_.begin(), weights_.end(), sound))
     throw Error("the weights of a kernel's work are damaged");
@@ -53,9 +53,10 @@ double WorkModel::append(double analytical_ns, std::vector<float>& rows, size_t 
     sum += ns[t];
   }
   sum = std::max(1.0, sum);
-  rows.push_back(static_cast<float>(std::log(sum / analytical_ns)));
+  const double within = std::min(sum, std::max(1.0, analytical_ns * most_ratio_));
+  rows.push_back(static_cast<float>(std::log(within / analytical_ns)));
   for (const double of_term : ns) rows.push_back(static_cast<float>(of_term / sum));
-  return sum;
+  return within;
 }
 
 }  // namespace hone::cost

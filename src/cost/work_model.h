@@ -4,6 +4,7 @@
 // run times predict what is left, and are told what share of the sum each term has, which logarithms of counts do not show.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,15 +14,18 @@ namespace hone::cost {
 // The last is the constant of each kernel.
 const std::vector<std::string>& work_term_names();         // of compiled kernels
 const std::vector<std::string>& kernel_work_term_names();  // of their HLO
+// Of sums over HLO, most_ratio: fewer than one training kernel in a thousand is beyond, and a sum that is, is not believed.
+inline constexpr double kMostOverAnalytical = 20;
 // What append() adds: "work_over_analytical" and "share_of_TERM" for each term.
 std::vector<std::string> work_feature_names(const std::vector<std::string>& terms);
 
 class WorkModel {
  public:
   // `weights`: ns, in the order of the terms. `features`: the names of the rows' columns, all terms but the constant among them. Throws
-  // Error for another number of weights and for such that are negative or no numbers.
-  WorkModel(std::vector<float> weights, const std::vector<std::string>& terms,
-            const std::vector<std::string>& features);
+  // Error for another number of weights and for such that are negative or no numbers. `most_ratio`: the sum counts as at most so many times
+  // the analytical estimate.
+  WorkModel(std::vector<float> weights, const std::vector<std::string>& terms, const std::vector<std::string>& features,
+            double most_ratio = std::numeric_limits<double>::infinity());
 
   // Appends the logarithm of the sum over `analytical_ns` and the share of each term to the last row of `rows`, which begins at `begin`.
   // Returns the sum, ns, at least 1.
@@ -32,6 +36,7 @@ class WorkModel {
  private:
   std::vector<float> weights_;
   std::vector<size_t> columns_;  // of the terms but for the last
+  double most_ratio_;
 };
 
 }  // namespace hone::cost

@@ -47,6 +47,17 @@ TEST_CASE("a kernel that does nothing takes a nanosecond", "[trees]") {
   CHECK(row[place(features, "work_over_analytical")] == Approx(std::log(0.5)));
 }
 
+TEST_CASE("a sum that no training kernel has counts as the largest that is believed", "[trees]") {
+  const std::vector<std::string> terms = {"loads", "constant"};
+  const WorkModel work({0.5F, 10}, terms, {"loads"}, /*most_ratio=*/20);
+  std::vector<float> row = {static_cast<float>(std::log1p(1e6))};
+  CHECK(work.append(/*analytical_ns=*/40, row) == Approx(800));
+  CHECK(row[1] == Approx(std::log(20.0)));
+  CHECK(row[2] == Approx(1).margin(1e-4));  // what it is made of stays
+  row = {static_cast<float>(std::log1p(1000))};
+  CHECK(work.append(/*analytical_ns=*/40, row) == Approx(510));
+}
+
 TEST_CASE("shares follow the last of several rows", "[trees]") {
   const std::vector<std::string> terms = {"loads", "constant"};
   const WorkModel work({0.5F, 10}, terms, {"other", "loads"});

@@ -10,7 +10,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
-from work_model import counts_of, feature_names, fitted_weights, over_work, work_of  # noqa: E402
+from work_model import counts_of, feature_names, features_of, fitted_weights, over_work, work_of  # noqa: E402
 
 
 class WorkModelTest(unittest.TestCase):
@@ -40,8 +40,8 @@ class WorkModelTest(unittest.TestCase):
     def test_trees_over_work_learn_what_the_sum_leaves(self):
         random = np.random.default_rng(0)
         features = np.log1p(10 ** random.uniform(2, 6, size=(100, 2))).astype(np.float32)
-        analytical = random.uniform(5, 9, size=100)
         ns = 0.5 * np.expm1(features[:, 1].astype(float)) + 100
+        analytical = np.log(ns) + random.uniform(-2, 2, size=100)
         rows = (features, np.log(ns) - analytical, np.ones(100), analytical)
         (wider, target, weight, same), weights = over_work(rows, ["flops", "bytes"], ["bytes", "constant"])
         np.testing.assert_allclose(weights, [0.5, 100], rtol=1e-3)
@@ -52,6 +52,13 @@ class WorkModelTest(unittest.TestCase):
         self.assertEqual(wider.dtype, np.float32)
         self.assertIs(weight, rows[2])
         self.assertIs(same, analytical)
+
+    def test_a_sum_far_over_the_estimate_is_not_believed(self):
+        counts, analytical = np.array([[1e6, 1], [1000, 1]]), np.log([40.0, 40.0])
+        log_ns, columns = features_of(counts, np.array([0.5, 10], np.float32), analytical, most_ratio=20)
+        np.testing.assert_allclose(np.exp(log_ns), [800, 510])
+        np.testing.assert_allclose(columns[:, 0], np.log([20, 510 / 40]), rtol=1e-6)
+        np.testing.assert_allclose(columns[:, 1:].sum(axis=1), 1, rtol=1e-6)
 
     def test_the_shipped_trees_have_the_weights_and_their_features(self):
         lines = (ROOT / "src" / "cost" / "work_terms.def").read_text().splitlines()
