@@ -120,10 +120,12 @@ bool TuneState::try_step(const std::string& what, const Decisions& candidate) {
   return true;
 }
 
-Measurement TuneState::on_other_inputs(const Decisions& candidate, const Measurement& measured) const {
-  if (!measured.ok() || measured.baseline_ns >= kQuickRunNs) return measured;
+Measurement TuneState::on_other_inputs(const Decisions& candidate, const Measurement& measured) {
+  if (!measured.ok() || measured.baseline_ns >= kQuickRunNs || alike_.contains(to_text(candidate))) return measured;
   Measurement others = verify_on_other_inputs(run.measurer, candidate, measured);
-  return others.ok() ? measured : others;
+  if (!others.ok()) return others;
+  alike_.insert(to_text(candidate));
+  return measured;
 }
 
 bool TuneState::adopt_group(const Group& group) {

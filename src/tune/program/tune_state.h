@@ -57,7 +57,8 @@ struct TuneState {
   bool try_step(const std::string& what, const Decisions& candidate);
   // What was measured of a candidate, or how its outputs differ on other inputs (verify_on_other_inputs), so that it is told from the rest
   // here: the confirmation could only give up all that came with it. Of programs that run for long the confirmation alone sees it.
-  Measurement on_other_inputs(const Decisions& candidate, const Measurement& measured) const;
+  // A candidate whose outputs are alike is compared once.
+  Measurement on_other_inputs(const Decisions& candidate, const Measurement& measured);
   // Tries the best with all decisions of the group. If that fails, its halves are added to `parts`.
   bool adopt_group(const Group& group);
   // The same of options that won on kernels. With two and more, those that are slower in the program are left out.
@@ -158,6 +159,7 @@ struct TuneState {
   std::map<DecisionKind, int> dimensions_of_;  // of each kind
   std::set<std::string> tried_;                // pairs of best and candidate
   std::set<std::string> refused_;              // winners that made the program no faster
+  std::set<std::string> alike_;                // candidates that on_other_inputs() has compared
   std::map<std::string, std::string> begun_;   // experiments, and the best when they were last begun
 };
 

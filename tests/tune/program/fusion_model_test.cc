@@ -351,7 +351,9 @@ TEST_CASE("a fusion whose outputs differ on other inputs is refused when it is f
     return l;
   };
   measurer.speed = [&](const Decisions& d) { return (has(d, wrong) ? 2 : 1) * (has(d, right) ? 1.2 : 0.98); };
+  std::map<std::string, int> compared;  // by the search, not by the confirmation
   measurer.on_inputs = [&](const Decisions& d, InputKind inputs) {
+    if (!measurer.confirming && inputs == InputKind::Large) ++compared[to_text(d)];
     return has(d, wrong) && inputs == InputKind::Special ? Outcome::Mismatch : Outcome::Ok;
   };
   TuneOptions options;
@@ -364,6 +366,8 @@ TEST_CASE("a fusion whose outputs differ on other inputs is refused when it is f
   const auto refused = std::find_if(result.steps.begin(), result.steps.end(),
                                     [](const Step& s) { return s.measurement.outcome == Outcome::Mismatch; });
   CHECK(refused != result.steps.end());
+  CHECK_FALSE(compared.empty());
+  for (const auto& [candidate, times] : compared) CHECK(times == 1);
 }
 
 TEST_CASE("the analytical model scores fusions of a real program", "[tune]") {
