@@ -248,7 +248,8 @@ tables-layout: setup-bench train-tools dataset
 	  $(BUILD)/hone tpugraphs import $(TPU_TILES) $(TPU_FILES)/tile/xla/train/*.npz -o $(BUILD)/data/tpu-tiles -q >&2 && \
 	  $(TABLE) tiles $(BUILD)/data/tpu-tiles --name "the public files"; } >>$(BUILD)/bench/layouts.md; fi
 
-# The kernels that a machine measures of itself (hone collect machine).
+# The kernels that a machine measures of itself (hone collect machine), chosen by the trees that ship. Those of data/machine-kernels.db are of
+# earlier trees, and as good (docs/results/cost-model.md).
 machine-kernels: setup-bench dataset
 	cmake --build $(BUILD) --target bench_kernel_rows
 	$(PYTHON) scripts/machine_kernels.py $(BUILD)/data/fusion/* --database $(BUILD)/data/kernels.db $(SPLIT) \

@@ -60,7 +60,7 @@ def predicted(flat_trees, features):
 
 
 def read_trees(path: Path):
-    """What write_trees() wrote, as flat() returns it."""
+    """What write_trees() wrote, as flat() returns it, and "work": the weights of a sum of work, None without."""
     content = path.read_bytes()
     (size,) = struct.unpack("<Q", content[:8])
     header = json.loads(content[8 : 8 + size])
@@ -75,7 +75,7 @@ def read_trees(path: Path):
         {name: arrays[name][begin:end] for name in ("feature", "value", "left")}
         for begin, end in zip(arrays["roots"], ends, strict=True)
     ]
-    return {"base": float(header["__metadata__"]["base"]), "trees": trees}
+    return {"base": float(header["__metadata__"]["base"]), "trees": trees, "work": arrays.get("work")}
 
 
 def write_trees(path: Path, flat_trees, metadata, more=()):

@@ -17,14 +17,15 @@ from pathlib import Path
 import numpy as np
 from boosted_trees import leaves_of, read_trees
 from dataset import parts_of
-from train_kernels import kernels_of, read_rows
+from train_kernels import kernels_of, names_of, read_rows
+from work_model import MOST_OVER_ANALYTICAL, counts_of, features_of
 
 LEAST_NS, MOST_NS = 3e3, 2e6
 DRAWN = 2500  # kernels that are looked at
 
 
 def candidates(datasets, tool, parts):
-    """Fingerprints and features of a random part of the kernels that may be chosen."""
+    """Fingerprints, features and analytical estimates, ns, of a random part of the kernels that may be chosen."""
     every = [read_rows(tool, folder) for folder in datasets]
     common = set.intersection(*({fingerprint for fingerprint, _ in kernels_of(rows)} for rows in every))
     rows = every[0]
@@ -33,7 +34,16 @@ def candidates(datasets, tool, parts):
     fits = training & (rows["runtime_ns"] >= LEAST_NS) & (rows["runtime_ns"] <= MOST_NS)
     pool = np.flatnonzero(fits & np.isin(fingerprints, list(common)))
     drawn = np.random.default_rng(0).choice(pool, min(DRAWN, len(pool)), replace=False)
-    return fingerprints[drawn], rows["features"][drawn]
+    return fingerprints[drawn], rows["features"][drawn], rows["analytical_ns"][drawn]
+
+
+def with_work(features, analytical_ns, weights, tool):
+    """Features as trees over a sum of work take them; as they are for other trees, which have no weights."""
+    if weights is None:
+        return features
+    counts = counts_of(features, names_of(tool), names_of(tool, "kernel-work"))
+    _, of_work = features_of(counts, weights, np.log(analytical_ns), MOST_OVER_ANALYTICAL)
+    return np.concatenate([features, of_work], axis=1)
 
 
 def representative(leaves, count):
@@ -81,8 +91,10 @@ def main():
     parser.add_argument("--count", type=int, default=160)
     parser.add_argument("--tool", default="build/bench_kernel_rows")
     arguments = parser.parse_args()
-    fingerprints, features = candidates(arguments.datasets, arguments.tool, parts_of(arguments.split))
-    chosen = representative(leaves_of(read_trees(arguments.weights), features), arguments.count)
+    fingerprints, *seen = candidates(arguments.datasets, arguments.tool, parts_of(arguments.split))
+    trees = read_trees(arguments.weights)
+    features = with_work(*seen, trees["work"], arguments.tool)
+    chosen = representative(leaves_of(trees, features), arguments.count)
     write(arguments.database, fingerprints[chosen], arguments.out)
     print(f"{arguments.out}: {len(chosen)} of {len(fingerprints)} kernels, {arguments.out.stat().st_size} bytes")
 

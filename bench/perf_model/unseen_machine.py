@@ -3,9 +3,10 @@
 
     bench/perf_model/unseen_machine.py build/data/fusion/* --split data/splits/random.txt --part validation
 
-Each data set is predicted by trees of the others. Then so many kernels of its training programs, drawn at random from
-those of at least 2 us, correct them: the median of their residuals, and a regression on what is left whose kernel is
-the share of trees in which two rows fall into the same leaf (the proximity of random forests, in ridge regression).
+Each data set is predicted by trees of the others, with --work by trees of what a sum of work leaves. Then so many
+kernels of its training programs, drawn at random from those of at least 2 us, correct them: the median of their
+residuals, and a regression on what is left whose kernel is the share of trees in which two rows fall into the same leaf
+(the proximity of random forests, in ridge regression).
 Errors are those of hone eval: kernels of at least 5 us, means of programs; then means over draws, and their range. The
 row of shipped kernels is what `hone collect machine` does: those of --machine-kernels that the machine has measured,
 used where they help (src/cost/leaf_correction.h): the error on a kernel that the others correct is smaller by a tenth.
@@ -24,7 +25,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
 import harness  # noqa: E402
 from dataset import kendall, parts_of  # noqa: E402
-from train_kernels import OF_TASK, SETTINGS, balanced, host_of, kernels_of, read_rows  # noqa: E402
+from train_kernels import OF_TASK, SETTINGS, balanced, host_of, kernels_of, names_of, read_rows  # noqa: E402
+from work_model import MOST_OVER_ANALYTICAL, counts_of, features_of, over_work  # noqa: E402
 
 LEAST_NS, LEAST_MEASURED_NS = 5000, 2000
 BELIEVED = 0.9  # kBelieved of src/cost/leaf_correction.h
@@ -41,13 +43,35 @@ class Rows:
         self.log_ns, self.analytical = np.log(rows["runtime_ns"]), np.log(rows["analytical_ns"])
 
 
-def trained(sets, trees):
-    chosen = [rows.parts == "train" for rows in sets]
-    target = [(rows.log_ns - rows.analytical)[here] for rows, here in zip(sets, chosen, strict=True)]
-    weight = balanced([np.ones(len(part)) for part in target])
-    features = np.concatenate([rows.features[here] for rows, here in zip(sets, chosen, strict=True)])
-    data = xgboost.QuantileDMatrix(features, np.concatenate(target), weight=np.concatenate(weight))
-    return xgboost.train(SETTINGS | OF_TASK["fusion"] | {"seed": 0}, data, trees)
+class Trees:
+    """Trees of the training programs of `sets`. work_terms: names of HLO's features and of the terms of a sum of work,
+    over which run times are predicted; None for trees over the analytical estimate."""
+
+    def __init__(self, sets, trees, work_terms):
+        chosen = [rows.parts == "train" for rows in sets]
+        weight = balanced([np.ones(here.sum()) for here in chosen])
+
+        def of(name):
+            return np.concatenate([getattr(rows, name)[here] for rows, here in zip(sets, chosen, strict=True)])
+
+        analytical = of("analytical")
+        columns = of("features"), of("log_ns") - analytical, np.concatenate(weight), analytical
+        self.work_terms, self.weights = work_terms, None
+        if work_terms:
+            columns, self.weights = over_work(columns, *work_terms)
+        features, target, weight, _ = columns
+        data = xgboost.QuantileDMatrix(features, target, weight=weight)
+        self.model = xgboost.train(SETTINGS | OF_TASK["fusion"] | {"seed": 0}, data, trees)
+
+    def told(self, rows, here):
+        """Logarithms of ns that are predicted for rows `here`, and [rows, trees]: the leaf that each falls into."""
+        features, log_base = rows.features[here], rows.analytical[here]
+        if self.weights is not None:
+            counts = counts_of(features, *self.work_terms)
+            log_base, columns = features_of(counts, self.weights, log_base, MOST_OVER_ANALYTICAL)
+            features = np.concatenate([features, columns], axis=1)
+        data = xgboost.DMatrix(features)
+        return self.model.predict(data) + log_base, self.model.predict(data, pred_leaf=True)
 
 
 def proximity(leaves, others):
@@ -85,23 +109,20 @@ def errors(rows, here, prediction):
 
 
 def rows_of(unseen, others, arguments):
-    model = trained(others, arguments.trees)
+    terms = (names_of(arguments.tool), names_of(arguments.tool, "kernel-work")) if arguments.work else None
+    trees = Trees(others, arguments.trees, terms)
     asked = np.flatnonzero((unseen.parts == arguments.part) & (unseen.log_ns >= np.log(LEAST_NS)))
     pool = np.flatnonzero((unseen.parts == "train") & (unseen.log_ns >= np.log(LEAST_MEASURED_NS)))
     most = max(arguments.kernels)
     draws = [np.random.default_rng(seed).choice(pool, most, replace=False) for seed in range(arguments.draws)]
 
-    def told(rows):
-        data = xgboost.DMatrix(unseen.features[rows])
-        return model.predict(data) + unseen.analytical[rows], model.predict(data, pred_leaf=True)
-
-    plain, leaves = told(asked)
+    plain, leaves = trees.told(unseen, asked)
     mean, middle, tau = errors(unseen, asked, plain)
     body = [[f"{unseen.host}: trees of the others", f"{mean:.1f}", f"{middle:.1f}", f"{tau:.3f}"]]
     for count in arguments.kernels:
         found = []
         for draw in draws:
-            p, own = told(draw[:count])
+            p, own = trees.told(unseen, draw[:count])
             residuals = unseen.log_ns[draw[:count]] - p
             found.append(errors(unseen, asked, plain + correction(own, residuals, leaves, arguments.smoothing)))
         low, high = np.min(found, axis=0), np.max(found, axis=0)
@@ -114,7 +135,7 @@ def rows_of(unseen, others, arguments):
         with sqlite3.connect(f"file:{arguments.machine_kernels}?mode=ro", uri=True) as database:
             shipped = [row[0] for row in database.execute("SELECT fingerprint FROM kernels")]
         here = np.flatnonzero(np.isin(unseen.fingerprints, shipped))
-        p, own = told(here)
+        p, own = trees.told(unseen, here)
         residuals = unseen.log_ns[here] - p
         used, before, after = helps(own, residuals, arguments.smoothing)
         corrected = plain + correction(own, residuals, leaves, arguments.smoothing)
@@ -135,6 +156,7 @@ def main():
     parser.add_argument("--draws", type=int, default=4)
     parser.add_argument("--smoothing", type=float, default=0.2, help="of the regression, added to its diagonal")
     parser.add_argument("--trees", type=int, default=250)
+    parser.add_argument("--work", action="store_true", help="trees of what a sum of work leaves, as those that ship")
     parser.add_argument("--machine-kernels", type=Path, help="data/machine-kernels.db")
     parser.add_argument("--tool", default=str(ROOT / "build" / "bench_kernel_rows"))
     arguments = parser.parse_args()
