@@ -18,7 +18,7 @@ import numpy as np
 from boosted_trees import leaves_of, read_trees
 from dataset import parts_of
 from train_kernels import kernels_of, names_of, read_rows
-from work_model import MOST_OVER_ANALYTICAL, counts_of, features_of
+from work_model import counts_of, with_work
 
 LEAST_NS, MOST_NS = 3e3, 2e6
 DRAWN = 2500  # kernels that are looked at
@@ -37,13 +37,12 @@ def candidates(datasets, tool, parts):
     return fingerprints[drawn], rows["features"][drawn], rows["analytical_ns"][drawn]
 
 
-def with_work(features, analytical_ns, weights, tool):
+def as_taken(features, analytical_ns, weights, tool):
     """Features as trees over a sum of work take them; as they are for other trees, which have no weights."""
     if weights is None:
         return features
     counts = counts_of(features, names_of(tool), names_of(tool, "kernel-work"))
-    _, of_work = features_of(counts, weights, np.log(analytical_ns), MOST_OVER_ANALYTICAL)
-    return np.concatenate([features, of_work], axis=1)
+    return with_work(features, counts, weights, np.log(analytical_ns))[0]
 
 
 def representative(leaves, count):
@@ -93,7 +92,7 @@ def main():
     arguments = parser.parse_args()
     fingerprints, *seen = candidates(arguments.datasets, arguments.tool, parts_of(arguments.split))
     trees = read_trees(arguments.weights)
-    features = with_work(*seen, trees["work"], arguments.tool)
+    features = as_taken(*seen, trees["work"], arguments.tool)
     chosen = representative(leaves_of(trees, features), arguments.count)
     write(arguments.database, fingerprints[chosen], arguments.out)
     print(f"{arguments.out}: {len(chosen)} of {len(fingerprints)} kernels, {arguments.out.stat().st_size} bytes")

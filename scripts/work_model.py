@@ -51,6 +51,12 @@ def features_of(counts, weights, analytical, most_ratio=np.inf):
     return log_ns, np.concatenate([(log_ns - analytical)[:, None].astype(np.float32), shares], axis=1)
 
 
+def with_work(features, counts, weights, analytical):
+    """As the trees before compiling take them: the features and those of the sum of work, and logarithms of its ns."""
+    log_ns, columns = features_of(counts, weights, analytical, MOST_OVER_ANALYTICAL)
+    return np.concatenate([features, columns], axis=1), log_ns
+
+
 def over_work(rows, names, terms):
     """Rows with their target over a sum of work and its features, and the weights of work.
 
@@ -59,8 +65,8 @@ def over_work(rows, names, terms):
     features, target, weight, analytical = rows
     counts = counts_of(features, names, terms)
     weights = fitted_weights(counts, np.exp(target + analytical), weight)
-    log_ns, columns = features_of(counts, weights, analytical, MOST_OVER_ANALYTICAL)
-    return (np.concatenate([features, columns], axis=1), target - (log_ns - analytical), weight, analytical), weights
+    features, log_ns = with_work(features, counts, weights, analytical)
+    return (features, target - (log_ns - analytical), weight, analytical), weights
 
 
 def feature_names(terms):

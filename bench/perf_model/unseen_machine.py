@@ -26,7 +26,7 @@ sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
 import harness  # noqa: E402
 from dataset import kendall, parts_of  # noqa: E402
 from train_kernels import OF_TASK, SETTINGS, balanced, host_of, kernels_of, names_of, read_rows  # noqa: E402
-from work_model import MOST_OVER_ANALYTICAL, counts_of, features_of, over_work  # noqa: E402
+from work_model import counts_of, over_work, with_work  # noqa: E402
 
 LEAST_NS, LEAST_MEASURED_NS = 5000, 2000
 BELIEVED = 0.9  # kBelieved of src/cost/leaf_correction.h
@@ -68,8 +68,7 @@ class Trees:
         features, log_base = rows.features[here], rows.analytical[here]
         if self.weights is not None:
             counts = counts_of(features, *self.work_terms)
-            log_base, columns = features_of(counts, self.weights, log_base, MOST_OVER_ANALYTICAL)
-            features = np.concatenate([features, columns], axis=1)
+            features, log_base = with_work(features, counts, self.weights, log_base)
         data = xgboost.DMatrix(features)
         return self.model.predict(data) + log_base, self.model.predict(data, pred_leaf=True)
 
