@@ -143,7 +143,11 @@ def main():
         "--drawn-kernels", type=Path, nargs="*", default=[], help="of drawn programs, a row of their own"
     )
     parser.add_argument(
-        "--way", action="append", default=[], metavar="NAME=WORDS", help="trees by these words of train_kernels.py"
+        "--way",
+        action="append",
+        default=[],
+        metavar="NAME=WORDS",
+        help="trees by these data sets and options of train_kernels.py",
     )
     parser.add_argument("--no-network", action="store_true", help="leave TGraph out")
     parser.add_argument("--drawn", type=Path, nargs="*", default=[], help="splits that name the drawn programs")
