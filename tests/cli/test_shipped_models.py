@@ -1,6 +1,7 @@
 """The shipped models of kernels on measurements of five validation programs, which no training saw.
 
-The Xeon's run times of defaults are those of a watched core, as models learn them (make labels). They must stay as good as they were, and need no learning library.
+The Xeon's run times of defaults are those of a watched core, as models learn them (make labels). They must stay as good
+as they were, and need no learning library.
 """
 
 import json

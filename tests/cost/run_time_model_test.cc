@@ -42,10 +42,10 @@ double predicted(LearnedModel& model, const Kernel& kernel) {
   return model.predict(EncodedOptions(kernel, {kernel.default_value()}).view()).at(0);
 }
 
-}  // namespace
-
 // Fusions, too, multiply matrices.
 bool multiplies(const Kernel& kernel) { return kernel.hlo.find(" dot(") != std::string::npos; }
+
+}  // namespace
 
 TEST_CASE("predictions on a machine follow what it measured", "[trees]") {
   const MachineKernels slow_dots = measured_as([](const Kernel& k) { return k.kind == "dot" ? 4.0 : 1.0; });
