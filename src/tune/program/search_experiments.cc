@@ -25,7 +25,8 @@ constexpr int kWalked = 3;                   // of a walk's best that are looked
 constexpr double kModelShare = 0.3;          // of the time of fusion, for fusion by the model alone
 constexpr double kModelMost = 0.9;           // the same where a longer time is asked for
 constexpr int kFusionDuels = 40;             // of the first go
-constexpr int kLeastFusionDuels = 8;
+constexpr int kLeastFusionDuels = 8;         // that a search is begun for
+constexpr int kLastFusionDuels = 2;          // that a further walk is begun for
 constexpr int kFusionRuns = 4;
 
 // `start` says where the strategy begins; decisions about anything else are as in the best so far.
@@ -173,7 +174,7 @@ void tune_fusion(TuneState& state, double budget_s) {
     search_dimensions(state, *make_anneal({.start_temperature = kAnnealTemperature}), edges, start,
                       kAnnealShare * before);
     if (within(state.best, space) != best) start = within(state.best, space);  // the next walk begins there
-  } while (left() > kLeastFusionDuels * state.duel_s() && left() < before);
+  } while (left() > kLastFusionDuels * state.duel_s() && left() < before);
 }
 
 }  // namespace hone::tune
