@@ -66,7 +66,7 @@ TEST_CASE("annealing by measurement walks once where little time is left", "[tun
     Lowered l;
     if (want_fusion) {
       l.dimensions = {{DecisionKind::Fusion, "p0>c", {"keep", "fuse"}, 0, 0}};
-      measurer.left_s = 13;  // less than eight duels before the confirmation, which has 7.2 s
+      measurer.left_s = 9.4;  // less than two duels before the confirmation, which has 7.2 s
     }
     return l;
   };
