@@ -56,7 +56,7 @@ class Trees:
 
         analytical = of("analytical")
         columns = of("features"), of("log_ns") - analytical, np.concatenate(weight), analytical
-        self.work_terms, self.weights = work_terms, None
+        self.work_terms = work_terms
         if work_terms:
             columns, self.weights = over_work(columns, *work_terms)
         features, target, weight, _ = columns
@@ -66,7 +66,7 @@ class Trees:
     def told(self, rows, here):
         """Logarithms of ns that are predicted for rows `here`, and [rows, trees]: the leaf that each falls into."""
         features, log_base = rows.features[here], rows.analytical[here]
-        if self.weights is not None:
+        if self.work_terms:
             counts = counts_of(features, *self.work_terms)
             features, log_base = with_work(features, counts, self.weights, log_base)
         data = xgboost.DMatrix(features)
