@@ -183,6 +183,73 @@ TEST_CASE("a loop is as large for the interpreter as its steps together", "[veri
   }
 }
 
+TEST_CASE("reductions that the interpreter runs in steps have the results of default XLA", "[verify]") {
+  if (tune::no_worker()) return;
+  // By one operation, along odd and even sizes and several dimensions, from a number on; of two arrays at once, the first of equals.
+  const std::string by = R"(HloModule reductions
+f {{ x = {0}[] parameter(0)  y = {0}[] parameter(1)  ROOT z = {0}[] {1}(x, y) }}
+ENTRY main {{
+  a = {0}[7,26,15] parameter(0)
+  i = {0}[] constant({2})
+  r = {0}[26] reduce(a, i), dimensions={{0,2}}, to_apply=f
+  s = {0}[7,26] reduce(a, i), dimensions={{2}}, to_apply=f
+  ROOT t = ({0}[26], {0}[7,26]) tuple(r, s)
+}}
+)";
+  const std::string first_largest = R"(HloModule largest
+f {
+  x = f32[] parameter(0)  i = s32[] parameter(1)  y = f32[] parameter(2)  j = s32[] parameter(3)
+  c = pred[] compare(x, y), direction=GE
+  v = f32[] select(c, x, y)
+  w = s32[] select(c, i, j)
+  ROOT z = (f32[], s32[]) tuple(v, w)
+}
+ENTRY main {
+  a = f32[9,37] parameter(0)
+  n = s32[9,37] iota(), iota_dimension=1
+  l = f32[] constant(-inf)
+  k = s32[] constant(0)
+  r = (f32[9], s32[9]) reduce(a, n, l, k), dimensions={1}, to_apply=f
+  v = f32[9] get-tuple-element(r), index=0
+  w = s32[9] get-tuple-element(r), index=1
+  ROOT t = (f32[9], s32[9]) tuple(v, w)
+}
+)";
+  std::vector<std::string> programs = {first_largest};
+  for (const auto& [type, operation, initial] :
+       {std::tuple{"f32", "maximum", "0.25"}, {"f32", "minimum", "inf"}, {"f32", "multiply", "1"}, {"s32", "add", "3"}})
+    programs.push_back(fmt::format(fmt::runtime(by), type, operation, initial));
+  for (const std::string& program : programs) {
+    INFO(program);
+    Session session(tune::with_worker());
+    session.load(program, "reductions");
+    int equal = 0;
+    for (const VerifyRow& row : verified(session, {})) {
+      if (!row.interpreter || row.inputs == InputKind::Special) continue;  // default XLA's maximum may forget a NaN
+      INFO(input_kind_name(row.inputs) << ": " << row.check.note);
+      CHECK_FALSE(is_fault(row.status));
+      if (row.status == VerifyStatus::Equal) ++equal;
+    }
+    CHECK(equal >= 2);
+  }
+}
+
+TEST_CASE("the interpreter is quick with a large maximum", "[verify]") {
+  if (tune::no_worker()) return;
+  Session session(tune::with_worker());
+  session.load(R"(HloModule large
+f { x = f32[] parameter(0)  y = f32[] parameter(1)  ROOT z = f32[] maximum(x, y) }
+ENTRY main {
+  a = f32[1000,3000] parameter(0)
+  l = f32[] constant(-inf)
+  ROOT r = f32[1000] reduce(a, l), dimensions={1}, to_apply=f
+}
+)",
+               "large");
+  for (const VerifyRow& row : verified(session, {}))
+    if (row.interpreter && row.inputs == InputKind::Ordinary) CHECK(row.status == VerifyStatus::Equal);
+}
+
 TEST_CASE("random decisions are distinct, repeatable and of every kind", "[verify]") {
   if (tune::no_worker()) return;
   tune::SessionOptions options = tune::with_worker();

@@ -44,7 +44,8 @@ class FakeMeasurer : public Measurer {
   double each_s = 0;                    // simulated time of one measurement
   double program_s = 0;                 // and of one of a whole program
   double run_ns = 1e6, compile_ms = 0;  // of default XLA
-  int stop_after = -1;                  // throws Stopped at this measurement; -1 = never
+  double interpreter_s = 0;
+  int stop_after = -1;  // throws Stopped at this measurement; -1 = never
 
   std::vector<std::string> kernel_calls, program_calls, in_place_calls;
   std::vector<double> limits;  // in seconds, of each of program_calls
@@ -70,6 +71,7 @@ class FakeMeasurer : public Measurer {
     m.baseline_ns = run_ns / speed(baseline);
     m.candidate_ns = run_ns / speed(candidate);
     m.compile_ms = m.baseline_compile_ms = compile_ms;
+    m.interpreter_s = interpreter_s;
     return m;
   }
   InPlaceDuel measure_in_place(const Decisions& candidate, const Decisions& baseline,

@@ -38,8 +38,10 @@ struct TuneState {
 
   // ---- time and progress
 
-  // Seconds the search may still take, the confirmation's time kept back; may be below 0.
-  double left() const { return run.measurer.seconds_left() - confirmation_s; }
+  // Seconds the search may still take, the time of the confirmation and its check by XLA's interpreter kept back; may be below 0.
+  double left() const {
+    return run.measurer.seconds_left() - confirmation_s - run.default_run.measurement.interpreter_s;
+  }
   // Seconds of one run of the best so far.
   double run_s() const { return run.default_run.measurement.baseline_ns / 1e9 / run.gain; }
   // Seconds that one duel of whole programs is expected to take, the compilation of the candidate included.

@@ -49,7 +49,8 @@ struct Measurement {
   int rounds = 0;
   double compile_ms = 0, baseline_compile_ms = 0;
   double max_error = 0;  // largest difference from default XLA's outputs, in units of the tolerance: at most 1 is equal
-  bool interpreted = false;               // the outputs agree with XLA's HLO interpreter as well (small programs only)
+  bool interpreted = false;  // the outputs agree with XLA's HLO interpreter as well (small programs only)
+  double interpreter_s = 0;  // of default XLA: what that is expected to take; 0 = a program too large for it
   double error = -1, default_error = -1;  // of an operation by itself and of default XLA's, from f64 (wire/hone.fbs)
   double core_ns = 0, stolen_ms = 0;      // as in a row of the database (data/record.h)
   std::string note{};                     // why it failed, in the worker's words

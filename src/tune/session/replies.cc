@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "wire/kernel.h"
 
 namespace hone::tune {
@@ -17,6 +19,8 @@ static_assert(same(Outcome::Ok, wire::Verdict::Ok) && same(Outcome::Mismatch, wi
                   same(Outcome::Crashed, wire::Verdict::Crashed) && same(Outcome::TimedOut, wire::Verdict::TimedOut) &&
                   same(Outcome::RunFailed, wire::Verdict::RunFailed) && same(Outcome::RunFailed, wire::Verdict::MAX),
               "Outcome and wire::Verdict must have the same values");
+
+constexpr double kMostInterpreterSeconds = 60;  // of a sound reply
 
 }  // namespace
 
@@ -39,6 +43,7 @@ Measurement measurement_of(const wire::MeasureReplyT& reply) {
           .baseline_compile_ms = reply.baseline_compile_ms,
           .max_error = reply.max_error,
           .interpreted = reply.evaluator_checked,
+          .interpreter_s = reply.evaluator_s > 0 ? std::min(reply.evaluator_s, kMostInterpreterSeconds) : 0,
           .error = reply.error,
           .default_error = reply.default_error,
           .core_ns = reply.core_ns,

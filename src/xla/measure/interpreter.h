@@ -16,8 +16,12 @@ struct Interpreted {
   std::string why;                    // it did not run; empty if it did
 };
 
-// Programs of more floating-point operations than the interpreter runs in two seconds are left out, all steps of loops counted where XLA
-// knows their number. `with_data`: moving numbers counts as well.
-Interpreted interpret(const xla::HloModule& program, const std::vector<xla::Literal>& inputs, bool with_data);
+// Programs that would take the interpreter more than these seconds, as interpreter_seconds() estimates, are left out.
+inline constexpr double kMostInterpreterSeconds = 3;
+Interpreted interpret(const xla::HloModule& program, const std::vector<xla::Literal>& inputs,
+                      double most_seconds = kMostInterpreterSeconds);
+
+// How long interpret() would take; 0 for a program that it leaves out.
+double seconds_to_interpret(const xla::HloModule& program);
 
 }  // namespace hone::xla_side

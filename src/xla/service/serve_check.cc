@@ -71,7 +71,7 @@ void judge_on(InputKind kind, const Comparison& found, wire::CheckReplyT& reply)
 
 void check_interpreter(Program& program, const CompileTarget& target, InputKind kind, wire::CheckReplyT& reply) {
   const std::vector<xla::Literal>& outputs = program.reference(target);
-  const Interpreted expected = interpret(program.module(), program.inputs(), /*with_data=*/true);
+  const Interpreted expected = interpret(program.module(), program.inputs());
   if (!expected.why.empty()) return set_verdict(reply, wire::Verdict::Unverified, Stage::Run, expected.why);
   const Comparison found = compare(expected.outputs, outputs, kInterpreterTolerance);
   judge_on(kind, found, reply);

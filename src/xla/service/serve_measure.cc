@@ -115,7 +115,7 @@ void run_in_place(Executable& baseline, Executable& candidate, const wire::Measu
 // Compares outputs that passed with those of XLA's HLO interpreter, too, if the program is small enough.
 void check_evaluator(const Program& program, const std::vector<xla::Literal>& reference,
                      const std::vector<xla::Literal>& outputs, wire::MeasureReplyT& reply) {
-  const Interpreted expected = interpret(program.module(), program.inputs(), /*with_data=*/false);
+  const Interpreted expected = interpret(program.module(), program.inputs());
   // If default XLA differs from it, too, skip the check.
   if (!expected.why.empty() || compare(expected.outputs, reference).max_error > kInterpreterTolerance) return;
   reply.evaluator_checked = true;
@@ -252,6 +252,7 @@ wire::MeasureReplyT Handlers::measure_program(const wire::MeasureRequestT& reque
   Variant& baseline = p.variant(target, wire::from_wire(request.baseline));
   reply.baseline_compile_ms = baseline.compile_ms;
   const Decisions decisions = wire::from_wire(request.decisions);
+  if (decisions.empty()) reply.evaluator_s = seconds_to_interpret(p.module());
   about_candidate(reply, [&] {
     Variant& candidate = p.variant(target, decisions);
     reply.compile_ms = candidate.compile_ms;

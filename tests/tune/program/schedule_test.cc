@@ -97,6 +97,17 @@ TEST_CASE("a slow program begins with the kernel that takes most of its time", "
   CHECK(measurer.left_s > -10);  // the confirmation is the last that is begun
 }
 
+TEST_CASE("the time of the check by XLA's interpreter is kept back from the search", "[tune]") {
+  const auto kernels_measured = [](double interpreter_s) {
+    FakeMeasurer measurer = slow_program();
+    measurer.left_s = 25;
+    measurer.interpreter_s = interpreter_s;
+    tune_program(measurer, in_a_minute());
+    return measurer.kernel_calls.size();
+  };
+  CHECK(kernels_measured(6) < kernels_measured(0) - 50);  // of 0.08 s each
+}
+
 TEST_CASE("a duel of a program of seconds has as many rounds as fit into the time", "[tune]") {
   const std::string depthwise = "convolution:f32[1,8,8,4]*f32[3,3,1,4]->f32[1,8,8,4]:b01f_01io->b01f:size=3x3:groups 4";
   const auto tuned_in = [&](double seconds) {
