@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <string_view>
 
 #include "base/error.h"
@@ -152,10 +151,10 @@ std::string to_text(const Decisions& decisions) {
 namespace {
 
 // The unescaped text up to the next character of `ends` that is not escaped; moves `at` past that character.
-std::string unescaped_until(const std::string& text, const char* ends, size_t& at) {
+std::string unescaped_until(const std::string& text, std::string_view ends, size_t& at) {
   std::string part;
   for (; at < text.size(); ++at) {
-    if (std::strchr(ends, text[at])) return ++at, part;
+    if (ends.find(text[at]) != ends.npos) return ++at, part;
     if (text[at] == '\\' && at + 1 < text.size()) {
       ++at;
       part += text[at] == 'n' ? '\n' : text[at];

@@ -50,6 +50,8 @@ TEST_CASE("decision lists read back from their text") {
                                {DecisionKind::Layout, "dot=1", "0,1/-\\/-"},
                                {DecisionKind::Passes, "order", "cse,dce"}};
   CHECK(decisions_from_text(to_text(decisions)) == decisions);
+  const Decisions with_nul = {{DecisionKind::Codegen, std::string("k\0|", 3), std::string("a\0b", 3)}};
+  CHECK(decisions_from_text(to_text(with_nul)) == with_nul);
   CHECK(decisions_from_text("").empty());
   CHECK_THROWS_AS(decisions_from_text("fusion"), Error);
   CHECK_THROWS_AS(decisions_from_text("fusion a>b"), Error);
