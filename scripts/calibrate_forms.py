@@ -65,23 +65,25 @@ def predicted(
     machines = dict(pair.rsplit("=", 1) for pair in arguments.machine)
     if unknown := {row["machine"] for row in rows} - machines.keys():
         raise SystemExit(f"no --machine for rows of {', '.join(sorted(unknown))}")
+    # All programs of a machine and a fold at once.
+    groups = {}
+    for row in rows:
+        model = folders[fold_of(row["program"]) if parts.get(row["program"]) == "train" else 0]
+        groups.setdefault((row["machine"], model), []).append(row)
     found = []
-    programs = sorted({(row["program"], row["machine"]) for row in rows})
     with tempfile.TemporaryDirectory() as scratch:
-        for done, (program, machine) in enumerate(programs):
-            print(f"\r{done} of {len(programs)}: {program:<40}", end="", file=sys.stderr)
-            source, of_program = Path(scratch, f"{program}.mlir"), Path(scratch, "rows.jsonl")
-            content = files[program].read_bytes()
-            source.write_bytes(gzip.decompress(content) if files[program].suffix == ".gz" else content)
-            its = [row for row in rows if row["program"] == program and row["machine"] == machine]
-            of_program.write_text("".join(json.dumps(row) + "\n" for row in its))
-            model = folders[fold_of(program) if parts.get(program) == "train" else 0]
-            command = [arguments.tool, "predict", source, of_program, machines[machine], model]
-            run = subprocess.run(command, capture_output=True, text=True)
-            if run.returncode != 0:
-                print(f"\n{program} is left out: {run.stderr.strip()}", file=sys.stderr)
+        for done, ((machine, model), its) in enumerate(sorted(groups.items(), key=lambda group: group[0])):
+            programs = sorted({row["program"] for row in its})
+            print(f"{done} of {len(groups)}: {len(programs)} programs, {machine}, {model.name}", file=sys.stderr)
+            sources, of_group = [], Path(scratch, "rows.jsonl")
+            for program in programs:
+                source, content = Path(scratch, f"{program}.mlir"), files[program].read_bytes()
+                source.write_bytes(gzip.decompress(content) if files[program].suffix == ".gz" else content)
+                sources.append(source)
+            of_group.write_text("".join(json.dumps(row) + "\n" for row in its))
+            command = [arguments.tool, "predict", of_group, machines[machine], model, *sources]
+            run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
             found += [json.loads(line) for line in run.stdout.splitlines()]
-    print(file=sys.stderr)
     return found
 
 

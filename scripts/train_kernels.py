@@ -21,6 +21,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import kernel_network
 import numpy as np
 import xgboost
 from boosted_trees import flat, predicted, write_trees
@@ -137,6 +138,7 @@ def main():
     parser.add_argument("--split", type=Path, required=True)
     parser.add_argument("--more", nargs="*", default=[], metavar="FOLDER", help="data sets that are not balanced")
     parser.add_argument("--work", action="store_true", help="predict run times over a sum of work")
+    parser.add_argument("--network", action="store_true", help="with --work: a network beside the trees, as well")
     parser.add_argument("--drawn", type=Path, nargs="*", default=[], help="splits of drawn programs, which train, too")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
@@ -150,6 +152,8 @@ def main():
     rows, task = training_part(arguments.datasets, arguments.tool, parts, arguments.more)
     names, tensors = names_of(arguments.tool), []
     predicts = "ratio" if task == "tile" else "run time"
+    if arguments.network and not arguments.work:
+        parser.error("--network: needs --work")
     if arguments.work:
         if task == "tile":
             raise SystemExit("--work: options of a kernel are ranked, their run times are not predicted")
@@ -157,6 +161,8 @@ def main():
         rows, weights = over_work(rows, names, terms)
         names, predicts, tensors = names + feature_names(terms), "run time over work", [("work", weights)]
     features, target, weight, _ = rows
+    if arguments.network:
+        tensors += kernel_network.trained(features, target, weight, arguments.seed).items()
     data = xgboost.DMatrix(features, target, weight=weight)
     settings = SETTINGS | OF_TASK[task] | {"seed": arguments.seed}
     model = xgboost.train(settings, data, arguments.trees, verbose_eval=False)

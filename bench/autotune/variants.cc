@@ -3,11 +3,11 @@
 //
 //   bench_variants measure PROGRAM [MAX_ISA [TRANSITION]]
 //   bench_variants layouts PROGRAM [MAX_ISA [MOST]]
-//   bench_variants predict PROGRAM ROWS MACHINE_FOLDER MODEL
+//   bench_variants predict ROWS MACHINE_FOLDER MODEL PROGRAM...
 //
 // `measure` prints a JSON object for each change of one operation, and of all of a family together, that leads to another program; `layouts`
 // for each layout of one instruction, those that move most bytes first, until MOST programs have run.
-// `predict` reads such rows and prints those of the program with their margins (optimize/forms.h). MODEL: a folder of trees of run times; MACHINE_FOLDER: a data set of the machine.
+// `predict` reads such rows and prints those of the programs with their margins (optimize/forms.h). MODEL: a folder of trees of run times; MACHINE_FOLDER: a data set of the machine.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -19,6 +19,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -137,16 +138,10 @@ std::map<RowKey, json> read_rows(const std::string& path) {
   return rows;
 }
 
-void predict(const std::string& path, const std::string& rows_path, const std::string& machine_folder,
-             const std::string& model_path) {
-  std::map<RowKey, json> rows = read_rows(rows_path);
-  const auto machine = features::read_machine_file(machine_folder);
-  if (!machine) throw Error("the data set does not say which machine it is of", machine_folder);
-  const auto model = tune::open_fusion_model(model_path, machine->properties);
-  const auto session = opened(path, machine->isa == cpu_isa() ? "" : machine->isa);
-  const Lowered plain = session->lower({}, false);
-  const features::Cpu& cpu = machine->properties;
-  const optimize::PredictedRun own = optimize::predicted_run(*model, plain, cpu);
+void predict(tune::Session& session, const std::string& name, const std::map<RowKey, json>& rows,
+             tune::FusionModel& model, const features::Cpu& cpu) {
+  const Lowered plain = session.lower({}, false);
+  const optimize::PredictedRun own = optimize::predicted_run(model, plain, cpu);
   std::vector<Variant> variants = variants_of(plain.dimensions);
   // Of a layout the row says the decision itself.
   for (const auto& [key, row] : rows)
@@ -154,18 +149,36 @@ void predict(const std::string& path, const std::string& rows_path, const std::s
         decisions && !decisions->empty() && decisions->front().kind == DecisionKind::Layout)
       variants.push_back({std::get<1>(key), std::get<2>(key), *decisions});
   for (const Variant& v : variants) {
-    const auto found = rows.find({name_of(path), v.transition, v.what});
+    const auto found = rows.find({name, v.transition, v.what});
     if (found == rows.end() || found->second.value("outcome", "") != "ok") continue;
     json row = found->second;
     try {
-      const Lowered changed = session->lower_to_predict(v.decisions);
-      row["margin"] = optimize::form_margin(v.decisions, own, optimize::predicted_run(*model, changed, cpu));
+      const Lowered changed = session.lower_to_predict(v.decisions);
+      row["margin"] = optimize::form_margin(v.decisions, own, optimize::predicted_run(model, changed, cpu));
     } catch (const Error& e) {
-      std::fprintf(stderr, "%s, %s of %s: %s\n", name_of(path).c_str(), v.transition.c_str(), v.what.c_str(), e.what());
+      std::fprintf(stderr, "%s, %s of %s: %s\n", name.c_str(), v.transition.c_str(), v.what.c_str(), e.what());
       continue;
     }
     print(row);
   }
+}
+
+// By one worker, which takes as long to start as most programs.
+void predict(const std::string& rows_path, const std::string& machine_folder, const std::string& model_path,
+             std::span<char*> programs) {
+  const std::map<RowKey, json> rows = read_rows(rows_path);
+  const auto machine = features::read_machine_file(machine_folder);
+  if (!machine) throw Error("the data set does not say which machine it is of", machine_folder);
+  const auto model = tune::open_form_model(model_path, machine->properties);
+  tune::SessionOptions options;
+  options.target.max_isa = machine->isa == cpu_isa() ? "" : machine->isa;
+  tune::Session session(options);
+  for (const std::string path : programs) try {
+      session.load(report::read_program(path).bytes, name_of(path));
+      predict(session, name_of(path), rows, *model, machine->properties);
+    } catch (const Error& e) {
+      std::fprintf(stderr, "%s is left out: %s\n", name_of(path).c_str(), e.what());
+    }
 }
 
 int run(int argc, char** argv) {
@@ -175,12 +188,12 @@ int run(int argc, char** argv) {
   } else if (what == "layouts" && argc <= 5) {
     const auto session = opened(argv[2], argc > 3 ? argv[3] : "");
     measure(*session, argv[2], layouts_of(*session), argc > 4 ? std::atoi(argv[4]) : 60);
-  } else if (what == "predict" && argc == 6) {
-    predict(argv[2], argv[3], argv[4], argv[5]);
+  } else if (what == "predict" && argc >= 6) {
+    predict(argv[2], argv[3], argv[4], std::span(argv, argc).subspan(5));
   } else {
     std::fprintf(stderr,
                  "bench_variants measure PROGRAM [MAX_ISA [TRANSITION]] | layouts PROGRAM [MAX_ISA [MOST]] | predict "
-                 "PROGRAM ROWS MACHINE_FOLDER MODEL\n");
+                 "ROWS MACHINE_FOLDER MODEL PROGRAM...\n");
     return 2;
   }
   return 0;

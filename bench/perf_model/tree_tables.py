@@ -27,7 +27,10 @@ TITLES = {"tile": "Options of a kernel: APE, %", "fusion": "Run times of kernels
 FOLDERS = {"tile": "tile", "fusion": "labels"}
 MORE = ("layout-kernels/amd*", "form-kernels/*")
 SPLITS = ("random", "manual")
+SHIPS = {"tile": "trees", "fusion": "trees and networks"}
 SHARES = (0.25, 0.5)
+SEEDS = {"tile": 3, "fusion": 2}  # of what ships
+CONTROL_SEEDS = 3
 RESAMPLED = 2000
 
 
@@ -39,13 +42,13 @@ class Bench:
         }
 
     def over_work(self, datasets):
-        """Options of scripts/train_kernels.py, as make models has them."""
+        """Options of scripts/train_kernels.py, as make models has them, but for the network."""
         hosts = {dataset.name for dataset in datasets}
         more = [path for pattern in MORE for path in sorted(self.options.data.glob(pattern)) if path.name in hosts]
         return ["--work", "--more", *more]
 
-    def model(self, task, split, name, datasets, share=1.0, seeds=1, plain=False):
-        """A folder of trees, trained if it is not there."""
+    def model(self, task, split, name, datasets, share=1.0, seeds=1, kind="as shipped"):
+        """A folder of trees, trained if it is not there. kind, of run times: "plain", or "trees" alone over work."""
         folder = self.options.models / f"{task}-{split}-{name}"
         for seed in range(seeds):
             file = folder / f"seed-{seed}.safetensors"
@@ -59,8 +62,9 @@ class Bench:
                 split_file(split),
             ]
             command += ["--seed", seed, "--share", share, "--tool", self.options.tool, "--out", file]
-            if task == "fusion" and not plain:
+            if task == "fusion" and kind != "plain":
                 command += self.over_work(datasets)
+                command += ["--network"] if kind == "as shipped" else []
             subprocess.run(list(map(str, command)), check=True, stdout=sys.stderr)
         return folder
 
@@ -114,19 +118,21 @@ def table(bench, task, split):
     """Each machine's test programs by trees of all machines, by trees that have not seen it, and by controls."""
     body = []
     machines = bench.machines[task]
-    full = bench.model(task, split, "all", machines, seeds=bench.options.seeds)
+    full = bench.model(task, split, "all", machines, seeds=SEEDS[task])
     for machine in machines:
         host = machine.name
         result = bench.evaluated(task, split, full, machine)
-        body.append(row_of(f"{host}: trees of all machines", result, task, "learned"))
+        body.append(row_of(f"{host}: {SHIPS[task]} of all machines", result, task, "learned"))
         if task == "fusion":
-            plain = bench.model(task, split, "plain", machines, seeds=bench.options.seeds, plain=True)
-            result_of_plain = bench.evaluated(task, split, plain, machine)
-            body.append(row_of(f"{host}: plain trees of all machines", result_of_plain, task, "learned", result))
+            for kind, label in (("trees", "trees alone of all machines"), ("plain", "plain trees of all machines")):
+                other = bench.model(task, split, kind, machines, seeds=CONTROL_SEEDS, kind=kind)
+                body.append(
+                    row_of(f"{host}: {label}", bench.evaluated(task, split, other, machine), task, "learned", result)
+                )
         others = [other for other in machines if other != machine]
         if others:
             unseen = bench.evaluated(task, split, bench.model(task, split, f"without-{host}", others), machine)
-            body.append(row_of(f"{host}: trees of the others", unseen, task, "learned", result))
+            body.append(row_of(f"{host}: {SHIPS[task]} of the others", unseen, task, "learned", result))
         for share in SHARES if split == "random" else ():
             part = bench.evaluated(task, split, bench.model(task, split, f"share-{share}", machines, share), machine)
             body.append(row_of(f"{host}: {share:g} of the training programs", part, task, "learned", result))
@@ -134,7 +140,7 @@ def table(bench, task, split):
         if task == "tile":
             body.append(row_of(f"{host}: XLA's own choice", result, task, "xla", result))
     header = ["", "programs", "mean", "median", "geometric [95 %]", "tau"]
-    header += ["tau, 10 %" if task == "tile" else "sum of a program, mean, median", "over trees of all machines"]
+    header += ["tau, 10 %" if task == "tile" else "sum of a program, mean, median", "over the first row"]
     return harness.markdown_table(header, body)
 
 
@@ -146,12 +152,12 @@ def main():
     parser.add_argument("--hone", type=Path, default=harness.ROOT / "build" / "hone")
     parser.add_argument("--tool", type=Path, default=harness.ROOT / "build" / "bench_kernel_rows")
     parser.add_argument("--part", choices=("validation", "test"), default="test")
-    parser.add_argument("--seeds", type=int, default=3, help="of the trees of all machines; others have one")
+    parser.add_argument("--splits", nargs="+", choices=SPLITS, default=list(SPLITS))
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--timeout", type=float, default=600)
     bench = Bench(parser.parse_args())
     text = ""
-    for task, split in itertools.product(bench.options.tasks, SPLITS):
+    for task, split in itertools.product(bench.options.tasks, bench.options.splits):
         text += f"## {TITLES[task]}, {split} split\n\n{table(bench, task, split)}\n"
         print(f"{task}, {split} split: done", file=sys.stderr, flush=True)
     bench.options.out.parent.mkdir(parents=True, exist_ok=True)

@@ -24,6 +24,7 @@ import xgboost
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
 import harness  # noqa: E402
+import kernel_network  # noqa: E402
 from dataset import kendall, parts_of  # noqa: E402
 from train_kernels import OF_TASK, SETTINGS, balanced, host_of, kernels_of, names_of, read_rows  # noqa: E402
 from work_model import counts_of, over_work, with_work  # noqa: E402
@@ -45,9 +46,9 @@ class Rows:
 
 class Trees:
     """Trees of the training programs of `sets`. work_terms: names of HLO's features and of the terms of a sum of work,
-    over which run times are predicted; None for trees over the analytical estimate."""
+    over which run times are predicted; None for trees over the analytical estimate. network: one beside them, too."""
 
-    def __init__(self, sets, trees, work_terms):
+    def __init__(self, sets, trees, work_terms, network):
         chosen = [rows.parts == "train" for rows in sets]
         weight = balanced([np.ones(here.sum()) for here in chosen])
 
@@ -62,6 +63,7 @@ class Trees:
         features, target, weight, _ = columns
         data = xgboost.QuantileDMatrix(features, target, weight=weight)
         self.model = xgboost.train(SETTINGS | OF_TASK["fusion"] | {"seed": 0}, data, trees)
+        self.network = kernel_network.trained(features, target, weight, 0) if network else None
 
     def told(self, rows, here):
         """Logarithms of ns that are predicted for rows `here`, and [rows, trees]: the leaf that each falls into."""
@@ -70,7 +72,10 @@ class Trees:
             counts = counts_of(features, *self.work_terms)
             features, log_base = with_work(features, counts, self.weights, log_base)
         data = xgboost.DMatrix(features)
-        return self.model.predict(data) + log_base, self.model.predict(data, pred_leaf=True)
+        found = self.model.predict(data)
+        if self.network:
+            found += kernel_network.SHARE * (kernel_network.predicted(self.network, features) - found)
+        return found + log_base, self.model.predict(data, pred_leaf=True)
 
 
 def proximity(leaves, others):
@@ -109,7 +114,7 @@ def errors(rows, here, prediction):
 
 def rows_of(unseen, others, arguments):
     terms = (names_of(arguments.tool), names_of(arguments.tool, "kernel-work")) if arguments.work else None
-    trees = Trees(others, arguments.trees, terms)
+    trees = Trees(others, arguments.trees, terms, arguments.network)
     asked = np.flatnonzero((unseen.parts == arguments.part) & (unseen.log_ns >= np.log(LEAST_NS)))
     pool = np.flatnonzero((unseen.parts == "train") & (unseen.log_ns >= np.log(LEAST_MEASURED_NS)))
     most = max(arguments.kernels)
@@ -156,6 +161,7 @@ def main():
     parser.add_argument("--smoothing", type=float, default=0.2, help="of the regression, added to its diagonal")
     parser.add_argument("--trees", type=int, default=250)
     parser.add_argument("--work", action="store_true", help="trees of what a sum of work leaves, as those that ship")
+    parser.add_argument("--network", action="store_true", help="with --work: a network beside them, as it ships")
     parser.add_argument("--machine-kernels", type=Path, help="data/machine-kernels.db")
     parser.add_argument("--tool", default=str(ROOT / "build" / "bench_kernel_rows"))
     arguments = parser.parse_args()

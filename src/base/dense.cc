@@ -176,6 +176,8 @@ Matrix layer_norm(const LayerNorm& norm, const Matrix& x, int threads) {
   return y;
 }
 
+void relu(Matrix& x) { relu(x.values.data(), static_cast<int64_t>(x.values.size())); }
+
 void add(const Matrix& x, Matrix& y) {
   require(x.columns == y.columns && x.rows == y.rows);
   add_values(x.values.data(), static_cast<int64_t>(x.values.size()), y.values.data());

@@ -60,6 +60,7 @@ struct LayerNorm {
   std::vector<float> weight, bias;  // [columns]
 };
 Matrix layer_norm(const LayerNorm& norm, const Matrix& x, int threads);
+void relu(Matrix& x);
 void add(const Matrix& x, Matrix& y);              // y += x
 std::vector<float> mean_of_rows(const Matrix& x);  // [columns]
 

@@ -58,6 +58,10 @@ class Ensemble : public EnsembleModel {
   bool predicts_runtime() const override { return runtime_; }
   bool predicts_ratios() const override { return ratios_ && !runtime_; }
 
+  void leave_out_networks() override {
+    for (const auto& member : members_) member->leave_out_networks();
+  }
+
   std::vector<std::vector<double>> member_scores(const KernelView& kernel) override {
     std::vector<std::vector<double>> all;
     for (auto& scores : scores_of_members({&kernel, 1})) all.push_back(std::move(scores[0]));

@@ -19,6 +19,8 @@ class LearnedModel {
   virtual bool predicts_runtime() const = 0;  // ns, not a score
   // Scores whose differences within a kernel are logarithms of ratios of run times: trained with the loss "ratio".
   virtual bool predicts_ratios() const { return false; }
+  // From now on predicts by its trees alone, where networks are beside them (tree_model.h).
+  virtual void leave_out_networks() {}
   // One number per option of the kernel, lower = faster; run times of the view are not read. Throws Error if widths do
   // not match the weights.
   virtual std::vector<double> predict(const KernelView& kernel) = 0;

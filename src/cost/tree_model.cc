@@ -59,9 +59,12 @@ std::unique_ptr<LearnedModel> model_of(const options::TensorFile& file, const fe
   if ((task != "tile" && task != "fusion") || (!run_time && predicts != kRatio))
     throw Error("trees that predict " + predicts + " of " + task + " are not known");
   std::optional<WorkModel> work;
-  if (over_work)
+  std::optional<KernelNetwork> network;
+  if (over_work) {
     work.emplace(floats_of(file, "work"), kernel_work_term_names(), kernel_feature_names(), kMostOverAnalytical);
-  return std::make_unique<TreeModel>(std::move(trees), task, run_time, cpu, std::move(work));
+    network = KernelNetwork::in(file, features_with_work().size());
+  }
+  return std::make_unique<TreeModel>(std::move(trees), task, run_time, cpu, std::move(work), std::move(network));
 }
 
 }  // namespace
@@ -108,6 +111,10 @@ KernelRows kernel_rows(std::span<const KernelView> kernels, const features::Cpu&
 
 std::vector<std::vector<double>> TreeModel::predict_rows(const KernelRows& rows) const {
   std::vector<double> scores = trees_.predict_rows(rows.features);
+  if (network_) {
+    const std::vector<double> others = network_->predict_rows(rows.features);
+    for (size_t o = 0; o < scores.size(); ++o) scores[o] += kNetworkShare * (others[o] - scores[o]);
+  }
   if (run_time_)
     for (size_t o = 0; o < scores.size(); ++o) scores[o] = rows.base_ns[o] * std::exp(scores[o]);
   std::vector<std::vector<double>> all;

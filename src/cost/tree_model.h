@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cost/kernel_network.h"
 #include "cost/learned_model.h"
 #include "cost/trees.h"
 #include "cost/work_model.h"
@@ -28,13 +29,20 @@ KernelRows kernel_rows(std::span<const KernelView> kernels, const features::Cpu&
 
 class TreeModel : public LearnedModel {
  public:
+  // `network`: predicts what the trees do, and counts kNetworkShare.
   TreeModel(Trees trees, std::string task, bool run_time, const features::Cpu& cpu,
-            std::optional<WorkModel> work = std::nullopt)
-      : trees_(std::move(trees)), task_(std::move(task)), run_time_(run_time), cpu_(cpu), work_(std::move(work)) {}
+            std::optional<WorkModel> work = std::nullopt, std::optional<KernelNetwork> network = std::nullopt)
+      : trees_(std::move(trees)),
+        task_(std::move(task)),
+        run_time_(run_time),
+        cpu_(cpu),
+        work_(std::move(work)),
+        network_(std::move(network)) {}
   std::string name() const override { return "trees"; }
   std::string task() const override { return task_; }
   bool predicts_runtime() const override { return run_time_; }
   bool predicts_ratios() const override { return !run_time_; }
+  void leave_out_networks() override { network_.reset(); }
   std::vector<double> predict(const KernelView& kernel) override { return predict_all({&kernel, 1})[0]; }
   std::vector<std::vector<double>> predict_all(std::span<const KernelView> kernels) override {
     return predict_rows(rows_of(kernels));
@@ -53,6 +61,7 @@ class TreeModel : public LearnedModel {
   bool run_time_;  // not a ratio
   features::Cpu cpu_;
   std::optional<WorkModel> work_;
+  std::optional<KernelNetwork> network_;
 };
 
 // Whether a safetensors file holds trees (metadata "format": "hone-trees-1") and not the weights of a network.
@@ -78,7 +87,7 @@ std::vector<float> floats_of(const options::TensorFile& file, const char* name);
 // measured over analytical run time, "run time over work", the same over a sum of work, or "ratio", the logarithm of an option's run time up
 // to a constant of the kernel), "features" (names, as kernel_feature_names(), and over work work_feature_names()), "feature_version",
 // "base". `cpu`: the machine to predict for. Tensors: feature (I16), value (F32), left (I32), roots (I32), as Trees::Arrays, and work
-// (F32), the ns of kernel_work_term_names(). Throws Error (where = path) for other features and for what is no such file.
+// (F32), the ns of kernel_work_term_names(); those of a network over work, if there is one (kernel_network.h). Throws Error (where = path) for other features and for what is no such file.
 std::unique_ptr<LearnedModel> open_tree_model(const options::TensorFile& file, const std::string& path,
                                               const features::Cpu& cpu);
 

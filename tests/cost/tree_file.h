@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -18,6 +19,12 @@ options::StoredTensor tensor(const char* dtype, const std::vector<T>& values) {
   return {dtype,
           {static_cast<int64_t>(values.size())},
           std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T))};
+}
+
+inline std::vector<float> floats_in(const options::StoredTensor& stored) {
+  std::vector<float> values(stored.bytes.size() / sizeof(float));
+  std::memcpy(values.data(), stored.bytes.data(), stored.bytes.size());
+  return values;
 }
 
 // One tree: leaves[0] where the feature is below the value, else leaves[1].

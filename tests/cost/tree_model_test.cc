@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -238,6 +240,31 @@ TEST_CASE("trees over a sum of work are told how it is made up, and predict what
   const auto plain = open_tree_model(tree_file("run time", "fusion"), "file", kCpu);
   const double ns = make_ensemble(std::move(members))->predict(small.view())[0];
   CHECK(std::pow(ns, 3) == Approx(std::pow(108 * std::exp(0.5), 2) * 2 * plain->predict(small.view())[0]));
+
+  // A network beside the trees counts twice as much as they do.
+  options::TensorFile beside = file_with(weights);
+  const auto width = static_cast<int64_t>(kernel_feature_names().size() + work_feature_names(terms).size());
+  const auto add_tensor = [&](const char* name, std::vector<int64_t> shape, float value) {
+    const auto count = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+    beside.tensors[name] = tensor<float>("F32", std::vector<float>(count, value));
+    beside.tensors[name].shape = std::move(shape);
+  };
+  for (const char* name : {"network.least", "network.most", "network.mean"}) add_tensor(name, {width}, 0);
+  add_tensor("network.deviation", {width}, 1);
+  add_tensor("network.0.weight", {1, width}, 0);
+  add_tensor("network.0.bias", {1}, -1.5F);
+  CHECK(open_tree_model(beside, "file", kCpu)->predict(small.view())[0] == Approx(108 * std::exp(0.5 / 3 - 1)));
+  const auto alone = open_tree_model(beside, "file", kCpu);
+  alone->leave_out_networks();
+  CHECK(alone->predict(small.view()) == model->predict(small.view()));
+  std::vector<std::unique_ptr<LearnedModel>> one;
+  one.push_back(open_tree_model(beside, "file", kCpu));
+  const auto ensemble = make_ensemble(std::move(one));
+  CHECK(ensemble->predict(small.view())[0] == Approx(108 * std::exp(0.5 / 3 - 1)));
+  ensemble->leave_out_networks();
+  CHECK(ensemble->predict(small.view())[0] == Approx(108 * std::exp(0.5)));
+  add_tensor("network.0.bias", {2}, -1.5F);
+  CHECK_THROWS_AS(open_tree_model(beside, "file", kCpu), Error);
 
   CHECK_THROWS_AS(open_tree_model(file_with({1, 2}), "file", kCpu), Error);
   options::TensorFile without = file_with(weights);

@@ -9,6 +9,7 @@ import argparse
 import gzip
 import io
 import json
+import math
 import re
 import sqlite3
 import struct
@@ -101,13 +102,23 @@ def trees() -> dict[str, bytes]:
     seeds = {"json": b"\0" + json.dumps(text).encode()}
     metadata, _ = opened("data/models/fusion/seed-0.safetensors")
     metadata = {k: metadata[k] for k in ("format", "task", "predicts", "features", "feature_version", "base")}
+    names = json.loads(metadata["features"])
+    of_kernels = names[: names.index("work_over_analytical")]
+    metadata |= {"predicts": "run time", "features": json.dumps(of_kernels)}
     seeds["tensors"] = b"\1" + safetensors(metadata, small)
     table = (ROOT / "src/cost/kernel_work_terms.def").read_text()
     terms = [*re.findall(r"^TERM\((\w+)\)", table, re.MULTILINE), "constant"]
-    names = [*json.loads(metadata["features"]), "work_over_analytical", *(f"share_of_{term}" for term in terms)]
     metadata |= {"predicts": "run time over work", "features": json.dumps(names)}
     work = ("F32", [len(terms)], struct.pack(f"<{len(terms)}f", *[0.5] * len(terms)))
     seeds["over-work"] = b"\1" + safetensors(metadata, small | {"work": work})
+    network = {f"network.{name}": [len(names)] for name in ("least", "most", "mean", "deviation")}
+    network["network.0.weight"] = [2, len(names)]
+    network |= {f"network.0.{name}": [2] for name in ("bias", "norm.weight", "norm.bias")}
+    network |= {"network.1.weight": [1, 2], "network.1.bias": [1]}
+    for name, shape in network.items():
+        count = math.prod(shape)
+        network[name] = ("F32", shape, struct.pack(f"<{count}f", *[0.5] * count))
+    seeds["network"] = b"\1" + safetensors(metadata, small | {"work": work} | network)
     return seeds
 
 

@@ -235,13 +235,20 @@ double FusionModel::program_ns(const Lowered& lowered) {
 std::unique_ptr<FusionModel> shipped_run_times(const std::string& name, const std::string& models, int threads,
                                                const std::string& max_isa) {
   const std::string weights = cost::shipped_model(name, models);
-  return weights.empty() ? nullptr
-                         : std::make_unique<FusionModel>(cost::open_run_time_model(weights, threads, max_isa));
+  return weights.empty()
+             ? nullptr
+             : std::make_unique<FusionModel>(cost::open_run_time_model(weights, threads, max_isa, /*networks=*/false));
 }
 
 std::unique_ptr<FusionModel> open_fusion_model(const std::string& path, const features::Cpu& cpu) {
   if (path == "analytical") return std::make_unique<FusionModel>(cost::analytical_member("", "fusion", cpu));
   return std::make_unique<FusionModel>(cost::load_learned_model(path, cpu));
+}
+
+std::unique_ptr<FusionModel> open_form_model(const std::string& path, const features::Cpu& cpu) {
+  auto model = cost::load_learned_model(path, cpu);
+  model->leave_out_networks();
+  return std::make_unique<FusionModel>(std::move(model));
 }
 
 void FusionSearchOptions::validate() const {

@@ -48,8 +48,11 @@ class FusionModel {
 // Throws the errors of opening them.
 std::unique_ptr<FusionModel> open_fusion_model(const std::string& path, const features::Cpu& cpu);
 
-// The trees NAME that come with Hone, or are in `models` (cost::shipped_model), for this machine; null where there are none. Throws the
-// errors of opening them.
+// The same for choosing forms of operations, by trees alone: with networks fewer of the measured changes of forms would be taken.
+std::unique_ptr<FusionModel> open_form_model(const std::string& path, const features::Cpu& cpu);
+
+// The trees NAME that come with Hone, or are in `models` (cost::shipped_model), for this machine, without networks, with which a search
+// finds no more; null where there are none. Throws the errors of opening them.
 std::unique_ptr<FusionModel> shipped_run_times(const std::string& name, const std::string& models, int threads,
                                                const std::string& max_isa);
 

@@ -34,6 +34,10 @@ void trees(Bytes input) {
   const std::vector<std::string>& names = cost::kernel_feature_names();
   expect_errors([&] { predict(cost::open_trees(file.path(), {"fusion", "run time", names, "", ""}), names.size()); });
   expect_errors([&] { cost::open_tree_model(options::read_safetensors(file.path()), file.path(), features::Cpu{}); });
+  expect_errors([&] {
+    const auto network = cost::KernelNetwork::in(options::read_safetensors(file.path()), kFeatures);
+    if (network) network->predict_rows(std::vector<float>(9 * kFeatures, 1e30F));
+  });
 }
 
 }  // namespace hone::fuzz
