@@ -108,18 +108,17 @@ dataset: build
 	for kind in tile fusion; do rm -rf $(BUILD)/data/$$kind; \
 	  $(BUILD)/hone collect export --db $(BUILD)/data/kernels.db --kind $$kind --each-host -o $(BUILD)/data/$$kind || exit 1; done
 
-# Trains the shipped trees of kernels again, ensembles of three seeds each, and measures the gains of choices by those for
-# compile-time mode (hone optimize) on each class of machines: minutes on one idle core.
+# Trains the shipped trees of kernels again, ensembles of three and, with a network each, two seeds, and measures the gains of choices by
+# those for compile-time mode (hone optimize) on each class of machines: minutes on one idle core.
 SPLIT = --split data/splits/random.txt
 OTHER_FORMS = --more $(BUILD)/data/layout-kernels/amd* $(BUILD)/data/form-kernels/*
-RUN_TIMES = $(BUILD)/data/labels/* --work $(OTHER_FORMS)
+RUN_TIMES = $(BUILD)/data/labels/* --work --network $(OTHER_FORMS)
 models: setup-bench labels varied-kernels
 	cmake --build $(BUILD) --target bench_kernel_rows
-	for seed in 0 1 2; do \
-	  $(PYTHON) scripts/train_kernels.py $(BUILD)/data/tile/* $(SPLIT) --seed $$seed --tool $(BUILD)/bench_kernel_rows \
-	    --out data/models/tile/seed-$$seed.safetensors && \
-	  $(PYTHON) scripts/train_kernels.py $(RUN_TIMES) $(SPLIT) --seed $$seed --tool $(BUILD)/bench_kernel_rows \
-	    --out data/models/fusion/seed-$$seed.safetensors || exit 1; done
+	for seed in 0 1 2; do $(PYTHON) scripts/train_kernels.py $(BUILD)/data/tile/* $(SPLIT) --seed $$seed --tool $(BUILD)/bench_kernel_rows \
+	  --out data/models/tile/seed-$$seed.safetensors || exit 1; done
+	for seed in 0 1; do $(PYTHON) scripts/train_kernels.py $(RUN_TIMES) $(SPLIT) --seed $$seed --tool $(BUILD)/bench_kernel_rows \
+	  --out data/models/fusion/seed-$$seed.safetensors || exit 1; done
 	$(BUILD)/hone optimize $$(printf -- '--calibrate %s ' $(BUILD)/data/tile/*) $(SPLIT) -o data/models/tile-gains.json --force
 
 # Measures again from which predicted margin on forms of operations are taken (hone optimize): the changes that are shipped, with margins by
@@ -294,7 +293,7 @@ one-walk-policy: setup-gym setup-examples build
 # The agents of Ganai et al. 2022 with their steps and networks, three seeds, and Figures 2 to 4 on the test programs, to
 # build/pass_order/paper. Takes hours of a core for each seed; a stopped run goes on. MATMUL=medium where the CPU has AMX.
 MATMUL ?= highest
-tables-pass-order: setup-bench setup-gym setup-examples train-tools
+tables-pass-order: setup-bench setup-examples train-tools
 	$(PYTHON) bench/pass_order/run.py --paper --workers 1 --matmul-precision $(MATMUL) --build $(BUILD) --out $(BUILD)/pass_order/paper
 
 # Trains the shipped policy of `hone order` again, on the training families of bench/pass_order only: ten minutes on an idle core.

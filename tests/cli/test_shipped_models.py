@@ -20,9 +20,9 @@ OPTIONS = {
     EPYC_AVX2: {"ape_top1": 1.6, "distinct_tau": 0.89},
 }
 RUN_TIMES = {
-    XEON: {"mape": 14.4, "kendall_tau": 0.825},
-    EPYC: {"mape": 14.2, "kendall_tau": 0.82},
-    EPYC_AVX2: {"mape": 16.6, "kendall_tau": 0.82},
+    XEON: {"mape": 14.6, "kendall_tau": 0.845},
+    EPYC: {"mape": 12.5, "kendall_tau": 0.83},
+    EPYC_AVX2: {"mape": 15.9, "kendall_tau": 0.807},
 }
 PROGRAMS = ["elman_rnn_b32", "gcn_b1", "paged_attention_b1", "softmax_statistics_b64", "vgg16_b1"]
 
