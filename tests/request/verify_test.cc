@@ -216,8 +216,11 @@ ENTRY main {
 }
 )";
   std::vector<std::string> programs = {first_largest};
-  for (const auto& [type, operation, initial] :
-       {std::tuple{"f32", "maximum", "0.25"}, {"f32", "minimum", "inf"}, {"f32", "multiply", "1"}, {"s32", "add", "3"}})
+  for (const auto& [type, operation, initial] : {std::tuple{"f32", "maximum", "0.25"},
+                                                 {"f32", "minimum", "inf"},
+                                                 {"f32", "multiply", "1"},
+                                                 {"s32", "add", "3"},
+                                                 {"s32", "xor", "5"}})
     programs.push_back(fmt::format(fmt::runtime(by), type, operation, initial));
   for (const std::string& program : programs) {
     INFO(program);
@@ -246,8 +249,39 @@ ENTRY main {
 }
 )",
                "large");
-  for (const VerifyRow& row : verified(session, {}))
-    if (row.interpreter && row.inputs == InputKind::Ordinary) CHECK(row.status == VerifyStatus::Equal);
+  int interpreted = 0;
+  for (const VerifyRow& row : verified(session, {})) {
+    if (!row.interpreter || row.inputs != InputKind::Ordinary) continue;
+    ++interpreted;
+    CHECK(row.status == VerifyStatus::Equal);
+  }
+  CHECK(interpreted == 1);
+}
+
+TEST_CASE("the interpreter runs a reducer that is no arithmetic as it is", "[verify]") {
+  if (tune::no_worker()) return;
+  // Whether the number of false values is even.
+  Session session(tune::with_worker());
+  session.load(R"(HloModule parity
+f { x = pred[] parameter(0)  y = pred[] parameter(1)  ROOT z = pred[] compare(x, y), direction=EQ }
+ENTRY main {
+  a = f32[9,37] parameter(0)
+  b = f32[9,37] parameter(1)
+  c = pred[9,37] compare(a, b), direction=LT
+  t = pred[] constant(true)
+  r = pred[9] reduce(c, t), dimensions={1}, to_apply=f
+  ROOT s = s32[9] convert(r)
+}
+)",
+               "parity");
+  int interpreted = 0;
+  for (const VerifyRow& row : verified(session, {})) {
+    if (!row.interpreter || row.inputs != InputKind::Ordinary) continue;
+    ++interpreted;
+    INFO(row.check.note);
+    CHECK(row.status == VerifyStatus::Equal);
+  }
+  CHECK(interpreted == 1);
 }
 
 TEST_CASE("random decisions are distinct, repeatable and of every kind", "[verify]") {

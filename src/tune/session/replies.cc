@@ -20,7 +20,7 @@ static_assert(same(Outcome::Ok, wire::Verdict::Ok) && same(Outcome::Mismatch, wi
                   same(Outcome::RunFailed, wire::Verdict::RunFailed) && same(Outcome::RunFailed, wire::Verdict::MAX),
               "Outcome and wire::Verdict must have the same values");
 
-constexpr double kMostInterpreterSeconds = 60;  // of a sound reply
+constexpr double kMostSoundSeconds = 60;  // that a sound reply says for the interpreter
 
 }  // namespace
 
@@ -43,7 +43,7 @@ Measurement measurement_of(const wire::MeasureReplyT& reply) {
           .baseline_compile_ms = reply.baseline_compile_ms,
           .max_error = reply.max_error,
           .interpreted = reply.evaluator_checked,
-          .interpreter_s = reply.evaluator_s > 0 ? std::min(reply.evaluator_s, kMostInterpreterSeconds) : 0,
+          .interpreter_s = reply.evaluator_s > 0 ? std::min(reply.evaluator_s, kMostSoundSeconds) : 0,
           .error = reply.error,
           .default_error = reply.default_error,
           .core_ns = reply.core_ns,

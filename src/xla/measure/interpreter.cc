@@ -9,31 +9,34 @@
 
 namespace hone::xla_side {
 namespace {
+constexpr double kMostSeconds = 3;
 constexpr int64_t kMostSteps = 10000;  // of a loop
 
-std::unique_ptr<xla::HloModule> made_ready(const xla::HloModule& program) {
+absl::StatusOr<std::unique_ptr<xla::HloModule>> made_ready(const xla::HloModule& program) {
   auto clone = program.Clone("");
-  check(xla::WhileLoopTripCountAnnotator().Run(clone.get()).status(), "trip counts");
-  halve_reductions(*clone);
+  if (auto counted = xla::WhileLoopTripCountAnnotator().Run(clone.get()); !counted.ok()) return counted.status();
+  if (absl::Status halved = halve_reductions(*clone); !halved.ok()) return halved;
   return clone;
 }
 
 }  // namespace
 
 double seconds_to_interpret(const xla::HloModule& program) {
-  const double seconds = interpreter_seconds(*made_ready(program));
-  return seconds > kMostInterpreterSeconds ? 0 : seconds;
+  const auto ready = made_ready(program);
+  const double seconds = ready.ok() ? interpreter_seconds(**ready) : 0;
+  return seconds > kMostSeconds ? 0 : seconds;
 }
 
-Interpreted interpret(const xla::HloModule& program, const std::vector<xla::Literal>& inputs, double most_seconds) {
-  const auto clone = made_ready(program);
-  const double seconds = interpreter_seconds(*clone);
-  if (seconds > most_seconds)
-    return {{}, absl::StrFormat("too large: %.2g seconds, of at most %.2g", seconds, most_seconds)};
+Interpreted interpret(const xla::HloModule& program, const std::vector<xla::Literal>& inputs) {
+  const auto ready = made_ready(program);
+  if (!ready.ok()) return {{}, std::string(ready.status().message())};
+  const double seconds = interpreter_seconds(**ready);
+  if (seconds > kMostSeconds)
+    return {{}, absl::StrFormat("too large: %.2g seconds, of at most %.2g", seconds, kMostSeconds)};
   std::vector<const xla::Literal*> arguments;
   for (const auto& literal : inputs) arguments.push_back(&literal);
   xla::HloEvaluator evaluator(kMostSteps);
-  auto result = evaluator.Evaluate(*clone, arguments);
+  auto result = evaluator.Evaluate(**ready, arguments);
   if (!result.ok()) return {{}, std::string(result.status().message())};
   Interpreted found;
   xla::ShapeUtil::ForEachSubshape(result->shape(), [&](const xla::Shape& sub, const xla::ShapeIndex& index) {

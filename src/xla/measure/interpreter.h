@@ -16,12 +16,10 @@ struct Interpreted {
   std::string why;                    // it did not run; empty if it did
 };
 
-// Programs that would take the interpreter more than these seconds, as interpreter_seconds() estimates, are left out.
-inline constexpr double kMostInterpreterSeconds = 3;
-Interpreted interpret(const xla::HloModule& program, const std::vector<xla::Literal>& inputs,
-                      double most_seconds = kMostInterpreterSeconds);
+// Programs that would take the interpreter more than three seconds, as interpreter_seconds() estimates, are left out.
+Interpreted interpret(const xla::HloModule& program, const std::vector<xla::Literal>& inputs);
 
-// How long interpret() would take; 0 for a program that it leaves out.
+// How long interpret() would take; 0 for a program that it does not run.
 double seconds_to_interpret(const xla::HloModule& program);
 
 }  // namespace hone::xla_side

@@ -6,7 +6,6 @@
 #include "decisions/arithmetic.h"
 #include "decisions/instruction_runs.h"
 #include "decisions/reducers.h"
-#include "status.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/service/hlo_cost_analysis.h"
 #include "xla_pch.h"
@@ -27,11 +26,16 @@ bool sums_floats(const HloInstruction& reduce) {
          xla::primitive_util::IsFloatingPointType(reduce.operand(0)->shape().element_type());
 }
 
-// Whether it combines its two parameters by one operation. Others may not be associative: comparisons with NaN are not.
+bool may_be_regrouped(Opcode opcode) {
+  return opcode == Opcode::kAdd || opcode == Opcode::kMultiply || opcode == Opcode::kMaximum ||
+         opcode == Opcode::kMinimum || opcode == Opcode::kAnd || opcode == Opcode::kOr || opcode == Opcode::kXor;
+}
+
+// Whether it combines its two parameters by one such operation. Reducers with comparisons are not associative for NaN.
 bool is_one_operation(const HloComputation& reducer) {
   const HloInstruction& root = *reducer.root_instruction();
-  return reducer.num_parameters() == 2 && reducer.instruction_count() == 3 && root.IsElementwiseBinary() &&
-         root.opcode() != Opcode::kSubtract && root.operand(0) != root.operand(1);
+  return reducer.num_parameters() == 2 && reducer.instruction_count() == 3 && may_be_regrouped(root.opcode()) &&
+         root.operand(0) != root.operand(1);
 }
 
 class Halving : Arithmetic {
@@ -158,13 +162,16 @@ double nanoseconds(const HloInstruction& i) {
 
 }  // namespace
 
-void halve_reductions(xla::HloModule& module) {
+absl::Status halve_reductions(xla::HloModule& module) {
   for (HloComputation* computation : module.MakeNonfusionComputations())
     for (HloInstruction* i : computation->MakeInstructionPostOrder()) {
       if (i->opcode() != Opcode::kReduce || sums_floats(*i) || !is_one_operation(*i->to_apply())) continue;
-      if (elements(i->operand(0)->shape()) < kFewElements) continue;
-      check(computation->ReplaceInstruction(i, Halving(*i).whole()), "a reduction in steps");
+      const xla::Shape& shape = i->operand(0)->shape();
+      if (!shape.is_static() || elements(shape) < kFewElements) continue;
+      if (absl::Status replaced = computation->ReplaceInstruction(i, Halving(*i).whole()); !replaced.ok())
+        return replaced;
     }
+  return absl::OkStatus();
 }
 
 double interpreter_seconds(const xla::HloModule& module) {
