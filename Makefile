@@ -108,8 +108,8 @@ dataset: build
 	for kind in tile fusion; do rm -rf $(BUILD)/data/$$kind; \
 	  $(BUILD)/hone collect export --db $(BUILD)/data/kernels.db --kind $$kind --each-host -o $(BUILD)/data/$$kind || exit 1; done
 
-# Trains the shipped trees of kernels again, ensembles of three and, with a network each, two seeds, and measures the gains of choices by
-# those for compile-time mode (hone optimize) on each class of machines: minutes on one idle core.
+# Trains the shipped models of kernels again, three seeds of trees for options and two of trees and networks for run times, and measures the
+# gains of choices by the first for compile-time mode (hone optimize) on each class of machines: minutes on one idle core.
 SPLIT = --split data/splits/random.txt
 OTHER_FORMS = --more $(BUILD)/data/layout-kernels/amd* $(BUILD)/data/form-kernels/*
 RUN_TIMES = $(BUILD)/data/labels/* --work --network $(OTHER_FORMS)
@@ -293,7 +293,7 @@ one-walk-policy: setup-gym setup-examples build
 # The agents of Ganai et al. 2022 with their steps and networks, three seeds, and Figures 2 to 4 on the test programs, to
 # build/pass_order/paper. Takes hours of a core for each seed; a stopped run goes on. MATMUL=medium where the CPU has AMX.
 MATMUL ?= highest
-tables-pass-order: setup-bench setup-examples train-tools
+tables-pass-order: setup-bench setup-gym setup-examples train-tools
 	$(PYTHON) bench/pass_order/run.py --paper --workers 1 --matmul-precision $(MATMUL) --build $(BUILD) --out $(BUILD)/pass_order/paper
 
 # Trains the shipped policy of `hone order` again, on the training families of bench/pass_order only: ten minutes on an idle core.

@@ -42,11 +42,19 @@ namespace {
 
 std::string name_of(const std::string& path) { return std::filesystem::path(path).stem().stem().string(); }
 
-std::unique_ptr<tune::Session> opened(const std::string& path, const std::string& max_isa) {
+tune::SessionOptions limited_to(const std::string& max_isa) {
   tune::SessionOptions options;
   options.target.max_isa = max_isa;
-  auto session = std::make_unique<tune::Session>(options);
-  session->load(report::read_program(path).bytes, name_of(path));
+  return options;
+}
+
+void load(tune::Session& session, const std::string& path) {
+  session.load(report::read_program(path).bytes, name_of(path));
+}
+
+std::unique_ptr<tune::Session> opened(const std::string& path, const std::string& max_isa) {
+  auto session = std::make_unique<tune::Session>(limited_to(max_isa));
+  load(*session, path);
   return session;
 }
 
@@ -169,12 +177,10 @@ void predict(const std::string& rows_path, const std::string& machine_folder, co
   const std::map<RowKey, json> rows = read_rows(rows_path);
   const auto machine = features::read_machine_file(machine_folder);
   if (!machine) throw Error("the data set does not say which machine it is of", machine_folder);
-  const auto model = tune::open_form_model(model_path, machine->properties);
-  tune::SessionOptions options;
-  options.target.max_isa = machine->isa == cpu_isa() ? "" : machine->isa;
-  tune::Session session(options);
+  const auto model = tune::open_fusion_model(model_path, machine->properties);
+  tune::Session session(limited_to(machine->isa == cpu_isa() ? "" : machine->isa));
   for (const std::string path : programs) try {
-      session.load(report::read_program(path).bytes, name_of(path));
+      load(session, path);
       predict(session, name_of(path), rows, *model, machine->properties);
     } catch (const Error& e) {
       std::fprintf(stderr, "%s is left out: %s\n", name_of(path).c_str(), e.what());

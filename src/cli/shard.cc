@@ -49,9 +49,7 @@ std::unique_ptr<KernelTimes> times_of(const ShardCommand& command, const sim::To
   const double share = std::min(1.0, static_cast<double>(this_machine().usable_cores) / topology.size());
   const std::string shipped = cost::shipped_model("fusion", command.models);
   if (!shipped.empty()) try {
-      auto model = cost::load_learned_model(shipped, cpu);
-      model->leave_out_networks();  // trees alone order shardings as well or better (docs/results/sharding.md)
-      return predicted_times(std::move(model), share);
+      return predicted_times(cost::load_learned_model(shipped, cpu, /*networks=*/false), share);
     } catch (const Error& e) {
       spdlog::warn("predicting by the analytical model: {}", e.what());
     }

@@ -8,9 +8,15 @@
 
 namespace hone::cost {
 
-std::unique_ptr<LearnedModel> load_learned_model(const std::string& weights_path, const features::Cpu& cpu) {
-  if (std::filesystem::is_directory(weights_path)) return open_ensemble(weights_path, cpu);
-  return open_model_file(weights_path, cpu);
+std::unique_ptr<LearnedModel> load_learned_model(const std::string& weights_path, const features::Cpu& cpu,
+                                                 bool networks) {
+  std::unique_ptr<LearnedModel> model;
+  if (std::filesystem::is_directory(weights_path))
+    model = open_ensemble(weights_path, cpu);
+  else
+    model = open_model_file(weights_path, cpu);
+  if (!networks) model->leave_out_networks();
+  return model;
 }
 
 void set_up_library_log(int verbosity) { set_up_log(static_cast<Verbosity>(verbosity)); }

@@ -120,8 +120,7 @@ MachineVerdicts machine_verdicts(const std::string& max_isa) {
 
 std::unique_ptr<LearnedModel> open_run_time_model(const std::string& weights, int threads, const std::string& max_isa,
                                                   bool networks) {
-  std::unique_ptr<LearnedModel> model = load_learned_model(weights, features::this_cpu(threads, max_isa));
-  if (!networks) model->leave_out_networks();
+  std::unique_ptr<LearnedModel> model = load_learned_model(weights, features::this_cpu(threads, max_isa), networks);
   if (threads != 1) return model;
   MachineKernels measured;
   try {

@@ -12,9 +12,8 @@
 
 namespace hone::cost {
 
-// `weights` as load_learned_model() takes them, and its errors; `max_isa` limits the instruction set of the code that is predicted.
+// `weights` and `networks` as load_learned_model() takes them, and its errors; `max_isa` limits the instruction set of the code that is predicted.
 // With one thread corrected where correct() does; a database that cannot be read is a warning.
-// Without `networks` by trees alone (LearnedModel::leave_out_networks).
 std::unique_ptr<LearnedModel> open_run_time_model(const std::string& weights, int threads, const std::string& max_isa,
                                                   bool networks = true);
 

@@ -152,7 +152,7 @@ FormsModel shipped_forms_model(const std::string& models, const std::string& mac
     spdlog::info("{} is about another model than {}: forms of operations stay as they are", file, weights);
     return {};
   }
-  if (!opened.gains.by_transition.empty()) opened.run_times = tune::open_form_model(weights, cpu);
+  if (!opened.gains.by_transition.empty()) opened.run_times = tune::open_fusion_model(weights, cpu);
   return opened;
 }
 

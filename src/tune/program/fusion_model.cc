@@ -242,13 +242,7 @@ std::unique_ptr<FusionModel> shipped_run_times(const std::string& name, const st
 
 std::unique_ptr<FusionModel> open_fusion_model(const std::string& path, const features::Cpu& cpu) {
   if (path == "analytical") return std::make_unique<FusionModel>(cost::analytical_member("", "fusion", cpu));
-  return std::make_unique<FusionModel>(cost::load_learned_model(path, cpu));
-}
-
-std::unique_ptr<FusionModel> open_form_model(const std::string& path, const features::Cpu& cpu) {
-  auto model = cost::load_learned_model(path, cpu);
-  model->leave_out_networks();
-  return std::make_unique<FusionModel>(std::move(model));
+  return std::make_unique<FusionModel>(cost::load_learned_model(path, cpu, /*networks=*/false));
 }
 
 void FusionSearchOptions::validate() const {

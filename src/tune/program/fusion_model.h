@@ -44,15 +44,13 @@ class FusionModel {
   std::atomic<int64_t> kernels_ = 0, spent_ns_ = 0;
 };
 
-// `path`: weights from hone train fusion, a folder of them, or "analytical"; `cpu`: the machine to predict for.
+// `path`: weights from hone train fusion, a folder of them, or "analytical"; `cpu`: the machine to predict for. Networks beside trees are
+// left out: these models compare variants of a program.
 // Throws the errors of opening them.
 std::unique_ptr<FusionModel> open_fusion_model(const std::string& path, const features::Cpu& cpu);
 
-// The same for choosing forms of operations, by trees alone: with networks fewer of the measured changes of forms would be taken.
-std::unique_ptr<FusionModel> open_form_model(const std::string& path, const features::Cpu& cpu);
-
-// The trees NAME that come with Hone, or are in `models` (cost::shipped_model), for this machine, without networks, with which a search
-// finds no more; null where there are none. Throws the errors of opening them.
+// The trees NAME that come with Hone, or are in `models` (cost::shipped_model), for this machine; null where there are none. Throws the
+// errors of opening them. As above without the networks beside trees.
 std::unique_ptr<FusionModel> shipped_run_times(const std::string& name, const std::string& models, int threads,
                                                const std::string& max_isa);
 
